@@ -1,0 +1,43 @@
+# leeway_module(name DIR dir DEPS libs... [PROTOS files...]): the static library leeway_<name> of all .cc files below
+# dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry, with a time budget).
+function(leeway_module name)
+  cmake_parse_arguments(ARG "" "DIR;TIMEOUT" "DEPS;PROTOS" ${ARGN})
+  set(dir ${PROJECT_SOURCE_DIR}/${ARG_DIR})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  add_library(leeway_${name} STATIC ${sources})
+  target_include_directories(leeway_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(leeway_${name} PUBLIC ${ARG_DEPS})
+  set_target_properties(leeway_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  if(ARG_PROTOS)
+    add_library(leeway_${name}_proto OBJECT)
+    target_link_libraries(leeway_${name}_proto PUBLIC protobuf::libprotobuf-lite)
+    target_include_directories(leeway_${name}_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
+    target_compile_options(leeway_${name}_proto PRIVATE -w)
+    protobuf_generate(TARGET leeway_${name}_proto PROTOS ${ARG_PROTOS} IMPORT_DIRS ${PROJECT_SOURCE_DIR}/src
+                      PROTOC_OUT_DIR ${PROJECT_BINARY_DIR}/generated)
+    target_sources(leeway_${name} PRIVATE $<TARGET_OBJECTS:leeway_${name}_proto>)
+    target_include_directories(leeway_${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
+    add_dependencies(leeway_${name} leeway_${name}_proto)
+  endif()
+
+  if(LEEWAY_TESTS AND tests)
+    leeway_test(leeway_${name}_test SOURCES ${tests} DEPS leeway_${name} TIMEOUT ${ARG_TIMEOUT})
+  endif()
+endfunction()
+
+# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry.
+function(leeway_test target)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,18 @@
+# Flags and helpers that hold for every target: warnings as errors, sanitizers, ccache and a fast linker where found.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
+add_compile_options(-ffp-contract=off -fno-math-errno)
+
+if(LEEWAY_SANITIZE)
+  add_compile_options(-fsanitize=${LEEWAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LEEWAY_SANITIZE})
+endif()
+
+find_program(LEEWAY_CCACHE ccache)
+if(LEEWAY_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${LEEWAY_CCACHE})
+endif()
+find_program(LEEWAY_MOLD mold)
+if(LEEWAY_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

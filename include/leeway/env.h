@@ -1,0 +1,71 @@
+// Env: the only way in which a node touches the world.
+//
+// transport/ implements it over an Asio event loop, sim/ over a virtual clock and modelled links; nodes cannot tell
+// which. One Env belongs to one node and one thread: every call is made on that thread, every callback comes on it,
+// and no callback is made from inside a call. Storage and Compute join this struct when first needed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "leeway/ids.h"
+
+namespace leeway {
+
+using Duration = std::chrono::nanoseconds;
+// A point on a node's monotonic clock. Points of different nodes do not compare.
+struct NodeClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<NodeClock>;
+  static constexpr bool is_steady = true;
+};
+using TimePoint = NodeClock::time_point;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Never goes back. The laziest correct implementation returns the time at which the current callback began.
+  [[nodiscard]] virtual TimePoint Now() const = 0;
+};
+
+using TimerId = StrongInt<struct TimerTag, std::uint64_t>;  // 0 is none
+
+class Timers {
+ public:
+  virtual ~Timers() = default;
+  // Calls `fire` once, no earlier than `delay` from now, unless cancelled before.
+  [[nodiscard]] virtual TimerId After(Duration delay, std::function<void()> fire) = 0;
+  // Forgets a timer; one that fired already, was cancelled or is 0 is ignored.
+  virtual void Cancel(TimerId id) = 0;
+};
+
+class Random {
+ public:
+  virtual ~Random() = default;
+  // 64 uniform bits: from a seed in the simulator, seeded by the system in the real world.
+  virtual std::uint64_t Next() = 0;
+};
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarning, kError };
+
+class Log {
+ public:
+  virtual ~Log() = default;
+  virtual void Write(LogLevel level, std::string_view line) = 0;
+};
+
+class Transport;
+
+struct Env {
+  Clock& clock;
+  Timers& timers;
+  Transport& transport;
+  Random& random;
+  Log& log;
+};
+
+}  // namespace leeway

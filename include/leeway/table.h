@@ -1,0 +1,38 @@
+// TableSpec: what a table is, as its creator says it. The same on every worker of a job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leeway/ids.h"
+
+namespace leeway {
+
+enum class DType : std::uint8_t { kFloat32 = 1 };
+
+// What counts the iterations of a table: the job (Clock) or the table's own pushes, each one an iteration.
+enum class TableClock : std::uint8_t { kJob = 0, kOwn = 1 };
+
+// What to do with a push that holds a NaN or an infinity.
+enum class NonFinite : std::uint8_t { kRefuse = 0, kAccept = 1 };
+
+struct TableSpec {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  DType dtype = DType::kFloat32;
+  TableClock clock = TableClock::kJob;
+  NonFinite nonfinite = NonFinite::kRefuse;
+  std::string sync;       // spec strings; empty: the job's
+  std::string apply;      // empty: the default of the sync model
+  std::string optimizer;  // empty: sgd
+
+  [[nodiscard]] std::uint64_t elements() const {
+    std::uint64_t n = 1;
+    for (const std::int64_t d : shape) n *= static_cast<std::uint64_t>(d);
+    return n;
+  }
+  friend bool operator==(const TableSpec&, const TableSpec&) = default;
+};
+
+}  // namespace leeway

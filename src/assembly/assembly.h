@@ -1,0 +1,32 @@
+// Assembly: options + Env -> policies -> wired node. The one place that joins names to concrete types, for both worlds.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/registry.h"
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "node/scheduler/scheduler_node.h"
+#include "node/server/server_node.h"
+#include "node/worker/worker_node.h"
+
+namespace leeway {
+
+// Every policy by name. Start from Builtin() and Add your own.
+struct Policies {
+  Registry<SyncModel> sync;
+  Registry<Optimizer> optimizers;
+  Registry<Placement> placements;
+  static Policies Builtin();
+};
+
+// `policies` outlives the node.
+[[nodiscard]] std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env, const Policies& policies,
+                                                           std::function<void(const Status&)> ended);
+[[nodiscard]] std::unique_ptr<ServerNode> MakeServer(const ServerOptions& options, Env& env, const Policies& policies,
+                                                     AddressSource scheduler, std::function<void(const Status&)> ended);
+[[nodiscard]] std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env, AddressSource scheduler,
+                                                     WorkerNodeEvents& events);
+
+}  // namespace leeway

@@ -1,0 +1,51 @@
+// PolicyConfig: the arguments of one spec term, as a policy's factory asks for them.
+//
+// A factory asks for its arguments in declared order: the n-th one asked for is also the n-th positional argument. What
+// was given and never asked for is an error, found by Finish after the factory has run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/spec.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+class PolicyConfig {
+ public:
+  // `kind` is for messages: "sync model", "optimizer", ...
+  PolicyConfig(std::string kind, SpecTerm term);
+
+  [[nodiscard]] const std::string& name() const { return term_.name; }
+  [[nodiscard]] const std::vector<SpecTerm>& inner() const { return term_.inner; }
+
+  // Without a default an absent argument is an error. Bounds are inclusive.
+  [[nodiscard]] Result<std::int64_t> IntInRange(std::string_view key, std::int64_t low, std::int64_t high,
+                                                std::optional<std::int64_t> absent = std::nullopt) const;
+  [[nodiscard]] Result<double> DoubleInRange(std::string_view key, double low, double high,
+                                             std::optional<double> absent = std::nullopt) const;
+  [[nodiscard]] Result<std::string> OneOf(std::string_view key, const std::vector<std::string>& known,
+                                          std::optional<std::string> absent = std::nullopt) const;
+  // Key-only arguments (never positional): `release=soft`.
+  [[nodiscard]] Result<std::string> KeyedOneOf(std::string_view key, const std::vector<std::string>& known, std::string absent) const;
+  [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t absent) const;
+
+  // An error if an argument was given that nobody asked for (unknown key with a suggestion, or one too many).
+  [[nodiscard]] Status Finish() const;
+
+ private:
+  [[nodiscard]] const SpecArg* Take(std::string_view key, bool positional) const;
+
+  std::string kind_;
+  SpecTerm term_;
+  // Which arguments were taken and which keys were asked for; asking does not change what a config means.
+  mutable std::vector<bool> taken_;
+  mutable std::vector<std::string> asked_;
+  mutable std::size_t positions_asked_ = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,64 @@
+// Registry: names to factories of one kind of policy. Filled from a builtin.def table, and by users' Add.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/errors.h"
+#include "base/policy_config.h"
+#include "base/spec.h"
+
+namespace leeway {
+
+template <typename Policy>
+class Registry {
+ public:
+  using Factory = std::function<Result<std::unique_ptr<Policy>>(const PolicyConfig&)>;
+
+  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+
+  // A later row of the same name replaces the earlier.
+  void Add(const std::string& name, Factory make) { factories_[name] = std::move(make); }
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, make] : factories_) names.push_back(name);
+    return names;
+  }
+
+  [[nodiscard]] const std::string& kind() const { return kind_; }
+
+  // Makes the policy of one term, without looking for arguments left over: the caller asks `config` for its own ones
+  // (release=..., late=...) and then calls config.Finish().
+  [[nodiscard]] Result<std::unique_ptr<Policy>> Make(const PolicyConfig& config) const {
+    const auto found = factories_.find(config.name());
+    if (found == factories_.end()) {
+      const std::vector<std::string> known = names();
+      return NotFound("unknown {} \"{}\"; known: {}{}", kind_, config.name(), fmt::join(known, ", "), DidYouMean(config.name(), known));
+    }
+    return found->second(config);
+  }
+
+  // Makes the policy of a spec of one term and no arguments but the factory's own.
+  [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text) const {
+    LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
+    if (spec.terms.size() != 1) return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
+    const PolicyConfig config(kind_, spec.terms[0]);
+    LW_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy, Make(config));
+    LW_RETURN_IF_ERROR(config.Finish());
+    return policy;
+  }
+
+ private:
+  std::string kind_;
+  std::map<std::string, Factory> factories_;
+};
+
+}  // namespace leeway

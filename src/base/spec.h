@@ -1,0 +1,44 @@
+// Spec strings: how policies are named in flags, files, Python and on the wire.
+//
+//   spec := term ('+' term)*      term := name [':' arg (',' arg)*] | name '(' spec ')'      arg := [key '='] value
+//
+// A value that holds any of ,+()=:" or a space is quoted, \" and \\ escape. Printing a parsed spec gives an equal spec.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway {
+
+struct Spec;
+
+struct SpecArg {
+  std::string key;  // empty: positional
+  std::string value;
+  friend bool operator==(const SpecArg&, const SpecArg&) = default;
+};
+
+struct SpecTerm {
+  std::string name;
+  std::vector<SpecArg> args;
+  std::vector<SpecTerm> inner;  // the terms inside name(...); empty if none
+  friend bool operator==(const SpecTerm&, const SpecTerm&) = default;
+};
+
+struct Spec {
+  std::vector<SpecTerm> terms;  // at least one
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+inline constexpr std::size_t kSpecBytesMax = 4096;
+
+// An error names the position and what was expected there.
+[[nodiscard]] Result<Spec> ParseSpec(std::string_view text);
+[[nodiscard]] std::string PrintSpec(const Spec& spec);
+
+}  // namespace leeway

@@ -1,0 +1,142 @@
+// Block: the unit of state. Values, optimizer state, push ledger, open sums, members, waiting pulls, model memory.
+//
+// A pure state machine: events in (OnPush, OnPull, ...), answers out through BlockEvents, during the call. Belongs to one
+// shard and its thread. The files beside this one hold its parts: ledger, progress, open_sums, waiting_pulls, values.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "block/apply_mode.h"
+#include "block/buffer_pool.h"
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+#include "leeway/sync_model.h"
+#include "leeway/table.h"
+#include "sync/sync_policy.h"
+
+namespace leeway {
+
+// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not include it.
+enum class BlockVerdict : std::uint8_t {
+  kApplied = 1, kSummed = 2, kAbsent = 3, kLateDropped = 4, kRefused = 5, kInitialized = 6,
+  kGap = 16, kFenced = 17, kMoved = 18, kWindow = 19, kOpen = 20,
+};
+
+// One life of one worker.
+struct MemberKey {
+  WorkerId worker;
+  Incarnation incarnation;
+  friend auto operator<=>(const MemberKey&, const MemberKey&) = default;
+};
+
+struct MemberState {
+  MemberKey key;
+  Iteration first;
+  bool gone = false;
+};
+
+struct PushEvent {
+  MemberKey from;
+  Term term;
+  Seq seq;
+  Iteration iteration;
+  Version base_version;
+  std::uint32_t samples = 1;
+  std::uint64_t steps = 0;
+  Hyper hyper;
+};
+
+struct AbsentEvent {
+  MemberKey from;
+  Term term;
+  Seq seq;
+  Iteration iteration;
+};
+
+struct PullEvent {
+  MemberKey from;
+  Term term;
+  Iteration progress;
+  Version cached_version;
+  Epoch epoch_min;
+  bool observer = false;
+  float significance = 1.0F;
+};
+
+struct BlockAnswer {
+  Iteration progress;
+  Iteration v_train;
+  Version version;
+  ConstBufferRef values;  // null: unchanged, the worker holds `version`
+};
+
+// What a block says, always during one of its own calls.
+class BlockEvents {
+ public:
+  virtual ~BlockEvents() = default;
+  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict, Iteration v_train) = 0;
+  virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
+  // Call OnTimer at `when`, or later; a new call replaces the one before.
+  virtual void OnWakeAt(BlockId block, TimePoint when) = 0;
+};
+
+struct BlockCounters {
+  std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;  // verdicts given first time
+  std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
+  std::uint64_t pulls = 0, answers = 0, unchanged = 0;
+  std::uint64_t delayed = 0;           // pulls that had to wait (DPRs, per block)
+  std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
+};
+
+struct BlockOptions {
+  BlockId id;
+  TableId table;
+  Term term{1};
+  std::size_t elements = 0;
+  NonFinite nonfinite = NonFinite::kRefuse;
+  ApplyMode apply;
+  std::uint64_t coin_seed = 1;  // already mixed with the server when scope=server
+};
+
+class Block {
+ public:
+  // Borrows all references for its life.
+  Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool, BlockEvents& events);
+  ~Block();
+
+  // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`.
+  void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
+  // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered).
+  void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
+  void OnAbsent(const AbsentEvent& absent, TimePoint now);
+  void OnPull(const PullEvent& pull, TimePoint now);
+  // The members as of `epoch`, whole. Older epochs are ignored.
+  void OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now);
+  void OnTimer(TimePoint now);
+  // Drops the waiting pulls of a life whose connection is gone; it pulls again when it is back.
+  void OnDisconnected(MemberKey who);
+
+  [[nodiscard]] BlockId id() const;
+  [[nodiscard]] std::size_t elements() const;
+  [[nodiscard]] Iteration v_train() const;
+  [[nodiscard]] Version version() const;
+  [[nodiscard]] bool initialized() const;
+  [[nodiscard]] std::span<const float> values() const;  // empty before the initial values
+  [[nodiscard]] const BlockCounters& counters() const;
+  [[nodiscard]] std::size_t waiting() const;            // pulls waiting now
+  // For people: who waits, under which condition, for whom. Empty when nobody waits.
+  [[nodiscard]] std::string WhyWaiting() const;
+  // Members that iteration v_train still waits for.
+  [[nodiscard]] std::vector<WorkerId> Missing() const;
+
+ private:
+  class Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,79 @@
+// Inbound: the listening side of a node. Hello within a limit, version and job checked, pings answered, silence found.
+//
+// Used by the scheduler and by shards. Thread rule: that of Env.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/transport.h"
+#include "wire/control.pb.h"
+#include "wire/kind.h"
+
+namespace leeway {
+
+class InboundEvents {
+ public:
+  virtual ~InboundEvents() = default;
+  // A peer of the right job and version says hello. The welcome to send, or the error to refuse it with.
+  virtual Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) = 0;
+  // The welcome has been queued: frames may follow it now.
+  virtual void OnWelcomed(ConnectionId id) = 0;
+  virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) = 0;
+  // Any frame but hello, goodbye, ping and pong. An error is a broken protocol: the peer is told and cut off.
+  virtual Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+  // A welcomed peer is gone. kOk: it said goodbye.
+  virtual void OnGone(ConnectionId id, const Status& why) = 0;
+};
+
+class Inbound final : private TransportEvents {
+ public:
+  Inbound(Env& env, const LinkOptions& options, std::string job, InboundEvents& events);
+  ~Inbound() override;
+  Inbound(const Inbound&) = delete;
+  Inbound& operator=(const Inbound&) = delete;
+
+  // Returns the address as bound.
+  [[nodiscard]] Result<std::string> Listen(const std::string& address);
+  void Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
+  void SendControl(ConnectionId id, wire::Kind kind, const google::protobuf::MessageLite& message);
+  // Says goodbye with `why` and closes; OnGone does not follow.
+  void Close(ConnectionId id, const Status& why);
+  void CloseAll(const Status& why);
+  [[nodiscard]] TimePoint last_heard(ConnectionId id) const;
+  [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
+
+ private:
+  struct Peer {
+    std::string address;
+    bool welcomed = false;
+    TimePoint last_heard, last_sent;
+    TimerId hello_timer;
+  };
+
+  void OnAccepted(ConnectionId id, const std::string& peer) override;
+  void OnConnected(ConnectionId id) override;
+  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) override;
+  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  void OnClosed(ConnectionId id, const Status& why) override;
+
+  void Greet(ConnectionId id, Peer& peer, std::span<const std::byte> body);
+  void Drop(ConnectionId id, const Status& why);
+  void OnBeat();
+
+  static constexpr std::size_t kHalfOpenMax = 256;
+
+  Env& env_;
+  const LinkOptions options_;
+  const std::string job_;
+  InboundEvents& events_;
+  std::map<ConnectionId, Peer> peers_;
+  TimerId beat_timer_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,92 @@
+// Link: an outbound connection that heals itself. Hello and welcome, pings, silence, reconnect with back-off.
+//
+// Used by servers and workers towards the scheduler and by workers towards shards. Thread rule: that of Env.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/transport.h"
+#include "wire/control.pb.h"
+#include "wire/kind.h"
+
+namespace leeway {
+
+// Where the peer is now; asked at every connect (an address file may have changed).
+using AddressSource = std::function<Result<std::string>()>;
+
+class LinkEvents {
+ public:
+  virtual ~LinkEvents() = default;
+  // The hello of the next connect.
+  [[nodiscard]] virtual wire::pb::Hello MakeHello(std::uint32_t link) = 0;
+  // Welcomed. What was sent before and not confirmed may or may not have arrived: send it again.
+  virtual void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) = 0;
+  // Lost; the link reconnects by itself.
+  virtual void OnDown(std::uint32_t link, const Status& why) = 0;
+  // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped.
+  virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
+  virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body) = 0;
+  // Any frame but hello, welcome, goodbye, ping and pong.
+  virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+};
+
+class Link final : private TransportEvents {
+ public:
+  // `link` names this link to `events`; `peer` names the other side in messages ("scheduler", "server 1 shard 0").
+  Link(Env& env, const LinkOptions& options, AddressSource where, std::uint32_t link, std::string peer, LinkEvents& events);
+  ~Link() override;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  void Start();
+  // Says goodbye if up, then closes for good. No event follows.
+  void Stop(const Status& why = Status::Ok());
+  [[nodiscard]] bool up() const { return state_ == State::kUp; }
+  // Drops the frame unless up.
+  void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
+  void SendControl(wire::Kind kind, const google::protobuf::MessageLite& message);
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  // When the peer was last heard of; the time of Start before.
+  [[nodiscard]] TimePoint last_heard() const { return last_heard_; }
+
+ private:
+  enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kUp };
+
+  void OnAccepted(ConnectionId id, const std::string& peer) override;
+  void OnConnected(ConnectionId id) override;
+  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) override;
+  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  void OnClosed(ConnectionId id, const Status& why) override;
+
+  void Connect();
+  void Lose(const Status& why);
+  void Fail(const Status& why);
+  void OnWelcome(std::span<const std::byte> body);
+  void ArmBeat();
+  void OnBeat();
+
+  Env& env_;
+  const LinkOptions options_;
+  const AddressSource where_;
+  const std::uint32_t link_;
+  const std::string peer_;
+  LinkEvents& events_;
+
+  State state_ = State::kStopped;
+  ConnectionId connection_;
+  TimerId timer_;       // of the back-off or the greeting
+  TimerId beat_timer_;
+  Duration backoff_{};
+  TimePoint down_since_;
+  TimePoint last_heard_;
+  TimePoint last_sent_;
+  Status last_error_;
+};
+
+}  // namespace leeway

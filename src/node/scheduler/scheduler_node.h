@@ -1,0 +1,46 @@
+// SchedulerNode: membership, placement, barriers, batch pools and status of one job. Not on the path of any push or pull.
+//
+// A single-threaded state machine over Env that routes events to its modules, one file each in this folder.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/registry.h"
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/placement.h"
+#include "leeway/sync_model.h"
+#include "leeway/optimizer.h"
+
+namespace leeway {
+
+// What the scheduler checks tables and job options against; owned by the caller for the node's life.
+struct SchedulerPolicies {
+  const Registry<SyncModel>& sync;
+  const Registry<Optimizer>& optimizers;
+  const Registry<Placement>& placements;
+};
+
+class SchedulerNode {
+ public:
+  // `ended` is called once: ok when every worker has left and said goodbye, else why the job cannot go on.
+  SchedulerNode(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
+                std::function<void(const Status&)> ended);
+  ~SchedulerNode();
+
+  // Checks the options and listens.
+  [[nodiscard]] Status Start();
+  // Ends the job for everyone, with `why` as the reason.
+  void Stop(const Status& why);
+  [[nodiscard]] const std::string& address() const;
+  // The state of the job as JSON: phase, epoch, members, shards, tables, per-node figures, job totals.
+  [[nodiscard]] std::string StatusJson() const;
+
+ private:
+  class Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace leeway

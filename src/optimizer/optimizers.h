@@ -1,0 +1,9 @@
+// The optimizers that come with Leeway: the rows of builtin.def.
+#pragma once
+
+#include "base/registry.h"
+#include "leeway/optimizer.h"
+
+namespace leeway {
+[[nodiscard]] Registry<Optimizer> BuiltinOptimizers();
+}  // namespace leeway

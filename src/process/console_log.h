@@ -1,0 +1,22 @@
+// ConsoleLog: log lines to stderr, one write per line, thread-safe: "12:03:44.120 W server 1.0: ...".
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "leeway/env.h"
+
+namespace leeway {
+
+class ConsoleLog final : public Log {
+ public:
+  ConsoleLog(std::string who, LogLevel least);
+  void Write(LogLevel level, std::string_view line) override;
+
+ private:
+  const std::string who_;
+  const LogLevel least_;
+  std::mutex mutex_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,28 @@
+// SchedulerProcess: a scheduler over the real Env, on a thread of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "assembly/assembly.h"
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+class SchedulerProcess {
+ public:
+  // Listens before it returns. `log` and `policies` outlive it.
+  static Result<std::unique_ptr<SchedulerProcess>> Start(const SchedulerOptions& options, const Policies& policies, Log& log);
+  virtual ~SchedulerProcess() = default;
+  [[nodiscard]] virtual const std::string& address() const = 0;
+  // Any thread.
+  [[nodiscard]] virtual std::string StatusJson() = 0;
+  // Ends the job; Wait then returns.
+  virtual void Stop(const Status& why) = 0;
+  // Waits until the job has ended, at most `limit` (kDeadlineExceeded then; may be called again).
+  virtual Status Wait(std::chrono::milliseconds limit) = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,23 @@
+// ServerProcess: all shards of one server over the real Env, one thread each.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "assembly/assembly.h"
+#include "leeway/options.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+class ServerProcess {
+ public:
+  // `options.shard` is ignored: shards 0 .. shards - 1 are started. `log` and `policies` outlive it.
+  static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards, const Policies& policies, Log& log);
+  virtual ~ServerProcess() = default;
+  virtual void Stop() = 0;
+  // Waits until every shard has ended (the first error counts), at most `limit` (kDeadlineExceeded then; may be called again).
+  virtual Status Wait(std::chrono::milliseconds limit) = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,35 @@
+// SyncPolicy: a synchronization model together with the options that every model takes in its spec.
+//
+//   ssp:3,release=soft,late=apply,scope=server
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/registry.h"
+#include "leeway/status.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+
+// What happens to a pull that must wait: kLazy answers when v_train passes its progress, kSoft at the next advance.
+enum class Release : std::uint8_t { kLazy, kSoft };
+// What happens to a push for an iteration below v_train.
+enum class Late : std::uint8_t { kDrop, kApply };
+// Who shares a coin: one per pull of the whole job, or one per server.
+enum class CoinScope : std::uint8_t { kJob, kServer };
+
+struct SyncPolicy {
+  SyncModelPtr model;
+  Release release = Release::kLazy;
+  std::optional<Late> late;  // nothing: drop under aggregate, apply under immediate
+  CoinScope scope = CoinScope::kJob;
+};
+
+// The rows of builtin.def; users may Add to their copy.
+[[nodiscard]] Registry<SyncModel> BuiltinSyncModels();
+[[nodiscard]] Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);
+
+}  // namespace leeway

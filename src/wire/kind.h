@@ -1,0 +1,45 @@
+// Kind: every frame of the protocol. docs/protocol.md says who sends which to whom.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace leeway::wire {
+
+// The range of protocol versions this build speaks; a hello carries it, a welcome names the one chosen.
+inline constexpr std::uint32_t kVersionMin = 1;
+inline constexpr std::uint32_t kVersionMax = 1;
+
+enum class Kind : std::uint8_t {
+  // Control: the body is the protobuf message of the same name in control.proto.
+  kHello = 1,
+  kWelcome = 2,
+  kGoodbye = 3,   // the sender closes, and says why
+  kPing = 4,      // no body
+  kPong = 5,      // no body
+  kRoster = 6,    // scheduler -> all: epoch, members, shards
+  kDefineTables = 7,
+  kTableMap = 8,
+  kBarrier = 9,
+  kBarrierDone = 10,
+  kLeaseBatches = 11,
+  kBatchLease = 12,
+  kLeave = 13,
+  kLeft = 14,
+  kReport = 15,
+  kStatusRequest = 16,
+  kStatusReply = 17,
+  kJobEnd = 18,
+  // Data: fixed layouts in messages.h.
+  kInit = 32,
+  kPush = 33,
+  kAbsent = 34,   // the CLOCK frame: blocks that were not pushed
+  kVerdicts = 35,
+  kPull = 36,
+  kAnswers = 37,
+};
+
+// "Push", ...; "kind 77" for an unknown one.
+[[nodiscard]] std::string_view KindName(Kind kind);
+
+}  // namespace leeway::wire

@@ -1,0 +1,138 @@
+// The data messages: several blocks per frame, fixed layouts, decoded into structs that callers reuse.
+//
+// Encode appends to `body`; Decode checks every length, every enum and that the payload sizes of the entries add up to
+// the frame's payload. Pure functions on bytes. docs/protocol.md has the layouts as tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+#include "leeway/status.h"
+#include "leeway/table.h"
+
+namespace leeway::wire {
+
+inline constexpr std::uint32_t kEntriesMax = 65'536;  // blocks in one frame
+
+// Initial values of blocks; answered by a verdict kInitialized with seq 0.
+struct InitEntry {
+  BlockId block;
+  Term term;
+  std::uint32_t payload_bytes = 0;
+};
+struct Init {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<InitEntry> entries;
+};
+
+struct PushEntry {
+  BlockId block;
+  Term term;
+  Seq seq;
+  Version base_version;  // what the gradient was computed on
+  std::uint32_t payload_bytes = 0;
+  DType dtype = DType::kFloat32;
+  std::uint8_t codec = 0;  // 0: none
+};
+struct Push {
+  WorkerId worker;
+  Incarnation incarnation;
+  Iteration iteration;
+  std::uint32_t samples = 1;
+  std::uint64_t steps = 0;  // optimizer steps this worker made itself: whose hyper-parameters win
+  Hyper hyper;
+  std::vector<PushEntry> entries;
+};
+
+struct AbsentEntry {
+  BlockId block;
+  Term term;
+  Seq seq;
+};
+struct Absent {
+  WorkerId worker;
+  Incarnation incarnation;
+  Iteration iteration;
+  std::vector<AbsentEntry> entries;
+};
+
+// What became of one push or absent push. The first six are verdicts and consume the sequence; the rest are not.
+enum class Verdict : std::uint8_t {
+  kApplied = 1,
+  kSummed = 2,
+  kAbsent = 3,
+  kLateDropped = 4,
+  kRefused = 5,
+  kInitialized = 6,  // of an Init; consumes nothing
+  kGap = 16,         // seq is the last one taken; resend from seq + 1
+  kFenced = 17,      // this life of the worker is over
+  kMoved = 18,       // not owned here, or under another term
+  kWindow = 19,      // beyond the open iterations: keep it, OPEN follows
+  kOpen = 20,        // what WINDOW held back fits now
+};
+[[nodiscard]] constexpr bool ConsumesSeq(Verdict v) { return v >= Verdict::kApplied && v <= Verdict::kRefused; }
+
+struct VerdictEntry {
+  BlockId block;
+  Term term;
+  Seq seq;
+  Verdict verdict = Verdict::kApplied;
+  Iteration v_train;
+};
+struct Verdicts {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<VerdictEntry> entries;
+};
+
+struct PullEntry {
+  BlockId block;
+  Term term;
+  Iteration progress;
+  Version cached_version;  // the newest the worker holds; 0: none
+  float significance = 1.0F;
+};
+struct Pull {
+  WorkerId worker;
+  Incarnation incarnation;
+  Epoch epoch_min;        // wait until the server knows this epoch
+  bool observer = false;  // not a member (any more): answered as soon as there are values and the epoch is known
+  std::vector<PullEntry> entries;
+};
+
+struct AnswerEntry {
+  BlockId block;
+  Term term;
+  Iteration progress;  // of the pull that it answers
+  Iteration v_train;
+  Version version;
+  std::uint32_t payload_bytes = 0;  // 0: unchanged, the worker holds this version
+  DType dtype = DType::kFloat32;
+  std::uint8_t codec = 0;
+};
+struct Answers {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<AnswerEntry> entries;
+};
+
+void Encode(const Init& message, std::vector<std::byte>& body);
+void Encode(const Push& message, std::vector<std::byte>& body);
+void Encode(const Absent& message, std::vector<std::byte>& body);
+void Encode(const Verdicts& message, std::vector<std::byte>& body);
+void Encode(const Pull& message, std::vector<std::byte>& body);
+void Encode(const Answers& message, std::vector<std::byte>& body);
+
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Push& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Absent& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Verdicts& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out);
+
+}  // namespace leeway::wire
