@@ -114,6 +114,8 @@ class Worker {
 
   [[nodiscard]] virtual Iteration iteration() const = 0;  // of the job clock, as this worker counts it
   [[nodiscard]] virtual WorkerCounters counters() const = 0;
+  // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next beat.
+  virtual void SetFigure(const std::string& name, double value) = 0;
   // What a blocking call would wait for now, in words; empty when nothing.
   [[nodiscard]] virtual std::string WaitingFor() const = 0;
 };

@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   kStatusRequest = 16,
   kStatusReply = 17,
   kJobEnd = 18,
+  kEpochAck = 19,  // shard -> scheduler: this epoch (roster or table map) is in force here
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,

@@ -82,7 +82,9 @@ class WorkerNode {
 
   [[nodiscard]] Iteration iteration() const;
   [[nodiscard]] const WorkerCounters& counters() const;
-  // Sum over verdicts received, for tests: called with every first verdict of a push of this worker.
+  // A figure for the next report to the scheduler.
+  void SetFigure(const std::string& name, double value);
+  // For tests: called with every first verdict of a push of this worker.
   void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer);
   // What the worker waits for now, in words: which server, block, since when, and the age of its last message.
   [[nodiscard]] std::string WaitingFor() const;
