@@ -1,4 +1,5 @@
-// Inbound: the listening side of a node. Hello within a limit, version and job checked, pings answered, silence found.
+// Inbound: the listening side of a node. Hello within a limit, version and job checked, pings answered,
+// silence found.
 //
 // Used by the scheduler and by shards. Thread rule: that of Env.
 #pragma once
@@ -24,9 +25,11 @@ class InboundEvents {
   virtual Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) = 0;
   // The welcome has been queued: frames may follow it now.
   virtual void OnWelcomed(ConnectionId id) = 0;
-  virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) = 0;
+  virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
+                                       std::span<const std::byte> body) = 0;
   // Any frame but hello, goodbye, ping and pong. An error is a broken protocol: the peer is told and cut off.
-  virtual Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+  virtual Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                         Landing landing) = 0;
   // A welcomed peer is gone. kOk: it said goodbye.
   virtual void OnGone(ConnectionId id, const Status& why) = 0;
 };
@@ -40,11 +43,14 @@ class Inbound final : private TransportEvents {
 
   // Returns the address as bound.
   [[nodiscard]] Result<std::string> Listen(const std::string& address);
-  void Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
+  void Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+            std::span<const Pinned> payload = {});
   void SendControl(ConnectionId id, wire::Kind kind, const google::protobuf::MessageLite& message);
   // Says goodbye with `why` and closes; OnGone does not follow.
   void Close(ConnectionId id, const Status& why);
+  // The same for all; peers that connect from now on are turned away.
   void CloseAll(const Status& why);
+  // REQUIRES: a welcomed peer that is not gone.
   [[nodiscard]] TimePoint last_heard(ConnectionId id) const;
   [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
 
@@ -54,16 +60,29 @@ class Inbound final : private TransportEvents {
     bool welcomed = false;
     TimePoint last_heard, last_sent;
     TimerId hello_timer;
+    Status refusal;  // of the frame whose payload is being drained
   };
 
   void OnAccepted(ConnectionId id, const std::string& peer) override;
   void OnConnected(ConnectionId id) override;
-  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) override;
-  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
+                               std::span<const std::byte> body) override;
+  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+               Landing landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
 
-  void Greet(ConnectionId id, Peer& peer, std::span<const std::byte> body);
-  void Drop(ConnectionId id, const Status& why);
+  void Greet(ConnectionId id, std::span<const std::byte> body);
+  [[nodiscard]] Result<wire::pb::Welcome> Admit(ConnectionId id, std::span<const std::byte> body);
+  void Refuse(ConnectionId id, const Status& why);
+  // The peer broke the protocol: says why, closes, tells the node.
+  void CutOff(ConnectionId id, const Status& why);
+  void SayGoodbye(ConnectionId id, const Status& why);
+  // Takes the peer out; true if it had been welcomed.
+  bool Erase(ConnectionId id);
+  // The same, with OnGone for a welcomed one.
+  void Forget(ConnectionId id, const Status& why);
+  void OnGoodbye(ConnectionId id, std::span<const std::byte> body);
+  void ArmBeat();
   void OnBeat();
 
   static constexpr std::size_t kHalfOpenMax = 256;
@@ -73,7 +92,9 @@ class Inbound final : private TransportEvents {
   const std::string job_;
   InboundEvents& events_;
   std::map<ConnectionId, Peer> peers_;
-  TimerId beat_timer_;
+  std::size_t half_open_ = 0;
+  bool closed_ = false;
+  TimerId beat_timer_;  // one for all peers; runs only while there are any
 };
 
 }  // namespace leeway

@@ -31,15 +31,19 @@ class LinkEvents {
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
   // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped.
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
-  virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body) = 0;
+  virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
+                                       std::span<const std::byte> body) = 0;
   // Any frame but hello, welcome, goodbye, ping and pong.
-  virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+  virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
+                       Landing landing) = 0;
 };
 
 class Link final : private TransportEvents {
  public:
-  // `link` names this link to `events`; `peer` names the other side in messages ("scheduler", "server 1 shard 0").
-  Link(Env& env, const LinkOptions& options, AddressSource where, std::uint32_t link, std::string peer, LinkEvents& events);
+  // `link` names this link to `events`; `peer` names the other side in messages ("scheduler", "server 1 shard
+  // 0").
+  Link(Env& env, const LinkOptions& options, AddressSource where, std::uint32_t link, std::string peer,
+       LinkEvents& events);
   ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -60,16 +64,26 @@ class Link final : private TransportEvents {
 
   void OnAccepted(ConnectionId id, const std::string& peer) override;
   void OnConnected(ConnectionId id) override;
-  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) override;
-  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
+                               std::span<const std::byte> body) override;
+  void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+               Landing landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
 
   void Connect();
+  // Pauses before the next connect, or gives up at its time.
+  void Retry();
+  void OnRetry();
   void Lose(const Status& why);
   void Fail(const Status& why);
+  // Back to nothing under way: no connection, no timer.
+  void Reset();
   void OnWelcome(std::span<const std::byte> body);
+  void OnGoodbye(std::span<const std::byte> body);
+  void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);
   void ArmBeat();
   void OnBeat();
+  [[nodiscard]] Duration LeftBeforeGivingUp() const;
 
   Env& env_;
   const LinkOptions options_;
@@ -80,7 +94,8 @@ class Link final : private TransportEvents {
 
   State state_ = State::kStopped;
   ConnectionId connection_;
-  TimerId timer_;       // of the back-off or the greeting
+  std::string address_;  // of the last connect
+  TimerId timer_;        // of the back-off or the greeting
   TimerId beat_timer_;
   Duration backoff_{};
   TimePoint down_since_;

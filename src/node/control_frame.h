@@ -1,0 +1,46 @@
+// A control message in and out of the body of its frame.
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/errors.h"
+#include "leeway/status.h"
+#include "wire/kind.h"
+
+namespace leeway {
+
+[[nodiscard]] inline std::vector<std::byte> ControlBody(const google::protobuf::MessageLite& message) {
+  std::vector<std::byte> body(message.ByteSizeLong());
+  message.SerializeToArray(body.data(), static_cast<int>(body.size()));
+  return body;
+}
+
+// An error names the kind and the size of what could not be read.
+[[nodiscard]] inline Status ParseControl(wire::Kind kind, std::span<const std::byte> body,
+                                         google::protobuf::MessageLite& out) {
+  if (out.ParseFromArray(body.data(), static_cast<int>(body.size()))) return Status::Ok();
+  return Protocol("malformed {} frame: its body of {} bytes cannot be decoded", wire::KindName(kind),
+                  body.size());
+}
+
+// The StatusCode of a wire code; an unknown one (of a later version) is kInternal.
+[[nodiscard]] inline StatusCode CodeFromWire(std::uint32_t code) {
+  return code <= static_cast<std::uint32_t>(StatusCode::kCancelled) ? static_cast<StatusCode>(code)
+                                                                    : StatusCode::kInternal;
+}
+
+// An error fit for a control frame: at most 2 KiB of it, so that it fits the limits before a hello.
+[[nodiscard]] inline std::string ClippedMessage(const std::string& message) {
+  constexpr std::size_t kBytesMax = 2048;
+  if (message.size() <= kBytesMax) return message;
+  std::size_t end = kBytesMax;
+  // Not inside a UTF-8 sequence: protobuf refuses strings that are not UTF-8.
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
+  return message.substr(0, end) + "...";
+}
+
+}  // namespace leeway

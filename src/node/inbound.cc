@@ -1,0 +1,264 @@
+#include "node/inbound.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/seconds.h"
+
+namespace leeway {
+namespace {
+
+// Where the payload of a refused frame goes: the peer is told why only after a whole frame, since a transport
+// that gets an error instead of a landing closes at once. Every place is the same small piece of memory.
+Landing Drain(std::uint64_t payload_bytes) {
+  constexpr std::uint64_t kPieceBytes = 64 * 1024;
+  auto piece = std::make_shared<std::vector<std::byte>>(std::min(payload_bytes, kPieceBytes));
+  Landing landing;
+  for (std::uint64_t left = payload_bytes; left > 0; left -= std::min(left, kPieceBytes)) {
+    landing.places.push_back(std::span(*piece).first(std::min(left, kPieceBytes)));
+  }
+  landing.lease = std::move(piece);
+  return landing;
+}
+
+Status CheckRole(const wire::pb::Hello& hello) {
+  switch (hello.role()) {
+    case wire::pb::ROLE_SERVER:
+    case wire::pb::ROLE_WORKER:
+    case wire::pb::ROLE_MONITOR:
+      return Status::Ok();
+    default:
+      return Protocol("hello with role {}, wanted server, worker or monitor", static_cast<int>(hello.role()));
+  }
+}
+
+}  // namespace
+
+Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundEvents& events)
+    : env_(env), options_(options), job_(std::move(job)), events_(events) {}
+
+Inbound::~Inbound() {
+  env_.timers.Cancel(beat_timer_);
+  for (auto& [id, peer] : peers_) {
+    env_.timers.Cancel(peer.hello_timer);
+    env_.transport.Close(id);
+  }
+}
+
+Result<std::string> Inbound::Listen(const std::string& address) {
+  return env_.transport.Listen(address, *this);
+}
+
+void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+                   std::span<const Pinned> payload) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  found->second.last_sent = env_.clock.Now();
+  env_.transport.Send(id, static_cast<std::uint8_t>(kind), body, payload);
+}
+
+void Inbound::SendControl(ConnectionId id, wire::Kind kind, const google::protobuf::MessageLite& message) {
+  Send(id, kind, ControlBody(message));
+}
+
+void Inbound::Close(ConnectionId id, const Status& why) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  if (found->second.welcomed) SayGoodbye(id, why);
+  env_.transport.CloseAfterSend(id);
+  Erase(id);
+}
+
+void Inbound::CloseAll(const Status& why) {
+  closed_ = true;
+  while (!peers_.empty()) Close(peers_.begin()->first, why);
+}
+
+TimePoint Inbound::last_heard(ConnectionId id) const {
+  const auto found = peers_.find(id);
+  LW_CHECK(found != peers_.end(), "connection {}", id.value());
+  return found->second.last_heard;
+}
+
+std::size_t Inbound::half_open() const { return half_open_; }
+
+void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
+  if (closed_) return env_.transport.Close(id);
+  if (half_open_ >= kHalfOpenMax) {
+    env_.log.Write(LogLevel::kWarning,
+                   fmt::format("{} turned away: {} connections have not said hello yet, at most {} may", peer,
+                               half_open_, kHalfOpenMax));
+    return env_.transport.Close(id);
+  }
+  ++half_open_;
+  Peer& added = peers_[id];
+  added.address = peer;
+  added.last_heard = added.last_sent = env_.clock.Now();
+  added.hello_timer = env_.timers.After(options_.hello_timeout, [this, id] {
+    env_.log.Write(LogLevel::kWarning, fmt::format("{} did not say hello within {:.1f} s",
+                                                   peers_.at(id).address, Seconds(options_.hello_timeout)));
+    env_.transport.Close(id);
+    Forget(id, Status::Ok());
+  });
+}
+
+// Inbound never connects.
+void Inbound::OnConnected(ConnectionId) {}
+
+Result<Landing> Inbound::OnFrameStart(ConnectionId id, const FrameHead& head,
+                                      std::span<const std::byte> body) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || !found->second.welcomed) return Protocol("a payload before the hello");
+  found->second.last_heard = env_.clock.Now();
+  Result<Landing> landing = events_.OnFrameStart(id, head, body);
+  if (landing.ok()) return landing;
+  found->second.refusal = landing.status();
+  return Drain(head.payload_bytes);
+}
+
+void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                      Landing landing) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;
+  Peer& peer = found->second;
+  peer.last_heard = env_.clock.Now();
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (!peer.welcomed) {
+    if (kind != wire::Kind::kHello) {
+      return Refuse(id, Protocol("the first frame was {}, wanted Hello", wire::KindName(kind)));
+    }
+    return Greet(id, body);
+  }
+  if (!peer.refusal.ok()) return CutOff(id, Status(peer.refusal));
+  switch (kind) {
+    case wire::Kind::kPing:
+      return Send(id, wire::Kind::kPong, {});
+    case wire::Kind::kPong:
+      return;
+    case wire::Kind::kGoodbye:
+      return OnGoodbye(id, body);
+    case wire::Kind::kHello:
+    case wire::Kind::kWelcome:
+      return CutOff(id, Protocol("{} after the hello", wire::KindName(kind)));
+    default:
+      if (Status taken = events_.OnFrame(id, head, body, std::move(landing)); !taken.ok()) CutOff(id, taken);
+  }
+}
+
+void Inbound::OnClosed(ConnectionId id, const Status& why) {
+  Forget(id, why.ok() ? Unavailable("the connection was closed") : why);
+}
+
+void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
+  Result<wire::pb::Welcome> welcome = Admit(id, body);
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;  // the node closed it
+  if (!welcome.ok()) return Refuse(id, welcome.status());
+  found->second.welcomed = true;
+  --half_open_;
+  env_.timers.Cancel(std::exchange(found->second.hello_timer, {}));
+  env_.transport.SetLimits(id, {options_.body_bytes_max, options_.payload_bytes_max});
+  SendControl(id, wire::Kind::kWelcome, *welcome);
+  ArmBeat();
+  events_.OnWelcomed(id);
+}
+
+Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::Hello hello;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kHello, body, hello));
+  if (hello.version_min() > wire::kVersionMax || hello.version_max() < wire::kVersionMin) {
+    return Protocol("no common protocol version: you speak {}-{}, this node speaks {}-{}",
+                    hello.version_min(), hello.version_max(), wire::kVersionMin, wire::kVersionMax);
+  }
+  LW_RETURN_IF_ERROR(CheckRole(hello));
+  // Someone who only asks for status need not know the job's name.
+  const bool any_job = hello.role() == wire::pb::ROLE_MONITOR && hello.job().empty();
+  if (!any_job && hello.job() != job_) {
+    return InvalidArgument("this node belongs to another job: got job \"{}\", wanted \"{}\"", hello.job(),
+                           job_);
+  }
+  LW_ASSIGN_OR_RETURN(wire::pb::Welcome welcome, events_.OnHello(id, hello));
+  welcome.set_version(std::min(hello.version_max(), wire::kVersionMax));
+  return welcome;
+}
+
+void Inbound::Refuse(ConnectionId id, const Status& why) {
+  env_.log.Write(LogLevel::kWarning, fmt::format("refused {}: {}", peers_.at(id).address, why.message()));
+  wire::pb::Welcome refusal;
+  refusal.set_error(ClippedMessage(why.message()));
+  refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
+  SendControl(id, wire::Kind::kWelcome, refusal);
+  env_.transport.CloseAfterSend(id);
+  Forget(id, why);
+}
+
+void Inbound::CutOff(ConnectionId id, const Status& why) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return;  // the node closed it
+  env_.log.Write(LogLevel::kWarning, fmt::format("cut off {}: {}", found->second.address, why.message()));
+  SayGoodbye(id, why);
+  env_.transport.CloseAfterSend(id);
+  Forget(id, why);
+}
+
+void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
+  wire::pb::Goodbye goodbye;
+  goodbye.set_code(static_cast<std::uint32_t>(why.code()));
+  goodbye.set_message(ClippedMessage(why.message()));
+  SendControl(id, wire::Kind::kGoodbye, goodbye);
+}
+
+bool Inbound::Erase(ConnectionId id) {
+  const auto found = peers_.find(id);
+  if (found == peers_.end()) return false;
+  const bool welcomed = found->second.welcomed;
+  env_.timers.Cancel(found->second.hello_timer);
+  if (!welcomed) --half_open_;
+  peers_.erase(found);
+  return welcomed;
+}
+
+void Inbound::Forget(ConnectionId id, const Status& why) {
+  if (Erase(id)) events_.OnGone(id, why);
+}
+
+void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::Goodbye goodbye;
+  if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok())
+    return CutOff(id, parsed);
+  env_.transport.Close(id);
+  Forget(id, goodbye.code() == 0 ? Status::Ok() : Status(CodeFromWire(goodbye.code()), goodbye.message()));
+}
+
+void Inbound::ArmBeat() {
+  if (beat_timer_ != TimerId{} || peers_.empty()) return;
+  beat_timer_ = env_.timers.After(options_.beat, [this] {
+    beat_timer_ = {};
+    OnBeat();
+  });
+}
+
+void Inbound::OnBeat() {
+  const TimePoint now = env_.clock.Now();
+  std::vector<std::pair<ConnectionId, Duration>> silent;
+  for (auto& [id, peer] : peers_) {
+    if (!peer.welcomed) continue;
+    if (now - peer.last_heard >= options_.silence_max) {
+      silent.emplace_back(id, now - peer.last_heard);
+    } else if (now - peer.last_sent >= options_.beat) {
+      Send(id, wire::Kind::kPing, {});
+    }
+  }
+  // No goodbye: a peer that was only stopped for a while finds the connection closed and comes back.
+  for (const auto& [id, since] : silent) {
+    env_.transport.Close(id);
+    Forget(id, Unavailable("silent for {:.1f} s", Seconds(since)));
+  }
+  ArmBeat();
+}
+
+}  // namespace leeway

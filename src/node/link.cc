@@ -1,0 +1,215 @@
+#include "node/link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/hash.h"
+#include "node/control_frame.h"
+#include "node/seconds.h"
+
+namespace leeway {
+Link::Link(Env& env, const LinkOptions& options, AddressSource where, std::uint32_t link, std::string peer,
+           LinkEvents& events)
+    : env_(env),
+      options_(options),
+      where_(std::move(where)),
+      link_(link),
+      peer_(std::move(peer)),
+      events_(events) {}
+
+Link::~Link() { Reset(); }
+
+void Link::Start() {
+  if (state_ != State::kStopped) return;
+  down_since_ = last_heard_ = env_.clock.Now();
+  backoff_ = options_.backoff_min;
+  Connect();
+}
+
+void Link::Stop(const Status& why) {
+  if (state_ == State::kUp) {
+    wire::pb::Goodbye goodbye;
+    goodbye.set_code(static_cast<std::uint32_t>(why.code()));
+    goodbye.set_message(ClippedMessage(why.message()));
+    SendControl(wire::Kind::kGoodbye, goodbye);
+    env_.transport.CloseAfterSend(std::exchange(connection_, {}));
+  }
+  Reset();
+  state_ = State::kStopped;
+}
+
+void Link::Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
+  if (state_ == State::kUp) SendNow(kind, body, payload);
+}
+
+void Link::SendControl(wire::Kind kind, const google::protobuf::MessageLite& message) {
+  Send(kind, ControlBody(message));
+}
+
+void Link::SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
+  last_sent_ = env_.clock.Now();
+  env_.transport.Send(connection_, static_cast<std::uint8_t>(kind), body, payload);
+}
+
+void Link::Connect() {
+  const Result<std::string> address = where_();
+  if (!address.ok()) {
+    last_error_ = address.status();
+    Retry();
+    return;
+  }
+  address_ = *address;
+  state_ = State::kConnecting;
+  connection_ = env_.transport.Connect(address_, *this);
+  const Duration limit = std::min<Duration>(options_.hello_timeout, LeftBeforeGivingUp());
+  timer_ = env_.timers.After(limit, [this, limit] {
+    timer_ = {};
+    Lose(DeadlineExceeded("{} at {} did not answer the hello within {:.1f} s", peer_, address_,
+                          Seconds(limit)));
+  });
+}
+
+Duration Link::LeftBeforeGivingUp() const {
+  return std::max(Duration::zero(), down_since_ + options_.give_up_after - env_.clock.Now());
+}
+
+void Link::Retry() {
+  state_ = State::kWaiting;
+  // Between 0.75 and 1.25 of the back-off, so that many workers do not come back all at once.
+  const double jitter = 0.75 + 0.5 * UnitInterval(env_.random.Next());
+  const Duration pause(static_cast<Duration::rep>(static_cast<double>(backoff_.count()) * jitter));
+  backoff_ = std::min<Duration>(backoff_ * 2, options_.backoff_max);
+  timer_ = env_.timers.After(std::min(pause, LeftBeforeGivingUp()), [this] {
+    timer_ = {};
+    OnRetry();
+  });
+}
+
+void Link::OnRetry() {
+  if (LeftBeforeGivingUp() > Duration::zero()) {
+    Connect();
+    return;
+  }
+  Fail(Unavailable("no answer from {}{}{} for {:.1f} s: {}; is it running?", peer_,
+                   address_.empty() ? "" : " at ", address_, Seconds(env_.clock.Now() - down_since_),
+                   last_error_.message()));
+}
+
+void Link::Reset() {
+  env_.timers.Cancel(std::exchange(timer_, {}));
+  env_.timers.Cancel(std::exchange(beat_timer_, {}));
+  if (connection_ != ConnectionId{}) env_.transport.Close(std::exchange(connection_, {}));
+}
+
+void Link::Lose(const Status& why) {
+  const bool was_up = state_ == State::kUp;
+  Reset();
+  last_error_ = why;
+  if (was_up) {
+    down_since_ = env_.clock.Now();
+    backoff_ = options_.backoff_min;
+  }
+  Retry();
+  // Last, since the node may stop this link from inside.
+  if (was_up) events_.OnDown(link_, why);
+}
+
+void Link::Fail(const Status& why) {
+  Reset();
+  state_ = State::kStopped;
+  events_.OnFailed(link_, why);
+}
+
+// A link never listens.
+void Link::OnAccepted(ConnectionId, const std::string&) {}
+
+void Link::OnConnected(ConnectionId id) {
+  if (id != connection_) return;
+  state_ = State::kGreeting;
+  wire::pb::Hello hello = events_.MakeHello(link_);
+  hello.set_version_min(wire::kVersionMin);
+  hello.set_version_max(wire::kVersionMax);
+  SendNow(wire::Kind::kHello, ControlBody(hello), {});
+}
+
+Result<Landing> Link::OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) {
+  if (id != connection_ || state_ != State::kUp)
+    return Protocol("{} sent a payload before its welcome", peer_);
+  last_heard_ = env_.clock.Now();
+  return events_.OnFrameStart(link_, head, body);
+}
+
+void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) {
+  if (id != connection_) return;
+  last_heard_ = env_.clock.Now();
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (kind == wire::Kind::kGoodbye) return OnGoodbye(body);
+  if (state_ == State::kGreeting) {
+    if (kind == wire::Kind::kWelcome) return OnWelcome(body);
+    return Lose(Protocol("{} at {} answered the hello with {}, wanted Welcome", peer_, address_,
+                         wire::KindName(kind)));
+  }
+  switch (kind) {
+    case wire::Kind::kPing:
+      return SendNow(wire::Kind::kPong, {}, {});
+    case wire::Kind::kPong:
+      return;
+    case wire::Kind::kHello:
+    case wire::Kind::kWelcome:
+      return Lose(Protocol("{} at {} sent {} after its welcome", peer_, address_, wire::KindName(kind)));
+    default:
+      events_.OnFrame(link_, head, body, std::move(landing));
+  }
+}
+
+void Link::OnWelcome(std::span<const std::byte> body) {
+  wire::pb::Welcome welcome;
+  if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
+  if (!welcome.error().empty()) return Fail({CodeFromWire(welcome.error_code()), welcome.error()});
+  if (welcome.version() < wire::kVersionMin || welcome.version() > wire::kVersionMax) {
+    return Fail(Protocol("{} at {} chose protocol version {}, wanted one of {}-{}", peer_, address_,
+                         welcome.version(), wire::kVersionMin, wire::kVersionMax));
+  }
+  env_.timers.Cancel(std::exchange(timer_, {}));
+  env_.transport.SetLimits(connection_, {options_.body_bytes_max, options_.payload_bytes_max});
+  state_ = State::kUp;
+  backoff_ = options_.backoff_min;
+  ArmBeat();
+  events_.OnUp(link_, welcome);
+}
+
+void Link::OnGoodbye(std::span<const std::byte> body) {
+  wire::pb::Goodbye goodbye;
+  if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok()) return Lose(parsed);
+  if (goodbye.code() != 0) return Fail({CodeFromWire(goodbye.code()), goodbye.message()});
+  // It stopped, and may be started again: the usual limit on reconnecting decides.
+  Lose(Unavailable("{} at {} said goodbye", peer_, address_));
+}
+
+void Link::OnClosed(ConnectionId id, const Status& why) {
+  if (id != connection_) return;
+  connection_ = {};
+  Lose(why.ok() ? Unavailable("{} at {} closed the connection", peer_, address_) : why);
+}
+
+void Link::ArmBeat() {
+  const TimePoint now = env_.clock.Now();
+  const TimePoint due = std::min(last_sent_ + options_.beat, last_heard_ + options_.silence_max);
+  beat_timer_ = env_.timers.After(std::max(Duration::zero(), due - now), [this] {
+    beat_timer_ = {};
+    OnBeat();
+  });
+}
+
+// Sends do not move the timer: it looks at the clock when it fires, and is set for what is then due.
+void Link::OnBeat() {
+  const TimePoint now = env_.clock.Now();
+  if (now - last_heard_ >= options_.silence_max) {
+    return Lose(Unavailable("{} at {} was silent for {:.1f} s", peer_, address_, Seconds(now - last_heard_)));
+  }
+  if (now - last_sent_ >= options_.beat) SendNow(wire::Kind::kPing, {}, {});
+  ArmBeat();
+}
+
+}  // namespace leeway
