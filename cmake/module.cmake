@@ -1,5 +1,6 @@
 # leeway_module(name DIR dir DEPS libs... [PROTOS files...]): the static library leeway_<name> of all .cc files below
 # dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry, with a time budget).
+# A module of headers only is an INTERFACE library.
 function(leeway_module name)
   cmake_parse_arguments(ARG "" "DIR;TIMEOUT" "DEPS;PROTOS" ${ARGN})
   set(dir ${PROJECT_SOURCE_DIR}/${ARG_DIR})
@@ -8,26 +9,37 @@ function(leeway_module name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
-  add_library(leeway_${name} STATIC ${sources})
-  target_include_directories(leeway_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(leeway_${name} PUBLIC ${ARG_DEPS})
-  set_target_properties(leeway_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  if(sources OR ARG_PROTOS)
+    add_library(leeway_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(leeway_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(leeway_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(leeway_${name} ${scope} ${ARG_DEPS})
   if(ARG_PROTOS)
-    add_library(leeway_${name}_proto OBJECT)
-    target_link_libraries(leeway_${name}_proto PUBLIC protobuf::libprotobuf-lite)
-    target_include_directories(leeway_${name}_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
-    target_compile_options(leeway_${name}_proto PRIVATE -w)
-    protobuf_generate(TARGET leeway_${name}_proto PROTOS ${ARG_PROTOS} IMPORT_DIRS ${PROJECT_SOURCE_DIR}/src
-                      PROTOC_OUT_DIR ${PROJECT_BINARY_DIR}/generated)
-    target_sources(leeway_${name} PRIVATE $<TARGET_OBJECTS:leeway_${name}_proto>)
-    target_include_directories(leeway_${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
-    add_dependencies(leeway_${name} leeway_${name}_proto)
+    leeway_protos(leeway_${name} ${ARG_PROTOS})
   endif()
 
   if(LEEWAY_TESTS AND tests)
     leeway_test(leeway_${name}_test SOURCES ${tests} DEPS leeway_${name} TIMEOUT ${ARG_TIMEOUT})
   endif()
+endfunction()
+
+# leeway_protos(library files...): generates the messages of the files, to be included by their path below src/
+# ("wire/control.pb.h"). An object library of its own, since generated code does not pass our warnings.
+function(leeway_protos library)
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated}/src)
+  add_library(${library}_proto OBJECT)
+  target_link_libraries(${library}_proto PUBLIC protobuf::libprotobuf-lite)
+  target_include_directories(${library}_proto SYSTEM PUBLIC ${generated} ${generated}/src)
+  target_compile_options(${library}_proto PRIVATE -w)
+  protobuf_generate(TARGET ${library}_proto PROTOS ${ARGN} PROTOC_OUT_DIR ${generated})
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:${library}_proto>)
+  target_include_directories(${library} SYSTEM PUBLIC ${generated}/src)
+  add_dependencies(${library} ${library}_proto)
 endfunction()
 
 # leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry.

@@ -1,14 +1,17 @@
-// LW_CHECK: our own bugs. On in release; prints the values and aborts. Never for received bytes or configuration.
+// LW_CHECK: our own bugs. On in release; prints the values and aborts. Never for received bytes or
+// configuration.
 #pragma once
 
 #include <fmt/format.h>
+
+#include <string>
 
 namespace leeway {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const std::string& detail);
 }  // namespace leeway
 
-#define LW_CHECK(condition, ...)                                                                             \
-  do {                                                                                                       \
-    if (!(condition)) [[unlikely]]                                                                           \
-      ::leeway::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));                 \
+#define LW_CHECK(condition, ...)                                                            \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
+      ::leeway::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (false)

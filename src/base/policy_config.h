@@ -1,7 +1,8 @@
 // PolicyConfig: the arguments of one spec term, as a policy's factory asks for them.
 //
-// A factory asks for its arguments in declared order: the n-th one asked for is also the n-th positional argument. What
-// was given and never asked for is an error, found by Finish after the factory has run.
+// A factory asks for its arguments in declared order: the n-th one asked for is also the n-th positional
+// argument. What was given and never asked for is an error, found by Finish after the factory has run. Asking
+// twice gives the same.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,11 @@ class PolicyConfig {
   PolicyConfig(std::string kind, SpecTerm term);
 
   [[nodiscard]] const std::string& name() const { return term_.name; }
-  [[nodiscard]] const std::vector<SpecTerm>& inner() const { return term_.inner; }
+  // The terms in parentheses. Finish refuses parentheses that nobody looked into.
+  [[nodiscard]] const std::vector<SpecTerm>& inner() const {
+    inner_asked_ = true;
+    return term_.inner;
+  }
 
   // Without a default an absent argument is an error. Bounds are inclusive.
   [[nodiscard]] Result<std::int64_t> IntInRange(std::string_view key, std::int64_t low, std::int64_t high,
@@ -31,21 +36,30 @@ class PolicyConfig {
   [[nodiscard]] Result<std::string> OneOf(std::string_view key, const std::vector<std::string>& known,
                                           std::optional<std::string> absent = std::nullopt) const;
   // Key-only arguments (never positional): `release=soft`.
-  [[nodiscard]] Result<std::string> KeyedOneOf(std::string_view key, const std::vector<std::string>& known, std::string absent) const;
-  [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low, std::int64_t high, std::int64_t absent) const;
+  [[nodiscard]] Result<std::string> KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
+                                               std::string absent) const;
+  [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low,
+                                                     std::int64_t high, std::int64_t absent) const;
 
   // An error if an argument was given that nobody asked for (unknown key with a suggestion, or one too many).
   [[nodiscard]] Status Finish() const;
 
  private:
   [[nodiscard]] const SpecArg* Take(std::string_view key, bool positional) const;
+  // `sync model "ssp": s`, the beginning of every message about one argument.
+  [[nodiscard]] std::string Where(std::string_view key) const;
+  [[nodiscard]] Result<std::int64_t> ParseInt(std::string_view key, const SpecArg& arg, std::int64_t low,
+                                              std::int64_t high) const;
+  [[nodiscard]] Result<std::string> CheckOneOf(std::string_view key, const SpecArg& arg,
+                                               const std::vector<std::string>& known) const;
 
   std::string kind_;
   SpecTerm term_;
   // Which arguments were taken and which keys were asked for; asking does not change what a config means.
   mutable std::vector<bool> taken_;
-  mutable std::vector<std::string> asked_;
-  mutable std::size_t positions_asked_ = 0;
+  mutable std::vector<std::string> asked_;             // all, in the order of asking
+  mutable std::vector<std::string> asked_positional_;  // those that may come without a key
+  mutable bool inner_asked_ = false;
 };
 
 }  // namespace leeway

@@ -1,8 +1,10 @@
 // Spec strings: how policies are named in flags, files, Python and on the wire.
 //
-//   spec := term ('+' term)*      term := name [':' arg (',' arg)*] | name '(' spec ')'      arg := [key '='] value
+//   spec := term ('+' term)*      term := name [':' arg (',' arg)*] | name '(' spec ')'      arg := [key '=']
+//   value
 //
-// A value that holds any of ,+()=:" or a space is quoted, \" and \\ escape. Printing a parsed spec gives an equal spec.
+// A name or key is a letter or '_' and then letters, digits, '_', '-' and '.'. A value that holds any of
+// ,+()=:" or a space is quoted, \" and \\ escape. Printing a parsed spec gives an equal spec.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +38,7 @@ struct Spec {
 };
 
 inline constexpr std::size_t kSpecBytesMax = 4096;
+inline constexpr std::size_t kSpecDepthMax = 16;  // levels of parentheses
 
 // An error names the position and what was expected there.
 [[nodiscard]] Result<Spec> ParseSpec(std::string_view text);

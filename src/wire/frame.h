@@ -1,9 +1,10 @@
 // Frames on the wire: a fixed header, a small body, a raw payload.
 //
-//   offset 0  u16 magic 0x574C ("LW")   2  u8 kind   3  u8 zero   4  u32 body_bytes   8  u64 payload_bytes    (16 bytes)
+//   offset 0  u16 magic 0x574C ("LW")   2  u8 kind   3  u8 zero   4  u32 body_bytes   8  u64 payload_bytes
+//   (16 bytes)
 //
-// All little-endian. FrameReader is the one decoder of both worlds: the TCP transport receives straight into the spans
-// it hands out, the simulated transport copies its chunks, cut anywhere, into them.
+// All little-endian. FrameReader is the one decoder of both worlds: the TCP transport receives straight into
+// the spans it hands out, the simulated transport copies its chunks, cut anywhere, into them.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ inline constexpr std::size_t kHeaderBytes = 16;
 
 [[nodiscard]] std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head);
 // Checks magic, the zero byte and the limits.
-[[nodiscard]] Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, const FrameLimits& limits);
+[[nodiscard]] Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes,
+                                             const FrameLimits& limits);
 
 // What a FrameReader reports, in the order of the bytes. Mirrors TransportEvents, less the connection.
 class FrameSink {
@@ -30,12 +32,13 @@ class FrameSink {
   virtual ~FrameSink() = default;
   virtual Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) = 0;
   virtual void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
-  // Asked after every frame: false stops the reader (the connection was closed from inside OnFrame).
+  // Asked after every frame and frame start: false stops the reader (the connection was closed from inside
+  // it).
   [[nodiscard]] virtual bool KeepReading() const = 0;
 };
 
-// Turns a stream of bytes into frames. Small frames are parsed, many at a time, out of a staging buffer; the rest of a
-// large payload is received straight into its landing. Lives and dies with its connection.
+// Turns a stream of bytes into frames. Small frames are parsed, many at a time, out of a staging buffer; the
+// rest of a large payload is received straight into its landing. Lives and dies with its connection.
 class FrameReader {
  public:
   explicit FrameReader(FrameSink& sink, std::size_t staging_bytes = 256 * 1024);
@@ -43,24 +46,46 @@ class FrameReader {
   void SetLimits(const FrameLimits& limits) { limits_ = limits; }
   // Where the next received bytes go; never empty. Valid until Commit.
   [[nodiscard]] std::span<std::byte> Space();
-  // `n` bytes were written into Space(). Calls the sink for every frame that is now whole. An error (bad header, over a
-  // limit, no landing, a landing of the wrong size) is final.
+  // `n` bytes were written into Space(). Calls the sink for every frame that is now whole. An error (bad
+  // header, over a limit, no landing, a landing of the wrong size) is final. Bytes after an error or a stop
+  // are ignored.
   [[nodiscard]] Status Commit(std::size_t n);
   // True between frames: nothing is half read.
   [[nodiscard]] bool AtBoundary() const;
 
  private:
+  enum class State : std::uint8_t { kHeader, kBody, kPayload };
+  enum class Into : std::uint8_t { kStaging, kBody, kPlace };
+
+  // A body no larger than staging is read where it is staged; a larger one has body_ to itself.
+  [[nodiscard]] bool BodyFitsStaging() const { return head_.body_bytes <= staging_.size(); }
+  [[nodiscard]] std::span<std::byte> StagingSpace();
+  // What is left of the place being filled. REQUIRES: place_ < landing_.places.size().
+  [[nodiscard]] std::span<std::byte> PlaceSpace() const;
   // Consumes staged bytes until a frame is incomplete.
   [[nodiscard]] Status Parse();
-  [[nodiscard]] Status FinishFrame();
+  [[nodiscard]] Status StartPayload();
+  // `n` bytes of the current place were written; goes on to the next place that has room.
+  void FillPlaces(std::size_t n);
+  // Returns how many of the staged bytes belong to this payload.
+  [[nodiscard]] std::size_t CopyToPlaces(std::span<const std::byte> staged);
+  void FinishFrame();
+  void Abandon();
 
   FrameSink& sink_;
   FrameLimits limits_;
   std::vector<std::byte> staging_;
   std::size_t begin_ = 0, end_ = 0;  // unparsed bytes of staging_
-  enum class State : std::uint8_t { kHeader, kBody, kPayload } state_ = State::kHeader;
+  std::size_t window_;          // how much of staging_ is offered at a time; grows while it comes back full
+  Into into_ = Into::kStaging;  // what Space() last handed out
+  std::size_t offered_ = 0;
+  State state_ = State::kHeader;
+  bool stopped_ = false;
+  Status error_;
   FrameHead head_;
-  std::vector<std::byte> body_;
+  std::span<const std::byte> body_view_;  // the body of the frame being read, in staging_ or in body_
+  std::vector<std::byte> body_;           // a body that staging cannot hold, or cannot hold any longer
+  std::size_t body_filled_ = 0;
   Landing landing_;
   std::size_t place_ = 0, place_filled_ = 0;
 };

@@ -1,7 +1,7 @@
 // The data messages: several blocks per frame, fixed layouts, decoded into structs that callers reuse.
 //
-// Encode appends to `body`; Decode checks every length, every enum and that the payload sizes of the entries add up to
-// the frame's payload. Pure functions on bytes. docs/protocol.md has the layouts as tables.
+// Encode appends to `body`; Decode checks every length, every enum and that the payload sizes of the entries
+// add up to the frame's payload. Pure functions on bytes. docs/protocol.md has the layouts as tables.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,8 @@
 namespace leeway::wire {
 
 inline constexpr std::uint32_t kEntriesMax = 65'536;  // blocks in one frame
+// No iteration on the wire is above this, so that a receiver may add to one without overflow.
+inline constexpr Iteration kIterationWireMax{std::int64_t{1} << 62};
 
 // Initial values of blocks; answered by a verdict kInitialized with seq 0.
 struct InitEntry {
@@ -61,7 +63,8 @@ struct Absent {
   std::vector<AbsentEntry> entries;
 };
 
-// What became of one push or absent push. The first six are verdicts and consume the sequence; the rest are not.
+// What became of one push or absent push. The first six are verdicts and consume the sequence; the rest are
+// not.
 enum class Verdict : std::uint8_t {
   kApplied = 1,
   kSummed = 2,
@@ -75,7 +78,9 @@ enum class Verdict : std::uint8_t {
   kWindow = 19,      // beyond the open iterations: keep it, OPEN follows
   kOpen = 20,        // what WINDOW held back fits now
 };
-[[nodiscard]] constexpr bool ConsumesSeq(Verdict v) { return v >= Verdict::kApplied && v <= Verdict::kRefused; }
+[[nodiscard]] constexpr bool ConsumesSeq(Verdict v) {
+  return v >= Verdict::kApplied && v <= Verdict::kRefused;
+}
 
 struct VerdictEntry {
   BlockId block;
@@ -100,8 +105,9 @@ struct PullEntry {
 struct Pull {
   WorkerId worker;
   Incarnation incarnation;
-  Epoch epoch_min;        // wait until the server knows this epoch
-  bool observer = false;  // not a member (any more): answered as soon as there are values and the epoch is known
+  Epoch epoch_min;  // wait until the server knows this epoch
+  bool observer =
+      false;  // not a member (any more): answered as soon as there are values and the epoch is known
   std::vector<PullEntry> entries;
 };
 

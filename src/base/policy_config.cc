@@ -1,0 +1,153 @@
+#include "base/policy_config.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+// The whole text must be the number; from_chars knows no locale, no leading '+' and no spaces.
+template <typename Number>
+std::optional<Number> ParseWhole(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string DoubleRange(double low, double high) {
+  const bool from = low > -std::numeric_limits<double>::max();
+  const bool to = high < std::numeric_limits<double>::max();
+  if (from && to) return fmt::format("a number from {} to {}", low, high);
+  if (from) return fmt::format("a number of at least {}", low);
+  if (to) return fmt::format("a number of at most {}", high);
+  return "a finite number";
+}
+
+bool Holds(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+PolicyConfig::PolicyConfig(std::string kind, SpecTerm term)
+    : kind_(std::move(kind)), term_(std::move(term)), taken_(term_.args.size(), false) {}
+
+const SpecArg* PolicyConfig::Take(std::string_view key, bool positional) const {
+  if (!Holds(asked_, key)) asked_.emplace_back(key);
+  for (std::size_t i = 0; i < term_.args.size(); ++i) {
+    if (term_.args[i].key != key || key.empty()) continue;
+    taken_[i] = true;
+    // Its place among the positional ones stays its own, so that a later argument does not slide into it.
+    if (positional && !Holds(asked_positional_, key)) asked_positional_.emplace_back(key);
+    return &term_.args[i];
+  }
+  if (!positional) return nullptr;
+
+  auto place = std::find(asked_positional_.begin(), asked_positional_.end(), key);
+  if (place == asked_positional_.end()) place = asked_positional_.emplace(place, key);
+  auto before = place - asked_positional_.begin();
+  for (std::size_t i = 0; i < term_.args.size(); ++i) {
+    if (!term_.args[i].key.empty() || before-- > 0) continue;
+    taken_[i] = true;
+    return &term_.args[i];
+  }
+  return nullptr;
+}
+
+std::string PolicyConfig::Where(std::string_view key) const {
+  return fmt::format("{} \"{}\": {}", kind_, term_.name, key);
+}
+
+Result<std::int64_t> PolicyConfig::ParseInt(std::string_view key, const SpecArg& arg, std::int64_t low,
+                                            std::int64_t high) const {
+  const std::optional<std::int64_t> value = ParseWhole<std::int64_t>(arg.value);
+  if (!value || *value < low || *value > high) {
+    return InvalidArgument("{}: got \"{}\", wanted a whole number from {} to {}", Where(key), arg.value, low,
+                           high);
+  }
+  return *value;
+}
+
+Result<std::string> PolicyConfig::CheckOneOf(std::string_view key, const SpecArg& arg,
+                                             const std::vector<std::string>& known) const {
+  if (Holds(known, arg.value)) return arg.value;
+  return InvalidArgument("{}: got \"{}\", wanted one of: {}{}", Where(key), arg.value, fmt::join(known, ", "),
+                         DidYouMean(arg.value, known));
+}
+
+Result<std::int64_t> PolicyConfig::IntInRange(std::string_view key, std::int64_t low, std::int64_t high,
+                                              std::optional<std::int64_t> absent) const {
+  const SpecArg* arg = Take(key, true);
+  if (arg != nullptr) return ParseInt(key, *arg, low, high);
+  if (absent) return *absent;
+  return InvalidArgument("{}: got nothing, wanted a whole number from {} to {}", Where(key), low, high);
+}
+
+Result<double> PolicyConfig::DoubleInRange(std::string_view key, double low, double high,
+                                           std::optional<double> absent) const {
+  const SpecArg* arg = Take(key, true);
+  if (arg == nullptr) {
+    if (absent) return *absent;
+    return InvalidArgument("{}: got nothing, wanted {}", Where(key), DoubleRange(low, high));
+  }
+  const std::optional<double> value = ParseWhole<double>(arg->value);
+  if (!value || !std::isfinite(*value) || *value < low || *value > high) {
+    return InvalidArgument("{}: got \"{}\", wanted {}", Where(key), arg->value, DoubleRange(low, high));
+  }
+  return *value;
+}
+
+Result<std::string> PolicyConfig::OneOf(std::string_view key, const std::vector<std::string>& known,
+                                        std::optional<std::string> absent) const {
+  const SpecArg* arg = Take(key, true);
+  if (arg != nullptr) return CheckOneOf(key, *arg, known);
+  if (absent) return *std::move(absent);
+  return InvalidArgument("{}: got nothing, wanted one of: {}", Where(key), fmt::join(known, ", "));
+}
+
+Result<std::string> PolicyConfig::KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
+                                             std::string absent) const {
+  const SpecArg* arg = Take(key, false);
+  if (arg != nullptr) return CheckOneOf(key, *arg, known);
+  return absent;
+}
+
+Result<std::int64_t> PolicyConfig::KeyedIntInRange(std::string_view key, std::int64_t low, std::int64_t high,
+                                                   std::int64_t absent) const {
+  const SpecArg* arg = Take(key, false);
+  if (arg != nullptr) return ParseInt(key, *arg, low, high);
+  return absent;
+}
+
+Status PolicyConfig::Finish() const {
+  if (!term_.inner.empty() && !inner_asked_) {
+    return InvalidArgument("{} \"{}\": got terms in parentheses, wanted none", kind_, term_.name);
+  }
+  for (std::size_t i = 0; i < term_.args.size(); ++i) {
+    if (taken_[i]) continue;
+    const SpecArg& arg = term_.args[i];
+    if (Holds(asked_, arg.key)) {
+      return InvalidArgument("{}: got it twice, wanted it once", Where(arg.key));
+    }
+    if (!arg.key.empty()) {
+      return InvalidArgument("{} \"{}\": unknown argument \"{}\"; known: {}{}", kind_, term_.name, arg.key,
+                             asked_.empty() ? "none" : fmt::format("{}", fmt::join(asked_, ", ")),
+                             DidYouMean(arg.key, asked_));
+    }
+    return InvalidArgument(
+        "{} \"{}\": argument \"{}\" is one too many; without a key it takes {}{}", kind_, term_.name,
+        arg.value, asked_positional_.size(),
+        asked_positional_.empty() ? "" : fmt::format(" ({})", fmt::join(asked_positional_, ", ")));
+  }
+  return Status::Ok();
+}
+
+}  // namespace leeway

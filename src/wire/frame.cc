@@ -1,0 +1,226 @@
+#include "wire/frame.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "wire/kind.h"
+
+namespace leeway::wire {
+namespace {
+
+// Below this many bytes a receive into staging and a copy cost less than a receive call of their own.
+constexpr std::size_t kDirectBytesMin = 16 * 1024;
+// The first receive after a large payload: room for the next header and body, and for little of the next
+// payload, which would otherwise be copied out of staging.
+constexpr std::size_t kWindowBytesMin = 4 * 1024;
+
+template <typename T>
+T LoadAt(std::span<const std::byte, kHeaderBytes> bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head) {
+  std::array<std::byte, kHeaderBytes> bytes{};
+  std::memcpy(bytes.data(), &kMagic, sizeof kMagic);
+  bytes[2] = std::byte{head.kind};
+  std::memcpy(bytes.data() + 4, &head.body_bytes, sizeof head.body_bytes);
+  std::memcpy(bytes.data() + 8, &head.payload_bytes, sizeof head.payload_bytes);
+  return bytes;
+}
+
+Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, const FrameLimits& limits) {
+  const auto magic = LoadAt<std::uint16_t>(bytes, 0);
+  if (magic != kMagic) return Protocol("frame header: got magic 0x{:04X}, wanted 0x{:04X}", magic, kMagic);
+  FrameHead head;
+  head.kind = LoadAt<std::uint8_t>(bytes, 2);
+  head.body_bytes = LoadAt<std::uint32_t>(bytes, 4);
+  head.payload_bytes = LoadAt<std::uint64_t>(bytes, 8);
+  const std::string_view kind = KindName(Kind{head.kind});
+  if (const auto zero = LoadAt<std::uint8_t>(bytes, 3); zero != 0) {
+    return Protocol("{} header: got {} in byte 3, wanted 0", kind, zero);
+  }
+  if (head.body_bytes > limits.body_bytes_max) {
+    return Protocol("{} header: got a body of {} bytes, wanted at most {}", kind, head.body_bytes,
+                    limits.body_bytes_max);
+  }
+  if (head.payload_bytes > limits.payload_bytes_max) {
+    return Protocol("{} header: got a payload of {} bytes, wanted at most {}", kind, head.payload_bytes,
+                    limits.payload_bytes_max);
+  }
+  return head;
+}
+
+FrameReader::FrameReader(FrameSink& sink, std::size_t staging_bytes)
+    : sink_(sink),
+      staging_(std::max(staging_bytes, kHeaderBytes)),
+      window_(std::min(kWindowBytesMin, staging_.size())) {}
+
+std::span<std::byte> FrameReader::Space() {
+  std::span<std::byte> space;
+  if (state_ == State::kPayload && PlaceSpace().size() >= std::min(kDirectBytesMin, staging_.size())) {
+    space = PlaceSpace();
+    into_ = Into::kPlace;
+    window_ = std::min(kWindowBytesMin, staging_.size());
+  } else if (state_ == State::kBody && !BodyFitsStaging()) {
+    space = std::span(body_).subspan(body_filled_);
+    into_ = Into::kBody;
+  } else {
+    space = StagingSpace();
+    into_ = Into::kStaging;
+  }
+  offered_ = space.size();
+  return space;
+}
+
+std::span<std::byte> FrameReader::PlaceSpace() const {
+  return landing_.places[place_].subspan(place_filled_);
+}
+
+std::span<std::byte> FrameReader::StagingSpace() {
+  // A payload that waits for more has consumed all that was staged; its body is about to be overwritten.
+  if (state_ == State::kPayload && body_view_.data() != body_.data()) {
+    body_.assign(body_view_.begin(), body_view_.end());
+    body_view_ = body_;
+  }
+  const std::size_t staged = end_ - begin_;
+  const std::size_t whole = state_ == State::kHeader ? kHeaderBytes
+                            : state_ == State::kBody ? head_.body_bytes
+                                                     : 0;
+  const std::size_t wanted = std::max(window_, whole > staged ? whole - staged : 1);
+  if (staged == 0) {
+    begin_ = end_ = 0;
+  } else if (staging_.size() - end_ < wanted) {
+    std::memmove(staging_.data(), staging_.data() + begin_, staged);
+    begin_ = 0;
+    end_ = staged;
+  }
+  const std::span<std::byte> tail = std::span(staging_).subspan(end_);
+  return tail.first(std::min(tail.size(), wanted));
+}
+
+Status FrameReader::Commit(std::size_t n) {
+  LW_CHECK(n <= offered_, "committed {} bytes into a space of {}", n, offered_);
+  if (!error_.ok()) return error_;
+  switch (into_) {
+    case Into::kStaging:
+      end_ += n;
+      // Filled to the brim: more is waiting, so take more at a time.
+      if (n == offered_) window_ = std::min(window_ * 2, staging_.size());
+      break;
+    case Into::kBody:
+      body_filled_ += n;
+      break;
+    case Into::kPlace:
+      FillPlaces(n);
+      break;
+  }
+  offered_ = 0;
+  error_ = Parse();
+  if (stopped_ || !error_.ok()) Abandon();
+  return error_;
+}
+
+// Nothing more is read; what is half landed is given back.
+void FrameReader::Abandon() {
+  stopped_ = true;
+  state_ = State::kHeader;
+  begin_ = end_ = 0;
+  landing_ = {};
+}
+
+bool FrameReader::AtBoundary() const { return state_ == State::kHeader && begin_ == end_; }
+
+Status FrameReader::Parse() {
+  while (!stopped_) {
+    const std::span<const std::byte> staged = std::span(staging_).subspan(begin_, end_ - begin_);
+    switch (state_) {
+      case State::kHeader: {
+        if (staged.size() < kHeaderBytes) return Status::Ok();
+        LW_ASSIGN_OR_RETURN(head_, DecodeHeader(staged.first<kHeaderBytes>(), limits_));
+        begin_ += kHeaderBytes;
+        state_ = State::kBody;
+        if (!BodyFitsStaging()) body_.resize(head_.body_bytes);
+        break;
+      }
+      case State::kBody: {
+        if (BodyFitsStaging()) {
+          if (staged.size() < head_.body_bytes) return Status::Ok();
+          body_view_ = staged.first(head_.body_bytes);
+          begin_ += head_.body_bytes;
+        } else {
+          const std::size_t n = std::min(staged.size(), body_.size() - body_filled_);
+          std::memcpy(body_.data() + body_filled_, staged.data(), n);
+          begin_ += n;
+          body_filled_ += n;
+          if (body_filled_ < body_.size()) return Status::Ok();
+          body_view_ = body_;
+        }
+        LW_RETURN_IF_ERROR(StartPayload());
+        break;
+      }
+      case State::kPayload: {
+        begin_ += CopyToPlaces(staged);
+        if (place_ < landing_.places.size()) return Status::Ok();
+        FinishFrame();
+        break;
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+Status FrameReader::StartPayload() {
+  if (head_.payload_bytes > 0) {
+    LW_ASSIGN_OR_RETURN(landing_, sink_.OnFrameStart(head_, body_view_));
+    std::uint64_t bytes = 0;
+    for (const std::span<std::byte> place : landing_.places) bytes += place.size();
+    if (bytes != head_.payload_bytes) {
+      return Internal("{} frame: got a landing of {} bytes in {} places, wanted {} bytes",
+                      KindName(Kind{head_.kind}), bytes, landing_.places.size(), head_.payload_bytes);
+    }
+    stopped_ = !sink_.KeepReading();
+  }
+  place_ = place_filled_ = 0;
+  state_ = State::kPayload;
+  FillPlaces(0);
+  return Status::Ok();
+}
+
+void FrameReader::FillPlaces(std::size_t n) {
+  place_filled_ += n;
+  while (place_ < landing_.places.size() && place_filled_ == landing_.places[place_].size()) {
+    ++place_;
+    place_filled_ = 0;
+  }
+}
+
+std::size_t FrameReader::CopyToPlaces(std::span<const std::byte> staged) {
+  std::size_t copied = 0;
+  while (copied < staged.size() && place_ < landing_.places.size()) {
+    const std::span<std::byte> space = PlaceSpace();
+    const std::size_t n = std::min(space.size(), staged.size() - copied);
+    std::memcpy(space.data(), staged.data() + copied, n);
+    copied += n;
+    FillPlaces(n);
+  }
+  return copied;
+}
+
+void FrameReader::FinishFrame() {
+  state_ = State::kHeader;
+  sink_.OnFrame(head_, body_view_, std::exchange(landing_, {}));
+  stopped_ = !sink_.KeepReading();
+  body_view_ = {};
+  body_filled_ = 0;
+  // A rare huge body (a large table map) does not stay for the life of the connection.
+  if (body_.capacity() > staging_.size()) std::vector<std::byte>().swap(body_);
+}
+
+}  // namespace leeway::wire

@@ -1,0 +1,314 @@
+#include "wire/messages.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/errors.h"
+#include "wire/kind.h"
+
+namespace leeway::wire {
+namespace {
+
+// Each layout is written down once, as a Fields function that visits the fields in the order of their bytes;
+// writing, reading and measuring are three visitors. Layouts are packed. Every head begins with worker,
+// incarnation and the number of entries.
+
+class Writer {
+ public:
+  static constexpr bool kReads = false;
+  explicit Writer(std::byte* at) : at_(at) {}
+  template <typename T>
+  void operator()(const T& field) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(at_, &field, sizeof(T));
+    at_ += sizeof(T);
+  }
+
+ private:
+  std::byte* at_;
+};
+
+// Unchecked: the caller has seen that the bytes are there.
+class Reader {
+ public:
+  static constexpr bool kReads = true;
+  explicit Reader(const std::byte* at) : at_(at) {}
+  template <typename T>
+  void operator()(T& field) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(&field, at_, sizeof(T));
+    at_ += sizeof(T);
+  }
+  // A bool that holds anything but 0 or 1 is undefined behaviour, so the byte is looked at first.
+  void operator()(bool& field) {
+    if (std::to_integer<int>(*at_) > 1) bad_bool_ = true;
+    field = *at_++ != std::byte{0};
+  }
+  [[nodiscard]] bool bad_bool() const { return bad_bool_; }
+
+ private:
+  const std::byte* at_;
+  bool bad_bool_ = false;
+};
+
+class Measure {
+ public:
+  static constexpr bool kReads = false;
+  template <typename T>
+  constexpr void operator()(const T&) {
+    bytes_ += sizeof(T);
+  }
+  [[nodiscard]] constexpr std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+template <typename Visitor, typename T>
+using As = std::conditional_t<Visitor::kReads, T, const T>;
+
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, InitEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.payload_bytes);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, PushEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.seq), visit(e.base_version);
+  visit(e.payload_bytes), visit(e.dtype), visit(e.codec);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, AbsentEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.seq);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, VerdictEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.seq), visit(e.v_train), visit(e.verdict);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, PullEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.progress), visit(e.cached_version), visit(e.significance);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, AnswerEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.progress), visit(e.v_train), visit(e.version);
+  visit(e.payload_bytes), visit(e.dtype), visit(e.codec);
+}
+
+// What follows the three common fields of a head.
+template <typename Visitor>
+void HeadFields(Visitor&, As<Visitor, Init>&) {}
+template <typename Visitor>
+void HeadFields(Visitor& visit, As<Visitor, Push>& m) {
+  visit(m.samples), visit(m.iteration), visit(m.steps);
+  visit(m.hyper.lr), visit(m.hyper.weight_decay), visit(m.hyper.momentum);
+  visit(m.hyper.beta2), visit(m.hyper.eps), visit(m.hyper.dampening);
+}
+template <typename Visitor>
+void HeadFields(Visitor& visit, As<Visitor, Absent>& m) {
+  visit(m.iteration);
+}
+template <typename Visitor>
+void HeadFields(Visitor&, As<Visitor, Verdicts>&) {}
+template <typename Visitor>
+void HeadFields(Visitor& visit, As<Visitor, Pull>& m) {
+  visit(m.epoch_min), visit(m.observer);
+}
+template <typename Visitor>
+void HeadFields(Visitor&, As<Visitor, Answers>&) {}
+
+template <typename Message>
+struct Layout;
+template <>
+struct Layout<Init> {
+  static constexpr Kind kKind = Kind::kInit;
+  static constexpr std::size_t kHeadBytes = 12;
+};
+template <>
+struct Layout<Push> {
+  static constexpr Kind kKind = Kind::kPush;
+  static constexpr std::size_t kHeadBytes = 12 + 4 + 8 + 8 + 6 * 4;
+};
+template <>
+struct Layout<Absent> {
+  static constexpr Kind kKind = Kind::kAbsent;
+  static constexpr std::size_t kHeadBytes = 12 + 8;
+};
+template <>
+struct Layout<Verdicts> {
+  static constexpr Kind kKind = Kind::kVerdicts;
+  static constexpr std::size_t kHeadBytes = 12;
+};
+template <>
+struct Layout<Pull> {
+  static constexpr Kind kKind = Kind::kPull;
+  static constexpr std::size_t kHeadBytes = 12 + 8 + 1;
+};
+template <>
+struct Layout<Answers> {
+  static constexpr Kind kKind = Kind::kAnswers;
+  static constexpr std::size_t kHeadBytes = 12;
+};
+
+template <typename Entry>
+constexpr std::size_t EntryBytes() {
+  Measure measure;
+  Fields(measure, Entry{});
+  return measure.bytes();
+}
+
+// A field that no correct peer sends. Built on the way to an error only.
+struct Wrong {
+  std::string_view field;
+  std::string got;
+  std::string_view wanted;
+};
+using MaybeWrong = std::optional<Wrong>;
+
+MaybeWrong CheckIteration(std::string_view field, Iteration iteration, std::int64_t lowest) {
+  if (iteration.value() >= lowest && iteration <= kIterationWireMax) return {};
+  return Wrong{field, fmt::to_string(iteration.value()), lowest == 0 ? "0 to 2^62" : "-1 to 2^62"};
+}
+MaybeWrong CheckFinite(std::string_view field, float value) {
+  if (std::isfinite(value)) return {};
+  return Wrong{field, fmt::to_string(value), "a finite number"};
+}
+MaybeWrong CheckSeq(Seq seq) {
+  if (seq != Seq{}) return {};
+  return Wrong{"seq", "0", "at least 1"};
+}
+MaybeWrong CheckEncoding(DType dtype, std::uint8_t codec) {
+  if (dtype != DType::kFloat32) return Wrong{"dtype", fmt::to_string(static_cast<int>(dtype)), "1 (float32)"};
+  if (codec != 0) return Wrong{"codec", fmt::to_string(codec), "0 (none)"};
+  return {};
+}
+constexpr bool IsVerdict(Verdict v) {
+  return (v >= Verdict::kApplied && v <= Verdict::kInitialized) ||
+         (v >= Verdict::kGap && v <= Verdict::kOpen);
+}
+
+MaybeWrong Check(const InitEntry&) { return {}; }
+MaybeWrong Check(const PushEntry& e) {
+  if (MaybeWrong wrong = CheckSeq(e.seq)) return wrong;
+  return CheckEncoding(e.dtype, e.codec);
+}
+MaybeWrong Check(const AbsentEntry& e) { return CheckSeq(e.seq); }
+MaybeWrong Check(const VerdictEntry& e) {
+  if (!IsVerdict(e.verdict))
+    return Wrong{"verdict", fmt::to_string(static_cast<int>(e.verdict)), "1-6 or 16-20"};
+  return CheckIteration("v_train", e.v_train, -1);
+}
+MaybeWrong Check(const PullEntry& e) {
+  if (MaybeWrong wrong = CheckIteration("progress", e.progress, -1)) return wrong;
+  return CheckFinite("significance", e.significance);
+}
+MaybeWrong Check(const AnswerEntry& e) {
+  if (MaybeWrong wrong = CheckIteration("progress", e.progress, -1)) return wrong;
+  if (MaybeWrong wrong = CheckIteration("v_train", e.v_train, -1)) return wrong;
+  return CheckEncoding(e.dtype, e.codec);
+}
+
+template <typename Message>
+MaybeWrong CheckHead(const Message&) {
+  return {};
+}
+MaybeWrong CheckHead(const Absent& m) { return CheckIteration("iteration", m.iteration, 0); }
+MaybeWrong CheckHead(const Push& m) {
+  if (MaybeWrong wrong = CheckIteration("iteration", m.iteration, 0)) return wrong;
+  if (MaybeWrong wrong = CheckFinite("lr", m.hyper.lr)) return wrong;
+  if (MaybeWrong wrong = CheckFinite("weight_decay", m.hyper.weight_decay)) return wrong;
+  if (MaybeWrong wrong = CheckFinite("momentum", m.hyper.momentum)) return wrong;
+  if (MaybeWrong wrong = CheckFinite("beta2", m.hyper.beta2)) return wrong;
+  if (MaybeWrong wrong = CheckFinite("eps", m.hyper.eps)) return wrong;
+  return CheckFinite("dampening", m.hyper.dampening);
+}
+
+template <typename Message>
+void EncodeMessage(const Message& message, std::vector<std::byte>& body) {
+  using Entry = typename decltype(message.entries)::value_type;
+  constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
+  const std::size_t begin = body.size();
+  body.resize(begin + Layout<Message>::kHeadBytes + message.entries.size() * kEntryBytes);
+  Writer write(body.data() + begin);
+  write(message.worker), write(message.incarnation),
+      write(static_cast<std::uint32_t>(message.entries.size()));
+  HeadFields(write, message);
+  for (const Entry& entry : message.entries) Fields(write, entry);
+}
+
+template <typename Message>
+Status DecodeMessage(std::span<const std::byte> body, std::uint64_t payload_bytes, Message& out) {
+  using Entry = typename decltype(out.entries)::value_type;
+  constexpr std::size_t kHeadBytes = Layout<Message>::kHeadBytes;
+  constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
+  const std::string_view kind = KindName(Layout<Message>::kKind);
+  if (body.size() < kHeadBytes) {
+    return Protocol("{}: got a body of {} bytes, wanted at least {}", kind, body.size(), kHeadBytes);
+  }
+  Reader read(body.data());
+  std::uint32_t count = 0;
+  read(out.worker), read(out.incarnation), read(count);
+  HeadFields(read, out);
+  if (read.bad_bool()) return Protocol("{}: observer: got more than 1, wanted 0 or 1", kind);
+  if (const MaybeWrong wrong = CheckHead(out)) {
+    return Protocol("{} of worker {}: {}: got {}, wanted {}", kind, out.worker.value(), wrong->field,
+                    wrong->got, wrong->wanted);
+  }
+  if (count > kEntriesMax) return Protocol("{}: got {} entries, wanted at most {}", kind, count, kEntriesMax);
+  if (body.size() - kHeadBytes != count * kEntryBytes) {
+    return Protocol("{}: got {} bytes after the head, wanted {} for {} entries", kind,
+                    body.size() - kHeadBytes, count * kEntryBytes, count);
+  }
+
+  out.entries.resize(count);
+  std::uint64_t announced_bytes = 0;  // at most kEntriesMax times 2^32
+  for (Entry& entry : out.entries) {
+    Fields(read, entry);
+    if (const MaybeWrong wrong = Check(entry)) {
+      return Protocol("{} of worker {}: entry {} (block {}): {}: got {}, wanted {}", kind, out.worker.value(),
+                      &entry - out.entries.data(), entry.block.value(), wrong->field, wrong->got,
+                      wrong->wanted);
+    }
+    if constexpr (requires { entry.payload_bytes; }) announced_bytes += entry.payload_bytes;
+  }
+  if (announced_bytes != payload_bytes) {
+    return Protocol("{} of worker {}: got a payload of {} bytes, wanted the {} that its entries announce",
+                    kind, out.worker.value(), payload_bytes, announced_bytes);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void Encode(const Init& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Push& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Absent& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Verdicts& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Pull& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Answers& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Push& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Absent& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Verdicts& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+
+}  // namespace leeway::wire
