@@ -1,5 +1,7 @@
 # Flags and helpers that hold for every target: warnings as errors, sanitizers, ccache and a fast linker where found.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+# g++ 12 sees uninitialized strings in every optional<string> that is moved out of.
+add_compile_options(-Wno-maybe-uninitialized)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 

@@ -1,0 +1,13 @@
+// AdamStepOf: the constants of one run of adam or adamw, which differ only in where the weight decay goes.
+#pragma once
+
+#include "leeway/optimizer.h"
+#include "optimizer/kernels.h"
+
+namespace leeway {
+
+enum class Decay { kInGradient, kDecoupled };
+
+[[nodiscard]] kernels::AdamStep AdamStepOf(const StepInput& in, Decay decay);
+
+}  // namespace leeway

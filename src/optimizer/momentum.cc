@@ -1,0 +1,30 @@
+// momentum: torch.optim.SGD with momentum. The first step takes the gradient itself as its buffer,
+// undampened.
+#include "base/policy_config.h"
+#include "leeway/optimizer.h"
+#include "optimizer/kernels.h"
+#include "optimizer/learning_rate.h"
+
+namespace leeway {
+namespace {
+
+class Momentum final : public Optimizer {
+ public:
+  int slots() const override { return 1; }
+  bool Step(const StepInput& in, const StepOutput& out) const override {
+    return kernels::Momentum({.g_scale = in.g_scale,
+                              .lr = static_cast<float>(LearningRate(in)),
+                              .decay = in.hyper.weight_decay,
+                              .mu = in.hyper.momentum,
+                              .keep = 1.0F - in.hyper.dampening,
+                              .first = in.step == 1,
+                              .nesterov = false},
+                             in.w, in.g, in.slots[0], out.w, out.slots[0]);
+  }
+};
+
+}  // namespace
+
+Result<OptimizerPtr> MakeMomentum(const PolicyConfig&) { return OptimizerPtr(std::make_unique<Momentum>()); }
+
+}  // namespace leeway

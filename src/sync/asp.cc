@@ -1,0 +1,24 @@
+// ASP: every pull is answered at once, however far ahead its worker is (FluentPS, Table III).
+#include "base/policy_config.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+namespace {
+
+class Asp final : public SyncModel {
+ public:
+  PullVerdict OnPull(const SyncView&, Memory&, WorkerId, Iteration) const override {
+    return PullVerdict::kNow;
+  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override {
+    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
+  }
+  std::optional<std::int64_t> Lead() const override { return std::nullopt; }
+  const char* DefaultApply() const override { return "immediate"; }
+};
+
+}  // namespace
+
+Result<SyncModelPtr> MakeAsp(const PolicyConfig&) { return SyncModelPtr(std::make_unique<Asp>()); }
+
+}  // namespace leeway

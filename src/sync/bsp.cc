@@ -1,0 +1,24 @@
+// BSP: nobody goes on before everybody's contribution is in (FluentPS, Table III).
+#include "base/policy_config.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+namespace {
+
+class Bsp final : public SyncModel {
+ public:
+  PullVerdict OnPull(const SyncView& view, Memory&, WorkerId, Iteration progress) const override {
+    return progress < view.v_train ? PullVerdict::kNow : PullVerdict::kLater;
+  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override {
+    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
+  }
+  std::optional<std::int64_t> Lead() const override { return 0; }
+  const char* DefaultApply() const override { return "aggregate"; }
+};
+
+}  // namespace
+
+Result<SyncModelPtr> MakeBsp(const PolicyConfig&) { return SyncModelPtr(std::make_unique<Bsp>()); }
+
+}  // namespace leeway

@@ -1,0 +1,31 @@
+// SSP: a worker may run at most `s` iterations ahead of the slowest one (FluentPS, Table III). s = 0 is BSP.
+#include "base/policy_config.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+namespace {
+
+class Ssp final : public SyncModel {
+ public:
+  explicit Ssp(std::int64_t s) : s_(s) {}
+  PullVerdict OnPull(const SyncView& view, Memory&, WorkerId, Iteration progress) const override {
+    return progress < view.v_train + s_ ? PullVerdict::kNow : PullVerdict::kLater;
+  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override {
+    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
+  }
+  std::optional<std::int64_t> Lead() const override { return s_; }
+  const char* DefaultApply() const override { return "immediate"; }
+
+ private:
+  const std::int64_t s_;
+};
+
+}  // namespace
+
+Result<SyncModelPtr> MakeSsp(const PolicyConfig& config) {
+  LW_ASSIGN_OR_RETURN(const std::int64_t s, config.IntInRange("s", 0, 1'000'000));
+  return SyncModelPtr(std::make_unique<Ssp>(s));
+}
+
+}  // namespace leeway

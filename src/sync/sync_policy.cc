@@ -1,0 +1,29 @@
+#include "sync/sync_policy.h"
+
+#include <utility>
+
+#include "base/errors.h"
+#include "base/spec.h"
+
+namespace leeway {
+
+Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view text) {
+  LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
+  if (spec.terms.size() != 1) {
+    return InvalidArgument("{} \"{}\": got {} terms, wanted one", models.kind(), text, spec.terms.size());
+  }
+  const PolicyConfig config(models.kind(), spec.terms[0]);
+  SyncPolicy policy;
+  LW_ASSIGN_OR_RETURN(policy.model, models.Make(config));
+  LW_ASSIGN_OR_RETURN(const std::string release, config.KeyedOneOf("release", {"lazy", "soft"}, "lazy"));
+  policy.release = release == "soft" ? Release::kSoft : Release::kLazy;
+  // No default: what suits a late push depends on the apply mode, which the block knows.
+  LW_ASSIGN_OR_RETURN(const std::string late, config.KeyedOneOf("late", {"drop", "apply"}, ""));
+  if (!late.empty()) policy.late = late == "apply" ? Late::kApply : Late::kDrop;
+  LW_ASSIGN_OR_RETURN(const std::string scope, config.KeyedOneOf("scope", {"job", "server"}, "job"));
+  policy.scope = scope == "server" ? CoinScope::kServer : CoinScope::kJob;
+  LW_RETURN_IF_ERROR(config.Finish());
+  return policy;
+}
+
+}  // namespace leeway
