@@ -9,10 +9,15 @@
 
 namespace leeway {
 
+struct TcpOptions;
+
 class RealEnv {
  public:
-  // `log` is shared by threads and must be thread-safe. `name` is put before this node's log lines. `seed` 0: from the system.
-  RealEnv(Log& log, std::uint64_t seed = 0);
+  // `log` is shared by threads and must be thread-safe. `seed` 0: from the system. Listening anywhere but on
+  // loopback is refused unless `allow_non_loopback` (the program's flag --bind-any).
+  explicit RealEnv(Log& log, std::uint64_t seed = 0, bool allow_non_loopback = false);
+  // With every limit of the transport given (src/transport/tcp/tcp_options.h).
+  RealEnv(Log& log, std::uint64_t seed, const TcpOptions& tcp);
   ~RealEnv();
   RealEnv(const RealEnv&) = delete;
   RealEnv& operator=(const RealEnv&) = delete;
@@ -20,11 +25,15 @@ class RealEnv {
   [[nodiscard]] Env& env();
   // Runs the loop on the calling thread until Stop. All callbacks come from here.
   void Run();
+  // Runs what is ready, waiting at most `wait` for the first of it; true if anything ran. For tests that hold
+  // several Envs on one thread.
+  bool RunOnce(Duration wait);
   // From any thread: makes Run return after the current callback.
   void Stop();
   // From any thread: runs `task` on the loop.
   void Post(std::function<void()> task);
-  // Watches a descriptor (an eventfd) and calls `ready` on the loop whenever it is readable. Owns nothing.
+  // Watches a descriptor (an eventfd) and calls `ready` on the loop whenever it is readable. Owns nothing:
+  // the descriptor stays open until RealEnv is gone. Before Run, or on the loop.
   void WatchReadable(int fd, std::function<void()> ready);
 
  private:

@@ -1,0 +1,134 @@
+#include "transport/event_loop.h"
+
+#define ASIO_STANDALONE
+#define ASIO_NO_DEPRECATED
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+
+namespace leeway {
+
+class EventLoop::Impl {
+ public:
+  // The hint says that one thread runs the loop; posting from others stays safe.
+  Impl() : io(1), work(io.get_executor()), timer(io), resolver(io) {}
+
+  template <typename Callback>
+  void Turn(Callback&& callback) {
+    callback();
+    if (turn_end) turn_end();
+  }
+
+  asio::io_context io;
+  asio::executor_work_guard<asio::io_context::executor_type> work;
+  asio::steady_timer timer;
+  asio::ip::tcp::resolver resolver;
+  std::function<void()> turn_end;
+};
+
+EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
+EventLoop::~EventLoop() = default;
+
+void EventLoop::Run() { impl_->io.run(); }
+
+bool EventLoop::RunOnce(Duration wait) {
+  if (impl_->io.poll() > 0) return true;
+  if (wait <= Duration::zero()) return false;
+  if (impl_->io.run_one_for(wait) == 0) return false;
+  impl_->io.poll();
+  return true;
+}
+
+void EventLoop::Stop() { impl_->io.stop(); }
+
+void EventLoop::Post(std::function<void()> task) {
+  asio::post(impl_->io, [impl = impl_.get(), task = std::move(task)] { impl->Turn(task); });
+}
+
+void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
+
+TimePoint EventLoop::Now() {
+  return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+void EventLoop::WakeAt(TimePoint when, std::function<void()> fire) {
+  impl_->timer.expires_at(std::chrono::steady_clock::time_point(when.time_since_epoch()));
+  impl_->timer.async_wait([impl = impl_.get(), fire = std::move(fire)](const asio::error_code& error) {
+    if (!error) impl->Turn(fire);
+  });
+}
+
+void EventLoop::Resolve(const Endpoint& endpoint,
+                        std::function<void(Result<std::vector<SocketAddress>>)> done) {
+  impl_->resolver.async_resolve(
+      endpoint.host, std::to_string(endpoint.port), asio::ip::resolver_base::numeric_service,
+      [impl = impl_.get(), host = endpoint.host, done = std::move(done)](
+          const asio::error_code& error, const asio::ip::tcp::resolver::results_type& results) {
+        if (error == asio::error::operation_aborted) return;
+        impl->Turn([&] {
+          if (error) {
+            done(Unavailable("cannot look up host \"{}\": {}", host, error.message()));
+            return;
+          }
+          std::vector<SocketAddress> found;
+          for (const auto& result : results) {
+            const auto at = result.endpoint();
+            found.push_back(SocketAddress::FromRaw(at.data(), at.size()));
+          }
+          done(std::move(found));
+        });
+      });
+}
+
+struct EventLoop::Watch::State : std::enable_shared_from_this<State> {
+  State(EventLoop::Impl& the_loop, int fd, std::function<void()> on_readable,
+        std::function<void()> on_writable)
+      : loop(the_loop),
+        descriptor(the_loop.io, fd),
+        readable(std::move(on_readable)),
+        writable(std::move(on_writable)) {}
+
+  EventLoop::Impl& loop;
+  asio::posix::stream_descriptor descriptor;
+  std::function<void()> readable;
+  std::function<void()> writable;
+  bool read_pending = false;
+  bool write_pending = false;
+  bool closed = false;
+};
+
+EventLoop::Watch::Watch(EventLoop& loop, int fd, std::function<void()> readable,
+                        std::function<void()> writable)
+    : state_(std::make_shared<State>(*loop.impl_, fd, std::move(readable), std::move(writable))) {}
+
+EventLoop::Watch::~Watch() {
+  state_->closed = true;
+  state_->descriptor.release();  // cancels what is pending, leaves the descriptor to its owner
+}
+
+void EventLoop::Watch::WaitReadable() {
+  if (std::exchange(state_->read_pending, true)) return;
+  state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                                [state = state_](const asio::error_code&) {
+                                  state->read_pending = false;
+                                  if (!state->closed) state->loop.Turn(state->readable);
+                                });
+}
+
+void EventLoop::Watch::WaitWritable() {
+  if (std::exchange(state_->write_pending, true)) return;
+  state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_write,
+                                [state = state_](const asio::error_code&) {
+                                  state->write_pending = false;
+                                  if (!state->closed) state->loop.Turn(state->writable);
+                                });
+}
+
+}  // namespace leeway

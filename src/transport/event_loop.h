@@ -1,0 +1,63 @@
+// EventLoop: one thread's Asio loop, behind a header without Asio.
+//
+// Everything in this folder that waits does so here: descriptors, one timer, name look-ups, tasks from other
+// threads. A *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends
+// all that was queued during the turn with one system call per connection. Thread rule: Post and Stop from
+// anywhere, the rest on the loop's thread (or before it runs). The loop outlives everything that is
+// registered with it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/status.h"
+#include "transport/tcp/address.h"
+
+namespace leeway {
+
+class EventLoop {
+ public:
+  EventLoop();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  void Run();
+  bool RunOnce(Duration wait);
+  void Stop();
+  void Post(std::function<void()> task);
+  // Called after every turn, with no callback on the stack.
+  void SetTurnEnd(std::function<void()> hook);
+  // The loop's one timer: calls `fire` at `when`; a new call replaces the one before.
+  void WakeAt(TimePoint when, std::function<void()> fire);
+  [[nodiscard]] static TimePoint Now();
+  // Looks a host name up off the loop; `done` comes as a turn unless the loop ends before.
+  void Resolve(const Endpoint& endpoint, std::function<void(Result<std::vector<SocketAddress>>)> done);
+
+  // Waits on one descriptor. Handlers are set once; each wait is one-shot, and one of a kind may be pending.
+  class Watch {
+   public:
+    // Does not own `fd`, which must stay open as long as the watch lives.
+    Watch(EventLoop& loop, int fd, std::function<void()> readable, std::function<void()> writable);
+    // Cancels; safe inside its own handlers.
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    // Errors and hang-ups count as readable and writable: the system call that follows tells.
+    void WaitReadable();
+    void WaitWritable();
+
+   private:
+    struct State;
+    std::shared_ptr<State> state_;  // shared with waits under way, which may end after the watch
+  };
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,113 @@
+#include "transport/real_env.h"
+
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "transport/event_loop.h"
+#include "transport/tcp/tcp_options.h"
+#include "transport/tcp/tcp_transport.h"
+#include "transport/timer_queue.h"
+
+namespace leeway {
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint Now() const override { return EventLoop::Now(); }
+};
+
+// All timers of a node over the loop's one.
+class RealTimers final : public Timers {
+ public:
+  explicit RealTimers(EventLoop& loop) : loop_(loop) {}
+
+  [[nodiscard]] TimerId After(Duration delay, std::function<void()> fire) override {
+    const TimerId id = queue_.Add(EventLoop::Now() + delay, std::move(fire));
+    Arm();
+    return id;
+  }
+  void Cancel(TimerId id) override { queue_.Cancel(id); }
+
+ private:
+  // A cancelled timer leaves the wake-up standing: waking once for nothing is cheaper than re-arming at every
+  // cancel.
+  void Arm() {
+    const std::optional<TimePoint> next = queue_.Next();
+    if (!next || (armed_ && *armed_ <= *next)) return;
+    armed_ = next;
+    loop_.WakeAt(*next, [this] { OnWake(); });
+  }
+  void OnWake() {
+    armed_.reset();
+    const TimePoint now = EventLoop::Now();
+    while (const std::function<void()> fire = queue_.TakeDue(now)) fire();
+    Arm();
+  }
+
+  EventLoop& loop_;
+  TimerQueue queue_;
+  std::optional<TimePoint> armed_;
+};
+
+class RealRandom final : public Random {
+ public:
+  explicit RealRandom(std::uint64_t seed) : bits_(seed != 0 ? seed : FromSystem()) {}
+  std::uint64_t Next() override { return bits_(); }
+
+ private:
+  static std::uint64_t FromSystem() {
+    std::random_device device;
+    return (std::uint64_t{device()} << 32) ^ device();
+  }
+  std::mt19937_64 bits_;
+};
+
+}  // namespace
+
+class RealEnv::Impl {
+ public:
+  Impl(Log& log, std::uint64_t seed, const TcpOptions& tcp)
+      : timers(loop),
+        random(seed),
+        transport(loop, timers, log, tcp),
+        env{clock, timers, transport, random, log} {}
+
+  EventLoop loop;
+  RealClock clock;
+  RealTimers timers;
+  RealRandom random;
+  TcpTransport transport;
+  std::vector<std::unique_ptr<EventLoop::Watch>> watches;
+  Env env;
+};
+
+RealEnv::RealEnv(Log& log, std::uint64_t seed, bool allow_non_loopback)
+    : RealEnv(log, seed, TcpOptions{.allow_non_loopback = allow_non_loopback}) {}
+
+RealEnv::RealEnv(Log& log, std::uint64_t seed, const TcpOptions& tcp)
+    : impl_(std::make_unique<Impl>(log, seed, tcp)) {}
+
+RealEnv::~RealEnv() = default;
+
+Env& RealEnv::env() { return impl_->env; }
+void RealEnv::Run() { impl_->loop.Run(); }
+bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
+void RealEnv::Stop() { impl_->loop.Stop(); }
+void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }
+
+void RealEnv::WatchReadable(int fd, std::function<void()> ready) {
+  Impl* const impl = impl_.get();
+  const std::size_t index = impl->watches.size();
+  impl->watches.push_back(std::make_unique<EventLoop::Watch>(
+      impl->loop, fd,
+      [impl, index, ready = std::move(ready)] {
+        ready();
+        impl->watches[index]->WaitReadable();
+      },
+      [] {}));
+  impl->watches.back()->WaitReadable();
+}
+
+}  // namespace leeway

@@ -1,0 +1,95 @@
+#include "transport/tcp/send_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "wire/frame.h"
+
+namespace leeway {
+namespace {
+
+// A run takes no further frames beyond this, so that its memory is freed or reused while a long queue drains.
+constexpr std::size_t kRunBytesMax = 64 * 1024;
+
+}  // namespace
+
+SendQueue::Run& SendQueue::CopyRun(std::size_t bytes) {
+  if (runs_.empty() || !runs_.back().pinned.empty() || runs_.back().copied.size() + bytes > kRunBytesMax) {
+    runs_.emplace_back().copied = std::exchange(spare_, {});
+  }
+  return runs_.back();
+}
+
+void SendQueue::Copy(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  std::vector<std::byte>& to = CopyRun(bytes.size()).copied;
+  to.insert(to.end(), bytes.begin(), bytes.end());
+  bytes_ += bytes.size();
+}
+
+void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
+  FrameHead head{.kind = kind, .body_bytes = static_cast<std::uint32_t>(body.size()), .payload_bytes = 0};
+  for (const Pinned& piece : payload) head.payload_bytes += piece.bytes.size();
+  Copy(wire::EncodeHeader(head));
+  Copy(body);
+  for (const Pinned& piece : payload) {
+    if (piece.bytes.size() < copy_bytes_max_) {
+      Copy(piece.bytes);
+      continue;
+    }
+    Run& run = runs_.emplace_back();
+    run.pinned = piece.bytes;
+    run.pin = piece.pin;
+    bytes_ += piece.bytes.size();
+    pinned_bytes_ += piece.bytes.size();
+  }
+  ++runs_.back().frames_ended;
+  ++frames_;
+}
+
+std::size_t SendQueue::Gather(std::span<iovec> out, std::size_t bytes_max) const {
+  std::size_t used = 0;
+  std::size_t skip = front_consumed_;
+  for (const Run& run : runs_) {
+    if (used == out.size() || bytes_max == 0) break;
+    std::span<const std::byte> bytes = run.bytes().subspan(skip);
+    skip = 0;
+    bytes = bytes.first(std::min(bytes.size(), bytes_max));
+    bytes_max -= bytes.size();
+    out[used++] = {.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+  }
+  return used;
+}
+
+void SendQueue::Consume(std::size_t n) {
+  LW_CHECK(n <= bytes_, "{} of {}", n, bytes_);
+  bytes_ -= n;
+  while (n > 0) {
+    Run& run = runs_.front();
+    const std::size_t left = run.bytes().size() - front_consumed_;
+    const std::size_t taken = std::min(n, left);
+    if (!run.pinned.empty()) pinned_bytes_ -= taken;
+    n -= taken;
+    front_consumed_ += taken;
+    if (taken < left) return;
+    frames_ -= run.frames_ended;
+    front_consumed_ = 0;
+    if (run.pinned.empty() && run.copied.capacity() > spare_.capacity()) {
+      spare_ = std::move(run.copied);
+      spare_.clear();
+    }
+    // The pin is dropped last: what its owner does then may look at this queue.
+    const Run done = std::move(run);
+    runs_.pop_front();
+  }
+}
+
+void SendQueue::Clear() {
+  const std::deque<Run> dropped = std::exchange(runs_, {});
+  front_consumed_ = 0;
+  bytes_ = pinned_bytes_ = 0;
+  frames_ = 0;
+}
+
+}  // namespace leeway

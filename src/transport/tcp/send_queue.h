@@ -1,0 +1,67 @@
+// SendQueue: frames waiting for one connection, as the fewest contiguous pieces.
+//
+// Headers, bodies and small payload pieces are copied next to each other into shared runs of bytes, so that
+// many small frames leave as one piece; large payload pieces are pinned where they lie. Knows no socket.
+// Belongs to a connection.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "leeway/transport.h"
+
+namespace leeway {
+
+class SendQueue {
+ public:
+  // Pieces of fewer bytes than `copy_bytes_max` are copied.
+  explicit SendQueue(std::size_t copy_bytes_max) : copy_bytes_max_(copy_bytes_max) {}
+
+  void Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // Fills `out` with the first pieces, of at most `bytes_max` together; returns how many. They stay valid
+  // until the next call of any other method.
+  [[nodiscard]] std::size_t Gather(std::span<iovec> out, std::size_t bytes_max) const;
+  // The first `n` bytes have left: drops pins that are needed no more. REQUIRES: n <= bytes().
+  void Consume(std::size_t n);
+  // Drops everything.
+  void Clear();
+
+  [[nodiscard]] bool empty() const { return bytes_ == 0; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t pinned_bytes() const { return pinned_bytes_; }
+  [[nodiscard]] std::uint64_t copied_bytes() const { return bytes_ - pinned_bytes_; }
+  // Frames of which something is left.
+  [[nodiscard]] std::size_t frames() const { return frames_; }
+
+ private:
+  // One contiguous run: copied bytes, or bytes that a pin holds.
+  struct Run {
+    std::vector<std::byte> copied;
+    std::span<const std::byte> pinned;
+    std::shared_ptr<const void> pin;  // as Pinned::pin
+    std::size_t frames_ended = 0;     // frames whose last byte is in here
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+      return pinned.empty() ? std::span(copied) : pinned;
+    }
+  };
+
+  // The run to append `bytes` copied bytes to.
+  Run& CopyRun(std::size_t bytes);
+  void Copy(std::span<const std::byte> bytes);
+
+  const std::size_t copy_bytes_max_;
+  std::deque<Run> runs_;
+  std::size_t front_consumed_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t pinned_bytes_ = 0;
+  std::size_t frames_ = 0;
+  std::vector<std::byte> spare_;  // the last emptied run's memory, for the next one
+};
+
+}  // namespace leeway

@@ -1,0 +1,37 @@
+#include "transport/tcp/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/errors.h"
+
+namespace leeway {
+
+Socket::~Socket() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Socket& Socket::operator=(Socket&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Result<Socket> Socket::Open(int family) {
+  const int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return ResourceExhausted("cannot open a socket: {}", ErrnoText(errno));
+  return Socket(fd);
+}
+
+void Socket::Tune(int notsent_lowat_bytes) const {
+  const int on = 1;
+  setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  setsockopt(fd_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat_bytes, sizeof(notsent_lowat_bytes));
+}
+
+std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
+}  // namespace leeway

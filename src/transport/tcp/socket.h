@@ -1,0 +1,32 @@
+// Socket: owns one descriptor. Every socket made here is non-blocking and close-on-exec.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "leeway/status.h"
+#include "transport/tcp/address.h"
+
+namespace leeway {
+
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept;
+
+  [[nodiscard]] static Result<Socket> Open(int family);
+  // TCP_NODELAY, since frames are batched by us, and a bound on the unsent bytes that the kernel takes.
+  void Tune(int notsent_lowat_bytes) const;
+  [[nodiscard]] int fd() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+// "connection refused", ... for an errno value.
+[[nodiscard]] std::string ErrnoText(int error);
+
+}  // namespace leeway

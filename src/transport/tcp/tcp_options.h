@@ -1,0 +1,39 @@
+// TcpOptions: every limit of the TCP transport, with the reason for its default.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace leeway {
+
+struct TcpOptions {
+  bool allow_non_loopback = false;  // Listen elsewhere than on loopback (--bind-any)
+
+  // A peer that reads too slowly for what is sent to it is cut off, so that nothing here grows without bound.
+  // Frames and copied bytes are hard limits. Pinned bytes cost the transport nothing (their owner bounds
+  // them, and a first broadcast of a large model queues all of it), so they count only once the peer has
+  // taken nothing for stall_max.
+  std::size_t queue_frames_max = std::size_t{1} << 20;
+  std::uint64_t queue_copied_bytes_max = 64ULL << 20;
+  std::uint64_t queue_pinned_bytes_max = 1ULL << 30;
+  std::chrono::milliseconds stall_max{5'000};
+
+  // How long CloseAfterSend goes on sending, and then waits for the peer to have read everything.
+  std::chrono::milliseconds linger_max{1'000};
+
+  // Payload pieces below this are copied beside their header and their pin dropped at once: a copy of 4 KiB
+  // costs less than an iovec, a reference count and a late release.
+  std::size_t copy_bytes_max = 4096;
+  // Unsent bytes in the kernel, beyond what is in flight. Small, so that what is queued later but matters
+  // more is not stuck behind megabytes that the kernel holds.
+  int notsent_lowat_bytes = 256 * 1024;
+  // Bytes written, and bytes read, for one connection in one turn of the loop, so that one busy peer cannot
+  // starve the others, nor sending starve receiving.
+  std::size_t turn_write_bytes_max = std::size_t{1} << 20;
+  std::size_t turn_read_bytes_max = std::size_t{1} << 20;
+  // Pieces of one write.
+  std::size_t write_bytes_max = 256 * 1024;
+};
+
+}  // namespace leeway
