@@ -35,6 +35,16 @@ bool Holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// ` (s, c), and s came by key too`, or as much of it as is true.
+std::string PositionsTaken(const std::vector<std::string>& positional, const SpecTerm& term) {
+  if (positional.empty()) return "";
+  std::string text = fmt::format(" ({})", fmt::join(positional, ", "));
+  for (const SpecArg& arg : term.args) {
+    if (Holds(positional, arg.key)) text += fmt::format(", and {} came by key too", arg.key);
+  }
+  return text;
+}
+
 }  // namespace
 
 PolicyConfig::PolicyConfig(std::string kind, SpecTerm term)
@@ -142,10 +152,9 @@ Status PolicyConfig::Finish() const {
                              asked_.empty() ? "none" : fmt::format("{}", fmt::join(asked_, ", ")),
                              DidYouMean(arg.key, asked_));
     }
-    return InvalidArgument(
-        "{} \"{}\": argument \"{}\" is one too many; without a key it takes {}{}", kind_, term_.name,
-        arg.value, asked_positional_.size(),
-        asked_positional_.empty() ? "" : fmt::format(" ({})", fmt::join(asked_positional_, ", ")));
+    return InvalidArgument("{} \"{}\": argument \"{}\" is one too many; without a key it takes {}{}", kind_,
+                           term_.name, arg.value, asked_positional_.size(),
+                           PositionsTaken(asked_positional_, term_));
   }
   return Status::Ok();
 }
