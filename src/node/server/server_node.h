@@ -1,6 +1,7 @@
 // ServerNode: one shard of one server. Owns blocks; takes pushes and pulls; tells the scheduler how it fares.
 //
-// A single-threaded state machine over Env.
+// A single-threaded state machine over Env: it routes events between workers, the scheduler and its blocks. The files
+// beside this one hold its parts: sessions, roster, landed frames, block store, outbox, alarms, figures.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class ServerNode {
 
   // Listens, then registers with the scheduler.
   [[nodiscard]] Status Start();
-  // Says goodbye and stops.
+  // Says goodbye and stops; `ended` is not called any more.
   void Stop();
   [[nodiscard]] const std::string& address() const;
   // For tests and status: the block if this shard owns it, else null.

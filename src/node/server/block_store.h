@@ -1,0 +1,62 @@
+// BlockStore: the blocks that a shard owns, by their dense id, and the policies of their tables, made once
+// per table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "base/registry.h"
+#include "block/block.h"
+#include "leeway/ids.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+// Which shard this is, and the job's seed.
+struct ShardPlace {
+  ShardId shard;
+  ServerId server;
+  std::uint64_t seed = 0;
+};
+
+class BlockStore {
+ public:
+  static constexpr std::uint32_t kBlockIdMax = 1U << 24;
+
+  // Borrows all references for its life.
+  BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer>& optimizers, BufferPool& pool,
+             BlockEvents& events);
+
+  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them. On an error (a
+  // spec that this build does not know, a block that was known differently) nothing has been made.
+  [[nodiscard]] Result<std::vector<Block*>> Take(const wire::pb::TableMap& map, const ShardPlace& place);
+  // Null for a block that is not here.
+  [[nodiscard]] Block* Find(BlockId id) const {
+    return id.index() < by_id_.size() ? by_id_[id.index()] : nullptr;
+  }
+  // In the order of their making.
+  [[nodiscard]] const std::vector<std::unique_ptr<Block>>& all() const { return blocks_; }
+  [[nodiscard]] BlockCounters Sum() const;
+
+ private:
+  struct TablePolicies {
+    SyncPolicy sync;
+    ApplyMode apply;
+    OptimizerPtr optimizer;
+  };
+  [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table) const;
+  [[nodiscard]] Status CheckBlock(const wire::pb::Table& table, const wire::pb::Block& block) const;
+
+  const Registry<SyncModel>& sync_;
+  const Registry<Optimizer>& optimizers_;
+  BufferPool& pool_;
+  BlockEvents& events_;
+  std::map<TableId, std::unique_ptr<TablePolicies>> policies_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Block*> by_id_;
+};
+
+}  // namespace leeway

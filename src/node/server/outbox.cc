@@ -1,0 +1,89 @@
+#include "node/server/outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/frame.h"
+
+namespace leeway {
+
+Outbox::Letter& Outbox::LetterTo(MemberKey to) {
+  // From the back: what one event gives goes mostly to one worker.
+  for (std::size_t i = used_; i > 0; --i) {
+    if (letters_[i - 1].to == to) return letters_[i - 1];
+  }
+  if (used_ == letters_.size()) letters_.emplace_back();
+  Letter& letter = letters_[used_++];
+  letter.to = to;
+  return letter;
+}
+
+void Outbox::AddVerdict(MemberKey to, const wire::VerdictEntry& verdict) {
+  LetterTo(to).verdicts.push_back(verdict);
+}
+
+void Outbox::AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values) {
+  Letter& letter = LetterTo(to);
+  letter.answers.push_back(answer);
+  letter.answers.back().payload_bytes = values ? static_cast<std::uint32_t>(values->bytes().size()) : 0;
+  letter.values.push_back(std::move(values));
+}
+
+void Outbox::Flush(const Sessions& sessions, Inbound& inbound) {
+  for (Letter& letter : std::span(letters_).first(used_)) {
+    if (const ConnectionId id = sessions.Of(letter.to); id != ConnectionId{}) {
+      SendVerdicts(letter, id, inbound);
+      SendAnswers(letter, id, inbound);
+    }
+    letter.verdicts.clear();
+    letter.answers.clear();
+    letter.values.clear();
+  }
+  used_ = 0;
+}
+
+void Outbox::SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound) {
+  verdicts_.worker = letter.to.worker;
+  verdicts_.incarnation = letter.to.incarnation;
+  std::span<const wire::VerdictEntry> left = letter.verdicts;
+  while (!left.empty()) {
+    const auto now = left.first(std::min<std::size_t>(left.size(), wire::kEntriesMax));
+    verdicts_.entries.assign(now.begin(), now.end());
+    left = left.subspan(now.size());
+    body_.clear();
+    wire::Encode(verdicts_, body_);
+    Send(id, wire::Kind::kVerdicts, inbound);
+  }
+}
+
+void Outbox::SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound) {
+  answers_.worker = letter.to.worker;
+  answers_.incarnation = letter.to.incarnation;
+  std::size_t at = 0;
+  while (at < letter.answers.size()) {
+    answers_.entries.clear();
+    std::size_t bytes = 0;
+    while (at < letter.answers.size() && bytes < kAnswerBytesMax &&
+           answers_.entries.size() < wire::kEntriesMax) {
+      answers_.entries.push_back(letter.answers[at]);
+      if (ConstBufferRef& values = letter.values[at]; values != nullptr) {
+        const std::span<const std::byte> sent = values->bytes();
+        bytes += sent.size();
+        payload_.push_back({sent, std::move(values)});
+      }
+      ++at;
+    }
+    body_.clear();
+    wire::Encode(answers_, body_);
+    Send(id, wire::Kind::kAnswers, inbound);
+  }
+}
+
+void Outbox::Send(ConnectionId id, wire::Kind kind, Inbound& inbound) {
+  bytes_sent_ += wire::kHeaderBytes + body_.size();
+  for (const Pinned& piece : payload_) bytes_sent_ += piece.bytes.size();
+  inbound.Send(id, kind, body_, payload_);
+  payload_.clear();
+}
+
+}  // namespace leeway

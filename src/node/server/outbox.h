@@ -1,0 +1,55 @@
+// Outbox: verdicts and answers that blocks gave during one event, sent at its end, per worker and several per
+// frame.
+//
+// Verdicts go first: a worker learns what became of its push before the values that it led to. Answers pin
+// the version they send and copy nothing. What a life without a connection should have got is dropped: it
+// asks again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "block/block.h"
+#include "leeway/transport.h"
+#include "node/inbound.h"
+#include "node/server/sessions.h"
+#include "wire/messages.h"
+
+namespace leeway {
+
+class Outbox {
+ public:
+  static constexpr std::size_t kAnswerBytesMax = 1U
+                                                 << 20;  // a frame of answers ends beyond this much payload
+
+  void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
+  // `values` null: unchanged.
+  void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values);
+  void Flush(const Sessions& sessions, Inbound& inbound);
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
+
+ private:
+  // What one life gets. Emptied, not destroyed, by a flush: the next event finds its memory again.
+  struct Letter {
+    MemberKey to;
+    std::vector<wire::VerdictEntry> verdicts;
+    std::vector<wire::AnswerEntry> answers;
+    std::vector<ConstBufferRef> values;  // one per answer
+  };
+
+  Letter& LetterTo(MemberKey to);
+  void SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound);
+  void SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound);
+  void Send(ConnectionId id, wire::Kind kind, Inbound& inbound);
+
+  std::vector<Letter> letters_;
+  std::size_t used_ = 0;  // letters_[0, used_) hold something
+  wire::Verdicts verdicts_;
+  wire::Answers answers_;
+  std::vector<Pinned> payload_;
+  std::vector<std::byte> body_;
+  std::uint64_t bytes_sent_ = 0;
+};
+
+}  // namespace leeway

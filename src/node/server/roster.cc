@@ -1,0 +1,38 @@
+#include "node/server/roster.h"
+
+#include <algorithm>
+
+#include "base/errors.h"
+
+namespace leeway {
+
+bool Roster::Take(const wire::pb::Roster& roster) {
+  if (Epoch(roster.epoch()) < epoch_) return false;
+  epoch_ = Epoch(roster.epoch());
+  members_.clear();
+  dead_.clear();
+  newest_.clear();
+  for (const wire::pb::Member& member : roster.members()) {
+    const MemberKey key{WorkerId(member.worker()), Incarnation(member.incarnation())};
+    members_.push_back({key, Iteration(member.first()), member.gone()});
+    if (member.dead()) dead_.insert(key);
+    Incarnation& newest = newest_[key.worker];
+    newest = std::max(newest, key.incarnation);
+  }
+  return true;
+}
+
+Status Roster::CheckLife(MemberKey who) const {
+  if (dead_.contains(who)) {
+    return Fenced("worker {} incarnation {} was declared dead at epoch {} or before", who.worker.value(),
+                  who.incarnation.value(), epoch_.value());
+  }
+  const auto newest = newest_.find(who.worker);
+  if (newest != newest_.end() && who.incarnation < newest->second) {
+    return Fenced("worker {} incarnation {} was replaced by incarnation {}", who.worker.value(),
+                  who.incarnation.value(), newest->second.value());
+  }
+  return Status::Ok();
+}
+
+}  // namespace leeway

@@ -1,0 +1,19 @@
+// The figures of a shard, as it reports them with every beat.
+#pragma once
+
+#include <cstdint>
+
+#include "monitor/figures.h"
+#include "node/server/block_store.h"
+
+namespace leeway {
+
+struct ShardTraffic {
+  std::uint64_t bytes_in = 0, bytes_out = 0;
+  std::uint64_t delayed_pulls = 0;
+  std::uint64_t moved = 0;  // entries for blocks that are not here
+};
+
+[[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic);
+
+}  // namespace leeway
