@@ -20,3 +20,13 @@ function(leeway_find_python)
                       "python3-torch python3-numpy), or name one with -DLEEWAY_PYTHON_EXECUTABLE=..., or build without "
                       "the binding (-DLEEWAY_PYTHON=OFF).")
 endfunction()
+
+# leeway_pytest(name path... [LABELS labels...] [TIMEOUT seconds]): pytest over the files or folders, one ctest entry, against
+# the package and the program in this build tree.
+function(leeway_pytest name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${LEEWAY_PYTHON_EXECUTABLE} -m pytest -q -p no:cacheprovider --rootdir ${PROJECT_SOURCE_DIR}/tests
+                                --durations=5 ${ARG_UNPARSED_ARGUMENTS})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT
+    "PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;OMP_NUM_THREADS=1;LEEWAY_BUILD=${PROJECT_BINARY_DIR}")
+endfunction()

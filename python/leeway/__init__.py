@@ -1,0 +1,36 @@
+"""Leeway: a parameter server for machines that do not keep step. For PyTorch see leeway.torch."""
+
+from leeway import session as _session
+from leeway._leeway import __version__
+from leeway.batch_pool import BatchPool
+from leeway.errors import LeewayError
+from leeway.session import init, is_initialized, shutdown
+
+__all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "join", "rank",
+           "shutdown", "size"]
+
+
+def rank():
+    """Which worker this is, from 0."""
+    return _session.current().rank
+
+
+def size():
+    """How many workers the job started with."""
+    return _session.current().size
+
+
+def iteration():
+    """The iteration of the job that this worker is in; for schedules that follow the job."""
+    return _session.current().worker.iteration()
+
+
+def barrier(name="barrier"):
+    """Waits until every member of the job is here, in a barrier of this name; may be used again and again."""
+    _session.current().worker.barrier(name)
+
+
+def join():
+    """For a worker whose data has ended: leaves all counts, so that nobody waits for it, then waits for the last
+    member and takes the final values. Nothing can be trained afterwards; evaluating is fine."""
+    _session.current().finish()

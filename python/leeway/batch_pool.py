@@ -1,0 +1,57 @@
+"""BatchPool: the job's batches as one pool that all workers draw from, so that a slow worker simply does less."""
+
+import numpy as np
+
+from leeway import session
+from leeway.errors import InvalidArgument
+
+# Batches asked for at a time: enough to make the question cheap, few enough that the end of the pool is shared evenly.
+_RUN_MAX = 8
+
+
+class BatchPool:
+    """Iterates over numpy arrays of sample indices: `epochs` seeded permutations of `samples`, cut into batches.
+
+    Every worker makes the same pool; the scheduler leases batch numbers, and each batch of the job goes to exactly one
+    worker. A batch counts as done when the worker asks for more; what a dead worker held is leased again. The last
+    batch of an epoch may be short. When the pool is used up the iteration ends; call join() or shutdown() then.
+    """
+
+    def __init__(self, samples, batch, epochs=1, seed=0, name=None):
+        for what, got in (("samples", samples), ("batch", batch), ("epochs", epochs)):
+            if got < 1:
+                raise InvalidArgument(f"BatchPool: {what} must be at least 1, got {got}")
+        self._session = session.current()
+        self.samples, self.batch, self.epochs, self.seed = samples, batch, epochs, seed
+        self.per_epoch = -(-samples // batch)
+        self.batches = self.per_epoch * epochs
+        self.name = name or self._session.next_name("pool")
+        self.epoch = 0   # of the batch given last
+        self._permutations = {}
+
+    def __len__(self):
+        """Batches of the whole job, not of this worker."""
+        return self.batches
+
+    def __iter__(self):
+        wanted = 1
+        while True:
+            run = self._session.worker.lease_batches(self.name, self.batches, wanted)
+            if not run:
+                return
+            left = self.batches - 1 - max(run)
+            wanted = max(1, min(_RUN_MAX, left // (4 * self._session.size)))
+            for number in run:
+                yield self.indices(number)
+
+    def indices(self, number):
+        """The samples of batch `number`, the same on every worker."""
+        self.epoch, place = divmod(number, self.per_epoch)
+        return self._permutation(self.epoch)[place * self.batch:(place + 1) * self.batch]
+
+    def _permutation(self, epoch):
+        if epoch not in self._permutations:
+            # Workers are at most about one run apart, so the epochs in use are neighbours.
+            self._permutations = {e: p for e, p in self._permutations.items() if e == epoch - 1}
+            self._permutations[epoch] = np.random.Generator(np.random.PCG64([self.seed, epoch])).permutation(self.samples)
+        return self._permutations[epoch]

@@ -1,0 +1,37 @@
+"""What a launcher tells its workers. The only reader of LEEWAY_* variables in Python."""
+
+import os
+from dataclasses import dataclass
+
+from leeway.errors import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Launch:
+    scheduler: str = ""     # "host:port" or "file:<path>"; empty: nobody launched this process
+    job: str = "leeway"
+    rank: int = -1          # -1: the scheduler picks one
+    slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
+
+
+def read(environ=os.environ):
+    """The launch that the environment describes."""
+    return Launch(
+        scheduler=environ.get("LEEWAY_SCHEDULER", ""),
+        job=environ.get("LEEWAY_JOB", "leeway"),
+        rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
+        slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
+    )
+
+
+def _number(environ, name, kind, default, least):
+    text = environ.get(name, "")
+    if not text:
+        return default
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not value >= least:
+        raise InvalidArgument(f'{name}: got "{text}", wanted a number of at least {least}')
+    return value

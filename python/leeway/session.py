@@ -1,0 +1,145 @@
+"""The one job that this process takes part in: joining it, leaving it, and what happens when the process ends.
+
+A script that ends without shutdown() leaves the job cleanly; one that ends with an exception leaves as a dead worker
+does, at once, and if it was a LeewayError the process exits with that error's own exit code.
+"""
+
+import atexit
+import os
+import sys
+
+from leeway import environment
+from leeway._leeway import Worker
+from leeway.errors import FailedPrecondition, LeewayError
+
+# The longest that any one call waits for others before it fails, saying for what.
+WAIT_MAX_S = 600.0
+
+
+class Session:
+    """One life in one job."""
+
+    def __init__(self, worker, slowdown):
+        self.worker = worker
+        self.rank = worker.rank
+        self.size = worker.size
+        self.slowdown = slowdown
+        self.iteration = 0          # iterations this process has ended: a cheap mirror of the worker's clock
+        self.no_sync_depth = 0
+        self.finished = False       # no member of the job any more
+        self.names = {}             # how often each kind of one-off name was used: the same on all ranks
+        self.exchanges = {}         # tables of push_pull by name
+        self.optimizers = []        # of leeway.torch; they take the final values
+
+    def next_name(self, kind):
+        self.names[kind] = self.names.get(kind, -1) + 1
+        return f"{kind}.{self.names[kind]}"
+
+    def clock(self):
+        self.worker.clock()
+        self.iteration += 1
+
+    def finish(self):
+        """Leaves the counts, waits for the last member, takes the final values."""
+        if self.finished:
+            return
+        self.worker.finish()
+        self.finished = True
+        self.iteration += 1
+        for optimizer in self.optimizers:
+            optimizer.take_final()
+
+    def close(self):
+        for optimizer in self.optimizers:
+            optimizer.close()
+        self.worker.close()
+
+
+class _Process:
+    """What this process knows of its session; the module below is its only user."""
+
+    session = None
+    forked = False
+    failed = False
+    hooked = False
+
+
+def current():
+    """The session, or a clear error."""
+    if _Process.forked:
+        raise FailedPrecondition(
+            "Leeway was called in a forked child (a DataLoader worker?) of the process that called init(); "
+            "only that process may call it")
+    if _Process.session is None:
+        raise FailedPrecondition("Leeway is not initialized: call leeway.torch.init() (or leeway.init()) first")
+    return _Process.session
+
+
+def is_initialized():
+    return _Process.session is not None and not _Process.forked
+
+
+def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=4 << 20, wait_max_s=WAIT_MAX_S):
+    """Joins the job that launched this process; alone, makes a job of this one process.
+
+    `scheduler`, `job` and `rank` override what the launcher says; `sync`, `apply` and `block_bytes` are the job's
+    defaults when it is made here. Does nothing if the process has joined already.
+    """
+    if _Process.forked:
+        current()
+    if _Process.session is not None:
+        return
+    launch = environment.read()
+    scheduler = launch.scheduler if scheduler is None else scheduler
+    if scheduler:
+        worker = Worker.join(scheduler, launch.job if job is None else job, launch.rank if rank is None else rank,
+                             wait_max_s)
+    else:
+        worker = Worker.alone(sync, apply, block_bytes, wait_max_s)
+    _hook_process_end()
+    _Process.session = Session(worker, launch.slowdown)
+
+
+def shutdown():
+    """Takes the job's final values, equal on all ranks, and leaves. Does nothing if not initialized."""
+    if _Process.session is None:
+        return
+    session = current()
+    session.finish()
+    session.worker.shutdown()
+    _Process.session = None
+    session.close()
+
+
+def _hook_process_end():
+    if _Process.hooked:
+        return
+    _Process.hooked = True
+    atexit.register(_at_exit)
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+    before = sys.excepthook
+
+    def excepthook(kind, error, traceback):
+        _Process.failed = True
+        before(kind, error, traceback)
+        if isinstance(error, LeewayError):
+            raise SystemExit(error.exit_code)  # of the interpreter: a hook that raises it sets the exit code
+
+    sys.excepthook = excepthook
+
+
+def _after_fork_in_child():
+    _Process.forked = _Process.session is not None
+
+
+def _at_exit():
+    session, _Process.session = _Process.session, None
+    if session is None or _Process.forked:
+        return
+    try:
+        if not _Process.failed and not session.finished:
+            session.worker.leave()
+    except LeewayError as error:
+        print(f"leeway: could not leave the job cleanly: {error}", file=sys.stderr)
+    finally:
+        session.close()

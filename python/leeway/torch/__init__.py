@@ -1,0 +1,17 @@
+"""Leeway for PyTorch, in four lines:
+
+    import leeway.torch as lw
+    lw.init()                                                     # finds its launcher; alone it is a 1-process job
+    opt = lw.DistributedOptimizer(opt, model.named_parameters())  # the servers step, with what opt was made with
+    lw.broadcast_parameters(model.state_dict(), root_rank=0)
+
+docs/pytorch.md says what happens then.
+"""
+
+from leeway import BatchPool, LeewayError, barrier, init, is_initialized, iteration, join, rank, shutdown, size
+from leeway.torch.broadcast import broadcast_parameters
+from leeway.torch.optimizer import DistributedOptimizer, no_sync
+from leeway.torch.push_pull import push_pull
+
+__all__ = ["BatchPool", "DistributedOptimizer", "LeewayError", "barrier", "broadcast_parameters", "init",
+           "is_initialized", "iteration", "join", "no_sync", "push_pull", "rank", "shutdown", "size"]

@@ -1,0 +1,60 @@
+"""broadcast_parameters: one rank's values for everyone."""
+
+import torch
+
+from leeway import session as _session
+from leeway.errors import InvalidArgument
+
+
+def broadcast_parameters(params, root_rank=0):
+    """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
+
+    params: model.state_dict(), or pairs of name and tensor. All ranks call it, with the same names and shapes, after
+    DistributedOptimizer: parameters with a table get their initial values by it. Returns when the values are here.
+    """
+    session = _session.current()
+    if not 0 <= root_rank < session.size:
+        raise InvalidArgument(f"broadcast_parameters: root_rank {root_rank} is not a rank of this job; wanted 0 to {session.size - 1}")
+    pairs = params.items() if hasattr(params, "items") else params
+    by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
+                  for address in table.buffers}
+    tables, others = {}, {}
+    for name, tensor in pairs:
+        if not isinstance(tensor, torch.Tensor):
+            raise InvalidArgument(f"broadcast_parameters: {name} is a {type(tensor).__name__}, wanted a tensor")
+        table = by_address.get(tensor.data_ptr()) if tensor.numel() else None
+        if table is not None:
+            tables[table.name] = table
+        elif tensor.numel():
+            others[name] = tensor.detach()
+    if session.rank == root_rank:
+        for table in tables.values():
+            if not table.initialized:
+                session.worker.broadcast(table.table, table.address, table.elements)
+    if others:
+        _broadcast_once(session, others, root_rank)
+    for table in tables.values():
+        table.initialized = True
+        table.sync()
+
+
+def _broadcast_once(session, tensors, root_rank):
+    """Tensors without a table, of any type: as bytes, in one table of their own that is used this once."""
+    for name, tensor in tensors.items():
+        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+            raise InvalidArgument(f"broadcast_parameters: {name} is {tensor.layout} on {tensor.device}, wanted a dense tensor on cpu")
+    sizes = [tensor.numel() * tensor.element_size() for tensor in tensors.values()]
+    values = torch.zeros((sum(sizes) + 3) // 4, dtype=torch.float32)
+    raw = values.view(torch.uint8)
+    worker = session.worker
+    table = worker.create_table(session.next_name("broadcast"), [values.numel()], own_clock=True, accept_nonfinite=True,
+                                sync="asp", apply="immediate", optimizer="sum")
+    worker.start()
+    if session.rank == root_rank:
+        for piece, tensor in zip(raw[:sum(sizes)].split(sizes), tensors.values()):
+            piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
+        worker.broadcast(table, values.data_ptr(), values.numel())
+        return
+    worker.wait(worker.pull(table, values.data_ptr(), values.numel()))
+    for piece, tensor in zip(raw[:sum(sizes)].split(sizes), tensors.values()):
+        tensor.copy_(piece.clone().view(tensor.dtype).view(tensor.shape))

@@ -1,0 +1,67 @@
+"""Gradients on loan. A pushed gradient belongs to the worker until it needs it no more; meanwhile autograd writes
+into another tensor."""
+
+import warnings
+
+from leeway.errors import Cancelled, DeadlineExceeded, Fenced, LeewayError, ProtocolError, Unavailable
+
+# As many pushes of a block as the worker keeps without a verdict: more buffers would only hold what must wait anyway.
+LENT_MAX = 4
+# Errors of the job as a whole; every other error of a push is about that push.
+_FATAL = (Cancelled, DeadlineExceeded, Fenced, ProtocolError, Unavailable)
+
+
+class _Lent:
+    __slots__ = ("tensor", "loan", "settled")
+
+    def __init__(self, tensor, loan):
+        self.tensor, self.loan, self.settled = tensor, loan, False
+
+
+class GradientBuffers:
+    """The gradient tensors of one parameter: those on loan, oldest first, and at most one spare."""
+
+    def __init__(self, name, worker, phases):
+        self._name = name
+        self._worker = worker
+        self._phases = phases
+        self._lent = []
+        self._spare = None
+
+    def lend(self, tensor, loan):
+        """`tensor` was pushed; it must not be written before `loan` is over."""
+        self._lent.append(_Lent(tensor, loan))
+
+    def take(self, like):
+        """A tensor for the next gradient, with any values in it."""
+        self.collect()
+        if len(self._lent) >= LENT_MAX:
+            self._phases.gradient_waits += 1
+            self._settle(self._lent[0])
+            self.collect()
+        spare, self._spare = self._spare, None
+        return like.new_empty(like.shape) if spare is None else spare
+
+    def collect(self):
+        """Takes back what the worker is done with; never waits. A send under way may outlast the verdict."""
+        lent = self._lent
+        while lent and lent[0].loan.released() and self._worker.done(lent[0].loan.ticket):
+            oldest = lent.pop(0)
+            self._settle(oldest)
+            if self._spare is None:
+                self._spare = oldest.tensor
+
+    def _settle(self, lent):
+        """Waits for the outcome of a push. A refused one is counted and said once; training goes on."""
+        if lent.settled:
+            return
+        lent.settled = True
+        try:
+            self._worker.wait(lent.loan.ticket)
+        except _FATAL:
+            raise
+        except LeewayError as error:
+            self._phases.refused += 1
+            if self._phases.refused == 1:
+                warnings.warn(f"leeway: a gradient of {self._name} was refused and counts as absent ({error}); "
+                              "further ones are only counted", RuntimeWarning, stacklevel=2)

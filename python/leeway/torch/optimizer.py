@@ -1,0 +1,188 @@
+"""DistributedOptimizer: an optimizer whose steps are made by the servers."""
+
+import contextlib
+
+import torch
+
+from leeway import session as _session
+from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument
+from leeway.torch import ready_hooks, server_optimizer
+from leeway.torch.phases import Phases
+from leeway.torch.pushing import Pushing
+from leeway.torch.table_parameter import TableParameter
+from leeway.torch.use_hooks import UseHooks
+
+
+def DistributedOptimizer(optimizer, named_parameters, sync=None, apply=None, samples=1, overlap=True, clip_norm=None):
+    """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for what it uses.
+
+    named_parameters: model.named_parameters(), or pairs; names are the tables' names, the same on all ranks.
+    sync, apply: spec strings ("bsp", "ssp:3", "aggregate:reduce=ordered"); None: the job's.
+    samples: how many samples a gradient is the mean of, its weight in the job's mean; assign `.samples` to change it.
+    overlap: push each gradient as soon as backward() has it; False pushes at step(), after any editing.
+    clip_norm: clip this worker's gradient to this norm before it is pushed (pushes at step()).
+
+    The result is an instance of the optimizer's own class, with its parameter groups, so schedulers work as ever.
+    """
+    server_optimizer.check(optimizer)
+    kind = type(optimizer)
+    wrapped = type(f"Distributed{kind.__name__}", (_Distributed, kind), {})
+    return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm)
+
+
+@contextlib.contextmanager
+def no_sync():
+    """Gradients of backward() inside add up and stay here; the first backward() outside pushes the sum."""
+    session = _session.current()
+    session.no_sync_depth += 1
+    try:
+        yield
+    finally:
+        session.no_sync_depth -= 1
+
+
+class _Distributed(torch.optim.Optimizer):
+    def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm):
+        # Not super().__init__: the groups, defaults and state are those of the wrapped optimizer, shared.
+        self.__dict__.update(optimizer.__dict__)
+        if clip_norm is not None and not clip_norm > 0:
+            raise InvalidArgument(f"DistributedOptimizer: clip_norm must be above 0, got {clip_norm}")
+        session = _session.current()
+        self._session = session
+        self._phases = Phases(session)
+        self._overlap = overlap and clip_norm is None
+        self._clip_norm = clip_norm
+        self.samples = samples
+        self._frozen = []
+        self._tables = self._make_tables(named_parameters, sync or "", apply or "")
+        self._pushing = Pushing(self, self._tables, session, self._phases)
+        self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
+        ready_hooks.install(self, self._tables)
+        session.optimizers.append(self)
+
+    # The user's side.
+
+    @property
+    def samples(self):
+        """The weight of this worker's next gradients: how many samples they are the mean of."""
+        return self._samples
+
+    @samples.setter
+    def samples(self, samples):
+        if samples < 1:
+            raise InvalidArgument(f"samples: got {samples}, wanted at least 1 (a worker without data calls join())")
+        self._samples = int(samples)
+
+    def step(self, closure=None):
+        """Ends the iteration: pushes what was not pushed in backward(); what has no gradient is absent."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self._session.no_sync_depth:
+            raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() outside")
+        self._phases.computed()
+        self._check_groups()
+        self._pushing.push_rest(self._clip_norm)
+        self._end_iteration()
+        self._phases.samples += self._samples
+        self._phases.stepped()
+        return loss
+
+    def skip(self):
+        """Ends the iteration without this worker (a GradScaler that found infinities): what was not pushed is absent."""
+        self._phases.computed()
+        self._end_iteration()
+        self._phases.stepped()
+
+    def synchronize(self):
+        """Waits for the newest values of all parameters, as a forward pass does one by one. For reading parameters
+        outside of a module's forward: state_dict(), norms, checkpoints."""
+        for table in self._tables:
+            if table.synced != self._session.iteration:
+                table.sync()
+
+    no_sync = staticmethod(no_sync)
+
+    def figures(self):
+        """Seconds by phase and counts of this worker so far."""
+        return {**self._session.worker.counters(), **self._phases.figures(), "wait_s": self._phases.wait_s}
+
+    def add_param_group(self, param_group):
+        raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the group before")
+
+    def load_state_dict(self, state_dict):
+        if state_dict.get("state"):
+            raise InvalidArgument("load_state_dict(): the optimizer's state is on the servers; only parameter groups can be "
+                                  "loaded here (pass a state_dict whose 'state' is empty)")
+        super().load_state_dict(state_dict)
+
+    # The hooks' side.
+
+    def gradient_ready(self, table):
+        """Autograd has accumulated the table's gradient (called in backward())."""
+        if not table.touched:
+            table.check_zeroed()
+            table.touched = True
+        if not self._overlap or self._session.no_sync_depth:
+            return
+        self._pushing.push(table)
+
+    def take_final(self):
+        """The job is over: the final values, under the parameters."""
+        for table in self._tables:
+            table.sync()
+        self._phases.report()
+
+    def close(self):
+        self._hooks.remove()
+
+    @property
+    def tables(self):
+        return self._tables
+
+    def _make_tables(self, named_parameters, sync, apply):
+        named = [(name, parameter) for name, parameter in named_parameters]
+        names = {id(parameter): name for name, parameter in reversed(named)}
+        if len({name for name, _ in named}) != len(named):
+            twice = sorted({name for name, _ in named if sum(name == other for other, _ in named) > 1})
+            raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}")
+        tables = []
+        for index, group in enumerate(self.param_groups):
+            for place, parameter in enumerate(group["params"]):
+                name = names.get(id(parameter))
+                if name is None:
+                    raise InvalidArgument(f"DistributedOptimizer: parameter {place} of group {index} (shape "
+                                          f"{list(parameter.shape)}) is not in named_parameters; pass model.named_parameters()")
+                if not parameter.requires_grad:
+                    self._frozen.append((name, parameter))
+                elif parameter.numel():
+                    spec = server_optimizer.spec(self, group)
+                    tables.append(TableParameter(name, parameter, index, spec, self._session, self._phases))
+        taken = {table.name for other in self._session.optimizers for table in other.tables}
+        for table in tables:
+            if table.name in taken:
+                raise AlreadyExists(f"DistributedOptimizer: another optimizer of this process has a parameter named {table.name}; "
+                                    "give names that differ (model.named_parameters(prefix=...))")
+        for table in tables:
+            table.create(sync, apply)
+        self._session.worker.start()
+        return tables
+
+    def _check_groups(self):
+        for name, parameter in self._frozen:
+            if parameter.requires_grad:
+                raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no table; make "
+                                         "the optimizer when all that is ever trained requires a gradient")
+        for table in self._tables:
+            spec = server_optimizer.spec(self, self.param_groups[table.group])
+            if spec != table.spec:
+                raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with {table.spec}, but the "
+                                         f"group's options now ask for {spec}; momentum cannot be switched on or off later")
+
+    def _end_iteration(self):
+        self._session.clock()
+        self._pushing.end_iteration()
+        for table in self._tables:
+            if not table.watched:  # nothing tells when it is used, so it is made ready here
+                table.sync()

@@ -1,0 +1,55 @@
+"""Where the time of a training step goes, as this process sees it; reported to the scheduler as figures."""
+
+import time
+
+_REPORT_EVERY_S = 0.5
+
+
+class Phases:
+    """Seconds since the start, by phase, and counts. compute_s is what is left: forward, backward and data."""
+
+    def __init__(self, session):
+        self._session = session
+        self.compute_s = 0.0
+        self.wait_s = 0.0      # in sync(): the next layer's values were not there
+        self.push_s = 0.0      # handing gradients to the worker
+        self.step_s = 0.0      # in step(), less the pushes and waits in it
+        self.slowed_s = 0.0    # slept, because the launcher asked for a slow worker
+        self.samples = 0
+        self.refused = 0
+        self.gradient_copies = 0   # gradients that could not be lent as they are
+        self.gradient_waits = 0    # step() waited because too many gradients were on loan
+        self._steps = 0
+        self._step_ended = time.perf_counter()
+        self._aside = 0.0          # wait_s + push_s at that moment
+        self._reported = 0.0
+
+    def computed(self):
+        """step() begins: what passed since the last one, less waits and pushes, was computing. Slows down if asked."""
+        computed = time.perf_counter() - self._step_ended - (self.wait_s + self.push_s - self._aside)
+        self.compute_s += computed
+        self._steps += 1
+        if self._session.slowdown > 1.0 and self._steps > 1:  # before the first step lies the start of the script
+            pause = computed * (self._session.slowdown - 1.0)
+            time.sleep(pause)
+            self.slowed_s += pause
+        self._step_ended = time.perf_counter()
+        self._aside = self.wait_s + self.push_s
+
+    def stepped(self):
+        """step() ends."""
+        now = time.perf_counter()
+        self.step_s += now - self._step_ended - (self.wait_s + self.push_s - self._aside)
+        self._step_ended = now
+        self._aside = self.wait_s + self.push_s
+        if now - self._reported > _REPORT_EVERY_S:
+            self._reported = now
+            self.report()
+
+    def figures(self):
+        return {name: getattr(self, name)
+                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "gradient_copies", "gradient_waits")}
+
+    def report(self):
+        for name, value in self.figures().items():
+            self._session.worker.set_figure(name, float(value))

@@ -1,0 +1,89 @@
+""""About to use a parameter": waits for its table at the first use in an iteration.
+
+Two places see every usual use: the forward call of a module (an LSTM reads its weights past its attributes) and the
+lookup of a parameter as an attribute (F.linear(x, self.l.weight) calls no module). One global forward hook finds the
+modules by itself, at their first call, so that named_parameters() is all a user has to give.
+"""
+
+import weakref
+from collections import OrderedDict
+
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+
+class WatchedParameters(OrderedDict):
+    """Stands in for module._parameters; a lookup waits for the table. Copies and pickles are plain."""
+
+    def __init__(self, parameters, tables):
+        super().__init__(parameters)
+        self.tables = tables  # name -> TableParameter
+
+    def __getitem__(self, name):
+        table = self.tables.get(name)
+        if table is not None and table.synced != table.session.iteration:
+            table.sync()
+        return super().__getitem__(name)
+
+    def wait(self):
+        for table in self.tables.values():
+            if table.synced != table.session.iteration:
+                table.sync()
+
+    def plain(self):
+        return OrderedDict(self.items())
+
+    def __deepcopy__(self, memo):
+        import copy
+        return copy.deepcopy(self.plain(), memo)
+
+    def __copy__(self):
+        return self.plain()
+
+    def __reduce__(self):
+        return (OrderedDict, (list(self.items()),))
+
+
+class UseHooks:
+    """Watches the modules that hold any of `tables` (id of the parameter -> TableParameter)."""
+
+    def __init__(self, tables):
+        self._tables = tables
+        self._seen = weakref.WeakSet()
+        self._watched = weakref.WeakSet()
+        self._handle = register_module_forward_pre_hook(self._before_forward)
+
+    def _before_forward(self, module, inputs):
+        del inputs
+        parameters = module.__dict__["_parameters"]
+        if type(parameters) is WatchedParameters:
+            parameters.wait()
+        elif module not in self._seen:
+            for inner in module.modules():
+                self._watch(inner)
+            parameters = module.__dict__["_parameters"]
+            if type(parameters) is WatchedParameters:
+                parameters.wait()
+
+    def _watch(self, module):
+        if module in self._seen:
+            return
+        self._seen.add(module)
+        parameters = module.__dict__["_parameters"]
+        tables = {name: self._tables[id(p)] for name, p in parameters.items() if id(p) in self._tables}
+        if not tables:
+            return
+        if type(parameters) is WatchedParameters:  # of another optimizer
+            parameters.tables.update(tables)
+        else:
+            module.__dict__["_parameters"] = WatchedParameters(parameters, tables)
+        self._watched.add(module)
+        for table in tables.values():
+            table.watched = True
+
+    def remove(self):
+        self._handle.remove()
+        for module in list(self._watched):
+            parameters = module.__dict__["_parameters"]
+            if type(parameters) is WatchedParameters:
+                module.__dict__["_parameters"] = parameters.plain()
+        self._watched.clear()
