@@ -47,14 +47,16 @@ class Reader {
   }
   // A bool that holds anything but 0 or 1 is undefined behaviour, so the byte is looked at first.
   void operator()(bool& field) {
-    if (std::to_integer<int>(*at_) > 1) bad_bool_ = true;
-    field = *at_++ != std::byte{0};
+    const int value = std::to_integer<int>(*at_++);
+    if (value > 1) bad_bool_ = value;
+    field = value != 0;
   }
-  [[nodiscard]] bool bad_bool() const { return bad_bool_; }
+  // The byte of a bool that was neither 0 nor 1; 0 if there was none.
+  [[nodiscard]] int bad_bool() const { return bad_bool_; }
 
  private:
   const std::byte* at_;
-  bool bad_bool_ = false;
+  int bad_bool_ = 0;
 };
 
 class Measure {
@@ -254,7 +256,9 @@ Status DecodeMessage(std::span<const std::byte> body, std::uint64_t payload_byte
   std::uint32_t count = 0;
   read(out.worker), read(out.incarnation), read(count);
   HeadFields(read, out);
-  if (read.bad_bool()) return Protocol("{}: observer: got more than 1, wanted 0 or 1", kind);
+  if (const int got = read.bad_bool(); got != 0) {
+    return Protocol("{} of worker {}: observer: got {}, wanted 0 or 1", kind, out.worker.value(), got);
+  }
   if (const MaybeWrong wrong = CheckHead(out)) {
     return Protocol("{} of worker {}: {}: got {}, wanted {}", kind, out.worker.value(), wrong->field,
                     wrong->got, wrong->wanted);
