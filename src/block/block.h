@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "block/apply_mode.h"
+#include "block/block_events.h"
 #include "block/buffer_pool.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
@@ -21,76 +22,13 @@
 
 namespace leeway {
 
-// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not include it.
-enum class BlockVerdict : std::uint8_t {
-  kApplied = 1, kSummed = 2, kAbsent = 3, kLateDropped = 4, kRefused = 5, kInitialized = 6,
-  kGap = 16, kFenced = 17, kMoved = 18, kWindow = 19, kOpen = 20,
-};
-
-// One life of one worker.
-struct MemberKey {
-  WorkerId worker;
-  Incarnation incarnation;
-  friend auto operator<=>(const MemberKey&, const MemberKey&) = default;
-};
-
-struct MemberState {
-  MemberKey key;
-  Iteration first;
-  bool gone = false;
-};
-
-struct PushEvent {
-  MemberKey from;
-  Term term;
-  Seq seq;
-  Iteration iteration;
-  Version base_version;
-  std::uint32_t samples = 1;
-  std::uint64_t steps = 0;
-  Hyper hyper;
-};
-
-struct AbsentEvent {
-  MemberKey from;
-  Term term;
-  Seq seq;
-  Iteration iteration;
-};
-
-struct PullEvent {
-  MemberKey from;
-  Term term;
-  Iteration progress;
-  Version cached_version;
-  Epoch epoch_min;
-  bool observer = false;
-  float significance = 1.0F;
-};
-
-struct BlockAnswer {
-  Iteration progress;
-  Iteration v_train;
-  Version version;
-  ConstBufferRef values;  // null: unchanged, the worker holds `version`
-};
-
-// What a block says, always during one of its own calls.
-class BlockEvents {
- public:
-  virtual ~BlockEvents() = default;
-  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict, Iteration v_train) = 0;
-  virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
-  // Call OnTimer at `when`, or later; a new call replaces the one before.
-  virtual void OnWakeAt(BlockId block, TimePoint when) = 0;
-};
-
 struct BlockCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;  // verdicts given first time
   std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t delayed = 0;           // pulls that had to wait (DPRs, per block)
   std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
+  std::uint64_t overflowed = 0;        // aggregated steps that were not finite though every gradient was: values kept
 };
 
 struct BlockOptions {

@@ -1,0 +1,80 @@
+// BlockEvents: what goes into a block and what comes out of it, as plain structs.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "block/buffer_pool.h"
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+
+namespace leeway {
+
+// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not include it.
+enum class BlockVerdict : std::uint8_t {
+  kApplied = 1, kSummed = 2, kAbsent = 3, kLateDropped = 4, kRefused = 5, kInitialized = 6,
+  kGap = 16, kFenced = 17, kMoved = 18, kWindow = 19, kOpen = 20,
+};
+
+// One life of one worker.
+struct MemberKey {
+  WorkerId worker{};
+  Incarnation incarnation{};
+  friend auto operator<=>(const MemberKey&, const MemberKey&) = default;
+};
+
+struct MemberState {
+  MemberKey key{};
+  Iteration first{};
+  bool gone = false;
+};
+
+struct PushEvent {
+  MemberKey from{};
+  Term term{};
+  Seq seq{};
+  Iteration iteration{};
+  Version base_version{};
+  std::uint32_t samples = 1;
+  std::uint64_t steps = 0;
+  Hyper hyper{};
+};
+
+struct AbsentEvent {
+  MemberKey from{};
+  Term term{};
+  Seq seq{};
+  Iteration iteration{};
+};
+
+struct PullEvent {
+  MemberKey from{};
+  Term term{};
+  Iteration progress{};
+  Version cached_version{};
+  Epoch epoch_min{};
+  bool observer = false;
+  float significance = 1.0F;
+};
+
+struct BlockAnswer {
+  Iteration progress{};
+  Iteration v_train{};
+  Version version{};
+  ConstBufferRef values{};  // null: unchanged, the worker holds `version`
+};
+
+// What a block says, always during one of its own calls.
+class BlockEvents {
+ public:
+  virtual ~BlockEvents() = default;
+  // Of a push or absent push. Seq 0 concerns no push: kInitialized answers an Init; kMoved and kFenced with seq 0 answer
+  // an Init or a pull. kGap carries the last seq taken, kOpen that of the push which got kWindow.
+  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict, Iteration v_train) = 0;
+  virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
+  // Call OnTimer at `when`, or later; a new call replaces the one before.
+  virtual void OnWakeAt(BlockId block, TimePoint when) = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,49 @@
+// Ledger: which pushes of each worker a block has taken, so that each counts once however often it is sent.
+//
+// Sequences are dense per (worker life, block), from 1. Only last + 1 is taken; a lower one gets its stored
+// verdict again; a higher one is a gap and changes nothing. Verdicts of the last kKept are stored: a worker
+// has no more without one.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "block/block_events.h"
+#include "leeway/ids.h"
+
+namespace leeway {
+
+class Ledger {
+ public:
+  static constexpr std::size_t kKept = 4;
+
+  struct Decision {
+    enum class Kind : std::uint8_t {
+      kTake,
+      kRepeat,     // `verdict` was given before
+      kForgotten,  // older than anything the worker can still wait for: say nothing
+      kGap,        // `last` is the last one taken
+      kFenced,     // a newer life of this worker is known
+    } kind;
+    BlockVerdict verdict = BlockVerdict::kApplied;
+    Seq last{};
+  };
+
+  [[nodiscard]] Decision Decide(MemberKey from, Seq seq) const;
+  // The push that was decided kTake has this verdict now.
+  void Record(MemberKey from, Seq seq, BlockVerdict verdict);
+  // Lives of this worker before `life` are fenced from now on.
+  void Admit(MemberKey life);
+
+ private:
+  struct Page {
+    Incarnation incarnation;
+    Seq last{};
+    std::array<BlockVerdict, kKept> verdicts{};  // of seq s at s % kKept
+  };
+  std::unordered_map<WorkerId, Page> pages_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,79 @@
+#include "block/open_sums.h"
+
+#include "base/check.h"
+#include "optimizer/kernels.h"
+
+namespace leeway {
+
+OpenSums::OpenSums(bool ordered, BufferPool& pool) : ordered_(ordered), pool_(pool) {}
+
+void OpenSums::Add(Iteration iteration, const PushEvent& push, BufferRef gradient) {
+  LW_CHECK(push.samples > 0);
+  Sum& sum = sums_[iteration];
+  ChooseHyper(sum, push);
+  ++sum.contributors;
+  sum.samples += push.samples;
+  Weighted next{std::move(gradient), static_cast<float>(push.samples)};
+  if (ordered_) {
+    sum.held[{push.from.worker, push.from.incarnation, push.seq}] = std::move(next);
+  } else {
+    AddTo(sum.total, std::move(next));
+  }
+}
+
+std::optional<OpenSums::Closed> OpenSums::Close(Iteration iteration) {
+  const auto found = sums_.find(iteration);
+  if (found == sums_.end()) return std::nullopt;
+  Sum sum = std::move(found->second);
+  sums_.erase(found);
+  for (auto& [key, next] : sum.held) AddTo(sum.total, std::move(next));
+  return Closed{.sum = Scaled(std::move(sum.total)),
+                .mean_scale = static_cast<float>(1.0 / static_cast<double>(sum.samples)),
+                .contributors = sum.contributors,
+                .hyper = sum.hyper,
+                .hyper_mismatch = sum.hyper_mismatch};
+}
+
+std::optional<Iteration> OpenSums::First() const {
+  if (sums_.empty()) return std::nullopt;
+  return sums_.begin()->first;
+}
+
+// The first gradient becomes the sum without being copied or read; its weight is applied when the second
+// comes.
+void OpenSums::AddTo(Weighted& total, Weighted next) {
+  if (total.gradient == nullptr) {
+    total = std::move(next);
+    return;
+  }
+  if (total.weight == 1.0F && total.gradient.use_count() > 1) {
+    BufferRef own = pool_.Take(total.gradient->floats().size());
+    kernels::ScaleInto(own->floats(), std::as_const(*total.gradient).floats(), 1.0F);
+    total.gradient = std::move(own);
+  }
+  total = {Scaled(std::move(total)), 1.0F};
+  kernels::AddScaled(total.gradient->floats(), std::as_const(*next.gradient).floats(), next.weight);
+}
+
+BufferRef OpenSums::Scaled(Weighted w) {
+  if (w.weight == 1.0F) return std::move(w.gradient);
+  if (w.gradient.use_count() == 1) {
+    kernels::Scale(w.gradient->floats(), w.weight);
+    return std::move(w.gradient);
+  }
+  BufferRef own = pool_.Take(w.gradient->floats().size());
+  kernels::ScaleInto(own->floats(), std::as_const(*w.gradient).floats(), w.weight);
+  return own;
+}
+
+void OpenSums::ChooseHyper(Sum& sum, const PushEvent& push) {
+  const Key key{push.from.worker, push.from.incarnation, push.seq};
+  if (sum.contributors > 0 && push.hyper != sum.hyper) sum.hyper_mismatch = true;
+  if (sum.contributors == 0 || push.steps > sum.steps || (push.steps == sum.steps && key < sum.chosen)) {
+    sum.steps = push.steps;
+    sum.chosen = key;
+    sum.hyper = push.hyper;
+  }
+}
+
+}  // namespace leeway

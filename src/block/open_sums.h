@@ -1,0 +1,69 @@
+// OpenSums: the gradients of iterations that a block has not applied yet (apply mode aggregate).
+//
+// In order of arrival each gradient is added to its iteration's sum at once. With reduce=ordered gradients
+// are held and summed by (rank, incarnation) when the iteration closes, so that the bits do not depend on the
+// order of arrival.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "block/block_events.h"
+#include "block/buffer_pool.h"
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+
+namespace leeway {
+
+class OpenSums {
+ public:
+  OpenSums(bool ordered, BufferPool& pool);
+
+  // Adds samples * gradient. The gradient's buffer is written to only when nobody else holds it.
+  // REQUIRES: push.samples > 0.
+  void Add(Iteration iteration, const PushEvent& push, BufferRef gradient);
+
+  struct Closed {
+    BufferRef sum{};                   // of samples * gradient
+    float mean_scale = 1.0F;         // 1 / all samples
+    std::uint32_t contributors = 0;  // d
+    Hyper hyper{};                     // of the contributor with the most own steps, ties to the lowest rank
+    bool hyper_mismatch = false;     // contributors did not agree on it
+  };
+  // Takes the sum of `iteration` out; nothing if nobody contributed.
+  [[nodiscard]] std::optional<Closed> Close(Iteration iteration);
+  // The lowest iteration with a contribution.
+  [[nodiscard]] std::optional<Iteration> First() const;
+
+ private:
+  // Who contributed; one life may do so twice when a late push is added to an open iteration.
+  using Key = std::tuple<WorkerId, Incarnation, Seq>;
+  struct Weighted {
+    BufferRef gradient{};
+    float weight = 1.0F;
+  };
+  struct Sum {
+    Weighted total{};                // arrival order: a lone first gradient is kept as it came, with its weight
+    std::map<Key, Weighted> held;  // reduce=ordered
+    std::uint64_t samples = 0;
+    std::uint32_t contributors = 0;
+    std::uint64_t steps = 0;  // own steps of the one whose hyper is taken, and who that is
+    Key chosen{};
+    Hyper hyper{};
+    bool hyper_mismatch = false;
+  };
+
+  void AddTo(Weighted& total, Weighted next);
+  // `w` times its weight, as a buffer that nobody else holds unless the weight is 1.
+  [[nodiscard]] BufferRef Scaled(Weighted w);
+  static void ChooseHyper(Sum& sum, const PushEvent& push);
+
+  const bool ordered_;
+  BufferPool& pool_;
+  std::map<Iteration, Sum> sums_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,178 @@
+#include "block/progress.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace leeway {
+
+std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster) {
+  std::vector<MemberKey> ended;
+  const auto end = [&](WorkerId worker, Life& life) {
+    if (!life.live) return;
+    ended.push_back({worker, life.incarnation});
+    End(life);
+  };
+  std::unordered_map<WorkerId, const MemberState*> newest;
+  for (const MemberState& member : roster) {
+    const MemberState*& known = newest[member.key.worker];
+    if (known == nullptr || known->key.incarnation < member.key.incarnation) known = &member;
+  }
+  for (auto& [worker, life] : lives_) {
+    const auto found = newest.find(worker);
+    if (found == newest.end() || found->second->gone || found->second->key.incarnation > life.incarnation)
+      end(worker, life);
+  }
+  // By the roster's order, so that nothing depends on how a table hashes.
+  for (const MemberState& member : roster) {
+    if (newest[member.key.worker] != &member) continue;
+    const auto found = lives_.find(member.key.worker);
+    if (found == lives_.end() || found->second.incarnation < member.key.incarnation) Begin(member);
+  }
+  std::ranges::sort(ended);
+  CountVTrain();
+  return ended;
+}
+
+void Progress::Begin(const MemberState& member) {
+  Life life{.incarnation = member.key.incarnation, .first = member.first};
+  // The members a job starts with begin where the roster says. One that joins later cannot be waited for in
+  // the iteration under way.
+  const bool untouched = v_train_ == Iteration(0) && highest_sent_ < Iteration(0);
+  if (!untouched) life.first = std::max(life.first, v_train_ + 1);
+  life.progress = life.first - 1;
+  life.live = !member.gone;
+  if (life.live) {
+    progress_.Add(life.progress);
+    firsts_.Add(life.first);
+    silent_firsts_.Add(life.first);
+  }
+  lives_[member.key.worker] = life;
+}
+
+void Progress::End(Life& life) {
+  life.live = false;
+  progress_.Remove(life.progress);
+  firsts_.Remove(life.first);
+  if (life.silent) silent_firsts_.Remove(life.first);
+  const Iteration last = std::max(life.progress + 1, v_train_);
+  // Otherwise it counts for nothing that is still open.
+  if (last > v_train_ && last > life.first) {
+    ended_firsts_.Add(life.first);
+    ended_lasts_.Add(last);
+  }
+}
+
+void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
+  Life& life = Member(worker);
+  if (life.last_push) life.push_interval = now - *life.last_push;
+  life.last_push = now;
+  Raise(life, i);
+}
+
+void Progress::Skipped(WorkerId worker, Iteration i) { Raise(Member(worker), i); }
+
+Progress::Life& Progress::Member(WorkerId worker) {
+  const auto found = lives_.find(worker);
+  LW_CHECK(found != lives_.end() && found->second.live, "worker {} is no member", worker.value());
+  return found->second;
+}
+
+void Progress::Raise(Life& life, Iteration i) {
+  if (i <= life.progress) return;
+  progress_.Raise(life.progress, i);
+  life.progress = i;
+  if (life.silent) silent_firsts_.Remove(life.first);
+  life.silent = false;
+  highest_sent_ = std::max(highest_sent_, i);
+  CountVTrain();
+}
+
+Iteration Progress::Limit() const {
+  Iteration limit = highest_sent_ + 1;
+  if (!silent_firsts_.empty()) limit = std::max(limit, silent_firsts_.lowest());
+  return limit;
+}
+
+bool Progress::MayPass() const {
+  const bool nobody = progress_.empty() && ended_lasts_.empty();
+  return !nobody && v_train_ < Limit();
+}
+
+Iteration Progress::StrideEnd() const {
+  Iteration end = Limit();
+  if (const auto next = progress_.NextFrom(v_train_)) end = std::min(end, *next + 1);
+  for (const IterationMultiset* edges : {&firsts_, &ended_firsts_, &ended_lasts_}) {
+    if (const auto next = edges->NextFrom(v_train_ + 1)) end = std::min(end, *next);
+  }
+  return end;
+}
+
+void Progress::AdvanceTo(Iteration i) {
+  LW_CHECK(v_train_ < i && i <= Limit(), "got an advance from {} to {}, wanted at most {}", v_train_.value(),
+           i.value(), Limit().value());
+  v_train_ = i;
+  // Passed lasts cancel their firsts in EndedAt, so it is enough to forget them once all are passed.
+  if (ended_lasts_.CountUpTo(v_train_) == ended_lasts_.size()) {
+    ended_lasts_ = {};
+    ended_firsts_ = {};
+  }
+  CountVTrain();
+}
+
+// Gone members that count for i; all of them have sent it.
+std::uint32_t Progress::EndedAt(Iteration i) const {
+  return ended_firsts_.CountUpTo(i) - ended_lasts_.CountUpTo(i);
+}
+
+std::uint32_t Progress::CountAt(Iteration i) const {
+  if (i == v_train_) return count_at_v_train_;
+  // One whose first is above i has a progress of at least i, since it stands at first - 1 or higher.
+  return progress_.CountFrom(i) - firsts_.CountFrom(i + 1) + EndedAt(i);
+}
+
+std::uint32_t Progress::MembersAt(Iteration i) const {
+  if (i == v_train_) return members_at_v_train_;
+  return firsts_.CountUpTo(i) + EndedAt(i);
+}
+
+void Progress::CountVTrain() {
+  const std::uint32_t ended = EndedAt(v_train_);
+  count_at_v_train_ = progress_.CountFrom(v_train_) - firsts_.CountFrom(v_train_ + 1) + ended;
+  members_at_v_train_ = firsts_.CountUpTo(v_train_) + ended;
+}
+
+Progress::Standing Progress::StandingOf(MemberKey life) const {
+  const auto found = lives_.find(life.worker);
+  if (found == lives_.end() || found->second.incarnation < life.incarnation) return Standing::kStranger;
+  if (life.incarnation < found->second.incarnation) return Standing::kReplaced;
+  return found->second.live ? Standing::kMember : Standing::kGone;
+}
+
+Iteration Progress::FirstOf(WorkerId worker) const { return lives_.at(worker).first; }
+
+std::vector<WorkerId> Progress::Missing() const {
+  std::vector<WorkerId> missing;
+  for (const auto& [worker, life] : lives_) {
+    if (life.live && life.first <= v_train_ && life.progress < v_train_) missing.push_back(worker);
+  }
+  std::ranges::sort(missing);
+  return missing;
+}
+
+std::optional<Iteration> Progress::ProgressOf(WorkerId worker) const {
+  const auto found = lives_.find(worker);
+  if (found == lives_.end() || !found->second.live) return std::nullopt;
+  return found->second.progress;
+}
+
+Iteration Progress::Fastest() const { return progress_.empty() ? Iteration(-1) : progress_.highest(); }
+Iteration Progress::Slowest() const { return progress_.empty() ? Iteration(-1) : progress_.lowest(); }
+
+std::optional<Duration> Progress::PushInterval(WorkerId worker) const {
+  const auto found = lives_.find(worker);
+  if (found == lives_.end() || !found->second.live) return std::nullopt;
+  return found->second.push_interval;
+}
+
+}  // namespace leeway

@@ -1,0 +1,90 @@
+// Progress: the members of a block, how far each is, and the iteration the block is still collecting.
+//
+// A member is one life of one worker and counts for iterations in [first, last). While it lives it has no
+// last; when it is gone, last = 1 + the highest iteration it sent, at least v_train, so that what it gave
+// counts in both count and N.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "block/block_events.h"
+#include "block/iteration_multiset.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+
+class Progress final : public ProgressView {
+ public:
+  enum class Standing : std::uint8_t {
+    kMember,
+    kGone,      // was one; may pull as an observer
+    kReplaced,  // a newer life of this worker is known
+    kStranger,  // not heard of (yet)
+  };
+
+  // The whole roster. A life missing from it is gone. Returns the lives that this ended.
+  std::vector<MemberKey> SetMembers(std::span<const MemberState> roster);
+  // The member has sent iteration i, and with it every one before. Lower ones than it sent before change
+  // nothing. REQUIRES: standing of the worker's newest life is kMember.
+  void Sent(WorkerId worker, Iteration i, TimePoint now);
+  // The member will send nothing up to i any more, since it has tried a later one. REQUIRES as Sent.
+  void Skipped(WorkerId worker, Iteration i);
+
+  // Whether v_train + 1 is within what anyone has sent or will begin with (design, "v_train never passes
+  // ...").
+  [[nodiscard]] bool MayPass() const;
+  // The next iteration above v_train whose counts can differ from those at v_train. REQUIRES: MayPass().
+  [[nodiscard]] Iteration StrideEnd() const;
+  // REQUIRES: v_train < i <= StrideEnd().
+  void AdvanceTo(Iteration i);
+
+  [[nodiscard]] Iteration v_train() const { return v_train_; }
+  [[nodiscard]] Standing StandingOf(MemberKey life) const;
+  // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
+  [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
+  // Members that iteration v_train waits for, by rank.
+  [[nodiscard]] std::vector<WorkerId> Missing() const;
+
+  std::uint32_t CountAt(Iteration i) const override;
+  std::uint32_t MembersAt(Iteration i) const override;
+  std::optional<Iteration> ProgressOf(WorkerId worker) const override;
+  Iteration Fastest() const override;
+  Iteration Slowest() const override;
+  std::optional<Duration> PushInterval(WorkerId worker) const override;
+
+ private:
+  struct Life {
+    Incarnation incarnation;
+    Iteration first;
+    Iteration progress;  // first - 1 before the first
+    bool live = false;
+    bool silent = true;  // has sent nothing
+    std::optional<TimePoint> last_push;
+    std::optional<Duration> push_interval;
+  };
+
+  void Begin(const MemberState& member);
+  void End(Life& life);
+  [[nodiscard]] Life& Member(WorkerId worker);
+  void Raise(Life& life, Iteration i);
+  [[nodiscard]] Iteration Limit() const;
+  [[nodiscard]] std::uint32_t EndedAt(Iteration i) const;
+  void CountVTrain();
+
+  Iteration v_train_{0};
+  Iteration highest_sent_{-1};
+  std::unordered_map<WorkerId, Life> lives_;  // the newest of each worker
+  IterationMultiset progress_;                // of live members
+  IterationMultiset firsts_;                  // of live members
+  IterationMultiset silent_firsts_;           // of live members that have sent nothing
+  IterationMultiset ended_firsts_;            // of gone members that still count somewhere,
+  IterationMultiset ended_lasts_;             //   and their lasts
+  std::uint32_t count_at_v_train_ = 0;        // asked on every push, so kept
+  std::uint32_t members_at_v_train_ = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,51 @@
+#include "block/values.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace leeway {
+
+Values::Values(std::size_t elements, const Optimizer& optimizer, BufferPool& pool)
+    : elements_(elements), optimizer_(optimizer), pool_(pool) {}
+
+void Values::Initialize(BufferRef values) {
+  LW_CHECK(!initialized() && values->floats().size() == elements_, "got {} values, wanted {}",
+           values->floats().size(), elements_);
+  w_ = std::move(values);
+  version_ = Version(1);
+  for (int i = 0; i < optimizer_.slots(); ++i) {
+    slots_.push_back(pool_.Take(elements_));
+    std::ranges::fill(slots_.back()->floats(), 0.0F);
+  }
+}
+
+bool Values::Step(const Run& run) {
+  LW_CHECK(initialized());
+  BufferRef w_next = pool_.Take(elements_);
+  std::vector<BufferRef> slots_next;
+  std::vector<std::span<const float>> slots_in;
+  std::vector<std::span<float>> slots_out;
+  for (const BufferRef& slot : slots_) {
+    slots_next.push_back(pool_.Take(elements_));
+    slots_in.push_back(std::as_const(*slot).floats());
+    slots_out.push_back(slots_next.back()->floats());
+  }
+  const bool finite = optimizer_.Step({.w = std::as_const(*w_).floats(),
+                                       .g = run.g,
+                                       .g_scale = run.g_scale,
+                                       .lr_scale = run.lr_scale,
+                                       .step = steps_ + 1,
+                                       .hyper = run.hyper,
+                                       .slots = slots_in},
+                                      {.w = w_next->floats(), .slots = slots_out});
+  if (!finite && !run.publish_nonfinite) return false;
+  w_ = std::move(w_next);
+  slots_ = std::move(slots_next);
+  ++version_;
+  ++steps_;
+  return true;
+}
+
+}  // namespace leeway

@@ -1,0 +1,54 @@
+// Values: the values of a block and its optimizer state, as immutable versions.
+//
+// A run of the optimizer writes into spare buffers, which become the next version only if all in them is
+// finite. The version before returns to the pool at once, or when the last send that holds it is done; so
+// blocks of one size share one set of spares, and nobody ever sees a torn block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "block/buffer_pool.h"
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+
+namespace leeway {
+
+class Values {
+ public:
+  // Borrows the optimizer and the pool.
+  Values(std::size_t elements, const Optimizer& optimizer, BufferPool& pool);
+
+  // Takes the buffer over as version 1. REQUIRES: not initialized, values has elements() floats.
+  void Initialize(BufferRef values);
+
+  struct Run {
+    std::span<const float> g;
+    float g_scale = 1.0F;
+    float lr_scale = 1.0F;
+    Hyper hyper{};
+    bool publish_nonfinite = false;
+  };
+  // Runs the optimizer. True: there is a new version. False: the result was not finite and nothing has
+  // changed. REQUIRES: initialized.
+  [[nodiscard]] bool Step(const Run& run);
+
+  [[nodiscard]] std::size_t elements() const { return elements_; }
+  [[nodiscard]] bool initialized() const { return w_ != nullptr; }
+  [[nodiscard]] Version version() const { return version_; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  [[nodiscard]] ConstBufferRef current() const { return w_; }
+
+ private:
+  const std::size_t elements_;
+  const Optimizer& optimizer_;
+  BufferPool& pool_;
+  Version version_{0};
+  std::uint64_t steps_ = 0;  // runs published
+  BufferRef w_;
+  std::vector<BufferRef> slots_;  // the optimizer's state, as of version_
+};
+
+}  // namespace leeway
