@@ -11,10 +11,20 @@
 
 namespace leeway {
 
-// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not include it.
+// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not
+// include it.
 enum class BlockVerdict : std::uint8_t {
-  kApplied = 1, kSummed = 2, kAbsent = 3, kLateDropped = 4, kRefused = 5, kInitialized = 6,
-  kGap = 16, kFenced = 17, kMoved = 18, kWindow = 19, kOpen = 20,
+  kApplied = 1,
+  kSummed = 2,
+  kAbsent = 3,
+  kLateDropped = 4,
+  kRefused = 5,
+  kInitialized = 6,
+  kGap = 16,
+  kFenced = 17,
+  kMoved = 18,
+  kWindow = 19,
+  kOpen = 20,
 };
 
 // One life of one worker.
@@ -69,9 +79,11 @@ struct BlockAnswer {
 class BlockEvents {
  public:
   virtual ~BlockEvents() = default;
-  // Of a push or absent push. Seq 0 concerns no push: kInitialized answers an Init; kMoved and kFenced with seq 0 answer
-  // an Init or a pull. kGap carries the last seq taken, kOpen that of the push which got kWindow.
-  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict, Iteration v_train) = 0;
+  // Of a push or absent push. Seq 0 concerns no push: kInitialized answers an Init; kMoved and kFenced with
+  // seq 0 answer an Init or a pull. kGap carries the last seq taken, kOpen that of the push which got
+  // kWindow.
+  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+                         Iteration v_train) = 0;
   virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
   // Call OnTimer at `when`, or later; a new call replaces the one before.
   virtual void OnWakeAt(BlockId block, TimePoint when) = 0;

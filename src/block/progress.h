@@ -60,11 +60,11 @@ class Progress final : public ProgressView {
   struct Life {
     Incarnation incarnation;
     Iteration first;
-    Iteration progress;  // first - 1 before the first
+    Iteration progress{};  // first - 1 before the first
     bool live = false;
     bool silent = true;  // has sent nothing
-    std::optional<TimePoint> last_push;
-    std::optional<Duration> push_interval;
+    std::optional<TimePoint> last_push{};
+    std::optional<Duration> push_interval{};
   };
 
   void Begin(const MemberState& member);
