@@ -1,0 +1,57 @@
+// EventQueue: virtual time. Events run in the order of (time, sequence of scheduling), so a run depends on
+// nothing but what was scheduled. One per simulated world; everything in a world happens on the thread that
+// calls RunOne.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/ids.h"
+
+namespace leeway::sim {
+
+using EventId = StrongInt<struct EventTag, std::uint64_t>;  // 0 is none
+
+class EventQueue {
+ public:
+  // Virtual time since the world began.
+  [[nodiscard]] Duration now() const { return now_; }
+  // Runs `run` at `when`; a time in the past means now, after everything already scheduled for now.
+  EventId At(Duration when, std::function<void()> run);
+  EventId After(Duration delay, std::function<void()> run) { return At(now_ + delay, std::move(run)); }
+  // Forgets an event; one that ran or was cancelled already is ignored.
+  void Cancel(EventId id);
+  // Moves time to the next event and runs it. False: there is none.
+  bool RunOne();
+  // Time of the next event; Duration::max() with none.
+  [[nodiscard]] Duration next();
+  [[nodiscard]] std::uint64_t events_run() const { return events_run_; }
+  [[nodiscard]] std::size_t pending() const { return pending_; }
+
+ private:
+  struct Entry {
+    Duration when;
+    std::uint64_t sequence;
+    std::uint32_t slot;
+  };
+  struct Slot {
+    std::function<void()> run;
+    std::uint32_t generation = 0;  // an id of an earlier use of the slot does not fit
+    bool live = false;
+  };
+  [[nodiscard]] static bool Later(const Entry& a, const Entry& b);
+  void DropCancelled();
+  void Release(std::uint32_t slot);
+
+  Duration now_{0};
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t events_run_ = 0;
+  std::size_t pending_ = 0;
+  std::vector<Entry> heap_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace leeway::sim

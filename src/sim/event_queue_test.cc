@@ -1,0 +1,75 @@
+#include "sim/event_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace leeway::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(EventQueueTest, EventsRunInOrderOfTimeThenOfScheduling) {
+  EventQueue queue;
+  std::string order;
+  queue.At(milliseconds(2), [&] { order += 'c'; });
+  queue.At(milliseconds(1), [&] { order += 'a'; });
+  queue.At(milliseconds(2), [&] { order += 'd'; });
+  queue.At(milliseconds(1), [&] { order += 'b'; });
+  while (queue.RunOne()) {
+  }
+  EXPECT_EQ(order, "abcd");
+  EXPECT_EQ(queue.now(), milliseconds(2));
+}
+
+TEST(EventQueueTest, AnEventInThePastRunsNowAndTimeNeverGoesBack) {
+  EventQueue queue;
+  std::vector<Duration> times;
+  queue.At(milliseconds(5), [&] { queue.At(milliseconds(1), [&] { times.push_back(queue.now()); }); });
+  while (queue.RunOne()) {
+  }
+  EXPECT_EQ(times, std::vector<Duration>{milliseconds(5)});
+}
+
+TEST(EventQueueTest, ACancelledEventDoesNotRunAndItsIdDoesNotCancelALaterOne) {
+  EventQueue queue;
+  int ran = 0;
+  const EventId first = queue.After(milliseconds(1), [&] { ran += 1; });
+  queue.Cancel(first);
+  EXPECT_EQ(queue.pending(), 0U);
+  EXPECT_FALSE(queue.RunOne());
+  // The slot is free again now; the old id must not reach the event that took it.
+  queue.After(milliseconds(1), [&] { ran += 10; });
+  queue.Cancel(first);
+  queue.Cancel(EventId(0));
+  EXPECT_TRUE(queue.RunOne());
+  EXPECT_EQ(ran, 10);
+}
+
+TEST(EventQueueTest, AnEventMayScheduleAndCancelOthersWhileItRuns) {
+  EventQueue queue;
+  std::string order;
+  const EventId doomed = queue.At(milliseconds(3), [&] { order += 'x'; });
+  queue.At(milliseconds(1), [&] {
+    for (int i = 0; i < 100; ++i) queue.At(milliseconds(2), [&] { order += '.'; });
+    queue.Cancel(doomed);
+  });
+  while (queue.RunOne()) {
+  }
+  EXPECT_EQ(order, std::string(100, '.'));
+  EXPECT_EQ(queue.events_run(), 101U);
+}
+
+TEST(EventQueueTest, NextSkipsWhatWasCancelled) {
+  EventQueue queue;
+  EXPECT_EQ(queue.next(), Duration::max());
+  const EventId first = queue.At(milliseconds(1), [] {});
+  queue.At(milliseconds(7), [] {});
+  queue.Cancel(first);
+  EXPECT_EQ(queue.next(), milliseconds(7));
+}
+
+}  // namespace
+}  // namespace leeway::sim

@@ -1,0 +1,65 @@
+// SimEnv: the Env of one node in a simulated world. Virtual clock and timers, a seeded stream of bits, the
+// world's network, and a log that goes to the world's ring. Gone before the world is; its timers and
+// connections go with it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "leeway/env.h"
+#include "sim/event_queue.h"
+#include "sim/log_ring.h"
+#include "sim/seeded_random.h"
+#include "sim/sim_network.h"
+#include "sim/sim_transport.h"
+
+namespace leeway::sim {
+
+// Shows the world's time with an offset of its own, since points of different nodes do not compare.
+class SimClock final : public Clock {
+ public:
+  SimClock(const EventQueue& queue, Duration offset) : queue_(queue), offset_(offset) {}
+  [[nodiscard]] TimePoint Now() const override { return TimePoint(queue_.now() + offset_); }
+
+ private:
+  const EventQueue& queue_;
+  const Duration offset_;
+};
+
+class SimTimers final : public Timers {
+ public:
+  explicit SimTimers(EventQueue& queue) : queue_(queue) {}
+  ~SimTimers() override;
+  SimTimers(const SimTimers&) = delete;
+  SimTimers& operator=(const SimTimers&) = delete;
+
+  [[nodiscard]] TimerId After(Duration delay, std::function<void()> fire) override;
+  void Cancel(TimerId id) override;
+
+ private:
+  EventQueue& queue_;
+  std::uint64_t next_ = 1;
+  std::unordered_map<std::uint64_t, EventId> set_;
+};
+
+class SimEnv {
+ public:
+  SimEnv(EventQueue& queue, SimNetwork& network, HostId host, LogRing& log, std::string name,
+         std::uint64_t seed);
+  SimEnv(const SimEnv&) = delete;
+  SimEnv& operator=(const SimEnv&) = delete;
+
+  [[nodiscard]] Env& env() { return env_; }
+
+ private:
+  SeededRandom random_;
+  SimClock clock_;
+  SimTimers timers_;
+  SimTransport transport_;
+  RingLog log_;
+  Env env_;
+};
+
+}  // namespace leeway::sim
