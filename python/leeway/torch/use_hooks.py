@@ -1,10 +1,11 @@
 """"About to use a parameter": waits for its table at the first use in an iteration.
 
 Two places see every usual use: the forward call of a module (an LSTM reads its weights past its attributes) and the
-lookup of a parameter as an attribute (F.linear(x, self.l.weight) calls no module). One global forward hook finds the
-modules by itself, at their first call, so that named_parameters() is all a user has to give.
+lookup of a parameter in its module (F.linear(x, self.l.weight), state_dict(), parameters()). One global forward hook
+finds the modules by itself, at their first call, so that named_parameters() is all a user has to give.
 """
 
+import copy
 import weakref
 from collections import OrderedDict
 
@@ -24,19 +25,28 @@ class WatchedParameters(OrderedDict):
             table.sync()
         return super().__getitem__(name)
 
+    def items(self):
+        self.wait()
+        return super().items()
+
+    def values(self):
+        self.wait()
+        return super().values()
+
     def wait(self):
         for table in self.tables.values():
             if table.synced != table.session.iteration:
                 table.sync()
 
     def plain(self):
-        return OrderedDict(self.items())
+        return OrderedDict(super().items())
 
     def __deepcopy__(self, memo):
-        import copy
+        self.wait()
         return copy.deepcopy(self.plain(), memo)
 
     def __copy__(self):
+        self.wait()
         return self.plain()
 
     def __reduce__(self):
@@ -69,7 +79,7 @@ class UseHooks:
             return
         self._seen.add(module)
         parameters = module.__dict__["_parameters"]
-        tables = {name: self._tables[id(p)] for name, p in parameters.items() if id(p) in self._tables}
+        tables = {name: self._tables[id(p)] for name, p in OrderedDict.items(parameters) if id(p) in self._tables}
         if not tables:
             return
         if type(parameters) is WatchedParameters:  # of another optimizer

@@ -1,0 +1,164 @@
+"""Input that cannot work: a clear error, and nothing else harmed."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import small
+import torch
+from torch import nn
+
+import leeway.torch as lw
+from leeway import errors
+
+
+def test_calls_before_init_say_so():
+    with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):
+        lw.rank()
+    with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):
+        lw.BatchPool(10, 2)
+
+
+@pytest.mark.parametrize("optimizer, names", [
+    (lambda p: torch.optim.RMSprop(p), "RMSprop"), (lambda p: torch.optim.Adam(p, amsgrad=True), "amsgrad"),
+    (lambda p: torch.optim.SGD(p, lr=0.1, maximize=True), "maximize"), (lambda p: torch.optim.AdamW(p, foreach=True), "foreach")])
+def test_an_unsupported_optimizer_names_what_is_supported(alone, optimizer, names):
+    model = small.model()
+    with pytest.raises(errors.InvalidArgument, match=names) as error:
+        alone.DistributedOptimizer(optimizer(model.parameters()), model.named_parameters())
+    assert "torch.optim.SGD" in str(error.value) and "AdamW" in str(error.value)
+
+
+@pytest.mark.parametrize("options, says", [
+    ({"sync": "bpp"}, "bsp"), ({"sync": "ssp:many"}, "ssp"), ({"apply": "agregate"}, "aggregate"), ({"sync": "asp", "apply": "aggregate"}, "asp")])
+def test_a_wrong_spec_is_refused_with_a_suggestion(alone, options, says):
+    model = small.model()
+    with pytest.raises(errors.LeewayError, match=says):
+        alone.DistributedOptimizer(small.sgd(model), model.named_parameters(), **options)
+
+
+@pytest.mark.parametrize("parameter, says", [
+    (torch.ones(3, dtype=torch.float64), "weight.*float64.*float32"), (torch.ones(3, 2).t(), "weight.*contiguous")])
+def test_a_parameter_that_cannot_be_a_table_is_named(alone, parameter, says):
+    parameter = nn.Parameter(parameter)
+    with pytest.raises(errors.InvalidArgument, match=says):
+        alone.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), [("weight", parameter)])
+
+
+@pytest.mark.parametrize("gradient", [torch.ones(4).to_sparse()])
+def test_a_gradient_that_cannot_be_pushed_is_named(alone, gradient):
+    parameter = nn.Parameter(torch.ones(4))
+    optimizer = alone.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), [("weight", parameter)])
+    alone.broadcast_parameters({"weight": parameter})
+    parameter.grad = gradient
+    with pytest.raises(errors.InvalidArgument, match="weight.*sparse.*dense"):
+        optimizer.step()
+
+
+def test_parameters_without_a_name_are_refused(alone):
+    model = small.model()
+    with pytest.raises(errors.InvalidArgument, match="named_parameters"):
+        alone.DistributedOptimizer(small.sgd(model), list(model.named_parameters())[1:])
+
+
+def test_two_parameters_of_one_name_are_refused(alone):
+    model = small.model()
+    with pytest.raises(errors.InvalidArgument, match="two parameters named w"):
+        alone.DistributedOptimizer(small.sgd(model), [("w", parameter) for parameter in model.parameters()])
+
+
+def test_a_name_taken_by_another_optimizer_is_refused(alone):
+    small.distributed(small.model())
+    with pytest.raises(errors.AlreadyExists, match="0.weight"):
+        small.distributed(small.model())
+
+
+def test_training_without_a_broadcast_says_what_is_missing(alone):
+    model = small.model()
+    alone.DistributedOptimizer(small.sgd(model), model.named_parameters())
+    with pytest.raises(errors.FailedPrecondition, match="broadcast_parameters"):
+        small.loss(model, 0).backward()
+
+
+def test_a_model_that_was_moved_is_noticed(alone):
+    model = small.model()
+    optimizer = small.distributed(model)
+    small.loss(model, 0).backward()
+    optimizer.step()
+    model[0].weight.data = torch.zeros_like(model[0].weight)
+    with pytest.raises(errors.FailedPrecondition, match="0.weight"):
+        small.loss(model, 1)
+
+
+def test_unfreezing_what_has_no_table_is_noticed(alone):
+    model = small.model()
+    model[0].weight.requires_grad_(False)
+    optimizer = small.distributed(model)
+    model[0].weight.requires_grad_(True)
+    small.loss(model, 0).backward()
+    with pytest.raises(errors.FailedPrecondition, match="0.weight was frozen"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize("call, says", [
+    (lambda: lw.BatchPool(0, 4), "samples"), (lambda: lw.push_pull(torch.ones(2, dtype=torch.int64)), "int64"),
+    (lambda: lw.broadcast_parameters({}, root_rank=3), "root_rank 3")])
+def test_wrong_arguments_are_named(alone, call, says):
+    with pytest.raises(errors.InvalidArgument, match=says):
+        call()
+
+
+def test_a_push_pull_of_another_shape_under_the_same_name_is_refused(alone):
+    alone.push_pull(torch.ones(2), name="x")
+    with pytest.raises(errors.InvalidArgument, match=r"\[3\].*\[2\]"):
+        alone.push_pull(torch.ones(3), name="x")
+
+
+def test_a_forked_child_gets_a_clear_error_and_ends(alone):
+    small.distributed(small.model())
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            alone.rank()
+            said = "nothing"
+        except errors.FailedPrecondition as error:
+            said = str(error)
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    assert "forked child" in os.read(read, 4096).decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert alone.rank() == 0
+
+
+def run(script, **env):
+    full = {key: value for key, value in os.environ.items() if not key.startswith("LEEWAY_")}
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, env={**full, **env})
+
+
+def test_a_forked_child_that_ends_normally_runs_nothing_at_exit():
+    done = run("import leeway, os, sys\nleeway.init()\npid = os.fork()\nif pid == 0: sys.exit(7)\n"
+               "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), leeway.rank())")
+    assert done.stdout.strip() == "7 0" and done.returncode == 0, done
+
+
+def test_a_script_that_forgets_shutdown_ends_cleanly():
+    done = run("import leeway\nleeway.init()\nprint(leeway.size())")
+    assert (done.stdout.strip(), done.returncode, done.stderr) == ("1", 0, "")
+
+
+def test_a_script_that_fails_ends_at_once_with_its_own_error():
+    done = run("import leeway\nleeway.init()\nraise KeyError('mine')")
+    assert done.returncode == 1 and "KeyError: 'mine'" in done.stderr
+
+
+def test_a_leeway_error_gives_the_exit_code_of_its_kind():
+    done = run("import leeway\nleeway.init()\nleeway.BatchPool(0, 1)")
+    assert done.returncode == errors.InvalidArgument.exit_code and "samples must be at least 1" in done.stderr
+
+
+def test_a_wrong_environment_is_named():
+    done = run("import leeway\nleeway.init()", LEEWAY_RANK="first")
+    assert 'LEEWAY_RANK: got "first"' in done.stderr and done.returncode != 0
