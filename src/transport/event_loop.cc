@@ -22,7 +22,9 @@ class EventLoop::Impl {
 
   template <typename Callback>
   void Turn(Callback&& callback) {
+    in_turn = true;
     callback();
+    in_turn = false;
     if (turn_end) turn_end();
   }
 
@@ -31,6 +33,8 @@ class EventLoop::Impl {
   asio::steady_timer timer;
   asio::ip::tcp::resolver resolver;
   std::function<void()> turn_end;
+  bool in_turn = false;
+  bool empty_turn_posted = false;
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
@@ -53,6 +57,11 @@ void EventLoop::Post(std::function<void()> task) {
 }
 
 void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
+
+void EventLoop::EnsureTurnEnd() {
+  if (impl_->in_turn || std::exchange(impl_->empty_turn_posted, true)) return;
+  Post([impl = impl_.get()] { impl->empty_turn_posted = false; });
+}
 
 TimePoint EventLoop::Now() {
   return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));

@@ -31,6 +31,8 @@ class EventLoop {
   void Post(std::function<void()> task);
   // Called after every turn, with no callback on the stack.
   void SetTurnEnd(std::function<void()> hook);
+  // Sees to it that a turn ends soon: the current one, or, outside of any, an empty one.
+  void EnsureTurnEnd();
   // The loop's one timer: calls `fire` at `when`; a new call replaces the one before.
   void WakeAt(TimePoint when, std::function<void()> fire);
   [[nodiscard]] static TimePoint Now();

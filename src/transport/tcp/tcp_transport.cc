@@ -64,6 +64,11 @@ std::uint64_t TcpTransport::QueuedBytes(ConnectionId id) const {
   return connection == nullptr ? 0 : connection->QueuedBytes();
 }
 
+void TcpTransport::FlushAtTurnEnd(ConnectionId id) {
+  dirty_.push_back(id);
+  loop_.EnsureTurnEnd();
+}
+
 void TcpTransport::RunLater(ConnectionId id, void (TcpConnection::*step)()) {
   loop_.Post([this, id, step] {
     if (TcpConnection* connection = Find(id)) (connection->*step)();
@@ -85,8 +90,7 @@ void TcpTransport::ResolveFor(ConnectionId id, const Endpoint& endpoint) {
 void TcpTransport::Retire(ConnectionId id) {
   retired_.push_back(std::move(slots_[SlotOf(id)].connection));
   free_slots_.push_back(static_cast<std::uint32_t>(SlotOf(id)));
-  // Outside a turn (before the loop runs) nothing else would end one.
-  if (retired_.size() == 1) loop_.Post([] {});
+  loop_.EnsureTurnEnd();
 }
 
 ConnectionId TcpTransport::Add(TransportEvents& events) {

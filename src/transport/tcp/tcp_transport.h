@@ -41,7 +41,7 @@ class TcpTransport final : public Transport, private TcpConnection::Owner {
     std::unique_ptr<TcpConnection> connection;
   };
 
-  void FlushAtTurnEnd(ConnectionId id) override { dirty_.push_back(id); }
+  void FlushAtTurnEnd(ConnectionId id) override;
   void RunLater(ConnectionId id, void (TcpConnection::*step)()) override;
   TimerId RunAfter(Duration delay, ConnectionId id, void (TcpConnection::*step)()) override;
   void CancelTimer(TimerId timer) override { timers_.Cancel(timer); }

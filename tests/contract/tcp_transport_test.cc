@@ -1,0 +1,215 @@
+// What only TCP has: sockets, ports, peers that do not read.
+#include <dirent.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <thread>
+
+#include "transport/real_env.h"
+#include "transport/tcp/address.h"
+#include "transport/tcp/socket.h"
+#include "transport/tcp/tcp_options.h"
+#include "transport_recorder.h"
+#include "wire/frame.h"
+
+namespace leeway::contract {
+namespace {
+
+using ::testing::HasSubstr;
+
+class NoLog final : public Log {
+ public:
+  void Write(LogLevel, std::string_view) override {}
+};
+
+// One Env, a listener, and a bare blocking socket connected to it.
+class TcpTransportTest : public ::testing::Test {
+ protected:
+  void Start(const TcpOptions& options = {}) {
+    env_ = std::make_unique<RealEnv>(log_, 1, options);
+    node_ = std::make_unique<TransportRecorder>(env_->env());
+    const Result<std::string> address = node_->Listen("127.0.0.1:0");
+    ASSERT_TRUE(address.ok()) << address.status().ToString();
+    address_ = *address;
+    const SocketAddress to = NumericAddresses(*Endpoint::Parse(address_)).front();
+    ASSERT_EQ(connect(peer_.fd(), to.raw(), to.raw_bytes()), 0);
+    ASSERT_TRUE(RunUntil([&] { return node_->accepted.size() == 1; }));
+    id_ = node_->accepted[0];
+  }
+
+  bool RunUntil(const std::function<bool()>& done) {
+    const TimePoint limit = env_->env().clock.Now() + std::chrono::seconds(20);
+    while (!done() && env_->env().clock.Now() < limit) env_->RunOnce(std::chrono::milliseconds(1));
+    return done();
+  }
+
+  NoLog log_;
+  std::unique_ptr<RealEnv> env_;
+  std::unique_ptr<TransportRecorder> node_;
+  Socket peer_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string address_;
+  ConnectionId id_;
+};
+
+TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfCopiedBytes) {
+  Start({.queue_copied_bytes_max = 1 << 20});
+  std::string body(100'000, 'x');
+  while (node_->closed.empty()) {
+    node_->Send(id_, 1, body);
+    env_->RunOnce(Duration::zero());
+    ASSERT_LE(env_->env().transport.QueuedBytes(id_), 1U << 20);
+  }
+  EXPECT_EQ(node_->closed.at(id_).code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("does not read"));
+}
+
+TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfFrames) {
+  Start({.queue_frames_max = 100});
+  for (int i = 0; i < 101; ++i) node_->Send(id_, 1, "within one turn nothing has left yet");
+  ASSERT_TRUE(RunUntil([&] { return !node_->closed.empty(); }));
+  EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("at most 100 frames"));
+}
+
+TEST_F(TcpTransportTest, PinnedBytesCountOnlyAgainstAPeerThatTakesNothing) {
+  Start({.queue_pinned_bytes_max = 1 << 20, .stall_max = std::chrono::milliseconds(50)});
+  const auto large = std::make_shared<const std::string>(8 << 20, 'x');
+  const std::vector<Pinned> payload = {{std::as_bytes(std::span(*large)), large}};
+  for (int i = 0; i < 4; ++i) node_->Send(id_, 1, "", payload);
+  std::thread reader([fd = peer_.fd()] {
+    std::vector<char> buffer(1 << 20);
+    for (std::size_t left = 4 * ((8 << 20) + 16); left > 0;) {
+      const ssize_t n = recv(fd, buffer.data(), std::min(left, buffer.size()), 0);
+      if (n <= 0) return;
+      left -= static_cast<std::size_t>(n);
+    }
+  });
+  EXPECT_TRUE(RunUntil([&] { return large.use_count() == 1 + 1; }));  // all left but for `payload` itself
+  reader.join();
+  EXPECT_TRUE(node_->closed.empty()) << node_->closed.begin()->second.ToString();
+
+  while (node_->closed.empty()) {
+    node_->Send(id_, 1, "", payload);
+    env_->RunOnce(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(node_->closed.at(id_).code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(TcpTransportTest, AResetIsReportedAfterWhatCameBeforeIt) {
+  Start();
+  node_->Send(id_, 1, "unread by the peer, so that its close is a reset");
+  ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
+  const auto frame = wire::EncodeHeader({.kind = 7, .body_bytes = 0, .payload_bytes = 0});
+  ASSERT_EQ(send(peer_.fd(), frame.data(), frame.size(), 0), static_cast<ssize_t>(frame.size()));
+  peer_ = Socket();
+  ASSERT_TRUE(RunUntil([&] { return !node_->closed.empty(); }));
+  ASSERT_EQ(node_->frames.size(), 1U);
+  EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("reset"));
+}
+
+TEST_F(TcpTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
+  Start({.linger_max = std::chrono::milliseconds(50)});
+  const auto large = std::make_shared<const std::string>(32 << 20, 'x');
+  node_->Send(id_, 1, "", {{std::as_bytes(std::span(*large)), large}});
+  node_->CloseAfterSend(id_);
+  EXPECT_TRUE(RunUntil([&] { return large.use_count() == 1; }));
+}
+
+TEST_F(TcpTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
+  Start();
+  const Result<std::string> refused = node_->Listen("0.0.0.0:0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.status().message(), HasSubstr("--bind-any"));
+  RealEnv open(log_, 1, true);
+  TransportRecorder node(open.env());
+  const Result<std::string> allowed = node.Listen("0.0.0.0:0");
+  EXPECT_TRUE(allowed.ok()) << allowed.status().ToString();
+}
+
+TEST_F(TcpTransportTest, APortInUseSaysWhichAndWhatToDo) {
+  Start();
+  const Result<std::string> again = node_->Listen(address_);
+  ASSERT_FALSE(again.ok());
+  EXPECT_THAT(again.status().message(), HasSubstr(address_));
+  EXPECT_THAT(again.status().message(), HasSubstr("in use"));
+  EXPECT_THAT(again.status().message(), HasSubstr("port 0"));
+}
+
+TEST_F(TcpTransportTest, HostNamesAreLookedUpOffTheLoop) {
+  char name[256] = {};
+  ASSERT_EQ(gethostname(name, sizeof(name) - 1), 0);
+  if (!LookUp({name, 1}).ok()) GTEST_SKIP() << "this host does not know its own name";
+  Start();
+  // Wherever the name leads, nobody listens at port 1 (or somebody does: then it is up).
+  const ConnectionId id = node_->Connect(std::string(name) + ":1");
+  EXPECT_TRUE(RunUntil([&] { return node_->closed.count(id) + node_->connected.size() > 0; }));
+}
+
+TEST_F(TcpTransportTest, EveryDescriptorIsClosedOnExec) {
+  Start();
+  const ConnectionId id = node_->Connect(address_);
+  ASSERT_TRUE(RunUntil([&] { return node_->connected.size() == 1 && node_->accepted.size() == 2; }));
+  DIR* const open = opendir("/proc/self/fd");
+  ASSERT_NE(open, nullptr);
+  while (const dirent* entry = readdir(open)) {
+    const int fd = atoi(entry->d_name);
+    if (entry->d_name[0] == '.' || fd <= 2) continue;
+    char target[256] = {};
+    if (readlink(("/proc/self/fd/" + std::string(entry->d_name)).c_str(), target, sizeof(target) - 1) < 0)
+      continue;
+    if (std::string(target).find("socket") == std::string::npos) continue;
+    EXPECT_TRUE((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0) << target;
+  }
+  closedir(open);
+  node_->Close(id);
+}
+
+TEST_F(TcpTransportTest, AnIdleConnectionUsesNoProcessor) {
+  Start();
+  const ConnectionId id = node_->Connect(address_);
+  ASSERT_TRUE(RunUntil([&] { return node_->connected.size() == 1 && node_->accepted.size() == 2; }));
+  // Once more than the kernel takes was queued and has left, no wait for room may be left behind.
+  const auto large = std::make_shared<const std::string>(16 << 20, 'x');
+  node_->Send(id, 1, "", {{std::as_bytes(std::span(*large)), large}});
+  ASSERT_TRUE(RunUntil([&] { return node_->frames.size() == 1; }));
+  while (env_->RunOnce(std::chrono::milliseconds(20))) {
+  }
+  timespec before{}, after{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  EXPECT_FALSE(env_->RunOnce(std::chrono::milliseconds(200)));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  const double used_ms = static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 +
+                         static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e6;
+  EXPECT_LT(used_ms, 2.0) << "under 1 % of 200 ms";
+}
+
+TEST(RealEnvTest, PostStopAndWatchWorkFromAnotherThread) {
+  NoLog log;
+  RealEnv env(log);
+  const int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  ASSERT_GE(event, 0);
+  int ready = 0;
+  const auto ring = [&] {
+    const std::uint64_t one = 1;
+    ASSERT_EQ(write(event, &one, sizeof(one)), static_cast<ssize_t>(sizeof(one)));
+  };
+  env.WatchReadable(event, [&] {
+    std::uint64_t count = 0;
+    ASSERT_EQ(read(event, &count, sizeof(count)), static_cast<ssize_t>(sizeof(count)));
+    if (++ready == 3) return env.Stop();
+    std::thread([&] { ring(); }).join();
+  });
+  std::thread other([&] { env.Post(ring); });
+  env.Run();
+  other.join();
+  EXPECT_EQ(ready, 3);
+  close(event);
+}
+
+}  // namespace
+}  // namespace leeway::contract
