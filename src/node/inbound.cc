@@ -102,7 +102,7 @@ void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
     env_.log.Write(LogLevel::kWarning, fmt::format("{} did not say hello within {:.1f} s",
                                                    peers_.at(id).address, Seconds(options_.hello_timeout)));
     env_.transport.Close(id);
-    Forget(id, Status::Ok());
+    Erase(id);
   });
 }
 
@@ -150,7 +150,12 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
 }
 
 void Inbound::OnClosed(ConnectionId id, const Status& why) {
-  Forget(id, why.ok() ? Unavailable("the connection was closed") : why);
+  // What the transport could not read: an oversized frame, a header that is none.
+  const Parting how = why.code() == StatusCode::kProtocol ? Parting::kCutOff : Parting::kLost;
+  if (how == Parting::kCutOff && peers_.contains(id)) {
+    env_.log.Write(LogLevel::kWarning, fmt::format("cut off {}: {}", peers_.at(id).address, why.message()));
+  }
+  Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
 
 void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
@@ -193,7 +198,7 @@ void Inbound::Refuse(ConnectionId id, const Status& why) {
   refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
   SendControl(id, wire::Kind::kWelcome, refusal);
   env_.transport.CloseAfterSend(id);
-  Forget(id, why);
+  Erase(id);
 }
 
 void Inbound::CutOff(ConnectionId id, const Status& why) {
@@ -202,7 +207,7 @@ void Inbound::CutOff(ConnectionId id, const Status& why) {
   env_.log.Write(LogLevel::kWarning, fmt::format("cut off {}: {}", found->second.address, why.message()));
   SayGoodbye(id, why);
   env_.transport.CloseAfterSend(id);
-  Forget(id, why);
+  Forget(id, Parting::kCutOff, why);
 }
 
 void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
@@ -222,8 +227,8 @@ bool Inbound::Erase(ConnectionId id) {
   return welcomed;
 }
 
-void Inbound::Forget(ConnectionId id, const Status& why) {
-  if (Erase(id)) events_.OnGone(id, why);
+void Inbound::Forget(ConnectionId id, Parting how, const Status& why) {
+  if (Erase(id)) events_.OnGone(id, how, why);
 }
 
 void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
@@ -231,7 +236,8 @@ void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
   if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok())
     return CutOff(id, parsed);
   env_.transport.Close(id);
-  Forget(id, goodbye.code() == 0 ? Status::Ok() : Status(CodeFromWire(goodbye.code()), goodbye.message()));
+  Forget(id, Parting::kGoodbye,
+         goodbye.code() == 0 ? Status::Ok() : Status(CodeFromWire(goodbye.code()), goodbye.message()));
 }
 
 void Inbound::ArmBeat() {
@@ -256,7 +262,7 @@ void Inbound::OnBeat() {
   // No goodbye: a peer that was only stopped for a while finds the connection closed and comes back.
   for (const auto& [id, since] : silent) {
     env_.transport.Close(id);
-    Forget(id, Unavailable("silent for {:.1f} s", Seconds(since)));
+    Forget(id, Parting::kLost, Unavailable("silent for {:.1f} s", Seconds(since)));
   }
   ArmBeat();
 }

@@ -18,6 +18,13 @@
 
 namespace leeway {
 
+// How a welcomed peer went.
+enum class Parting : std::uint8_t {
+  kGoodbye,  // it said so; the status is its own (ok: all is well)
+  kLost,     // the connection is gone or the peer is silent; it may come back
+  kCutOff,   // it broke the protocol
+};
+
 class InboundEvents {
  public:
   virtual ~InboundEvents() = default;
@@ -30,8 +37,8 @@ class InboundEvents {
   // Any frame but hello, goodbye, ping and pong. An error is a broken protocol: the peer is told and cut off.
   virtual Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                          Landing landing) = 0;
-  // A welcomed peer is gone. kOk: it said goodbye.
-  virtual void OnGone(ConnectionId id, const Status& why) = 0;
+  // A welcomed peer is gone.
+  virtual void OnGone(ConnectionId id, Parting how, const Status& why) = 0;
 };
 
 class Inbound final : private TransportEvents {
@@ -80,7 +87,7 @@ class Inbound final : private TransportEvents {
   // Takes the peer out; true if it had been welcomed.
   bool Erase(ConnectionId id);
   // The same, with OnGone for a welcomed one.
-  void Forget(ConnectionId id, const Status& why);
+  void Forget(ConnectionId id, Parting how, const Status& why);
   void OnGoodbye(ConnectionId id, std::span<const std::byte> body);
   void ArmBeat();
   void OnBeat();

@@ -1,4 +1,5 @@
-// SchedulerNode: membership, placement, barriers, batch pools and status of one job. Not on the path of any push or pull.
+// SchedulerNode: membership, placement, barriers, batch pools and status of one job. Not on the path of any
+// push or pull.
 //
 // A single-threaded state machine over Env that routes events to its modules, one file each in this folder.
 #pragma once
@@ -9,10 +10,10 @@
 
 #include "base/registry.h"
 #include "leeway/env.h"
+#include "leeway/optimizer.h"
 #include "leeway/options.h"
 #include "leeway/placement.h"
 #include "leeway/sync_model.h"
-#include "leeway/optimizer.h"
 
 namespace leeway {
 
@@ -32,7 +33,8 @@ class SchedulerNode {
 
   // Checks the options and listens.
   [[nodiscard]] Status Start();
-  // Ends the job for everyone, with `why` as the reason.
+  // Ends the job for everyone, with `why` as the reason: all are told, and `ended` follows once they have
+  // gone (or after link.hello_timeout).
   void Stop(const Status& why);
   [[nodiscard]] const std::string& address() const;
   // The state of the job as JSON: phase, epoch, members, shards, tables, per-node figures, job totals.

@@ -121,7 +121,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     return taken;
   }
 
-  void OnGone(ConnectionId id, const Status&) override {
+  void OnGone(ConnectionId id, Parting, const Status&) override {
     if (const MemberKey* who = sessions_.Find(id); who != nullptr) {
       ForgetPulls(MemberKey(*who));
       sessions_.Remove(id);

@@ -1,7 +1,8 @@
 // ServerNode: one shard of one server. Owns blocks; takes pushes and pulls; tells the scheduler how it fares.
 //
-// A single-threaded state machine over Env: it routes events between workers, the scheduler and its blocks. The files
-// beside this one hold its parts: sessions, roster, landed frames, block store, outbox, alarms, figures.
+// A single-threaded state machine over Env: it routes events between workers, the scheduler and its blocks.
+// The files beside this one hold its parts: sessions, roster, landed frames, block store, outbox, alarms,
+// figures.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,236 @@
+#include "node/scheduler/core.h"
+
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/link_options.h"
+#include "node/scheduler/job_check.h"
+#include "node/scheduler/status.h"
+#include "node/seconds.h"
+
+namespace leeway {
+
+SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
+                          std::function<void(const Status&)> ended)
+    : Core(options, env, policies, std::move(ended), CheckJob(options.job)) {}
+
+SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
+                          std::function<void(const Status&)> ended, Status checked)
+    : options_(options),
+      env_(env),
+      ended_(std::move(ended)),
+      checked_(std::move(checked)),
+      members_(checked_.ok() ? options.job : JobOptions{}),
+      tables_(checked_.ok() ? options.job : JobOptions{}, policies),
+      acks_(members_.shards().size()),
+      inbound_(env, options.link, options.job.job, *this) {}
+
+SchedulerNode::Core::~Core() {
+  env_.timers.Cancel(gather_timer_);
+  env_.timers.Cancel(review_timer_);
+  env_.timers.Cancel(linger_timer_);
+}
+
+Status SchedulerNode::Core::Start() {
+  LW_RETURN_IF_ERROR(checked_);
+  LW_RETURN_IF_ERROR(CheckLinkOptions(options_.link));
+  LW_RETURN_IF_ERROR(CheckPatience(options_));
+  LW_RETURN_IF_ERROR(tables_.Check());
+  LW_ASSIGN_OR_RETURN(address_, inbound_.Listen(options_.listen));
+  started_ = env_.clock.Now();
+  gather_timer_ = env_.timers.After(options_.gather_timeout, [this] {
+    Finish(DeadlineExceeded("the job did not gather within {:.1f} s: missing {}",
+                            Seconds(options_.gather_timeout), members_.Missing()));
+  });
+  ArmReview();
+  return Status::Ok();
+}
+
+std::string SchedulerNode::Core::Json() {
+  HearConnected();
+  const TimePoint now = env_.clock.Now();
+  return ToJson({options_.job, over_ ? "ended" : (members_.gathered() ? "running" : "gathering"), epoch_,
+                 now - started_, now, members_, tables_, pools_, reports_});
+}
+
+Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
+  if (over_) return Unavailable("the job is over");
+  wire::pb::Welcome welcome;
+  FillJob(options_.job, *welcome.mutable_job());
+  welcome.set_epoch(epoch_.value());
+  Peer peer{hello.role(), 0};
+  ConnectionId older;
+  if (hello.role() == wire::pb::ROLE_WORKER) {
+    LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitWorker(hello, id, env_.clock.Now()));
+    older = admitted.older;
+    peer.seat = admitted.seat.rank.index();
+    welcome.set_incarnation(admitted.seat.incarnation.value());
+  } else if (hello.role() == wire::pb::ROLE_SERVER) {
+    LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitShard(hello, id, env_.clock.Now()));
+    older = admitted.older;
+    peer.seat = admitted.seat.id.index();
+  }
+  welcome.set_id(static_cast<std::uint32_t>(peer.seat));
+  if (older != ConnectionId{}) {
+    DropPeer(older);
+    inbound_.Close(older, Status::Ok());
+  }
+  peers_[id] = peer;
+  return welcome;
+}
+
+void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
+  const Peer peer = peers_.at(id);
+  if (peer.role == wire::pb::ROLE_MONITOR) return;
+  // Tables before the roster: the acknowledgement of an epoch then covers every table up to it.
+  if (peer.role == wire::pb::ROLE_SERVER && !tables_.all().empty()) {
+    wire::pb::TableMap map;
+    map.set_epoch(epoch_.value());
+    tables_.AddAllTo(map);
+    inbound_.SendControl(id, wire::Kind::kTableMap, map);
+  }
+  if (members_.gathered()) {
+    inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+  } else if (members_.Complete()) {
+    env_.timers.Cancel(std::exchange(gather_timer_, {}));
+    members_.Gather(++epoch_);
+    SendRoster();
+  }
+}
+
+void SchedulerNode::Core::OnGone(ConnectionId id, Parting how, const Status& why) {
+  const Peer peer = peers_.at(id);
+  DropPeer(id);
+  if (over_) {
+    if (peers_.empty()) End();
+    return;
+  }
+  if (peer.role == wire::pb::ROLE_WORKER) {
+    LoseWorker(members_.workers()[peer.seat], how, why);
+  } else if (peer.role == wire::pb::ROLE_SERVER) {
+    LoseShard(members_.shards()[peer.seat], how, why);
+  }
+}
+
+void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status& why) {
+  seat.connection = {};
+  seat.last_heard = env_.clock.Now();
+  if (how == Parting::kLost) return;  // it may come back until it is expelled
+  if (!members_.gathered()) return members_.Free(seat);
+  if (seat.live() && why.ok()) {
+    members_.Leave(seat, ++epoch_);
+    AfterGone(seat);
+  } else if (seat.live()) {
+    Bury(seat, why.message());
+  }
+  seat.done = true;
+  CheckDone();
+}
+
+void SchedulerNode::Core::LoseShard(ShardSeat& seat, Parting how, const Status& why) {
+  seat.connection = {};
+  seat.last_heard = env_.clock.Now();
+  if (how == Parting::kLost) return;
+  if (!members_.gathered()) return members_.Free(seat);
+  Finish(Unavailable("server {} shard {} at {} ended while the job was running: {}", seat.server.value(),
+                     seat.shard, seat.address, why.ok() ? "it said goodbye" : why.message()));
+}
+
+void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
+  env_.log.Write(LogLevel::kWarning, fmt::format("worker {} is dead: {}", seat.rank.value(), why));
+  members_.Die(seat, ++epoch_);
+  if (const ConnectionId id = std::exchange(seat.connection, {}); id != ConnectionId{}) {
+    DropPeer(id);
+    inbound_.Close(id, Fenced("worker {} incarnation {} was declared dead: {}", seat.rank.value(),
+                              seat.incarnation.value(), why));
+  }
+  AfterGone(seat);
+}
+
+void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
+  pools_.Gone(seat.rank);
+  SendRoster();
+  ReleaseBarriers();
+}
+
+void SchedulerNode::Core::DropPeer(ConnectionId id) {
+  peers_.erase(id);
+  acks_.Forget(id);
+}
+
+void SchedulerNode::Core::SendRoster() {
+  const wire::pb::Roster roster = members_.BuildRoster();
+  for (const auto& [id, peer] : peers_) {
+    if (peer.role != wire::pb::ROLE_MONITOR) inbound_.SendControl(id, wire::Kind::kRoster, roster);
+  }
+}
+
+void SchedulerNode::Core::ArmReview() {
+  review_timer_ = env_.timers.After(options_.link.beat, [this] {
+    Review();
+    if (!over_) ArmReview();
+  });
+}
+
+void SchedulerNode::Core::HearConnected() {
+  for (const auto& [id, peer] : peers_) {
+    if (peer.role == wire::pb::ROLE_WORKER)
+      members_.workers()[peer.seat].last_heard = inbound_.last_heard(id);
+    if (peer.role == wire::pb::ROLE_SERVER) members_.shards()[peer.seat].last_heard = inbound_.last_heard(id);
+  }
+}
+
+void SchedulerNode::Core::Review() {
+  HearConnected();
+  const Silence silence = members_.Review(env_.clock.Now(), options_.suspect_after, options_.expel_after);
+  for (const WorkerId rank : silence.suspected) {
+    env_.log.Write(LogLevel::kWarning, fmt::format("worker {} has been silent for {:.1f} s or more",
+                                                   rank.value(), Seconds(options_.suspect_after)));
+  }
+  for (const WorkerId rank : silence.expelled) {
+    WorkerSeat& seat = members_.workers()[rank.index()];
+    if (members_.gathered()) {
+      Bury(seat, fmt::format("silent for {:.1f} s", Seconds(options_.expel_after)));
+    } else if (seat.connection == ConnectionId{}) {
+      members_.Free(seat);
+    }
+  }
+  for (const ShardId id : silence.lost) {
+    ShardSeat& seat = members_.shards()[id.index()];
+    if (members_.gathered()) {
+      return Finish(Unavailable("server {} shard {} at {} has been silent for {:.1f} s", seat.server.value(),
+                                seat.shard, seat.address, Seconds(options_.expel_after)));
+    }
+    if (seat.connection == ConnectionId{}) members_.Free(seat);
+  }
+  CheckDone();
+}
+
+void SchedulerNode::Core::CheckDone() {
+  if (over_ || !members_.AllDone()) return;
+  Finish(members_.AnyLeft() ? Status::Ok() : Unavailable("all {} workers died", members_.workers().size()));
+}
+
+void SchedulerNode::Core::Finish(const Status& why) {
+  if (over_) return;
+  over_ = true;
+  outcome_ = why;
+  env_.timers.Cancel(std::exchange(gather_timer_, {}));
+  env_.timers.Cancel(std::exchange(review_timer_, {}));
+  wire::pb::JobEnd end;
+  end.set_code(static_cast<std::uint32_t>(why.code()));
+  end.set_message(ClippedMessage(why.message()));
+  for (const auto& [id, peer] : peers_) inbound_.SendControl(id, wire::Kind::kJobEnd, end);
+  const Duration linger = peers_.empty() ? Duration::zero() : Duration(options_.link.hello_timeout);
+  linger_timer_ = env_.timers.After(linger, [this] { End(); });
+}
+
+void SchedulerNode::Core::End() {
+  if (std::exchange(finished_, true)) return;
+  env_.timers.Cancel(std::exchange(linger_timer_, {}));
+  inbound_.CloseAll(outcome_);
+  ended_(outcome_);
+}
+
+}  // namespace leeway

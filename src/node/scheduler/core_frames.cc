@@ -1,0 +1,166 @@
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/scheduler/core.h"
+
+namespace leeway {
+
+Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead& head,
+                                                  std::span<const std::byte>) {
+  return Protocol("{} with a payload of {} bytes, wanted none",
+                  wire::KindName(static_cast<wire::Kind>(head.kind)), head.payload_bytes);
+}
+
+Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                                    Landing) {
+  if (over_) return Status::Ok();
+  const Peer peer = peers_.at(id);
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (kind == wire::Kind::kStatusRequest) return TakeStatusRequest(id, body);
+  if (peer.role == wire::pb::ROLE_WORKER)
+    return TakeWorkerFrame(id, members_.workers()[peer.seat], kind, body);
+  if (peer.role == wire::pb::ROLE_SERVER) return TakeShardFrame(members_.shards()[peer.seat], kind, body);
+  return Protocol("{} from a monitor, wanted StatusRequest", wire::KindName(kind));
+}
+
+Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
+                                            std::span<const std::byte> body) {
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], body);
+  if (!members_.gathered()) {
+    return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
+  }
+  switch (kind) {
+    case wire::Kind::kDefineTables:
+      return TakeDefineTables(id, body);
+    case wire::Kind::kBarrier:
+      return TakeBarrier(id, seat, body);
+    case wire::Kind::kLeaseBatches:
+      return TakeLease(id, seat, body);
+    case wire::Kind::kLeave:
+      return TakeLeave(id, seat);
+    default:
+      return Protocol("{} from worker {}, which a worker does not send to the scheduler",
+                      wire::KindName(kind), seat.rank.value());
+  }
+}
+
+Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
+                                           std::span<const std::byte> body) {
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], body);
+  if (kind != wire::Kind::kEpochAck) {
+    return Protocol("{} from shard {}, wanted Report or EpochAck", wire::KindName(kind), seat.id.value());
+  }
+  wire::pb::EpochAck ack;
+  LW_RETURN_IF_ERROR(ParseControl(kind, body, ack));
+  if (Epoch(ack.epoch()) > epoch_) {
+    return Protocol("shard {} acknowledged epoch {}, wanted at most {}", seat.id.value(), ack.epoch(),
+                    epoch_.value());
+  }
+  acks_.Ack(seat.id, Epoch(ack.epoch()));
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeReport(NodeReport& report, std::span<const std::byte> body) {
+  wire::pb::Report message;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kReport, body, message));
+  report.Take(message);
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::StatusRequest request;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kStatusRequest, body, request));
+  wire::pb::StatusReply reply;
+  reply.set_request(request.request());
+  reply.set_json(Json());
+  inbound_.SendControl(id, wire::Kind::kStatusReply, reply);
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::DefineTables request;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
+  wire::pb::TableMap reply;
+  reply.set_request(request.request());
+  Result<TableRegistry::Defined> defined = tables_.Define(request, epoch_ + 1);
+  if (!defined.ok()) {
+    reply.set_error(ClippedMessage(defined.status().message()));
+    reply.set_error_code(static_cast<std::uint32_t>(defined.status().code()));
+    inbound_.SendControl(id, wire::Kind::kTableMap, reply);
+    return Status::Ok();
+  }
+  if (!defined->created.empty()) {
+    wire::pb::TableMap change;
+    change.set_epoch((++epoch_).value());
+    tables_.AddTo(change, defined->created);
+    for (const ShardSeat& seat : members_.shards()) {
+      inbound_.SendControl(seat.connection, wire::Kind::kTableMap, change);
+    }
+  }
+  // Not before every shard owns its blocks: a worker never reaches a shard that does not know one.
+  reply.set_epoch(defined->epoch.value());
+  tables_.AddTo(reply, defined->asked);
+  acks_.When(defined->epoch, id, [this, id, reply = std::move(reply)] {
+    inbound_.SendControl(id, wire::Kind::kTableMap, reply);
+  });
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeBarrier(ConnectionId id, const WorkerSeat& seat,
+                                        std::span<const std::byte> body) {
+  wire::pb::Barrier barrier;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kBarrier, body, barrier));
+  const Status arrived = seat.live() ? barriers_.Arrive(seat.rank, barrier.name(), barrier.round())
+                                     : FailedPrecondition("barrier \"{}\": worker {} has left the job",
+                                                          ClippedMessage(barrier.name()), seat.rank.value());
+  if (!arrived.ok()) {
+    wire::pb::BarrierDone done;
+    done.set_name(barrier.name());
+    done.set_round(barrier.round());
+    done.set_error(arrived.message());
+    inbound_.SendControl(id, wire::Kind::kBarrierDone, done);
+    return Status::Ok();
+  }
+  ReleaseBarriers();
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::ReleaseBarriers() {
+  for (const Barriers::Release& release : barriers_.Released(members_.Live())) {
+    wire::pb::BarrierDone done;
+    done.set_name(release.name);
+    done.set_round(release.round);
+    inbound_.SendControl(members_.workers()[release.worker.index()].connection, wire::Kind::kBarrierDone,
+                         done);
+  }
+}
+
+Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
+                                      std::span<const std::byte> body) {
+  wire::pb::LeaseBatches request;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
+  wire::pb::BatchLease lease;
+  if (seat.live()) {
+    lease = pools_.Lease(seat.rank, request, members_.Live().size());
+  } else {
+    lease.set_request(request.request());
+    lease.set_error(fmt::format("pool \"{}\": worker {} has left the job", ClippedMessage(request.pool()),
+                                seat.rank.value()));
+  }
+  inbound_.SendControl(id, wire::Kind::kBatchLease, lease);
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat) {
+  if (seat.live()) {
+    members_.Leave(seat, ++epoch_);
+    AfterGone(seat);
+  }
+  wire::pb::Left left;
+  left.set_epoch(seat.left_at.value());
+  inbound_.SendControl(id, wire::Kind::kLeft, left);
+  return Status::Ok();
+}
+
+}  // namespace leeway

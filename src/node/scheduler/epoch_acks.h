@@ -1,0 +1,37 @@
+// EpochAcks: which epoch each shard has in force, and what waits until all of them have one.
+//
+// An acknowledgement covers all that was sent before it: a shard takes the scheduler's frames in order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/transport.h"
+
+namespace leeway {
+
+class EpochAcks {
+ public:
+  explicit EpochAcks(std::size_t shards) : acked_(shards) {}
+
+  // Runs what waited for it.
+  void Ack(ShardId shard, Epoch epoch);
+  // Runs `then` once every shard has `epoch` in force, at once if so now.
+  void When(Epoch epoch, ConnectionId whose, std::function<void()> then);
+  // Drops what waits on behalf of this connection.
+  void Forget(ConnectionId whose);
+  [[nodiscard]] Epoch acked_by_all() const;
+
+ private:
+  struct Waiting {
+    Epoch epoch;
+    ConnectionId whose;
+    std::function<void()> then;
+  };
+  std::vector<Epoch> acked_;  // by shard
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,67 @@
+#include "node/scheduler/job_check.h"
+
+#include <string>
+
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+constexpr std::uint64_t kNodesMax = 65'536;
+constexpr std::size_t kJobNameBytesMax = 256;
+// A welcome carries these before the limits of the connection are lifted, in a body of at most 4096 bytes.
+constexpr std::size_t kJobSpecBytesMax = 512;
+
+Status CheckCount(const char* what, std::uint64_t got) {
+  if (got >= 1 && got <= kNodesMax) return Status::Ok();
+  return InvalidArgument("{} of the job: got {}, wanted 1 to {}", what, got, kNodesMax);
+}
+
+Status CheckLength(const char* what, const std::string& text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return Status::Ok();
+  return InvalidArgument("{} of the job: got {} bytes, wanted at most {}", what, text.size(), bytes_max);
+}
+
+}  // namespace
+
+Status CheckJob(const JobOptions& job) {
+  if (job.job.empty()) return InvalidArgument("name of the job: got none, wanted one");
+  LW_RETURN_IF_ERROR(CheckLength("name", job.job, kJobNameBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("sync", job.sync, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("apply", job.apply, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("placement", job.placement, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckCount("workers", job.workers));
+  LW_RETURN_IF_ERROR(CheckCount("servers", job.servers));
+  LW_RETURN_IF_ERROR(CheckCount("shards per server", job.shards));
+  return CheckCount("shards in all", std::uint64_t{job.servers} * job.shards);
+}
+
+Status CheckPatience(const SchedulerOptions& options) {
+  if (options.gather_timeout.count() <= 0) {
+    return InvalidArgument("gather_timeout: got {} ms, wanted more than 0", options.gather_timeout.count());
+  }
+  if (options.suspect_after < options.link.beat || options.expel_after < options.suspect_after) {
+    return InvalidArgument(
+        "got beat {} ms, suspect_after {} ms, expel_after {} ms, wanted them in ascending order",
+        options.link.beat.count(), options.suspect_after.count(), options.expel_after.count());
+  }
+  if (options.job.block_bytes > options.link.payload_bytes_max) {
+    return InvalidArgument("block_bytes: got {}, wanted at most the payload limit of a frame, {}",
+                           options.job.block_bytes, options.link.payload_bytes_max);
+  }
+  return Status::Ok();
+}
+
+void FillJob(const JobOptions& job, wire::pb::Job& out) {
+  out.set_job(job.job);
+  out.set_workers(job.workers);
+  out.set_servers(job.servers);
+  out.set_shards(job.shards);
+  out.set_sync(job.sync);
+  out.set_apply(job.apply);
+  out.set_placement(job.placement);
+  out.set_block_bytes(job.block_bytes);
+  out.set_seed(job.seed);
+}
+
+}  // namespace leeway

@@ -1,0 +1,13 @@
+// What the options of a scheduler must be before it starts, and the job as the welcome tells it.
+#pragma once
+
+#include "leeway/options.h"
+#include "leeway/status.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+// Numbers and limits; specs are checked by TableRegistry.
+[[nodiscard]] Status CheckJob(const JobOptions& job);
+[[nodiscard]] Status CheckPatience(const SchedulerOptions& options);
+void FillJob(const JobOptions& job, wire::pb::Job& out);
+}  // namespace leeway

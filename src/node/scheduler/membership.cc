@@ -1,0 +1,223 @@
+#include "node/scheduler/membership.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+// ` (worker-3.local, process 812)`, as far as known.
+std::string Whereabouts(const WorkerSeat& seat) {
+  if (seat.host.empty() && seat.pid == 0) return "";
+  return fmt::format(" ({}, process {})", seat.host.empty() ? "unknown host" : seat.host, seat.pid);
+}
+
+}  // namespace
+
+const char* WorkerStateName(WorkerState state) {
+  switch (state) {
+    case WorkerState::kAwaited:
+      return "awaited";
+    case WorkerState::kJoined:
+      return "joined";
+    case WorkerState::kSuspect:
+      return "suspect";
+    case WorkerState::kLeft:
+      return "left";
+    case WorkerState::kDead:
+      return "dead";
+  }
+  return "unknown";
+}
+
+Membership::Membership(const JobOptions& job) : workers_(job.workers), shards_(job.servers * job.shards) {
+  for (std::uint32_t i = 0; i < workers_.size(); ++i) workers_[i].rank = WorkerId(i);
+  for (std::uint32_t i = 0; i < shards_.size(); ++i) {
+    shards_[i].id = ShardId(i);
+    shards_[i].server = ServerId(i / job.shards);
+    shards_[i].shard = i % job.shards;
+  }
+}
+
+Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
+  for (WorkerSeat& seat : workers_) {
+    if (seat.state == WorkerState::kAwaited || seat.life != hello.life()) continue;
+    if (seat.state != WorkerState::kDead) return &seat;
+    return Fenced("worker {} incarnation {} was declared dead and cannot come back", seat.rank.value(),
+                  seat.incarnation.value());
+  }
+  if (hello.rank() >= static_cast<std::int64_t>(workers_.size())) {
+    return InvalidArgument("rank {}: this job has {} workers, wanted 0 to {}", hello.rank(), workers_.size(),
+                           workers_.size() - 1);
+  }
+  if (hello.rank() >= 0) {
+    WorkerSeat& seat = workers_[static_cast<std::size_t>(hello.rank())];
+    if (seat.state == WorkerState::kAwaited) return &seat;
+    if (seat.live()) {
+      return AlreadyExists("rank {} is taken by another live worker{}", hello.rank(), Whereabouts(seat));
+    }
+  } else {
+    const auto free = std::ranges::find(workers_, WorkerState::kAwaited, &WorkerSeat::state);
+    if (free != workers_.end()) return &*free;
+  }
+  return FailedPrecondition("the job has gathered its {} workers already; a worker cannot join later",
+                            workers_.size());
+}
+
+Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb::Hello& hello,
+                                                                  ConnectionId id, TimePoint now) {
+  LW_ASSIGN_OR_RETURN(WorkerSeat* const seat, SeatFor(hello));
+  if (seat->state == WorkerState::kAwaited) {
+    seat->life = hello.life();
+    seat->state = WorkerState::kJoined;
+    seat->host = hello.host();
+    seat->pid = hello.pid();
+    ++seat->incarnation;
+  }
+  seat->done = false;
+  seat->last_heard = now;
+  return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id)};
+}
+
+Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::Hello& hello, ConnectionId id,
+                                                                TimePoint now) {
+  const auto found = std::ranges::find_if(shards_, [&](const ShardSeat& seat) {
+    return seat.server.value() == hello.server() && seat.shard == hello.shard();
+  });
+  if (found == shards_.end()) {
+    return InvalidArgument("server {} shard {}: this job has servers 0 to {} with shards 0 to {} each",
+                           hello.server(), hello.shard(), shards_.back().server.value(),
+                           shards_.back().shard);
+  }
+  if (hello.listen().empty()) {
+    return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
+  }
+  ShardSeat& seat = *found;
+  if (seat.taken && seat.life != hello.life()) {
+    return AlreadyExists("server {} shard {} is taken by another process at {}", hello.server(),
+                         hello.shard(), seat.address);
+  }
+  seat.taken = true;
+  seat.life = hello.life();
+  seat.address = hello.listen();
+  seat.last_heard = now;
+  return Admission<ShardSeat>{seat, std::exchange(seat.connection, id)};
+}
+
+void Membership::Free(WorkerSeat& seat) {
+  LW_CHECK(!gathered(), "worker {}", seat.rank.value());
+  // The incarnation stays: the next life of this rank gets a higher one.
+  seat.state = WorkerState::kAwaited;
+  seat.connection = {};
+}
+
+void Membership::Free(ShardSeat& seat) {
+  LW_CHECK(!gathered(), "shard {}", seat.id.value());
+  seat.taken = false;
+  seat.connection = {};
+}
+
+bool Membership::Complete() const {
+  return std::ranges::all_of(workers_,
+                             [](const WorkerSeat& s) { return s.state != WorkerState::kAwaited; }) &&
+         std::ranges::all_of(shards_, &ShardSeat::taken);
+}
+
+void Membership::Gather(Epoch epoch) {
+  LW_CHECK(Complete(), "{} missing", Missing());
+  roster_epoch_ = epoch;
+}
+
+std::string Membership::Missing() const {
+  std::vector<std::uint32_t> ranks;
+  for (const WorkerSeat& seat : workers_) {
+    if (seat.state == WorkerState::kAwaited) ranks.push_back(seat.rank.value());
+  }
+  std::vector<std::string> parts;
+  if (!ranks.empty())
+    parts.push_back(fmt::format("worker{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", ")));
+  for (const ShardSeat& seat : shards_) {
+    if (!seat.taken) parts.push_back(fmt::format("shard {} of server {}", seat.shard, seat.server.value()));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void Membership::Leave(WorkerSeat& seat, Epoch epoch) {
+  LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
+  seat.state = WorkerState::kLeft;
+  seat.left_at = roster_epoch_ = epoch;
+}
+
+void Membership::Die(WorkerSeat& seat, Epoch epoch) {
+  LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
+  seat.state = WorkerState::kDead;
+  roster_epoch_ = epoch;
+}
+
+Silence Membership::Review(TimePoint now, Duration suspect_after, Duration expel_after) {
+  Silence silence;
+  for (WorkerSeat& seat : workers_) {
+    const Duration silent = now - seat.last_heard;
+    if (seat.state == WorkerState::kLeft) {
+      // It may still pull final values; one that is lost meanwhile is not waited for without end.
+      if (silent >= expel_after) seat.done = true;
+    } else if (seat.live() && silent >= expel_after) {
+      silence.expelled.push_back(seat.rank);
+    } else if (seat.state == WorkerState::kJoined && silent >= suspect_after) {
+      seat.state = WorkerState::kSuspect;
+      silence.suspected.push_back(seat.rank);
+    } else if (seat.state == WorkerState::kSuspect && silent < suspect_after) {
+      seat.state = WorkerState::kJoined;
+    }
+  }
+  for (const ShardSeat& seat : shards_) {
+    if (seat.taken && now - seat.last_heard >= expel_after) silence.lost.push_back(seat.id);
+  }
+  return silence;
+}
+
+std::vector<WorkerId> Membership::Live() const {
+  std::vector<WorkerId> live;
+  for (const WorkerSeat& seat : workers_) {
+    if (seat.live()) live.push_back(seat.rank);
+  }
+  return live;
+}
+
+bool Membership::AllDone() const {
+  return gathered() && std::ranges::all_of(workers_, [](const WorkerSeat& seat) {
+           return seat.state == WorkerState::kDead || (seat.state == WorkerState::kLeft && seat.done);
+         });
+}
+
+bool Membership::AnyLeft() const {
+  return std::ranges::any_of(workers_, [](const WorkerSeat& s) { return s.state == WorkerState::kLeft; });
+}
+
+wire::pb::Roster Membership::BuildRoster() const {
+  wire::pb::Roster roster;
+  roster.set_epoch(roster_epoch_.value());
+  roster.set_gathered(gathered());
+  for (const WorkerSeat& seat : workers_) {
+    wire::pb::Member& member = *roster.add_members();
+    member.set_worker(seat.rank.value());
+    member.set_incarnation(seat.incarnation.value());
+    member.set_first(seat.first.value());
+    member.set_gone(!seat.live());
+    member.set_dead(seat.state == WorkerState::kDead);
+  }
+  for (const ShardSeat& seat : shards_) {
+    wire::pb::Shard& shard = *roster.add_shards();
+    shard.set_shard(seat.id.value());
+    shard.set_server(seat.server.value());
+    shard.set_address(seat.address);
+  }
+  return roster;
+}
+
+}  // namespace leeway

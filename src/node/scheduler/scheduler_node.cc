@@ -1,0 +1,23 @@
+#include "node/scheduler/scheduler_node.h"
+
+#include <utility>
+
+#include "node/scheduler/core.h"
+
+namespace leeway {
+
+SchedulerNode::SchedulerNode(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
+                             std::function<void(const Status&)> ended)
+    : core_(std::make_unique<Core>(options, env, policies, std::move(ended))) {}
+
+SchedulerNode::~SchedulerNode() = default;
+
+Status SchedulerNode::Start() { return core_->Start(); }
+
+void SchedulerNode::Stop(const Status& why) { core_->Stop(why); }
+
+const std::string& SchedulerNode::address() const { return core_->address(); }
+
+std::string SchedulerNode::StatusJson() const { return core_->Json(); }
+
+}  // namespace leeway

@@ -1,0 +1,31 @@
+// The state of a job as JSON, for people and for `leeway run`.
+#pragma once
+
+#include <string>
+
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/options.h"
+#include "node/scheduler/batch_pools.h"
+#include "node/scheduler/membership.h"
+#include "node/scheduler/reports.h"
+#include "node/scheduler/table_registry.h"
+
+namespace leeway {
+
+// Borrows the scheduler's modules for one call.
+struct JobStatus {
+  const JobOptions& job;
+  const char* phase;  // gathering, running, ended
+  Epoch epoch;
+  Duration uptime;
+  TimePoint now;
+  const Membership& members;
+  const TableRegistry& tables;
+  const BatchPools& pools;
+  const Reports& reports;
+};
+
+[[nodiscard]] std::string ToJson(const JobStatus& status);
+
+}  // namespace leeway

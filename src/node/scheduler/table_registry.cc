@@ -1,0 +1,156 @@
+#include "node/scheduler/table_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "block/apply_mode.h"
+#include "node/scheduler/table_check.h"
+#include "sync/sync_policy.h"
+
+namespace leeway {
+
+TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies)
+    : job_(job), policies_(policies) {
+  for (std::uint32_t i = 0; i < job.servers * job.shards; ++i) {
+    shards_.push_back({ShardId(i), ServerId(i / job.shards)});
+  }
+}
+
+Status TableRegistry::Check() {
+  if (job_.block_bytes == 0 || job_.block_bytes % sizeof(float) != 0) {
+    return InvalidArgument("block_bytes: got {}, wanted a multiple of {} above 0", job_.block_bytes,
+                           sizeof(float));
+  }
+  auto placement = policies_.placements.MakeFromSpec(job_.placement);
+  if (!placement.ok()) return placement.status().WithContext("placement of the job");
+  placement_ = *std::move(placement);
+  TableSpec defaults;
+  defaults.sync = job_.sync;
+  defaults.apply = job_.apply;
+  defaults.optimizer = "sgd";
+  return CheckPolicies(defaults).WithContext("sync and apply of the job");
+}
+
+Status TableRegistry::CheckPolicies(const TableSpec& spec) const {
+  LW_ASSIGN_OR_RETURN(const SyncPolicy sync, MakeSyncPolicy(policies_.sync, spec.sync));
+  LW_RETURN_IF_ERROR(MakeApplyMode(spec.apply, *sync.model).status());
+  return policies_.optimizers.MakeFromSpec(spec.optimizer).status();
+}
+
+Result<TableSpec> TableRegistry::Resolve(const wire::pb::Table& table) const {
+  LW_ASSIGN_OR_RETURN(TableSpec spec, CheckedSpec(table));
+  // The job's apply mode was chosen for the job's sync model: a table with a model of its own takes that
+  // one's default.
+  if (spec.apply.empty() && spec.sync.empty()) spec.apply = job_.apply;
+  if (spec.sync.empty()) spec.sync = job_.sync;
+  if (spec.optimizer.empty()) spec.optimizer = "sgd";
+  LW_RETURN_IF_ERROR(CheckPolicies(spec));
+  return spec;
+}
+
+std::uint64_t TableRegistry::BlockCount(const TableSpec& spec) const {
+  const std::uint64_t per_block = job_.block_bytes / sizeof(float);
+  return (spec.elements() + per_block - 1) / per_block;
+}
+
+Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTables& request, Epoch next) {
+  Defined defined;
+  std::vector<TableSpec> created;
+  std::map<std::string, TableId> created_ids;
+  std::uint64_t blocks = blocks_;
+  for (const wire::pb::Table& table : request.tables()) {
+    Result<TableSpec> resolved = Resolve(table);
+    if (!resolved.ok()) return resolved.status().WithContext(fmt::format("table \"{}\"", table.name()));
+    const TableSpec* wanted = nullptr;
+    TableId id;
+    if (const auto known = by_name_.find(table.name()); known != by_name_.end()) {
+      id = known->second;
+      wanted = &tables_[id.index()].spec;
+      defined.epoch = std::max(defined.epoch, tables_[id.index()].created);
+    } else if (const auto again = created_ids.find(table.name()); again != created_ids.end()) {
+      id = again->second;
+      wanted = &created[id.index() - tables_.size()];
+    } else {
+      id = TableId(static_cast<std::uint32_t>(tables_.size() + created.size()));
+      blocks += BlockCount(*resolved);
+      created_ids[table.name()] = id;
+      created.push_back(*resolved);
+      defined.created.push_back(id);
+      defined.epoch = next;
+    }
+    if (wanted != nullptr) {
+      if (const auto differs = Difference(*resolved, *wanted)) {
+        return AlreadyExists("table \"{}\" is defined already, and differently: {}", table.name(), *differs);
+      }
+    }
+    defined.asked.push_back(id);
+  }
+  if (tables_.size() + created.size() > kTablesMax) {
+    return ResourceExhausted("{} tables, wanted at most {}", tables_.size() + created.size(), kTablesMax);
+  }
+  if (blocks > kBlocksMax) {
+    return ResourceExhausted(
+        "the tables would have {} blocks, wanted at most {}: take a larger block_bytes (now {})", blocks,
+        kBlocksMax, job_.block_bytes);
+  }
+  LW_ASSIGN_OR_RETURN(std::vector<Entry> entries, Cut(std::move(created), next));
+  for (Entry& entry : entries) {
+    by_name_[entry.spec.name] = TableId(entry.map.id());
+    tables_.push_back(std::move(entry));
+  }
+  blocks_ = blocks;
+  return defined;
+}
+
+Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSpec> specs,
+                                                             Epoch created) const {
+  const std::uint64_t per_block = job_.block_bytes / sizeof(float);
+  std::vector<Entry> entries;
+  std::vector<PlacedBlock> blocks;
+  for (TableSpec& spec : specs) {
+    Entry& entry = entries.emplace_back();
+    const TableId id(static_cast<std::uint32_t>(tables_.size() + entries.size() - 1));
+    FillTable(spec, entry.map);
+    entry.map.set_id(id.value());
+    entry.created = created;
+    const std::uint64_t elements = spec.elements();
+    for (std::uint64_t offset = 0; offset < elements; offset += per_block) {
+      wire::pb::Block& block = *entry.map.add_blocks();
+      block.set_block(static_cast<std::uint32_t>(blocks_ + blocks.size()));
+      block.set_offset(offset);
+      block.set_elements(std::min(per_block, elements - offset));
+      block.set_term(1);
+      blocks.push_back({BlockId(block.block()), id, block.elements() * sizeof(float)});
+    }
+    entry.spec = std::move(spec);
+  }
+  const std::vector<ShardId> placed = placement_->Place(blocks, shards_, blocks_);
+  // A placement may be a user's own.
+  if (placed.size() != blocks.size()) {
+    return Internal("placement \"{}\" placed {} blocks, wanted {}", job_.placement, placed.size(),
+                    blocks.size());
+  }
+  std::size_t at = 0;
+  for (Entry& entry : entries) {
+    for (wire::pb::Block& block : *entry.map.mutable_blocks()) {
+      const ShardId shard = placed[at++];
+      if (shard.index() >= shards_.size()) {
+        return Internal("placement \"{}\" put block {} on shard {}, wanted below {}", job_.placement,
+                        block.block(), shard.value(), shards_.size());
+      }
+      block.set_shard(shard.value());
+    }
+  }
+  return entries;
+}
+
+void TableRegistry::AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const {
+  for (const TableId id : ids) *map.add_tables() = tables_[id.index()].map;
+}
+
+void TableRegistry::AddAllTo(wire::pb::TableMap& map) const {
+  for (const Entry& entry : tables_) *map.add_tables() = entry.map;
+}
+
+}  // namespace leeway

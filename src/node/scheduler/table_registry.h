@@ -1,0 +1,72 @@
+// TableRegistry: the tables of the job. The first definition of a name creates it: checked, cut into blocks,
+// placed.
+//
+// A definition that is the same as the first is answered like it; one that differs is an error and changes
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/options.h"
+#include "leeway/placement.h"
+#include "leeway/status.h"
+#include "leeway/table.h"
+#include "node/scheduler/scheduler_node.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class TableRegistry {
+ public:
+  static constexpr std::size_t kTablesMax = 65'536;
+  static constexpr std::size_t kNameBytesMax = 256;
+  // A map of this many blocks fits a control frame (16 MiB) with room to spare.
+  static constexpr std::uint64_t kBlocksMax = 1U << 19;
+  static constexpr std::uint64_t kElementsMax = 1ULL << 40;
+
+  // Borrows the policies for its life. Call Check before anything else.
+  TableRegistry(const JobOptions& job, const SchedulerPolicies& policies);
+
+  // Checks what the job says for all tables, and makes its placement.
+  [[nodiscard]] Status Check();
+
+  struct Defined {
+    std::vector<TableId> asked;    // in the order of the request
+    std::vector<TableId> created;  // by this request; empty if all were known
+    Epoch epoch;                   // the epoch that created the last of `asked`
+  };
+  // `next` is the epoch of this change, should it be one. An error in one table refuses all.
+  [[nodiscard]] Result<Defined> Define(const wire::pb::DefineTables& request, Epoch next);
+
+  struct Entry {
+    TableSpec spec;       // with the job's defaults filled in
+    wire::pb::Table map;  // with its blocks
+    Epoch created;
+  };
+  [[nodiscard]] const std::vector<Entry>& all() const { return tables_; }
+  void AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const;
+  void AddAllTo(wire::pb::TableMap& map) const;
+
+ private:
+  [[nodiscard]] Result<TableSpec> Resolve(const wire::pb::Table& table) const;
+  [[nodiscard]] Status CheckPolicies(const TableSpec& spec) const;
+  [[nodiscard]] std::uint64_t BlockCount(const TableSpec& spec) const;
+  // Cuts and places new tables; their ids follow the ones that are here.
+  [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
+
+  const JobOptions job_;
+  const SchedulerPolicies policies_;
+  PlacementPtr placement_;
+  std::vector<PlacedShard> shards_;
+  std::vector<Entry> tables_;  // by id
+  std::map<std::string, TableId> by_name_;
+  std::uint64_t blocks_ = 0;
+};
+
+}  // namespace leeway
