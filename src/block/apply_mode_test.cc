@@ -1,0 +1,51 @@
+#include "block/apply_mode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace leeway {
+namespace {
+
+using ::testing::HasSubstr;
+
+Result<ApplyMode> ApplyFor(const char* sync, const char* apply) {
+  const auto policy = MakeSyncPolicy(BuiltinSyncModels(), sync);
+  EXPECT_TRUE(policy.ok()) << policy.status().ToString();
+  return MakeApplyMode(apply, *policy->model);
+}
+
+TEST(ApplyModeTest, TheSyncModelGivesTheDefault) {
+  EXPECT_EQ(ApplyFor("bsp", "")->kind, ApplyMode::Kind::kAggregate);
+  EXPECT_EQ(ApplyFor("asp", "")->kind, ApplyMode::Kind::kImmediate);
+  EXPECT_EQ(ApplyFor("ssp:3", "")->kind, ApplyMode::Kind::kImmediate);
+}
+
+TEST(ApplyModeTest, TheWindowCoversTheLead) {
+  EXPECT_EQ(ApplyFor("bsp", "aggregate")->window, 2);
+  EXPECT_EQ(ApplyFor("ssp:3", "aggregate")->window, 5);
+  EXPECT_EQ(ApplyFor("ssp:3", "aggregate:window=9")->window, 9);
+  EXPECT_EQ(ApplyFor("ssp:1000000", "aggregate")->window, 1'000'002);
+  EXPECT_FALSE(ApplyFor("bsp", "aggregate")->ordered);
+  EXPECT_TRUE(ApplyFor("bsp", "aggregate:reduce=ordered")->ordered);
+}
+
+TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
+  struct Case {
+    const char *sync, *apply, *says;
+  };
+  for (const Case& c :
+       {Case{"asp", "aggregate", "aggregate needs a sync model that bounds"},
+        Case{"ssp:3", "aggregate:window=4", "got window=4, wanted at least 5"},
+        Case{"bsp", "aggregate:window=1", "wanted at least 2"},
+        Case{"bsp", "agregate", "did you mean \"aggregate\"?"},
+        Case{"bsp", "aggregate:reduce=sorted", "sorted"}, Case{"bsp", "aggregate:widow=3", "window"},
+        Case{"bsp", "immediate:window=3", "window"}, Case{"bsp", "immediate+aggregate", "wanted one"},
+        Case{"bsp", "aggregate:", ""}}) {
+    const auto mode = ApplyFor(c.sync, c.apply);
+    ASSERT_FALSE(mode.ok()) << c.apply;
+    EXPECT_THAT(mode.status().message(), HasSubstr(c.says)) << c.apply;
+  }
+}
+
+}  // namespace
+}  // namespace leeway

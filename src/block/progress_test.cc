@@ -1,0 +1,172 @@
+#include "block/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/hash.h"
+
+namespace leeway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+MemberState ProgressMember(std::uint32_t worker, std::int64_t first, bool gone = false,
+                           std::uint32_t life = 1) {
+  return {.key = {WorkerId(worker), Incarnation(life)}, .first = Iteration(first), .gone = gone};
+}
+
+// As a block under a model of count >= N would.
+void AdvanceFully(Progress& progress) {
+  while (progress.MayPass() &&
+         progress.CountAt(progress.v_train()) >= progress.MembersAt(progress.v_train())) {
+    progress.AdvanceTo(progress.v_train() + 1);
+  }
+}
+
+TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
+  struct Plain {
+    std::uint32_t life = 1;
+    std::int64_t first = 0, progress = -1, last = 1'000'000'000;
+    bool live = true;
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    std::uint64_t random = seed;
+    const auto draw = [&](std::uint64_t n) {
+      return static_cast<std::int64_t>((random = Mix64(random)) % n);
+    };
+    Progress progress;
+    std::vector<MemberState> roster;
+    std::vector<Plain> plain(6);  // the lives that roster[i] speaks of
+    for (std::uint32_t w = 0; w < 6; ++w) roster.push_back(ProgressMember(w, 0));
+    progress.SetMembers(roster);
+    for (int round = 0; round < 400; ++round) {
+      const std::size_t at = static_cast<std::size_t>(draw(plain.size()));
+      const std::int64_t what = draw(40);
+      if (what == 0 && plain[at].live) {
+        roster[at].gone = true;
+        progress.SetMembers(roster);
+        plain[at].live = false;
+        plain[at].last = std::max(plain[at].progress + 1, progress.v_train().value());
+      } else if (what == 1 && !plain[at].live && roster.size() < 30) {
+        std::uint32_t life = 1;
+        bool lives = false;
+        for (std::size_t i = 0; i < roster.size(); ++i) {
+          if (roster[i].key.worker != roster[at].key.worker) continue;
+          life = std::max(life, roster[i].key.incarnation.value() + 1);
+          lives = lives || plain[i].live;
+        }
+        if (lives) continue;
+        const bool untouched = progress.v_train() == Iteration(0) &&
+                               std::ranges::all_of(plain, [](const Plain& p) { return p.progress < 0; });
+        const std::int64_t asked = draw(3) + progress.v_train().value();
+        roster.push_back(ProgressMember(roster[at].key.worker.value(), asked, false, life));
+        progress.SetMembers(roster);
+        const std::int64_t first = untouched ? asked : std::max(asked, progress.v_train().value() + 1);
+        plain.push_back({.life = life, .first = first, .progress = first - 1});
+      } else if (plain[at].live) {
+        plain[at].progress += 1 + draw(2);
+        progress.Sent(roster[at].key.worker, Iteration(plain[at].progress), TimePoint());
+      }
+      AdvanceFully(progress);
+      for (std::int64_t i = progress.v_train().value(); i < progress.v_train().value() + 6; ++i) {
+        std::uint32_t count = 0, members = 0;
+        for (const Plain& p : plain) {
+          if (i < p.first || i >= p.last) continue;
+          ++members;
+          count += p.progress >= i ? 1 : 0;
+        }
+        ASSERT_EQ(progress.MembersAt(Iteration(i)), members)
+            << "seed " << seed << " round " << round << " i " << i;
+        ASSERT_EQ(progress.CountAt(Iteration(i)), count)
+            << "seed " << seed << " round " << round << " i " << i;
+      }
+    }
+    ASSERT_GT(progress.v_train(), Iteration(3)) << "seed " << seed;
+  }
+}
+
+TEST(ProgressTest, VTrainStopsAtWhatAnyoneHasSent) {
+  Progress progress;
+  progress.SetMembers(std::vector{ProgressMember(0, 0)});
+  EXPECT_TRUE(!progress.MayPass());
+  progress.Sent(WorkerId(0), Iteration(4), TimePoint());
+  AdvanceFully(progress);
+  EXPECT_EQ(progress.v_train(), Iteration(5));
+}
+
+TEST(ProgressTest, VTrainGoesUpToTheFirstOfAMemberToCome) {
+  Progress progress;
+  progress.SetMembers(std::vector{ProgressMember(0, 0)});
+  progress.Sent(WorkerId(0), Iteration(0), TimePoint());
+  AdvanceFully(progress);
+  progress.SetMembers(std::vector{ProgressMember(0, 0, true), ProgressMember(1, 10)});
+  AdvanceFully(progress);
+  EXPECT_EQ(progress.v_train(), Iteration(10));
+  EXPECT_THAT(progress.Missing(), ElementsAre(WorkerId(1)));
+}
+
+TEST(ProgressTest, WithNoMembersNothingAdvances) {
+  Progress progress;
+  EXPECT_FALSE(progress.MayPass());
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0)});
+  progress.Sent(WorkerId(0), Iteration(2), TimePoint());
+  progress.SetMembers({});
+  AdvanceFully(progress);
+  EXPECT_EQ(progress.v_train(), Iteration(3)) << "what the gone ones gave is complete";
+  EXPECT_FALSE(progress.MayPass());
+  EXPECT_EQ(progress.Fastest(), Iteration(-1));
+  EXPECT_EQ(progress.Slowest(), Iteration(-1));
+}
+
+TEST(ProgressTest, AStrideEndsWhereCountsCanDiffer) {
+  Progress progress;
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0)});
+  progress.Sent(WorkerId(0), Iteration(1'000'000), TimePoint());
+  EXPECT_EQ(progress.StrideEnd(), Iteration(1'000'001));
+  progress.Sent(WorkerId(1), Iteration(70), TimePoint());
+  EXPECT_EQ(progress.StrideEnd(), Iteration(71));
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0), ProgressMember(2, 40)});
+  EXPECT_EQ(progress.StrideEnd(), Iteration(40));
+  progress.AdvanceTo(Iteration(40));
+  EXPECT_EQ(progress.MembersAt(Iteration(40)), 3U);
+  EXPECT_EQ(progress.CountAt(Iteration(40)), 2U);
+}
+
+TEST(ProgressTest, FastestSlowestAndIntervalsAreThoseOfLiveMembers) {
+  Progress progress;
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0), ProgressMember(2, 0)});
+  progress.Sent(WorkerId(0), Iteration(0), TimePoint(Duration(10)));
+  EXPECT_EQ(progress.PushInterval(WorkerId(0)), std::nullopt);
+  progress.Sent(WorkerId(0), Iteration(1), TimePoint(Duration(25)));
+  EXPECT_EQ(progress.PushInterval(WorkerId(0)), Duration(15));
+  progress.Sent(WorkerId(1), Iteration(7), TimePoint());
+  EXPECT_EQ(progress.Fastest(), Iteration(7));
+  EXPECT_EQ(progress.Slowest(), Iteration(-1));
+  EXPECT_EQ(progress.ProgressOf(WorkerId(2)), Iteration(-1));
+  EXPECT_EQ(progress.ProgressOf(WorkerId(9)), std::nullopt);
+  progress.SetMembers(
+      std::vector{ProgressMember(0, 0), ProgressMember(1, 0, true), ProgressMember(2, 0, true)});
+  EXPECT_EQ(progress.Fastest(), Iteration(1));
+  EXPECT_EQ(progress.Slowest(), Iteration(1));
+  EXPECT_EQ(progress.ProgressOf(WorkerId(1)), std::nullopt);
+}
+
+TEST(ProgressTest, SetMembersNamesTheLivesThatEnded) {
+  Progress progress;
+  EXPECT_THAT(
+      progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0), ProgressMember(2, 0)}),
+      IsEmpty());
+  EXPECT_THAT(progress.SetMembers(std::vector{ProgressMember(0, 0, true), ProgressMember(0, 0, false, 2),
+                                              ProgressMember(1, 0)}),
+              ElementsAre(MemberKey{WorkerId(0), Incarnation(1)}, MemberKey{WorkerId(2), Incarnation(1)}));
+  EXPECT_EQ(progress.StandingOf({WorkerId(0), Incarnation(1)}), Progress::Standing::kReplaced);
+  EXPECT_EQ(progress.StandingOf({WorkerId(0), Incarnation(2)}), Progress::Standing::kMember);
+  EXPECT_EQ(progress.StandingOf({WorkerId(2), Incarnation(1)}), Progress::Standing::kGone);
+  EXPECT_EQ(progress.StandingOf({WorkerId(2), Incarnation(2)}), Progress::Standing::kStranger);
+}
+
+}  // namespace
+}  // namespace leeway
