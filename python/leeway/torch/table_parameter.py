@@ -56,17 +56,14 @@ class TableParameter:
         address = session.worker.sync(self.table)
         self.phases.wait_s += time.perf_counter() - began
         self.synced = session.iteration
-        parameter = self.parameter
-        if parameter.data_ptr() != self.address:
-            raise FailedPrecondition(
-                f"parameter {self.name} was given other memory (now {_describe(parameter)}) after DistributedOptimizer was "
-                "made; do .to(), .float(), share_memory() and the like before")
+        self._check_memory()
         if address != self.address:
-            parameter.data = self.buffers[address]
+            self.parameter.data = self.buffers[address]
             self.address = address
 
     def gradient(self):
         """The gradient to push, checked."""
+        self._check_memory()
         gradient = self.parameter.grad
         if gradient.layout != torch.strided or gradient.dtype != torch.float32 or gradient.device.type != "cpu":
             raise InvalidArgument(f"gradient of {self.name}: got {_describe(gradient)}, wanted dense torch.float32 on cpu")
@@ -77,6 +74,13 @@ class TableParameter:
             raise FailedPrecondition(f"parameter {self.name} has no initial values in the job: call "
                                      "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) and before training")
         return gradient
+
+    def _check_memory(self):
+        parameter = self.parameter
+        if parameter.data_ptr() != self.address:
+            raise FailedPrecondition(
+                f"parameter {self.name} was given other memory (now {_describe(parameter)}) after DistributedOptimizer was "
+                "made; do .to(), .float(), share_memory() and the like before")
 
     def has_gradient(self):
         """Did it receive a gradient since the last step, from autograd or by hand?"""

@@ -1,0 +1,121 @@
+"""Trains a small CNN on Fashion-MNIST, all workers drawing batches from one pool.
+
+    leeway run -w 4 -s 2 --sync asp --slow-worker 3:4x -- python3 examples/fashion_mnist.py
+    python3 examples/fashion_mnist.py                     # alone: a job of one process
+
+The synchronization model is the job's (--sync). With one worker that stays slow, asp keeps all others busy: under bsp
+each iteration takes as long as the slow worker's, and ssp only lets the others run a few iterations ahead before they
+wait as well. The pool makes it safe: the slow worker draws fewer batches, and no data is left out.
+"""
+
+import argparse
+import sys
+import time
+
+import torch
+from fashion_mnist_data import load, normalize
+from torch import nn
+from torch.nn import functional as F
+
+import leeway.torch as lw
+
+
+def make_model():
+    return nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(32 * 7 * 7, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+@torch.no_grad()
+def accuracy(model, images, labels):
+    model.eval()
+    right = sum((model(normalize(x)).argmax(1) == y).sum().item() for x, y in zip(images.split(250), labels.split(250)))
+    model.train()
+    return right / len(labels)
+
+
+class History:
+    """What the chief sees over time, for the picture."""
+
+    def __init__(self):
+        self.began = time.monotonic()
+        self.losses, self.accuracies = [], []  # (seconds, value)
+
+    def seconds(self):
+        return time.monotonic() - self.began
+
+    def evaluated_s_ago(self):
+        return self.seconds() - (self.accuracies[-1][0] if self.accuracies else 0.0)
+
+
+def train(arguments, model, optimizer, pool, train_set, test_set, history):
+    images, labels = train_set
+    is_chief = lw.rank() == 0
+    for indices in pool:
+        optimizer.zero_grad()
+        optimizer.samples = len(indices)
+        loss = F.cross_entropy(model(normalize(images[indices])), labels[indices])
+        loss.backward()
+        optimizer.step()
+        if is_chief:
+            history.losses.append((history.seconds(), loss.item()))
+            if history.evaluated_s_ago() > arguments.evaluate_every:
+                reached = accuracy(model, test_set[0][:1000], test_set[1][:1000])
+                history.accuracies.append((history.seconds(), reached))
+                print(f"{history.seconds():5.1f} s  epoch {pool.epoch + 1}/{pool.epochs}  loss {loss.item():.3f}  "
+                      f"accuracy {100 * reached:.1f} % (on 1,000 test images)", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--epochs", type=int, default=4, help="passes of the whole job over the training set (%(default)s)")
+    parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
+    parser.add_argument("--lr", type=float, default=0.1, help="learning rate of the job (%(default)s)")
+    parser.add_argument("--evaluate-every", type=float, default=5.0, metavar="S", help="seconds between evaluations (%(default)s)")
+    parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this, e.g. 0.88")
+    parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
+    parser.add_argument("--data", help="the folder with the IDX files, if not the Debian package's")
+    arguments = parser.parse_args()
+
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    lw.init()
+    train_set = load("train", arguments.data)
+    test_set = load("t10k", arguments.data)
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=arguments.lr, momentum=0.9, weight_decay=1e-4)
+    optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
+    lw.broadcast_parameters(model.state_dict(), root_rank=0)
+    pool = lw.BatchPool(len(train_set[1]), arguments.batch, arguments.epochs, seed=1)
+
+    history = History()
+    train(arguments, model, optimizer, pool, train_set, test_set, history)
+    lw.join()  # the pool is used up: leave, wait for the last one, take the final parameters
+    is_chief, size = lw.rank() == 0, lw.size()
+    took = history.seconds()
+    lw.shutdown()
+    if not is_chief:
+        return 0
+
+    reached = accuracy(model, *test_set)
+    history.accuracies.append((took, reached))
+    samples = len(train_set[1]) * arguments.epochs
+    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epochs in {took:.1f} s "
+          f"({samples / took:,.0f} samples/s over {size} workers)")
+    import fashion_mnist_plot
+    fashion_mnist_plot.draw(history, arguments, size, arguments.plot)
+    print(f"loss and accuracy over time: {arguments.plot}")
+    if reached < arguments.min_accuracy:
+        print(f"below the accuracy asked for, {100 * arguments.min_accuracy:.2f} %", file=sys.stderr)
+        return 1
+    print("\nWhat to try next:\n"
+          "  leeway run -w 4 -s 2 --sync bsp --slow-worker 3:4x -- ...    everyone waits for the slow worker, each iteration\n"
+          "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- ...  at most 3 iterations ahead of it\n"
+          "  leeway run --help                                            all that a job can be told\n"
+          "  docs/pytorch.md                                              your own model, in four lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
