@@ -1,13 +1,22 @@
 # Flags and helpers that hold for every target: warnings as errors, sanitizers, ccache and a fast linker where found.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
 # g++ 12 sees uninitialized strings in every optional<string> that is moved out of.
-add_compile_options(-Wno-maybe-uninitialized)
+add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
 if(LEEWAY_SANITIZE)
   add_compile_options(-fsanitize=${LEEWAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LEEWAY_SANITIZE})
+endif()
+
+option(LEEWAY_FUZZ "Build the libFuzzer targets of tests/fuzz (needs clang)" OFF)
+if(LEEWAY_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "LEEWAY_FUZZ: got the compiler ${CMAKE_CXX_COMPILER_ID}, wanted Clang (CXX=clang++)")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
 endif()
 
 find_program(LEEWAY_CCACHE ccache)

@@ -1,0 +1,139 @@
+// Writes the seeds of tests/fuzz/corpus: a few inputs per target that reach deep, for a fuzzer to vary.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_cursor.h"
+#include "wire/frame.h"
+#include "wire/messages.h"
+
+namespace leeway::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+class Corpus {
+ public:
+  explicit Corpus(std::filesystem::path root) : root_(std::move(root)) {}
+
+  void Write(const std::string& target, const std::string& name, std::span<const std::byte> bytes) {
+    std::filesystem::create_directories(root_ / target);
+    std::ofstream file(root_ / target / name, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!file.flush()) failed_ = true;
+  }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  std::filesystem::path root_;
+  bool failed_ = false;
+};
+
+template <typename Message>
+void WriteMessage(Corpus& corpus, std::uint8_t pick, const std::string& name, const Message& message,
+                  std::uint64_t payload_bytes = 0) {
+  Bytes input;
+  ByteWriter writer(input);
+  writer.Write(pick);
+  writer.Write(payload_bytes);
+  Encode(message, input);
+  corpus.Write("messages", name, input);
+}
+
+void WriteMessages(Corpus& corpus) {
+  const WorkerId worker(1);
+  const Incarnation incarnation(1);
+  const BlockId block(4);
+  const Term term(1);
+  WriteMessage(corpus, 0, "init", Init{worker, incarnation, {{block, term, 64}, {BlockId(5), term, 16}}}, 80);
+  WriteMessage(corpus, 1, "push",
+               Push{worker, incarnation, Iteration(3), 32, 3, {}, {{block, term, Seq(4), Version(3), 64}}},
+               64);
+  WriteMessage(corpus, 1, "push_other_payload",
+               Push{worker, incarnation, Iteration(3), 32, 3, {}, {{block, term, Seq(4), Version(3), 64}}},
+               63);
+  WriteMessage(
+      corpus, 2, "absent",
+      Absent{worker, incarnation, Iteration(3), {{block, term, Seq(4)}, {BlockId(5), term, Seq(1)}}});
+  WriteMessage(corpus, 3, "verdicts",
+               Verdicts{worker,
+                        incarnation,
+                        {{block, term, Seq(4), Verdict::kSummed, Iteration(3)},
+                         {BlockId(5), term, Seq(1), Verdict::kGap, Iteration(3)}}});
+  WriteMessage(corpus, 4, "pull",
+               Pull{worker, incarnation, Epoch(2), false, {{block, term, Iteration(-1), Version(0)}}});
+  WriteMessage(corpus, 5, "answers",
+               Answers{worker,
+                       incarnation,
+                       {{block, term, Iteration(2), Iteration(3), Version(3), 64},
+                        {BlockId(5), term, Iteration(2), Iteration(3), Version(2)}}},
+               64);
+  WriteMessage(corpus, 4, "no_entries", Pull{worker, incarnation, Epoch(2), true, {}});
+}
+
+void AppendFrame(Bytes& stream, std::uint8_t kind, std::uint32_t body_bytes, std::uint64_t payload_bytes,
+                 std::size_t sent) {
+  const auto header = EncodeHeader({kind, body_bytes, payload_bytes});
+  stream.insert(stream.end(), header.begin(), header.end());
+  for (std::size_t i = 0; i < sent; ++i) stream.push_back(static_cast<std::byte>(i * 7));
+}
+
+void WriteFrames(Corpus& corpus) {
+  const auto begin = [](std::uint8_t staging, std::uint8_t chunks) {
+    return Bytes{std::byte{staging}, std::byte{chunks}};
+  };
+  Bytes small = begin(2, 0);
+  AppendFrame(small, 4, 0, 0, 0);
+  AppendFrame(small, 1, 20, 0, 20);
+  AppendFrame(small, 33, 9, 30, 39);
+  AppendFrame(small, 37, 0, 5, 5);
+  corpus.Write("frames", "small_byte_by_byte", small);
+  small[1] = std::byte{10};
+  corpus.Write("frames", "small_at_once", small);
+
+  Bytes large = begin(1, 7);
+  AppendFrame(large, 33, 90, 3000, 3090);
+  AppendFrame(large, 8, 300, 0, 300);
+  AppendFrame(large, 33, 3, 64, 67);
+  corpus.Write("frames", "larger_than_staging", large);
+
+  Bytes cut = begin(6, 5);
+  AppendFrame(cut, 33, 10, 200, 110);
+  corpus.Write("frames", "cut_in_payload", cut);
+
+  Bytes over = begin(6, 5);
+  AppendFrame(over, 4, 0, 0, 0);
+  AppendFrame(over, 33, 10, std::uint64_t{1} << 63, 10);
+  corpus.Write("frames", "payload_over_limit", over);
+}
+
+void WriteSpecs(Corpus& corpus) {
+  const std::pair<const char*, std::string_view> seeds[] = {
+      {"plain", "bsp"},
+      {"arguments", "pssp:3,alpha=0.5,release=soft"},
+      {"nested", "ef(topk:0.01)+none"},
+      {"quoted", R"(file:path="a b\"c\\",x="")"},
+      {"deep", "a(b(c(d(e(f+g:1)))))"},
+      {"malformed", "ssp:s==\"3"},
+  };
+  for (const auto& [name, text] : seeds) corpus.Write("spec", name, std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+}  // namespace leeway::wire
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "got %d arguments, wanted one: the folder to write to\n", argc - 1);
+    return 2;
+  }
+  leeway::wire::Corpus corpus(argv[1]);
+  leeway::wire::WriteMessages(corpus);
+  leeway::wire::WriteFrames(corpus);
+  leeway::wire::WriteSpecs(corpus);
+  if (corpus.failed()) std::fprintf(stderr, "could not write below %s\n", argv[1]);
+  return corpus.failed() ? 1 : 0;
+}
