@@ -57,6 +57,8 @@ struct WorkerOptions {
   std::string job = "leeway";
   std::string scheduler;           // "host:port", or "file:<path>" that holds it
   std::int64_t rank = -1;          // -1: the scheduler picks the lowest free one
+  std::string host;                // where this process runs and its id, for people; filled in when empty and 0
+  std::uint64_t pid = 0;
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard, pushes without a verdict
   std::uint32_t queue_max = 1U << 16;                     // calls queued between the user's thread and the node
   std::chrono::milliseconds wait_max{600'000};            // the longest any blocking call waits before it fails, saying for what

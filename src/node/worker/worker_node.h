@@ -1,8 +1,9 @@
 // WorkerNode: the worker's side of every iteration, as a single-threaded state machine.
 //
-// Holds pushing, waiting, landing, resending and the links to the scheduler and all shards. Users drive it through
-// leeway::Worker (src/process/), simulated workers directly, by the same two calls: GradientReady ("the gradient of
-// table T is ready") and WhenUsable ("about to use table T"), with EndIteration between iterations. Thread rule: Env's.
+// Holds pushing, waiting, landing, resending and the links to the scheduler and all shards. Users drive it
+// through leeway::Worker (src/process/), simulated workers directly, by the same two calls: GradientReady
+// ("the gradient of table T is ready") and WhenUsable ("about to use table T"), with EndIteration between
+// iterations. Thread rule: Env's.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +19,18 @@
 #include "leeway/table.h"
 #include "leeway/worker.h"
 #include "node/link.h"
+#include "node/worker/lent_gradient.h"
 #include "node/worker/parameter_pair.h"
 #include "wire/messages.h"
 
 namespace leeway {
 
-using Done = std::function<void(const Status&)>;
-
-// A gradient lent to the node until all its blocks have verdicts.
-struct LentGradient {
-  std::span<const float> values;
-  std::shared_ptr<const void> pin;  // shared: sends under way keep it beyond the verdict
-  Hyper hyper;
-  std::uint32_t samples = 1;
-};
-
 class WorkerNodeEvents {
  public:
   virtual ~WorkerNodeEvents() = default;
-  // Final: fenced, refused, the scheduler is gone, or the job ended with an error. Every pending callback has been
-  // called with this status before.
+  // Final: fenced, refused, the scheduler is gone, or the job ended with an error. Every pending callback has
+  // been called with this status before. The node must not be destroyed from inside this or any other
+  // callback.
   virtual void OnFailed(const Status& why) = 0;
 };
 
@@ -54,16 +47,19 @@ class WorkerNode {
 
   // Names a table; ids are dense, in the order of the calls. `pair` outlives the node.
   Result<TableId> CreateTable(const TableSpec& spec, ParameterPair& pair);
-  // Agrees with the scheduler on all tables created so far, then pulls the initial values of the new job-clock ones.
+  // Agrees with the scheduler on all tables created so far, then pulls the initial values of the new
+  // job-clock ones.
   void Start(Done done);
   void Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
 
-  // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables). `done` gets
-  // an error if a block was refused. At most once per table and iteration.
+  // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables).
+  // `done` gets an error if a block was refused. At most once per table and iteration.
   Status GradientReady(TableId table, LentGradient gradient, Done done);
-  // Ends the iteration: absent for job-clock tables without a gradient, pulls for them, on to the next iteration.
+  // Ends the iteration: absent for job-clock tables without a gradient, pulls for them, on to the next
+  // iteration.
   Status EndIteration();
-  // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it may now.
+  // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
+  // may now.
   void WhenUsable(TableId table, Done usable);
 
   // One iteration of a table with a clock of its own / its values after the worker's own pushes so far.
@@ -77,8 +73,10 @@ class WorkerNode {
   void Leave(Done done);
   // After Leave: waits until no member is left, then pulls every table's final values.
   void Finish(Done done);
-  // Goodbye to all; nothing works afterwards. `done` when it has been sent.
+  // Goodbye to all; nothing works afterwards. `done` when it has been handed to the transport.
   void Shutdown(Done done);
+  // Goodbye as one that dies: every pending callback and OnFailed get `why`, which must be an error.
+  void Abandon(const Status& why);
 
   [[nodiscard]] Iteration iteration() const;
   [[nodiscard]] const WorkerCounters& counters() const;
@@ -86,7 +84,8 @@ class WorkerNode {
   void SetFigure(const std::string& name, double value);
   // For tests: called with every first verdict of a push of this worker.
   void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer);
-  // What the worker waits for now, in words: which server, block, since when, and the age of its last message.
+  // What the worker waits for now, in words: which server, block, since when, and the age of its last
+  // message.
   [[nodiscard]] std::string WaitingFor() const;
 
  private:

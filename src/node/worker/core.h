@@ -1,0 +1,205 @@
+// WorkerNode::Core: the state of a worker node, and the routing of events to its parts.
+//
+// The parts have files of their own: ShardPort (sending), PushQueue, PullState, PairLanding,
+// SchedulerRequests, RosterView. The .cc files of this class are split by what they do: core_join,
+// core_tables, core_iteration, core_frames, core_leave, core_report.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "block/buffer_pool.h"
+#include "node/worker/roster_view.h"
+#include "node/worker/scheduler_requests.h"
+#include "node/worker/shard_port.h"
+#include "node/worker/table.h"
+#include "node/worker/worker_node.h"
+
+namespace leeway {
+
+class WorkerNode::Core final : private LinkEvents {
+ public:
+  Core(const WorkerOptions& options, Env& env, AddressSource scheduler, WorkerNodeEvents& events);
+  ~Core() override;
+
+  // As in WorkerNode.
+  void Join(Done done);
+  Result<TableId> CreateTable(const TableSpec& spec, ParameterPair& pair);
+  void Start(Done done);
+  void Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
+  Status GradientReady(TableId id, LentGradient gradient, Done done);
+  Status EndIteration();
+  void WhenUsable(TableId id, Done usable);
+  Status PushOwn(TableId id, LentGradient gradient, Done done);
+  Status PullInto(TableId id, std::span<float> values, Done done);
+  void Barrier(const std::string& name, Done done);
+  void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                    SchedulerRequests::LeaseDone done);
+  void Leave(Done done);
+  void Finish(Done done);
+  void Shutdown(Done done);
+  void Fail(const Status& why);
+  [[nodiscard]] std::string WaitingFor() const;
+
+  // Runs the callbacks that this event made due. Called at the end of every entry from outside.
+  void RunLater();
+
+  [[nodiscard]] WorkerId rank() const { return stance_.worker; }
+  [[nodiscard]] const JobOptions& job() const { return job_; }
+  [[nodiscard]] Iteration iteration() const { return iteration_; }
+  [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
+  void SetFigure(const std::string& name, double value) { figures_[name] = value; }
+  void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
+    observer_ = std::move(observer);
+  }
+
+ private:
+  enum class Phase : std::uint8_t {
+    kNew,
+    kJoining,
+    kMember,
+    kLeaving,
+    kObserver,
+    kFinishing,
+    kFinished,
+    kStopped,
+    kFailed
+  };
+  // Where the values of one answer land, decided when its frame begins.
+  struct Slot {
+    enum class Use : std::uint8_t { kNothing, kPair, kInto } use = Use::kNothing;
+    BufferRef staged;
+  };
+  struct AnswerLanding {
+    wire::Answers answers;
+    std::vector<Slot> slots;
+  };
+
+  // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
+  wire::pb::Hello MakeHello(std::uint32_t link) override;
+  void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) override;
+  void OnDown(std::uint32_t link, const Status& why) override;
+  void OnFailed(std::uint32_t link, const Status& why) override;
+  Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
+                               std::span<const std::byte> body) override;
+  void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
+               Landing landing) override;
+
+  // Joining and membership.
+  void OnWelcome(const wire::pb::Welcome& welcome);
+  void OnRoster(const wire::pb::Roster& roster);
+  [[nodiscard]] Status OpenPorts();
+  void JoinIfAllUp();
+
+  // Frames.
+  Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
+  Status OnVerdicts(ShardPort& port, std::span<const std::byte> body, std::uint64_t payload_bytes);
+  Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
+  Status OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict);
+  void OnInitialized(WorkerBlock& block);
+  Result<Landing> LandAnswers(const ShardPort& port, const FrameHead& head, std::span<const std::byte> body);
+  [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
+  Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, std::span<std::byte>& place);
+  Status OnAnswers(ShardPort& port, AnswerLanding& landing);
+  Status OnAnswer(ShardPort& port, const wire::AnswerEntry& entry, Slot& slot);
+  // A job-clock answer that says something new.
+  [[nodiscard]] bool IsWanted(const ShardPort& port, const WorkerBlock& block,
+                              const wire::AnswerEntry& entry) const;
+
+  // Tables.
+  [[nodiscard]] Result<WorkerTable*> FindPlaced(TableId id);
+  [[nodiscard]] WorkerBlock* FindBlock(BlockId id);
+  [[nodiscard]] ShardPort& PortOf(const WorkerBlock& block) { return *ports_[block.shard.index()]; }
+  [[nodiscard]] Status TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
+  void OnMoved(WorkerBlock& block);
+  void AskForNewMap();
+  void TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
+
+  // Iterations.
+  [[nodiscard]] Status CheckMember() const;
+  [[nodiscard]] Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) const;
+  void PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps, LentGradient gradient,
+                  Done done);
+  void MarkAbsent(WorkerTable& table, Iteration iteration);
+  void PullBlocks(WorkerTable& table, Iteration progress);
+  void PublishIfWhole(WorkerTable& table);
+  void BeginInto(WorkerTable& table);
+  void FlushAll();
+  void EndWait();
+
+  // Ends of all kinds.
+  void Return(std::shared_ptr<LentPush> lent, const Status& status);
+  void OnDrainTimer();
+  void LeaveIfSettled();
+  void OnLeft(Epoch epoch);
+  void PullFinal();
+  void FinishIfWhole();
+  void StopLinks(const Status& why);
+  void FailPending(const Status& why);
+
+  // Reports.
+  void OnReportTimer();
+  void SendReport();
+  [[nodiscard]] std::string WaitingForJoin() const;
+  [[nodiscard]] std::string WaitingForUse() const;
+  [[nodiscard]] std::string WaitingForVerdict() const;
+  [[nodiscard]] std::string WaitingToFinish() const;
+  [[nodiscard]] std::string DescribeBlock(const WorkerBlock& block, std::string_view what,
+                                          TimePoint since) const;
+
+  void Later(std::function<void()> callback) { later_.push_back(std::move(callback)); }
+  void LaterDone(Done done, const Status& status);
+
+  const WorkerOptions options_;
+  Env& env_;
+  WorkerNodeEvents& events_;
+  const std::uint64_t life_;
+
+  Phase phase_ = Phase::kNew;
+  Status failure_;
+  Stance stance_;
+  JobOptions job_;
+  RosterView roster_;
+  WorkerCounters counters_;
+  std::map<std::string, double> figures_;
+  Iteration iteration_{0};
+  std::uint64_t steps_ = 0;  // iterations that this worker ended itself
+
+  BufferPool pool_;
+  std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
+  std::vector<WorkerBlock*> blocks_;                  // by BlockId; null: of a table that is not ours
+  Link scheduler_;
+  SchedulerRequests requests_;
+  std::vector<std::unique_ptr<ShardPort>> ports_;  // by ShardId
+  std::vector<bool> port_was_up_;
+
+  std::uint64_t unsettled_ = 0;  // pushes and absents without a verdict
+  std::size_t inits_open_ = 0;   // blocks whose initial values are not acknowledged
+  std::size_t waiters_ = 0;      // WhenUsable calls open
+  TimePoint waiting_since_;
+  TimePoint phase_since_;
+  Iteration final_progress_ = kIterationMax;
+  std::size_t final_left_ = 0;  // own-clock tables whose final values are not here
+
+  std::vector<Done> join_done_, leave_done_, finish_done_;
+  std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer_;
+  // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
+  std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
+  bool leave_sent_ = false;
+  bool failure_told_ = false;
+  bool map_asked_ = false;
+  Duration map_backoff_{};
+
+  TimerId report_timer_, drain_timer_, map_timer_, broken_timer_;
+  std::deque<std::function<void()>> later_;
+  bool running_later_ = false;
+};
+
+}  // namespace leeway

@@ -1,0 +1,294 @@
+// What the scheduler and the shards send.
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+namespace {
+
+template <typename Message, typename Take>
+Status Parsed(wire::Kind kind, std::span<const std::byte> body, Take take) {
+  Message message;
+  LW_RETURN_IF_ERROR(ParseControl(kind, body, message));
+  take(message);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Landing> WorkerNode::Core::OnFrameStart(std::uint32_t link, const FrameHead& head,
+                                               std::span<const std::byte> body) {
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (link == 0 || kind != wire::Kind::kAnswers) {
+    return Protocol("a {} frame with a payload, wanted none but Answers", wire::KindName(kind));
+  }
+  const ShardPort& port = *ports_[link - 1];
+  Result<Landing> landing = LandAnswers(port, head, body);
+  if (!landing.ok() && broken_timer_ == TimerId{}) {
+    // The transport closes the connection now. A server that breaks the protocol would do so again on the
+    // next one, so this is the end of the worker; it is told from outside the transport's own call.
+    broken_timer_ =
+        env_.timers.After(Duration::zero(), [this, why = landing.status().WithContext(port.link().peer())] {
+          Fail(why);
+          RunLater();
+        });
+  }
+  return landing;
+}
+
+Status WorkerNode::Core::CheckAddressee(WorkerId worker, Incarnation incarnation) const {
+  if (worker == stance_.worker && incarnation == stance_.incarnation) return Status::Ok();
+  return Protocol("a frame for worker {} incarnation {}, wanted worker {} incarnation {}", worker.value(),
+                  incarnation.value(), stance_.worker.value(), stance_.incarnation.value());
+}
+
+Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const FrameHead& head,
+                                              std::span<const std::byte> body) {
+  auto lease = std::make_shared<AnswerLanding>();
+  LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, lease->answers));
+  LW_RETURN_IF_ERROR(CheckAddressee(lease->answers.worker, lease->answers.incarnation));
+  Landing landing;
+  for (const wire::AnswerEntry& entry : lease->answers.entries) {
+    std::span<std::byte> place;
+    LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, place));
+    lease->slots.push_back(std::move(slot));
+    if (!place.empty()) landing.places.push_back(place);
+  }
+  landing.lease = std::move(lease);
+  return landing;
+}
+
+bool WorkerNode::Core::IsWanted(const ShardPort& port, const WorkerBlock& block,
+                                const wire::AnswerEntry& entry) const {
+  if (block.term != entry.term || block.shard != port.shard() || !block.pull.open()) return false;
+  if (block.table->IsOwnClock()) return entry.progress == block.pull.progress();
+  return entry.progress <= block.pull.progress() &&
+         entry.progress > block.table->landing.arrived(block.index);
+}
+
+Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& port,
+                                                            const wire::AnswerEntry& entry,
+                                                            std::span<std::byte>& place) {
+  if (entry.payload_bytes == 0) return Slot();
+  WorkerBlock* block = FindBlock(entry.block);
+  if (block == nullptr)
+    return Protocol("an answer for block {}, which no table of this worker has", entry.block.value());
+  if (entry.payload_bytes != block->bytes() || entry.codec != 0) {
+    return Protocol("table \"{}\" block {}: an answer of {} bytes in codec {}, wanted {} bytes in codec 0",
+                    block->table->spec.name, entry.block.value(), entry.payload_bytes, entry.codec,
+                    block->bytes());
+  }
+  Slot slot;
+  if (!IsWanted(port, *block, entry)) {
+    // Answered before, or asked anew since: its bytes must go somewhere.
+    slot.staged = pool_.Take(block->elements);
+    place = slot.staged->bytes();
+  } else if (block->table->IsOwnClock()) {
+    slot.use = Slot::Use::kInto;
+    place = std::as_writable_bytes(block->table->into.front().values.subspan(block->offset, block->elements));
+  } else {
+    slot.use = Slot::Use::kPair;
+    PairLanding::Place chosen = block->table->landing.Begin(block->index);
+    slot.staged = std::move(chosen.staged);
+    place = std::as_writable_bytes(chosen.values);
+  }
+  return slot;
+}
+
+void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
+                               Landing landing) {
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  Status status;
+  if (link == 0) {
+    status = OnSchedulerFrame(kind, body);
+  } else {
+    ShardPort& port = *ports_[link - 1];
+    counters_.bytes_received += head.body_bytes + head.payload_bytes;
+    if (kind == wire::Kind::kVerdicts) {
+      status = OnVerdicts(port, body, head.payload_bytes);
+    } else if (kind == wire::Kind::kAnswers && landing.lease != nullptr) {
+      status = OnAnswers(port, *std::static_pointer_cast<AnswerLanding>(landing.lease));
+    } else if (kind == wire::Kind::kAnswers) {
+      AnswerLanding unchanged;
+      status = wire::Decode(body, 0, unchanged.answers);
+      unchanged.slots.resize(unchanged.answers.entries.size());
+      if (status.ok()) status = OnAnswers(port, unchanged);
+    } else {
+      status = Protocol("a {} frame, wanted Verdicts or Answers", wire::KindName(kind));
+    }
+    if (status.ok() && phase_ != Phase::kFailed) port.Flush();
+    if (!status.ok()) status = status.WithContext(port.link().peer());
+  }
+  if (!status.ok()) Fail(status);
+  RunLater();
+}
+
+Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body) {
+  switch (kind) {
+    case wire::Kind::kRoster:
+      return Parsed<wire::pb::Roster>(kind, body, [this](const auto& message) { OnRoster(message); });
+    case wire::Kind::kTableMap:
+      return Parsed<wire::pb::TableMap>(kind, body,
+                                        [this](const auto& message) { requests_.OnTableMap(message); });
+    case wire::Kind::kBarrierDone:
+      return Parsed<wire::pb::BarrierDone>(kind, body,
+                                           [this](const auto& message) { requests_.OnBarrierDone(message); });
+    case wire::Kind::kBatchLease:
+      return Parsed<wire::pb::BatchLease>(kind, body,
+                                          [this](const auto& message) { requests_.OnBatchLease(message); });
+    case wire::Kind::kLeft:
+      return Parsed<wire::pb::Left>(kind, body, [this](const auto& message) { requests_.OnLeft(message); });
+    case wire::Kind::kJobEnd:
+      return Parsed<wire::pb::JobEnd>(kind, body, [this](const auto& message) {
+        if (phase_ == Phase::kFinished) return;
+        Fail(message.code() != 0 ? Status(CodeFromWire(message.code()), message.message())
+                                 : Cancelled("the job has ended before this worker left it"));
+      });
+    default:
+      return Protocol("the scheduler sent a {} frame, which is none for a worker", wire::KindName(kind));
+  }
+}
+
+Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> body,
+                                    std::uint64_t payload_bytes) {
+  wire::Verdicts verdicts;
+  LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, verdicts));
+  LW_RETURN_IF_ERROR(CheckAddressee(verdicts.worker, verdicts.incarnation));
+  for (const wire::VerdictEntry& entry : verdicts.entries) {
+    LW_RETURN_IF_ERROR(OnVerdict(port, entry));
+    if (phase_ == Phase::kFailed) break;
+  }
+  LeaveIfSettled();
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& entry) {
+  WorkerBlock* block = FindBlock(entry.block);
+  if (block == nullptr)
+    return Protocol("a verdict for block {}, which no table of this worker has", entry.block.value());
+  if (block->shard != port.shard()) return Status::Ok();  // of an owner before the last move
+  if (wire::ConsumesSeq(entry.verdict)) {
+    Result<std::optional<QueuedPush>> settled =
+        port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
+    if (!settled.ok()) return settled.status().WithContext(fmt::format("block {}", entry.block.value()));
+    return settled->has_value() ? OnSettled(*block, **settled, entry.verdict) : Status::Ok();
+  }
+  switch (entry.verdict) {
+    case wire::Verdict::kInitialized:
+      OnInitialized(*block);
+      break;
+    case wire::Verdict::kGap:
+      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnGap(entry.seq); });
+      break;
+    case wire::Verdict::kWindow:
+      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnWindow(entry.seq); });
+      break;
+    case wire::Verdict::kOpen:
+      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnOpen(); });
+      break;
+    case wire::Verdict::kMoved:
+      OnMoved(*block);
+      break;
+    case wire::Verdict::kFenced:
+      Fail(Fenced("{} fenced worker {} incarnation {}: this life was declared dead or replaced",
+                  port.link().peer(), stance_.worker.value(), stance_.incarnation.value()));
+      break;
+    default:
+      break;
+  }
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict) {
+  --unsettled_;
+  switch (verdict) {
+    case wire::Verdict::kApplied:
+      ++counters_.applied;
+      break;
+    case wire::Verdict::kSummed:
+      ++counters_.summed;
+      break;
+    case wire::Verdict::kAbsent:
+      ++counters_.absent;
+      break;
+    case wire::Verdict::kLateDropped:
+      ++counters_.late_dropped;
+      break;
+    default:
+      ++counters_.refused;
+      break;
+  }
+  if (observer_) observer_(block.table->id, block.id, push.seq, push.iteration, verdict);
+  if (push.lent == nullptr) return Status::Ok();
+  LentPush& lent = *push.lent;
+  if (verdict == wire::Verdict::kRefused) ++lent.blocks_refused;
+  if (--lent.blocks_left > 0) return Status::Ok();
+  Status outcome;
+  if (lent.blocks_refused > 0) {
+    outcome = InvalidArgument(
+        "table \"{}\": {} of {} blocks of the gradient of iteration {} were refused (a NaN or an infinity in "
+        "them, or no "
+        "initial values yet)",
+        block.table->spec.name, lent.blocks_refused, lent.blocks, lent.iteration.value());
+  }
+  Return(push.lent, outcome);
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
+  const wire::Answers& answers = landing.answers;
+  LW_RETURN_IF_ERROR(CheckAddressee(answers.worker, answers.incarnation));
+  std::vector<WorkerTable*> tables;
+  for (std::size_t i = 0; i < answers.entries.size(); ++i) {
+    const WorkerBlock* block = FindBlock(answers.entries[i].block);
+    if (block == nullptr) {
+      return Protocol("an answer for block {}, which no table of this worker has",
+                      answers.entries[i].block.value());
+    }
+    LW_RETURN_IF_ERROR(OnAnswer(port, answers.entries[i], landing.slots[i]));
+    if (tables.empty() || tables.back() != block->table) tables.push_back(block->table);
+  }
+  for (WorkerTable* table : tables) PublishIfWhole(*table);
+  FinishIfWhole();
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entry, Slot& slot) {
+  WorkerBlock& block = *FindBlock(entry.block);
+  WorkerTable& table = *block.table;
+  ++counters_.answers;
+  if (!stance_.observer && entry.progress + 1 > entry.v_train) {
+    counters_.staleness_sum += static_cast<std::uint64_t>(entry.progress + 1 - entry.v_train);
+  }
+  const bool has_values = entry.payload_bytes > 0;
+  if (!has_values) ++counters_.unchanged;
+  if (has_values ? slot.use == Slot::Use::kNothing : !IsWanted(port, block, entry)) return Status::Ok();
+  if (!table.IsOwnClock()) {
+    if (has_values) {
+      table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));
+    } else if (!table.landing.Unchanged(block.index, entry.progress, entry.version)) {
+      // What the server takes us to hold was overwritten by an answer that was cut off: ask again.
+      block.pull.AskAgain();
+      port.Touch(block);
+      return Status::Ok();
+    }
+    block.pull.Settle(entry.progress);
+    return Status::Ok();
+  }
+  block.pull.Settle(entry.progress);
+  IntoPull& into = table.into.front();
+  if (!has_values) {
+    into.outcome = FailedPrecondition(
+        "table \"{}\" never got initial values, and nobody is left to give it some", table.spec.name);
+  }
+  if (--into.blocks_left > 0) return Status::Ok();
+  LaterDone(std::move(into.done), into.outcome);
+  table.into.pop_front();
+  if (!table.into.empty()) BeginInto(table);
+  return Status::Ok();
+}
+
+}  // namespace leeway

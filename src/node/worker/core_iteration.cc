@@ -1,0 +1,170 @@
+// One iteration after the other: gradients out, values in.
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+
+Status WorkerNode::Core::CheckMember() const {
+  switch (phase_) {
+    case Phase::kMember:
+      return Status::Ok();
+    case Phase::kFailed:
+      return failure_;
+    case Phase::kNew:
+    case Phase::kJoining:
+      return FailedPrecondition("the worker has not joined the job yet");
+    case Phase::kStopped:
+      return FailedPrecondition("the worker was shut down");
+    default:
+      return FailedPrecondition("worker {} has left the job: it may only pull now", stance_.worker.value());
+  }
+}
+
+Status WorkerNode::Core::CheckGradient(const WorkerTable& table, const LentGradient& gradient) const {
+  if (gradient.values.size() != table.elements) {
+    return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
+                           gradient.values.size(), table.elements);
+  }
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::GradientReady(TableId id, LentGradient gradient, Done done) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(WorkerTable * table, FindPlaced(id));
+  LW_RETURN_IF_ERROR(CheckGradient(*table, gradient));
+  if (table->IsOwnClock()) {
+    return FailedPrecondition("table \"{}\" has a clock of its own: push it with Push", table->spec.name);
+  }
+  if (table->pushed == iteration_) {
+    return FailedPrecondition("table \"{}\" has its gradient of iteration {} already", table->spec.name,
+                              iteration_.value());
+  }
+  table->pushed = iteration_;
+  PushBlocks(*table, iteration_, steps_, std::move(gradient), std::move(done));
+  PullBlocks(*table, iteration_);
+  FlushAll();
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::EndIteration() {
+  LW_RETURN_IF_ERROR(CheckMember());
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    if (table->state != WorkerTable::State::kPlaced || table->IsOwnClock() || table->pushed == iteration_)
+      continue;
+    table->pushed = iteration_;
+    MarkAbsent(*table, iteration_);
+    PullBlocks(*table, iteration_);
+  }
+  FlushAll();
+  ++iteration_;
+  ++steps_;
+  return Status::Ok();
+}
+
+void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps,
+                                  LentGradient gradient, Done done) {
+  auto lent = std::make_shared<LentPush>();
+  lent->table = table.id;
+  lent->iteration = iteration;
+  lent->steps = steps;
+  lent->gradient = std::move(gradient);
+  lent->done = std::move(done);
+  lent->blocks = lent->blocks_left = table.blocks.size();
+  unsettled_ += table.blocks.size();
+  for (WorkerBlock& block : table.blocks) {
+    PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
+      queue.Append(iteration, lent, table.landing.InUse(block.index), block.bytes());
+    });
+  }
+}
+
+void WorkerNode::Core::MarkAbsent(WorkerTable& table, Iteration iteration) {
+  unsettled_ += table.blocks.size();
+  for (WorkerBlock& block : table.blocks) {
+    PortOf(block).ChangeQueue(block,
+                              [&](PushQueue& queue) { queue.Append(iteration, nullptr, Version(0), 0); });
+  }
+}
+
+void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {
+  for (WorkerBlock& block : table.blocks) {
+    block.pull.Ask(progress, env_.clock.Now());
+    PortOf(block).Touch(block);
+  }
+}
+
+void WorkerNode::Core::FlushAll() {
+  for (const std::unique_ptr<ShardPort>& port : ports_) port->Flush();
+}
+
+void WorkerNode::Core::WhenUsable(TableId id, Done usable) {
+  if (phase_ == Phase::kFailed) return LaterDone(std::move(usable), failure_);
+  Result<WorkerTable*> found = FindPlaced(id);
+  if (!found.ok()) return LaterDone(std::move(usable), found.status());
+  WorkerTable& table = **found;
+  const Iteration needed = iteration_ - 1;
+  if (table.pair.ready() >= needed) return LaterDone(std::move(usable), Status::Ok());
+  if (table.IsOwnClock()) {
+    return LaterDone(
+        std::move(usable),
+        FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
+  }
+  if (waiters_++ == 0) waiting_since_ = env_.clock.Now();
+  table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
+}
+
+void WorkerNode::Core::EndWait() {
+  if (--waiters_ == 0)
+    counters_.wait_ns += static_cast<std::uint64_t>((env_.clock.Now() - waiting_since_).count());
+}
+
+void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
+  if (!table.landing.PublishIfWhole(iteration_ - 1)) return;
+  const Iteration ready = table.pair.ready();
+  auto& waiters = table.waiters;
+  for (WorkerTable::Waiter& waiter : waiters) {
+    if (waiter.needed > ready) continue;
+    LaterDone(std::move(waiter.usable), Status::Ok());
+    EndWait();
+  }
+  std::erase_if(waiters, [ready](const WorkerTable::Waiter& waiter) { return waiter.needed <= ready; });
+}
+
+Status WorkerNode::Core::PushOwn(TableId id, LentGradient gradient, Done done) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(WorkerTable * table, FindPlaced(id));
+  LW_RETURN_IF_ERROR(CheckGradient(*table, gradient));
+  if (!table->IsOwnClock()) {
+    return FailedPrecondition("table \"{}\" follows the job's clock: update it with Update",
+                              table->spec.name);
+  }
+  ++table->pushed;
+  PushBlocks(*table, table->pushed, static_cast<std::uint64_t>(table->pushed.value()), std::move(gradient),
+             std::move(done));
+  FlushAll();
+  return Status::Ok();
+}
+
+Status WorkerNode::Core::PullInto(TableId id, std::span<float> values, Done done) {
+  // Observers may pull, so this does not ask for a member.
+  if (phase_ == Phase::kFailed) return failure_;
+  LW_ASSIGN_OR_RETURN(WorkerTable * table, FindPlaced(id));
+  if (!table->IsOwnClock()) {
+    return FailedPrecondition("table \"{}\" follows the job's clock: read it with Sync", table->spec.name);
+  }
+  if (values.size() != table->elements) {
+    return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table->spec.name, values.size(),
+                           table->elements);
+  }
+  table->into.push_back({values, table->pushed, table->blocks.size(), Status::Ok(), std::move(done)});
+  if (table->into.size() == 1) BeginInto(*table);
+  FlushAll();
+  return Status::Ok();
+}
+
+void WorkerNode::Core::BeginInto(WorkerTable& table) { PullBlocks(table, table.into.front().progress); }
+
+}  // namespace leeway

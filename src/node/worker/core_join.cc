@@ -1,0 +1,176 @@
+// Joining the job, and staying connected to it.
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+namespace {
+
+// Staged answers are as large as tables and come back every iteration at worst; what is spare beyond this is
+// freed.
+constexpr std::uint64_t kSpareBytesMax = 64ULL << 20;
+
+JobOptions JobFromWire(const wire::pb::Job& from) {
+  JobOptions job;
+  job.job = from.job();
+  job.workers = from.workers();
+  job.servers = from.servers();
+  job.shards = from.shards();
+  job.sync = from.sync();
+  job.apply = from.apply();
+  job.placement = from.placement();
+  job.block_bytes = from.block_bytes();
+  job.seed = from.seed();
+  return job;
+}
+
+}  // namespace
+
+WorkerNode::Core::Core(const WorkerOptions& options, Env& env, AddressSource scheduler,
+                       WorkerNodeEvents& events)
+    : options_(options),
+      env_(env),
+      events_(events),
+      life_(env.random.Next() | 1),
+      pool_(kSpareBytesMax),
+      scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
+      requests_(env.clock, scheduler_,
+                [this](std::function<void()> callback) { Later(std::move(callback)); }) {
+  stance_.worker = kNoWorker;
+}
+
+WorkerNode::Core::~Core() {
+  for (const TimerId timer : {report_timer_, drain_timer_, map_timer_, broken_timer_})
+    env_.timers.Cancel(timer);
+}
+
+void WorkerNode::Core::Join(Done done) {
+  if (phase_ != Phase::kNew) {
+    return LaterDone(std::move(done), failure_.ok() ? FailedPrecondition("a worker joins once") : failure_);
+  }
+  phase_ = Phase::kJoining;
+  phase_since_ = env_.clock.Now();
+  join_done_.push_back(std::move(done));
+  scheduler_.Start();
+}
+
+wire::pb::Hello WorkerNode::Core::MakeHello(std::uint32_t) {
+  wire::pb::Hello hello;
+  hello.set_job(options_.job);
+  hello.set_role(wire::pb::ROLE_WORKER);
+  hello.set_life(life_);
+  const bool known = stance_.worker != kNoWorker;
+  hello.set_rank(known ? static_cast<std::int64_t>(stance_.worker.value()) : options_.rank);
+  hello.set_incarnation(stance_.incarnation.value());
+  hello.set_host(options_.host);
+  hello.set_pid(options_.pid);
+  return hello;
+}
+
+void WorkerNode::Core::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) {
+  if (link == 0) {
+    OnWelcome(welcome);
+  } else {
+    const std::size_t shard = link - 1;
+    if (port_was_up_[shard]) ++counters_.reconnects;
+    port_was_up_[shard] = true;
+    ports_[shard]->OnUp();
+    JoinIfAllUp();
+  }
+  RunLater();
+}
+
+void WorkerNode::Core::OnWelcome(const wire::pb::Welcome& welcome) {
+  const WorkerId rank(welcome.id());
+  const Incarnation incarnation(welcome.incarnation());
+  if (stance_.worker == kNoWorker) {
+    stance_.worker = rank;
+    stance_.incarnation = incarnation;
+    job_ = JobFromWire(welcome.job());
+    report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
+    return;
+  }
+  ++counters_.reconnects;
+  if (stance_.worker != rank || stance_.incarnation != incarnation) {
+    return Fail(
+        Fenced("the scheduler took this worker for rank {} incarnation {}, wanted rank {} incarnation {}",
+               rank.value(), incarnation.value(), stance_.worker.value(), stance_.incarnation.value()));
+  }
+  requests_.ResendAll();
+}
+
+void WorkerNode::Core::OnDown(std::uint32_t link, const Status& why) {
+  const Link& lost = link == 0 ? scheduler_ : ports_[link - 1]->link();
+  env_.log.Write(LogLevel::kInfo,
+                 fmt::format("lost the connection to {}: {}; reconnecting", lost.peer(), why.message()));
+}
+
+void WorkerNode::Core::OnFailed(std::uint32_t, const Status& why) {
+  if (phase_ == Phase::kFinished) return;  // the job may end before this worker says goodbye
+  Fail(why);
+  RunLater();
+}
+
+void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
+  if (!roster_.Take(roster)) return;
+  const wire::pb::Member* self = roster_.Find(stance_.worker, stance_.incarnation);
+  if ((self != nullptr && self->dead()) || roster_.IsReplaced(stance_.worker, stance_.incarnation)) {
+    return Fail(Fenced("worker {} incarnation {} was declared dead in epoch {}", stance_.worker.value(),
+                       stance_.incarnation.value(), roster_.epoch().value()));
+  }
+  if (phase_ == Phase::kJoining && roster_.gathered() && ports_.empty()) {
+    if (self != nullptr) iteration_ = Iteration(self->first());
+    if (Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
+  }
+  if (phase_ == Phase::kFinishing && final_progress_ == kIterationMax && roster_.AllGone()) PullFinal();
+}
+
+Status WorkerNode::Core::OpenPorts() {
+  const std::vector<wire::pb::Shard>& shards = roster_.shards();
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    if (shards[i].shard() != i) return Protocol("the roster has no shard {} of {}", i, shards.size());
+  }
+  if (shards.empty()) return Protocol("the roster names no shard");
+  for (const wire::pb::Shard& shard : shards) {
+    const std::size_t index = shard.shard();
+    const std::string name =
+        fmt::format("server {} shard {}", shard.server(), index % std::max(job_.shards, 1U));
+    auto where = [this, index]() -> Result<std::string> { return roster_.shards()[index].address(); };
+    auto link = std::make_unique<Link>(env_, options_.link, where, static_cast<std::uint32_t>(index + 1),
+                                       name, static_cast<LinkEvents&>(*this));
+    ports_.push_back(std::make_unique<ShardPort>(ShardId(shard.shard()), std::move(link), stance_,
+                                                 options_.push_bytes_in_flight_max, counters_));
+    port_was_up_.push_back(false);
+  }
+  for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Start();
+  return Status::Ok();
+}
+
+void WorkerNode::Core::JoinIfAllUp() {
+  if (phase_ != Phase::kJoining) return;
+  const auto is_up = [](const std::unique_ptr<ShardPort>& port) { return port->link().up(); };
+  if (ports_.empty() || !std::all_of(ports_.begin(), ports_.end(), is_up)) return;
+  phase_ = Phase::kMember;
+  for (Done& done : std::exchange(join_done_, {})) LaterDone(std::move(done), Status::Ok());
+}
+
+void WorkerNode::Core::LaterDone(Done done, const Status& status) {
+  if (done) Later([done = std::move(done), status] { done(status); });
+}
+
+void WorkerNode::Core::RunLater() {
+  // A callback may call the node, which ends here again: the outermost run takes what that adds, so callbacks
+  // never nest.
+  if (running_later_) return;
+  running_later_ = true;
+  while (!later_.empty()) {
+    const std::function<void()> callback = std::move(later_.front());
+    later_.pop_front();
+    callback();
+  }
+  running_later_ = false;
+}
+
+}  // namespace leeway

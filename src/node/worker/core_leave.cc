@@ -1,0 +1,207 @@
+// Leaving, finishing, shutting down and failing: every way in which a worker ends.
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+namespace {
+
+// How often a gradient that a send under way still reads is looked at. Rare: only a resend outlives its
+// verdict.
+constexpr Duration kDrainPoll = std::chrono::milliseconds(1);
+
+}  // namespace
+
+void WorkerNode::Core::Barrier(const std::string& name, Done done) {
+  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+  requests_.Barrier(name, std::move(done));
+}
+
+void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                                    SchedulerRequests::LeaseDone done) {
+  if (Status member = CheckMember(); !member.ok()) {
+    return Later([done = std::move(done), member] { done(member, {}); });
+  }
+  requests_.Lease(pool, batches, wanted, std::move(done));
+}
+
+void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& status) {
+  // The user may free or overwrite the gradient once told. A copy of a resent push may still be on its way
+  // out, though its verdict came with the first: wait until nobody else holds it. Two holders are here:
+  // `lent` and the caller's.
+  if (lent.use_count() <= 2) return LaterDone(std::move(lent->done), status);
+  draining_.emplace_back(std::move(lent), status);
+  if (drain_timer_ == TimerId{}) drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
+}
+
+void WorkerNode::Core::OnDrainTimer() {
+  drain_timer_ = {};
+  std::erase_if(draining_, [this](auto& entry) {
+    if (entry.first.use_count() > 1) return false;
+    LaterDone(std::move(entry.first->done), entry.second);
+    return true;
+  });
+  if (!draining_.empty()) {
+    drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
+  } else if (phase_ == Phase::kFailed && !std::exchange(failure_told_, true)) {
+    Later([this] { events_.OnFailed(failure_); });
+  }
+  RunLater();
+}
+
+void WorkerNode::Core::Leave(Done done) {
+  if (phase_ == Phase::kObserver || phase_ == Phase::kFinishing || phase_ == Phase::kFinished) {
+    return LaterDone(std::move(done), Status::Ok());
+  }
+  if (phase_ != Phase::kLeaving) {
+    if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+    phase_ = Phase::kLeaving;
+    phase_since_ = env_.clock.Now();
+    leave_done_.push_back(std::move(done));
+    LeaveIfSettled();
+  } else {
+    leave_done_.push_back(std::move(done));
+  }
+}
+
+void WorkerNode::Core::LeaveIfSettled() {
+  if (phase_ != Phase::kLeaving || leave_sent_ || unsettled_ > 0 || inits_open_ > 0) return;
+  leave_sent_ = true;
+  requests_.Leave([this](Epoch epoch) { OnLeft(epoch); });
+}
+
+void WorkerNode::Core::OnLeft(Epoch epoch) {
+  phase_ = Phase::kObserver;
+  stance_.observer = true;
+  stance_.epoch_min = epoch;
+  // What was asked as a member may wait for an iteration that this worker no longer takes part in: asked as
+  // an observer it is answered with what there is.
+  for (WorkerBlock* block : blocks_) {
+    if (block == nullptr || !block->pull.open()) continue;
+    block->pull.AskAgain();
+    PortOf(*block).Touch(*block);
+  }
+  FlushAll();
+  for (Done& done : std::exchange(leave_done_, {})) LaterDone(std::move(done), Status::Ok());
+}
+
+void WorkerNode::Core::Finish(Done done) {
+  switch (phase_) {
+    case Phase::kFailed:
+      return LaterDone(std::move(done), failure_);
+    case Phase::kFinished:
+      return LaterDone(std::move(done), Status::Ok());
+    case Phase::kFinishing:
+      finish_done_.push_back(std::move(done));
+      return;
+    case Phase::kObserver:
+      break;
+    default:
+      return LaterDone(std::move(done), FailedPrecondition("finish after leave: the worker still counts"));
+  }
+  phase_ = Phase::kFinishing;
+  phase_since_ = env_.clock.Now();
+  finish_done_.push_back(std::move(done));
+  if (roster_.AllGone()) PullFinal();
+}
+
+void WorkerNode::Core::PullFinal() {
+  stance_.epoch_min = roster_.epoch();
+  // Above every progress asked before, so that no earlier answer is taken for the final one.
+  final_progress_ = iteration_ + 1;
+  for (const std::unique_ptr<WorkerTable>& owned : tables_) {
+    WorkerTable& table = *owned;
+    if (table.state != WorkerTable::State::kPlaced) continue;
+    if (!table.IsOwnClock()) {
+      PullBlocks(table, final_progress_);
+      continue;
+    }
+    ++final_left_;
+    // Nothing of an own-clock table was published before: its back buffer is free.
+    auto done = [this, &table](const Status& status) {
+      if (status.ok()) {
+        table.pair.Publish(final_progress_);
+      } else {
+        table.pair.Extend(final_progress_);
+      }
+      --final_left_;
+      FinishIfWhole();
+    };
+    table.into.push_back({table.pair.Back(), table.pushed, table.blocks.size(), Status::Ok(), done});
+    if (table.into.size() == 1) BeginInto(table);
+  }
+  FlushAll();
+  FinishIfWhole();
+}
+
+void WorkerNode::Core::FinishIfWhole() {
+  if (phase_ != Phase::kFinishing || final_progress_ == kIterationMax || final_left_ > 0) return;
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    if (table->state != WorkerTable::State::kPlaced || table->IsOwnClock()) continue;
+    if (table->landing.published() < final_progress_) return;
+  }
+  phase_ = Phase::kFinished;
+  for (Done& done : std::exchange(finish_done_, {})) LaterDone(std::move(done), Status::Ok());
+}
+
+void WorkerNode::Core::Shutdown(Done done) {
+  if (phase_ != Phase::kStopped && phase_ != Phase::kFailed) {
+    // The last beat: so that the job's summary has this worker's final figures.
+    SendReport();
+    FailPending(Cancelled("the worker was shut down"));
+    phase_ = Phase::kStopped;
+    StopLinks(Status::Ok());
+  }
+  LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
+}
+
+void WorkerNode::Core::Fail(const Status& why) {
+  if (phase_ == Phase::kFailed || phase_ == Phase::kStopped) return;
+  phase_ = Phase::kFailed;
+  failure_ = why;
+  StopLinks(why);
+  FailPending(why);
+  if (draining_.empty() && !std::exchange(failure_told_, true)) Later([this] { events_.OnFailed(failure_); });
+}
+
+void WorkerNode::Core::StopLinks(const Status& why) {
+  env_.timers.Cancel(std::exchange(report_timer_, {}));
+  env_.timers.Cancel(std::exchange(map_timer_, {}));
+  // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
+  for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Stop(why);
+  scheduler_.Stop(why);
+}
+
+void WorkerNode::Core::FailPending(const Status& why) {
+  for (std::vector<Done>* list : {&join_done_, &leave_done_, &finish_done_}) {
+    for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
+  }
+  requests_.FailAll(why);
+  std::vector<std::shared_ptr<LentPush>> lents;
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {
+      LaterDone(std::move(waiter.usable), why);
+      EndWait();
+    }
+    for (IntoPull& into : std::exchange(table->into, {})) LaterDone(std::move(into.done), why);
+    for (WorkerBlock& block : table->blocks) {
+      block.pull.Drop();
+      if (block.init != nullptr) lents.push_back(std::exchange(block.init, nullptr));
+      PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
+        queue.Drain([&](QueuedPush& push) {
+          if (push.lent != nullptr) lents.push_back(std::move(push.lent));
+        });
+      });
+    }
+  }
+  // Each gradient once, in the order in which they were lent.
+  while (!lents.empty()) {
+    const std::shared_ptr<LentPush> lent = lents.front();
+    std::erase(lents, lent);
+    Return(lent, why);
+  }
+}
+
+}  // namespace leeway

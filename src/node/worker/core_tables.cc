@@ -1,0 +1,206 @@
+// Tables: naming them, agreeing on them with the job, their initial values, and where their blocks are.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+namespace {
+
+// Table sizes of a map are checked against this before anything is indexed by a block's id.
+constexpr std::uint32_t kBlockIdMax = 16U << 20;
+
+Status CheckSpec(const TableSpec& spec) {
+  if (spec.name.empty()) return InvalidArgument("a table needs a name");
+  std::uint64_t elements = 1;
+  for (const std::int64_t dimension : spec.shape) {
+    if (dimension <= 0) {
+      return InvalidArgument("table \"{}\": dimension {} in its shape, wanted at least 1", spec.name,
+                             dimension);
+    }
+    if (static_cast<std::uint64_t>(dimension) >
+        std::numeric_limits<std::uint64_t>::max() / sizeof(float) / elements) {
+      return InvalidArgument("table \"{}\": its shape has more elements than can be counted", spec.name);
+    }
+    elements *= static_cast<std::uint64_t>(dimension);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<TableId> WorkerNode::Core::CreateTable(const TableSpec& spec, ParameterPair& pair) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(CheckSpec(spec));
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    if (table->spec.name == spec.name && table->state != WorkerTable::State::kRefused) {
+      return AlreadyExists("table \"{}\" was created before", spec.name);
+    }
+  }
+  if (pair.elements() != spec.elements()) {
+    return InvalidArgument("table \"{}\": buffers of {} elements, wanted {}", spec.name, pair.elements(),
+                           spec.elements());
+  }
+  const TableId id(static_cast<std::uint32_t>(tables_.size()));
+  tables_.push_back(std::make_unique<WorkerTable>(id, spec, pair, pool_));
+  return id;
+}
+
+void WorkerNode::Core::Start(Done done) {
+  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+  std::vector<WorkerTable*> tables;
+  std::vector<TableSpec> specs;
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    if (table->state != WorkerTable::State::kCreated) continue;
+    table->state = WorkerTable::State::kDefining;
+    tables.push_back(table.get());
+    specs.push_back(table->spec);
+  }
+  if (tables.empty()) return LaterDone(std::move(done), Status::Ok());
+  requests_.Define(
+      specs, [this, tables, done = std::move(done)](const Status& answer, const wire::pb::TableMap& map) {
+        const Status status = answer.ok() ? TakeMap(tables, map) : answer;
+        if (!status.ok()) {
+          for (WorkerTable* table : tables) {
+            table->state = WorkerTable::State::kRefused;
+            table->refusal = status;
+          }
+        }
+        LaterDone(done, status);
+      });
+}
+
+Status WorkerNode::Core::TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map) {
+  if (static_cast<std::size_t>(map.tables_size()) != tables.size()) {
+    return Protocol("a map of {} tables, wanted {}", map.tables_size(), tables.size());
+  }
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (const wire::pb::Block& block : map.tables(static_cast<int>(i)).blocks()) {
+      if (block.block() > kBlockIdMax)
+        return Protocol("block id {}, wanted at most {}", block.block(), kBlockIdMax);
+    }
+    LW_RETURN_IF_ERROR(tables[i]->Place(map.tables(static_cast<int>(i)), ports_.size()));
+  }
+  for (WorkerTable* table : tables) {
+    for (WorkerBlock& block : table->blocks) {
+      if (blocks_.size() <= block.id.index()) blocks_.resize(block.id.index() + 1, nullptr);
+      blocks_[block.id.index()] = &block;
+      PortOf(block).AddBlock(block);
+    }
+    if (table->IsOwnClock()) continue;
+    // A table that comes late has no gradients of the iterations before: without this its blocks would wait
+    // for them, and the first pull for the blocks.
+    table->pushed = iteration_ - 1;
+    if (steps_ > 0) MarkAbsent(*table, iteration_ - 1);
+    PullBlocks(*table, iteration_ - 1);
+  }
+  FlushAll();
+  return Status::Ok();
+}
+
+void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin,
+                                 Done done) {
+  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+  Result<WorkerTable*> found = FindPlaced(id);
+  if (!found.ok()) return LaterDone(std::move(done), found.status());
+  WorkerTable& table = **found;
+  if (values.size() != table.elements) {
+    return LaterDone(std::move(done), InvalidArgument("table \"{}\": got {} initial values, wanted {}",
+                                                      table.spec.name, values.size(), table.elements));
+  }
+  if (table.init_left > 0) {
+    return LaterDone(std::move(done),
+                     FailedPrecondition("table \"{}\": a broadcast is still under way", table.spec.name));
+  }
+  auto lent = std::make_shared<LentPush>();
+  lent->table = id;
+  lent->gradient.values = values;
+  lent->gradient.pin = std::move(pin);
+  lent->done = std::move(done);
+  lent->blocks = lent->blocks_left = table.blocks.size();
+  table.init_left = table.blocks.size();
+  inits_open_ += table.blocks.size();
+  for (WorkerBlock& block : table.blocks) {
+    block.init = lent;
+    block.init_sent = false;
+    PortOf(block).Touch(block);
+  }
+  FlushAll();
+}
+
+void WorkerNode::Core::OnInitialized(WorkerBlock& block) {
+  const std::shared_ptr<LentPush> lent = std::exchange(block.init, nullptr);
+  if (lent == nullptr) return;  // said twice
+  --inits_open_;
+  --block.table->init_left;
+  if (--lent->blocks_left == 0) Return(lent, Status::Ok());
+  LeaveIfSettled();
+}
+
+Result<WorkerTable*> WorkerNode::Core::FindPlaced(TableId id) {
+  if (id.index() >= tables_.size())
+    return NotFound("no table {}; {} were created", id.value(), tables_.size());
+  WorkerTable* table = tables_[id.index()].get();
+  if (table->state == WorkerTable::State::kRefused) {
+    return FailedPrecondition("table \"{}\" was refused: {}", table->spec.name, table->refusal.message());
+  }
+  if (table->state != WorkerTable::State::kPlaced) {
+    return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
+  }
+  return table;
+}
+
+WorkerBlock* WorkerNode::Core::FindBlock(BlockId id) {
+  return id.index() < blocks_.size() ? blocks_[id.index()] : nullptr;
+}
+
+void WorkerNode::Core::OnMoved(WorkerBlock& block) {
+  PortOf(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
+  block.moved = true;
+  if (std::exchange(map_asked_, true)) return;
+  map_backoff_ = std::clamp<Duration>(map_backoff_ * 2, options_.link.backoff_min, options_.link.backoff_max);
+  map_timer_ = env_.timers.After(map_backoff_, [this] { AskForNewMap(); });
+}
+
+void WorkerNode::Core::AskForNewMap() {
+  map_timer_ = {};
+  std::vector<WorkerTable*> tables;
+  std::vector<TableSpec> specs;
+  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+    if (std::none_of(table->blocks.begin(), table->blocks.end(),
+                     [](const WorkerBlock& b) { return b.moved; }))
+      continue;
+    tables.push_back(table.get());
+    specs.push_back(table->spec);
+  }
+  requests_.Define(specs, [this, tables](const Status& answer, const wire::pb::TableMap& map) {
+    map_asked_ = false;
+    if (phase_ == Phase::kFailed) return;
+    if (!answer.ok()) return Fail(answer);
+    TakeNewMap(tables, map);
+  });
+}
+
+void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map) {
+  if (static_cast<std::size_t>(map.tables_size()) != tables.size()) {
+    return Fail(Protocol("a map of {} tables, wanted {}", map.tables_size(), tables.size()));
+  }
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (WorkerBlock& block : tables[i]->blocks) PortOf(block).RemoveBlock(block);
+    const Status replaced = tables[i]->Replace(map.tables(static_cast<int>(i)), ports_.size());
+    for (WorkerBlock& block : tables[i]->blocks) {
+      ShardPort& port = PortOf(block);
+      port.AddBlock(block);
+      port.Touch(block);
+      block.moved = false;
+      block.init_sent = false;
+      block.pull.AskAgain();
+    }
+    if (!replaced.ok()) return Fail(replaced);
+  }
+  FlushAll();
+}
+
+}  // namespace leeway

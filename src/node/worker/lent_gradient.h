@@ -1,0 +1,39 @@
+// A gradient on loan: the user's memory, which the node sends from (and resends from) until every block has
+// its verdict.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+using Done = std::function<void(const Status&)>;
+
+// A gradient lent to the node until all its blocks have verdicts.
+struct LentGradient {
+  std::span<const float> values;
+  std::shared_ptr<const void> pin;  // shared: sends under way keep it beyond the verdict
+  Hyper hyper;
+  std::uint32_t samples = 1;
+};
+
+// One gradient and what is still to come of it.
+struct LentPush {
+  TableId table;
+  Iteration iteration;
+  std::uint64_t steps = 0;
+  LentGradient gradient;
+  Done done;
+  std::size_t blocks = 0;
+  std::size_t blocks_left = 0;  // without a verdict
+  std::size_t blocks_refused = 0;
+};
+
+}  // namespace leeway

@@ -1,0 +1,128 @@
+#include "node/worker/pair_landing.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace leeway {
+namespace {
+
+constexpr Iteration kNever{std::numeric_limits<std::int64_t>::min()};
+
+}  // namespace
+
+PairLanding::PairLanding(ParameterPair& pair, BufferPool& pool)
+    : pair_(pair), pool_(pool), published_(kNever) {}
+
+void PairLanding::AddBlock(std::size_t offset, std::size_t elements) {
+  Slot slot;
+  slot.offset = offset;
+  slot.elements = elements;
+  slot.arrived = kNever;
+  blocks_.push_back(std::move(slot));
+  ++lagging_;
+}
+
+Version PairLanding::Held(std::size_t block) const {
+  const Slot& slot = blocks_[block];
+  switch (slot.newest) {
+    case Where::kBack:
+      return slot.in_buffer[BackIndex()];
+    case Where::kStaged:
+      return slot.staged_version;
+    case Where::kPublished:
+      break;
+  }
+  return slot.in_buffer[newest_index_];
+}
+
+Version PairLanding::InUse(std::size_t block) const {
+  return blocks_[block].in_buffer[static_cast<std::size_t>(pair_.front_index())];
+}
+
+PairLanding::Place PairLanding::Begin(std::size_t block) {
+  Slot& slot = blocks_[block];
+  if (!pair_.BackIsFree()) {
+    BufferRef staged = pool_.Take(slot.elements);
+    return {staged->floats(), staged};
+  }
+  if (slot.arrived > published_) ++lagging_;
+  slot.arrived = std::min(slot.arrived, published_);
+  slot.newest = Where::kPublished;
+  slot.staged = nullptr;
+  slot.in_buffer[BackIndex()] = Version(0);
+  return {pair_.Back().subspan(slot.offset, slot.elements), nullptr};
+}
+
+void PairLanding::Arrived(std::size_t block, Iteration progress, Version version, BufferRef staged) {
+  Slot& slot = blocks_[block];
+  if (staged != nullptr) {
+    slot.newest = Where::kStaged;
+    slot.staged = std::move(staged);
+    slot.staged_version = version;
+  } else {
+    // The back has been free since Begin: only the node ends that, and not while a block lands in it.
+    LW_CHECK(pair_.BackIsFree(), "block {} landed in a buffer that was published meanwhile", block);
+    slot.newest = Where::kBack;
+    slot.in_buffer[BackIndex()] = version;
+  }
+  SetArrived(slot, progress);
+}
+
+bool PairLanding::Unchanged(std::size_t block, Iteration progress, Version version) {
+  // Version 0: the block never had values and nobody is left to give it some. There is nothing to hold.
+  if (version != Version(0) && Held(block) != version) return false;
+  SetArrived(blocks_[block], progress);
+  return true;
+}
+
+bool PairLanding::PublishIfWhole(Iteration needed) {
+  if (lagging_ > 0) return false;
+  Iteration progress = kIterationMax;
+  bool changed = false;
+  for (const Slot& slot : blocks_) {
+    progress = std::min(progress, slot.arrived);
+    changed = changed || slot.newest != Where::kPublished;
+  }
+  if (progress < needed) return false;
+  if (changed) {
+    // Either the back is free, or it holds a whole version that the user has not taken: then it is taken back
+    // to be brought up to date. If the user is quicker, it is free after all.
+    const bool holds = !pair_.BackIsFree() && pair_.Hold();
+    const std::size_t back = BackIndex();
+    for (Slot& slot : blocks_) {
+      if (slot.newest == Where::kPublished && holds) continue;  // the back has it already
+      Fill(slot, back);
+    }
+    newest_index_ = back;
+    pair_.Publish(progress);
+  } else {
+    pair_.Extend(progress);
+  }
+  published_ = progress;
+  lagging_ = static_cast<std::size_t>(std::count_if(
+      blocks_.begin(), blocks_.end(), [this](const Slot& slot) { return slot.arrived <= published_; }));
+  return true;
+}
+
+void PairLanding::Fill(Slot& slot, std::size_t back) {
+  const std::span<float> to = pair_.Back().subspan(slot.offset, slot.elements);
+  if (slot.newest == Where::kStaged) {
+    std::copy_n(slot.staged->floats().data(), slot.elements, to.data());
+    slot.in_buffer[back] = slot.staged_version;
+    slot.staged = nullptr;
+  } else if (slot.newest == Where::kPublished && slot.in_buffer[back] != slot.in_buffer[1 - back]) {
+    std::copy_n(pair_.Front().data() + slot.offset, slot.elements, to.data());
+    slot.in_buffer[back] = slot.in_buffer[1 - back];
+  }
+  slot.newest = Where::kPublished;
+}
+
+void PairLanding::SetArrived(Slot& slot, Iteration progress) {
+  if (slot.arrived <= published_ && progress > published_) --lagging_;
+  slot.arrived = std::max(slot.arrived, progress);
+}
+
+}  // namespace leeway

@@ -1,0 +1,75 @@
+// PairLanding: the node's side of a table's ParameterPair. Which blocks of the next version are here, where
+// they landed, and when the whole may be shown to the user.
+//
+// An answer lands straight in the back buffer when that is free, else in a pooled buffer of its own that is
+// copied when the table is whole. A block whose landing has begun and not ended counts as not arrived, so a
+// cut in the middle of a frame is never visible. Thread rule: the node's; the user's thread may Take at any
+// time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "block/buffer_pool.h"
+#include "leeway/ids.h"
+#include "node/worker/parameter_pair.h"
+
+namespace leeway {
+
+class PairLanding {
+ public:
+  // Both outlive it.
+  PairLanding(ParameterPair& pair, BufferPool& pool);
+
+  // Adds the next block of the table, in the order of offsets.
+  void AddBlock(std::size_t offset, std::size_t elements);
+
+  // The newest version of a block that is here whole: what a pull names as cached.
+  [[nodiscard]] Version Held(std::size_t block) const;
+  // The version in the buffer that the user reads.
+  [[nodiscard]] Version InUse(std::size_t block) const;
+
+  struct Place {
+    std::span<float> values;
+    BufferRef staged;  // null: `values` lies in the back buffer
+  };
+  // An answer with values for `block` begins to come: where they go.
+  [[nodiscard]] Place Begin(std::size_t block);
+  // All of it is here; `staged` as Begin gave it.
+  void Arrived(std::size_t block, Iteration progress, Version version, BufferRef staged);
+  // An answer without values: what is held serves. False when `version` is not what is held.
+  [[nodiscard]] bool Unchanged(std::size_t block, Iteration progress, Version version);
+  // Progress answered for the block; min() before the first.
+  [[nodiscard]] Iteration arrived(std::size_t block) const { return blocks_[block].arrived; }
+
+  // Shows the table to the user if every block has news since the last time and serves iteration needed + 1.
+  // True if ready() rose.
+  bool PublishIfWhole(Iteration needed);
+  [[nodiscard]] Iteration published() const { return published_; }
+
+ private:
+  enum class Where : std::uint8_t { kPublished, kBack, kStaged };
+  struct Slot {
+    std::size_t offset = 0, elements = 0;
+    Iteration arrived;
+    Where newest = Where::kPublished;  // where the newest whole version is
+    Version in_buffer[2];              // the version that each buffer holds; 0: none, or half of one
+    BufferRef staged;
+    Version staged_version;
+  };
+
+  [[nodiscard]] std::size_t BackIndex() const { return static_cast<std::size_t>(1 - pair_.front_index()); }
+  void SetArrived(Slot& slot, Iteration progress);
+  void Fill(Slot& slot, std::size_t back);
+
+  ParameterPair& pair_;
+  BufferPool& pool_;
+  std::vector<Slot> blocks_;
+  Iteration published_;
+  std::size_t newest_index_ = 0;  // the buffer published last: the back, and the front once the user took it
+  std::size_t lagging_ = 0;       // blocks with nothing newer than published_
+};
+
+}  // namespace leeway

@@ -1,0 +1,89 @@
+#include "node/worker/push_queue.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+
+namespace leeway {
+
+void PushQueue::Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version,
+                       std::uint64_t bytes) {
+  queue_.push_back({next_seq_, iteration, std::move(lent), base_version, bytes, false});
+  ++next_seq_;
+}
+
+const QueuedPush* PushQueue::Next() const {
+  if (held_ || sent_ == queue_.size() || sent_ == kInFlightMax) return nullptr;
+  return &queue_[sent_];
+}
+
+bool PushQueue::MarkSent() {
+  LW_CHECK(Next() != nullptr, "nothing to send");
+  QueuedPush& push = queue_[sent_++];
+  bytes_in_flight_ += push.bytes;
+  return std::exchange(push.sent_before, true);
+}
+
+Result<std::optional<QueuedPush>> PushQueue::Settle(Seq seq) {
+  if (seq < (queue_.empty() ? next_seq_ : queue_.front().seq)) return std::optional<QueuedPush>();
+  if (queue_.empty()) return Protocol("verdict for push {}: nothing is in flight", seq.value());
+  if (seq != queue_.front().seq || !queue_.front().sent_before) {
+    return Protocol("verdict for push {}: wanted one for {}, {} in flight", seq.value(),
+                    queue_.front().seq.value(), sent_);
+  }
+  QueuedPush push = std::move(queue_.front());
+  queue_.pop_front();
+  if (sent_ > 0) {
+    --sent_;
+    bytes_in_flight_ -= push.bytes;
+  }
+  return std::optional<QueuedPush>(std::move(push));
+}
+
+void PushQueue::OnGap(Seq last) {
+  // While held, what was pipelined behind the held push comes back as gaps: it is sent again anyway. A gap
+  // below our oldest push cannot be filled by us and one above our newest asks for nothing.
+  const Seq from = last + 1;
+  if (held_ || queue_.empty() || from < queue_.front().seq || from >= next_seq_ || from == resent_from_)
+    return;
+  Unsend(from);
+  resent_from_ = from;
+}
+
+void PushQueue::OnWindow(Seq seq) {
+  if (queue_.empty() || seq < queue_.front().seq || seq >= next_seq_) return;
+  Unsend(seq);
+  held_ = true;
+}
+
+void PushQueue::OnOpen() {
+  if (!held_) return;
+  held_ = false;
+  if (!all_sent()) resent_from_ = queue_[sent_].seq;
+}
+
+void PushQueue::OnMoved() {
+  if (queue_.empty()) return;
+  Unsend(queue_.front().seq);
+  held_ = true;
+}
+
+void PushQueue::OnReconnect() {
+  if (!queue_.empty()) Unsend(queue_.front().seq);
+  held_ = false;
+  resent_from_ = Seq(0);
+}
+
+void PushQueue::Drain(const std::function<void(QueuedPush&)>& each) {
+  for (QueuedPush& push : queue_) each(push);
+  queue_.clear();
+  sent_ = 0;
+  bytes_in_flight_ = 0;
+}
+
+void PushQueue::Unsend(Seq seq) {
+  while (sent_ > 0 && queue_[sent_ - 1].seq >= seq) bytes_in_flight_ -= queue_[--sent_].bytes;
+}
+
+}  // namespace leeway

@@ -1,0 +1,77 @@
+// PushQueue: the pushes of one block that have no verdict yet, in the order of their dense sequence.
+//
+// The client's half of the push ledger (design, section 8.2): at most K in flight, sent in order, kept until
+// the verdict and resent as they are. Absent pushes take a sequence and a place like any other. A pure state
+// machine; thread rule: the node's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "leeway/ids.h"
+#include "leeway/status.h"
+#include "node/worker/lent_gradient.h"
+
+namespace leeway {
+
+struct QueuedPush {
+  Seq seq;
+  Iteration iteration;
+  std::shared_ptr<LentPush>
+      lent;  // shared by the blocks of one gradient and by sends under way; null: absent
+  Version base_version;
+  std::uint64_t bytes = 0;  // of payload
+  bool sent_before = false;
+};
+
+class PushQueue {
+ public:
+  static constexpr std::size_t kInFlightMax = 4;  // K: the verdicts a server remembers per worker and block
+
+  void Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version, std::uint64_t bytes);
+  // What may be sent now: null when all is sent, K are in flight, or the queue is held back.
+  [[nodiscard]] const QueuedPush* Next() const;
+  // Next() was sent. True if it had been sent before.
+  bool MarkSent();
+
+  // A verdict that consumes `seq`: the push it settles, or nothing for a repeated verdict. An error if it
+  // skips one.
+  [[nodiscard]] Result<std::optional<QueuedPush>> Settle(Seq seq);
+  // The server has taken everything up to `last` and got something above last + 1.
+  void OnGap(Seq last);
+  // `seq` is beyond the open iterations: it and what follows wait for OnOpen or a reconnect.
+  void OnWindow(Seq seq);
+  void OnOpen();
+  // The block is not where it was: everything waits for OnReconnect (when its place is known again).
+  void OnMoved();
+  // A new connection: whatever has no verdict is sent again, from the first.
+  void OnReconnect();
+
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  [[nodiscard]] std::size_t size() const { return queue_.size(); }
+  [[nodiscard]] bool all_sent() const { return sent_ == queue_.size(); }
+  [[nodiscard]] bool held() const { return held_; }
+  [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
+  [[nodiscard]] const QueuedPush& front() const { return queue_.front(); }
+  // Empties the queue, handing each push to `each`: the worker has failed.
+  void Drain(const std::function<void(QueuedPush&)>& each);
+
+ private:
+  // Everything from `seq` on counts as not sent.
+  void Unsend(Seq seq);
+
+  std::deque<QueuedPush> queue_;
+  std::size_t sent_ = 0;  // the first so many are in flight
+  std::uint64_t bytes_in_flight_ = 0;
+  Seq next_seq_{1};
+  bool held_ = false;
+  // The last resend within this connection began here: a GAP that asks for the same again was caused by sends
+  // before it.
+  Seq resent_from_{0};
+};
+
+}  // namespace leeway

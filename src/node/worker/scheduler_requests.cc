@@ -1,0 +1,142 @@
+#include "node/worker/scheduler_requests.h"
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/seconds.h"
+
+namespace leeway {
+
+wire::pb::Table TableToWire(const TableSpec& spec) {
+  wire::pb::Table table;
+  table.set_name(spec.name);
+  for (const std::int64_t dimension : spec.shape) table.add_shape(dimension);
+  table.set_dtype(static_cast<std::uint32_t>(spec.dtype));
+  table.set_clock(static_cast<std::uint32_t>(spec.clock));
+  table.set_nonfinite(static_cast<std::uint32_t>(spec.nonfinite));
+  table.set_sync(spec.sync);
+  table.set_apply(spec.apply);
+  table.set_optimizer(spec.optimizer);
+  return table;
+}
+
+SchedulerRequests::SchedulerRequests(const Clock& clock, Link& link, Later later)
+    : clock_(clock), link_(link), later_(std::move(later)) {}
+
+void SchedulerRequests::Define(const std::vector<TableSpec>& tables, MapDone done) {
+  Definition& request = definitions_[++last_request_];
+  request.message.set_request(last_request_);
+  for (const TableSpec& table : tables) *request.message.add_tables() = TableToWire(table);
+  request.done = std::move(done);
+  request.since = clock_.Now();
+  link_.SendControl(wire::Kind::kDefineTables, request.message);
+}
+
+void SchedulerRequests::Barrier(const std::string& name, Done done) {
+  const std::uint64_t round = ++barrier_rounds_[name];
+  barriers_[{name, round}] = {std::move(done), clock_.Now()};
+  SendBarrier(name, round);
+}
+
+void SchedulerRequests::SendBarrier(const std::string& name, std::uint64_t round) {
+  wire::pb::Barrier message;
+  message.set_name(name);
+  message.set_round(round);
+  link_.SendControl(wire::Kind::kBarrier, message);
+}
+
+void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                              LeaseDone done) {
+  OpenLease& request = leases_[++last_request_];
+  request.message.set_request(last_request_);
+  request.message.set_pool(pool);
+  request.message.set_batches(batches);
+  request.message.set_wanted(wanted);
+  for (const std::uint64_t batch : leased_[pool]) request.message.add_done(batch);
+  leased_[pool].clear();
+  request.done = std::move(done);
+  request.since = clock_.Now();
+  link_.SendControl(wire::Kind::kLeaseBatches, request.message);
+}
+
+void SchedulerRequests::Leave(std::function<void(Epoch)> left) {
+  left_ = std::move(left);
+  link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
+}
+
+void SchedulerRequests::OnTableMap(const wire::pb::TableMap& map) {
+  auto found = definitions_.extract(map.request());
+  if (found.empty()) return;
+  const Status status =
+      map.error().empty() ? Status::Ok() : Status(CodeFromWire(map.error_code()), map.error());
+  found.mapped().done(status, map);
+}
+
+void SchedulerRequests::OnBarrierDone(const wire::pb::BarrierDone& message) {
+  auto found = barriers_.extract({message.name(), message.round()});
+  if (found.empty()) return;
+  Status status;
+  if (!message.error().empty())
+    status = FailedPrecondition("barrier \"{}\": {}", message.name(), message.error());
+  later_([done = std::move(found.mapped().done), status] { done(status); });
+}
+
+void SchedulerRequests::OnBatchLease(const wire::pb::BatchLease& message) {
+  auto found = leases_.extract(message.request());
+  if (found.empty()) return;
+  OpenLease& request = found.mapped();
+  Status status;
+  BatchLease lease;
+  if (!message.error().empty()) {
+    status = InvalidArgument("pool \"{}\": {}", request.message.pool(), message.error());
+  } else {
+    lease.batches.assign(message.batches().begin(), message.batches().end());
+    lease.exhausted = message.exhausted();
+    std::vector<std::uint64_t>& leased = leased_[request.message.pool()];
+    leased.insert(leased.end(), lease.batches.begin(), lease.batches.end());
+  }
+  later_([done = std::move(request.done), status, lease = std::move(lease)] { done(status, lease); });
+}
+
+void SchedulerRequests::OnLeft(const wire::pb::Left& message) {
+  if (auto left = std::exchange(left_, nullptr)) left(Epoch(message.epoch()));
+}
+
+void SchedulerRequests::ResendAll() {
+  for (const auto& [id, request] : definitions_)
+    link_.SendControl(wire::Kind::kDefineTables, request.message);
+  for (const auto& [key, barrier] : barriers_) SendBarrier(key.first, key.second);
+  for (const auto& [id, request] : leases_) link_.SendControl(wire::Kind::kLeaseBatches, request.message);
+  if (left_) link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
+}
+
+void SchedulerRequests::FailAll(const Status& why) {
+  for (auto& [id, request] : std::exchange(definitions_, {})) request.done(why, {});
+  for (auto& [key, barrier] : std::exchange(barriers_, {})) {
+    later_([done = std::move(barrier.done), why] { done(why); });
+  }
+  for (auto& [id, request] : std::exchange(leases_, {})) {
+    later_([done = std::move(request.done), why] { done(why, {}); });
+  }
+  left_ = nullptr;
+}
+
+std::string SchedulerRequests::WaitingFor() const {
+  const auto waited = [this](TimePoint since) { return Seconds(clock_.Now() - since); };
+  if (!definitions_.empty()) {
+    const Definition& first = definitions_.begin()->second;
+    return fmt::format("the scheduler to place {} tables, for {:.1f} s", first.message.tables_size(),
+                       waited(first.since));
+  }
+  if (!barriers_.empty()) {
+    const auto& [key, barrier] = *barriers_.begin();
+    return fmt::format("all members at barrier \"{}\" (round {}), for {:.1f} s", key.first, key.second,
+                       waited(barrier.since));
+  }
+  if (!leases_.empty()) {
+    const OpenLease& first = leases_.begin()->second;
+    return fmt::format("batches of pool \"{}\", for {:.1f} s", first.message.pool(), waited(first.since));
+  }
+  return left_ ? "the scheduler to confirm that this worker left" : "";
+}
+
+}  // namespace leeway

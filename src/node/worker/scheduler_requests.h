@@ -1,0 +1,82 @@
+// SchedulerRequests: what a worker has asked of the scheduler and not been answered.
+//
+// Every request is idempotent and kept until its answer, so a lost connection means only that all of them are
+// sent again. Callbacks are not called from here: they go out through `later`, after the event. Thread rule:
+// the node's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/status.h"
+#include "leeway/worker.h"
+#include "node/link.h"
+#include "node/worker/lent_gradient.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class SchedulerRequests {
+ public:
+  using Later = std::function<void(std::function<void()>)>;
+  using MapDone = std::function<void(const Status&, const wire::pb::TableMap&)>;
+  using LeaseDone = std::function<void(const Status&, const BatchLease&)>;
+
+  // Borrows both for its life.
+  SchedulerRequests(const Clock& clock, Link& link, Later later);
+
+  // `done` is called during OnTableMap: the node's state must follow before any other frame.
+  void Define(const std::vector<TableSpec>& tables, MapDone done);
+  void Barrier(const std::string& name, Done done);
+  void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted, LeaseDone done);
+  void Leave(std::function<void(Epoch)> left);
+
+  // Answers; repeated ones are ignored.
+  void OnTableMap(const wire::pb::TableMap& map);
+  void OnBarrierDone(const wire::pb::BarrierDone& done);
+  void OnBatchLease(const wire::pb::BatchLease& lease);
+  void OnLeft(const wire::pb::Left& left);
+
+  void ResendAll();
+  void FailAll(const Status& why);
+  // What is open, oldest kind first; empty when nothing is.
+  [[nodiscard]] std::string WaitingFor() const;
+
+ private:
+  struct Definition {
+    wire::pb::DefineTables message;
+    MapDone done;
+    TimePoint since;
+  };
+  struct OpenBarrier {
+    Done done;
+    TimePoint since;
+  };
+  struct OpenLease {
+    wire::pb::LeaseBatches message;
+    LeaseDone done;
+    TimePoint since;
+  };
+  void SendBarrier(const std::string& name, std::uint64_t round);
+
+  const Clock& clock_;
+  Link& link_;
+  const Later later_;
+  std::uint64_t last_request_ = 0;
+  std::map<std::uint64_t, Definition> definitions_;                        // by request
+  std::map<std::string, std::uint64_t> barrier_rounds_;                    // the last round begun, by name
+  std::map<std::pair<std::string, std::uint64_t>, OpenBarrier> barriers_;  // by name and round
+  std::map<std::uint64_t, OpenLease> leases_;                              // by request
+  std::map<std::string, std::vector<std::uint64_t>> leased_;               // batches at work, by pool
+  std::function<void(Epoch)> left_;                                        // set while leaving
+};
+
+// The wire form of a table's spec.
+[[nodiscard]] wire::pb::Table TableToWire(const TableSpec& spec);
+
+}  // namespace leeway

@@ -1,0 +1,172 @@
+#include "node/worker/shard_port.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace leeway {
+namespace {
+
+// Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
+// first block of a large table is on its way early.
+constexpr std::uint64_t kFramePayloadBytes = 1U << 20;
+
+}  // namespace
+
+ShardPort::ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
+                     std::uint64_t push_bytes_in_flight_max, WorkerCounters& counters)
+    : shard_(shard),
+      link_(std::move(link)),
+      stance_(stance),
+      push_bytes_in_flight_max_(push_bytes_in_flight_max),
+      counters_(counters) {}
+
+void ShardPort::RemoveBlock(WorkerBlock& block) {
+  ChangeQueue(block, [](PushQueue& queue) { queue.OnReconnect(); });
+  std::erase(blocks_, &block);
+  std::erase(touched_, &block);
+  block.touched = false;
+}
+
+void ShardPort::Touch(WorkerBlock& block) {
+  if (std::exchange(block.touched, true)) return;
+  touched_.push_back(&block);
+}
+
+void ShardPort::OnUp() {
+  for (WorkerBlock* block : blocks_) {
+    ChangeQueue(*block, [](PushQueue& queue) { queue.OnReconnect(); });
+    block->pull.AskAgain();
+    block->init_sent = false;
+  }
+  Flush();
+}
+
+void ShardPort::Flush() {
+  if (touched_.empty() || !link_->up()) return;  // OnUp touches every block
+  std::vector<WorkerBlock*> blocks = std::exchange(touched_, {});
+  for (WorkerBlock* block : blocks) block->touched = false;
+  std::erase_if(blocks, [](const WorkerBlock* block) { return block->moved; });
+  SendInits(blocks);
+  while (SendPushRound(blocks)) {
+  }
+  SendPulls(blocks);
+  // What the credit held back goes out with the next verdicts, in the same order.
+  for (WorkerBlock* block : blocks) {
+    if (block->pushes.Next() != nullptr) Touch(*block);
+  }
+}
+
+void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
+  for (WorkerBlock* block : blocks) {
+    if (block->init == nullptr || block->init_sent) continue;
+    if (!init_.entries.empty() && payload_bytes_ + block->bytes() > kFramePayloadBytes) SendInitFrame();
+    block->init_sent = true;
+    init_.entries.push_back({block->id, block->term, static_cast<std::uint32_t>(block->bytes())});
+    payload_.push_back(
+        {std::as_bytes(block->init->gradient.values.subspan(block->offset, block->elements)), block->init});
+    payload_bytes_ += block->bytes();
+  }
+  if (!init_.entries.empty()) SendInitFrame();
+}
+
+bool ShardPort::HasCredit(std::uint64_t bytes) const {
+  // One push may always fly, however large, or it never would.
+  return bytes == 0 || bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= push_bytes_in_flight_max_;
+}
+
+bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
+  bool any = false;
+  const LentPush* in_frame = nullptr;
+  for (WorkerBlock* block : blocks) {
+    const QueuedPush* next = block->pushes.Next();
+    if (next == nullptr || !HasCredit(next->bytes)) continue;
+    any = true;
+    const std::shared_ptr<LentPush> lent = next->lent;
+    if (in_frame != nullptr &&
+        (lent.get() != in_frame || payload_bytes_ + block->bytes() > kFramePayloadBytes)) {
+      SendPushFrame(*in_frame);
+      in_frame = nullptr;
+    }
+    if (!absent_.entries.empty() && (lent != nullptr || next->iteration != absent_.iteration ||
+                                     absent_.entries.size() == wire::kEntriesMax)) {
+      SendAbsentFrame();
+    }
+    if (lent != nullptr) {
+      in_frame = lent.get();
+      push_.entries.push_back({block->id, block->term, next->seq, next->base_version,
+                               static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
+      payload_.push_back(
+          {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), lent});
+      payload_bytes_ += block->bytes();
+    } else {
+      absent_.iteration = next->iteration;
+      absent_.entries.push_back({block->id, block->term, next->seq});
+    }
+    CreditGuard guard(*this, block->pushes);
+    ++(block->pushes.MarkSent() ? counters_.resent : counters_.pushes);
+  }
+  if (in_frame != nullptr) SendPushFrame(*in_frame);
+  if (!absent_.entries.empty()) SendAbsentFrame();
+  return any;
+}
+
+void ShardPort::SendPulls(const std::vector<WorkerBlock*>& blocks) {
+  for (WorkerBlock* block : blocks) {
+    if (!block->pull.to_send() || !block->pushes.all_sent()) continue;
+    block->pull.MarkSent();
+    // A pull into the user's own memory says nothing of what is there.
+    const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
+    pull_.entries.push_back({block->id, block->term, block->pull.progress(), cached, 1.0F});
+    ++counters_.pulls;
+    if (pull_.entries.size() == wire::kEntriesMax) SendPullFrame();
+  }
+  if (!pull_.entries.empty()) SendPullFrame();
+}
+
+void ShardPort::SendInitFrame() {
+  init_.worker = stance_.worker;
+  init_.incarnation = stance_.incarnation;
+  wire::Encode(init_, body_);
+  init_.entries.clear();
+  Send(wire::Kind::kInit);
+}
+
+void ShardPort::SendPushFrame(const LentPush& lent) {
+  push_.worker = stance_.worker;
+  push_.incarnation = stance_.incarnation;
+  push_.iteration = lent.iteration;
+  push_.samples = lent.gradient.samples;
+  push_.steps = lent.steps;
+  push_.hyper = lent.gradient.hyper;
+  wire::Encode(push_, body_);
+  push_.entries.clear();
+  Send(wire::Kind::kPush);
+}
+
+void ShardPort::SendAbsentFrame() {
+  absent_.worker = stance_.worker;
+  absent_.incarnation = stance_.incarnation;
+  wire::Encode(absent_, body_);
+  absent_.entries.clear();
+  Send(wire::Kind::kAbsent);
+}
+
+void ShardPort::SendPullFrame() {
+  pull_.worker = stance_.worker;
+  pull_.incarnation = stance_.incarnation;
+  pull_.observer = stance_.observer;
+  pull_.epoch_min = stance_.epoch_min;
+  wire::Encode(pull_, body_);
+  pull_.entries.clear();
+  Send(wire::Kind::kPull);
+}
+
+void ShardPort::Send(wire::Kind kind) {
+  counters_.bytes_sent += body_.size() + payload_bytes_;
+  link_->Send(kind, body_, payload_);
+  body_.clear();
+  payload_.clear();
+  payload_bytes_ = 0;
+}
+
+}  // namespace leeway

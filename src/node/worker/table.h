@@ -1,0 +1,83 @@
+// WorkerTable and WorkerBlock: what a worker knows of a table it takes part in, and of each of its blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/status.h"
+#include "leeway/table.h"
+#include "node/worker/lent_gradient.h"
+#include "node/worker/pair_landing.h"
+#include "node/worker/parameter_pair.h"
+#include "node/worker/pull_state.h"
+#include "node/worker/push_queue.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+struct WorkerTable;
+
+struct WorkerBlock {
+  BlockId id;
+  std::size_t index = 0;  // in its table
+  WorkerTable* table = nullptr;
+  ShardId shard;
+  Term term{1};
+  std::size_t offset = 0, elements = 0;
+
+  PushQueue pushes;
+  PullState pull;
+  std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
+  bool init_sent = false;          // on this connection
+  bool moved = false;              // waits for its new place
+  bool touched = false;            // in its port's list of blocks with something to send
+
+  [[nodiscard]] std::uint64_t bytes() const { return elements * sizeof(float); }
+};
+
+// A pull of a whole own-clock table into memory of the user's.
+struct IntoPull {
+  std::span<float> values;
+  Iteration progress;
+  std::size_t blocks_left = 0;
+  Status outcome;
+  Done done;
+};
+
+struct WorkerTable {
+  WorkerTable(TableId table_id, const TableSpec& table_spec, ParameterPair& parameters, BufferPool& pool);
+
+  // Takes the blocks that the scheduler made of it. An error if they are not this table's, or not whole.
+  [[nodiscard]] Status Place(const wire::pb::Table& map, std::size_t shards);
+  // The scheduler's answer to a later question: owners and terms may have changed.
+  [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
+  [[nodiscard]] bool IsOwnClock() const { return spec.clock == TableClock::kOwn; }
+
+  const TableId id;
+  const TableSpec spec;
+  const std::size_t elements;
+  ParameterPair& pair;
+  PairLanding landing;
+  std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
+
+  enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
+  Status refusal;             // kRefused: why
+  Iteration pushed{-1};       // the last iteration with a gradient: of the job's clock, or of its own
+  std::deque<IntoPull> into;  // own-clock pulls; only the first is under way
+  std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
+
+  struct Waiter {
+    Iteration needed;
+    TimePoint since;
+    Done usable;
+  };
+  std::vector<Waiter> waiters;
+};
+
+}  // namespace leeway

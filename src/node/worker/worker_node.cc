@@ -1,0 +1,98 @@
+#include "node/worker/worker_node.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "node/worker/core.h"
+
+namespace leeway {
+
+WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, AddressSource scheduler,
+                       WorkerNodeEvents& events)
+    : core_(std::make_unique<Core>(options, env, std::move(scheduler), events)) {}
+WorkerNode::~WorkerNode() = default;
+
+void WorkerNode::Join(Done done) {
+  core_->Join(std::move(done));
+  core_->RunLater();
+}
+
+WorkerId WorkerNode::rank() const { return core_->rank(); }
+const JobOptions& WorkerNode::job() const { return core_->job(); }
+
+Result<TableId> WorkerNode::CreateTable(const TableSpec& spec, ParameterPair& pair) {
+  return core_->CreateTable(spec, pair);
+}
+
+void WorkerNode::Start(Done done) {
+  core_->Start(std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin,
+                           Done done) {
+  core_->Broadcast(table, values, std::move(pin), std::move(done));
+  core_->RunLater();
+}
+
+Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
+  return core_->GradientReady(table, std::move(gradient), std::move(done));
+}
+
+Status WorkerNode::EndIteration() { return core_->EndIteration(); }
+
+void WorkerNode::WhenUsable(TableId table, Done usable) {
+  core_->WhenUsable(table, std::move(usable));
+  core_->RunLater();
+}
+
+Status WorkerNode::PushOwn(TableId table, LentGradient gradient, Done done) {
+  return core_->PushOwn(table, std::move(gradient), std::move(done));
+}
+
+Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
+  return core_->PullInto(table, values, std::move(done));
+}
+
+void WorkerNode::Barrier(const std::string& name, Done done) {
+  core_->Barrier(name, std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                              std::function<void(const Status&, const BatchLease&)> done) {
+  core_->LeaseBatches(pool, batches, wanted, std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::Leave(Done done) {
+  core_->Leave(std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::Finish(Done done) {
+  core_->Finish(std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::Shutdown(Done done) {
+  core_->Shutdown(std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::Abandon(const Status& why) {
+  LW_CHECK(!why.ok(), "abandoned without a reason");
+  core_->Fail(why);
+  core_->RunLater();
+}
+
+Iteration WorkerNode::iteration() const { return core_->iteration(); }
+const WorkerCounters& WorkerNode::counters() const { return core_->counters(); }
+void WorkerNode::SetFigure(const std::string& name, double value) { core_->SetFigure(name, value); }
+void WorkerNode::SetVerdictObserver(
+    std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
+  core_->SetVerdictObserver(std::move(observer));
+}
+std::string WorkerNode::WaitingFor() const { return core_->WaitingFor(); }
+
+}  // namespace leeway
