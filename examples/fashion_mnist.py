@@ -49,12 +49,19 @@ class History:
         return self.seconds() - (self.accuracies[-1][0] if self.accuracies else 0.0)
 
 
+def learning_rate(highest, progress):
+    """Rises over the first 5 % of the job's batches, then falls to zero; the same on every worker, fast or slow."""
+    return highest * min(progress / 0.05, (1 - progress) / 0.95)
+
+
 def train(arguments, model, optimizer, pool, train_set, test_set, history):
     images, labels = train_set
     is_chief = lw.rank() == 0
     for indices in pool:
         optimizer.zero_grad()
         optimizer.samples = len(indices)
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(arguments.lr, pool.progress)
         loss = F.cross_entropy(model(normalize(images[indices])), labels[indices])
         loss.backward()
         optimizer.step()
@@ -71,7 +78,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--epochs", type=int, default=4, help="passes of the whole job over the training set (%(default)s)")
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
-    parser.add_argument("--lr", type=float, default=0.1, help="learning rate of the job (%(default)s)")
+    parser.add_argument("--lr", type=float, default=0.1, help="highest learning rate (%(default)s)")
     parser.add_argument("--evaluate-every", type=float, default=5.0, metavar="S", help="seconds between evaluations (%(default)s)")
     parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this, e.g. 0.88")
     parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
@@ -101,7 +108,7 @@ def main():
     reached = accuracy(model, *test_set)
     history.accuracies.append((took, reached))
     samples = len(train_set[1]) * arguments.epochs
-    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epochs in {took:.1f} s "
+    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epoch{"s" if arguments.epochs > 1 else ""} in {took:.1f} s "
           f"({samples / took:,.0f} samples/s over {size} workers)")
     import fashion_mnist_plot
     fashion_mnist_plot.draw(history, arguments, size, arguments.plot)

@@ -26,7 +26,8 @@ class BatchPool:
         self.per_epoch = -(-samples // batch)
         self.batches = self.per_epoch * epochs
         self.name = name or self._session.next_name("pool")
-        self.epoch = 0   # of the batch given last
+        self.epoch = 0       # of the batch given last
+        self.progress = 0.0  # of the whole job at that batch, from 0 to 1: for schedules that all workers share
         self._permutations = {}
 
     def __len__(self):
@@ -41,6 +42,7 @@ class BatchPool:
     def indices(self, number):
         """The samples of batch `number`, the same on every worker."""
         self.epoch, place = divmod(number, self.per_epoch)
+        self.progress = number / self.batches
         return self._permutation(self.epoch)[place * self.batch:(place + 1) * self.batch]
 
     def _permutation(self, epoch):
