@@ -1,0 +1,272 @@
+#include "node/inbound.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/testing/fake_env.h"
+
+namespace leeway {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::FakeEnv;
+using ::testing::HasSubstr;
+using testing::ParseAs;
+using testing::SentFrame;
+
+class InboundDiary final : public InboundEvents {
+ public:
+  Result<wire::pb::Welcome> OnHello(ConnectionId, const wire::pb::Hello& hello) override {
+    hellos.push_back(hello);
+    if (!refuse_with.ok()) return refuse_with;
+    wire::pb::Welcome welcome;
+    welcome.set_id(5);
+    return welcome;
+  }
+  void OnWelcomed(ConnectionId id) override { welcomed.push_back(id); }
+  Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
+    return Protocol("no payload is wanted");
+  }
+  Status OnFrame(ConnectionId, const FrameHead& head, std::span<const std::byte>, Landing) override {
+    frames.push_back(static_cast<wire::Kind>(head.kind));
+    return answer_frames_with;
+  }
+  void OnGone(ConnectionId id, Parting how, const Status& why) override { gone.push_back({id, how, why}); }
+
+  struct Gone {
+    ConnectionId id;
+    Parting how;
+    Status why;
+  };
+  Status refuse_with, answer_frames_with;
+  std::vector<wire::pb::Hello> hellos;
+  std::vector<ConnectionId> welcomed;
+  std::vector<wire::Kind> frames;
+  std::vector<Gone> gone;
+};
+
+class InboundTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Result<std::string> bound = inbound.Listen("127.0.0.1:0");
+    ASSERT_TRUE(bound.ok());
+    EXPECT_EQ(*bound, "127.0.0.1:4000");
+  }
+  static wire::pb::Hello WorkerHello() {
+    wire::pb::Hello hello;
+    hello.set_version_min(wire::kVersionMin);
+    hello.set_version_max(wire::kVersionMax);
+    hello.set_job("j");
+    hello.set_role(wire::pb::ROLE_WORKER);
+    hello.set_life(9);
+    return hello;
+  }
+  ConnectionId Connect() {
+    const ConnectionId id = world.transport.Accept();
+    EXPECT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello()).ok());
+    (void)world.transport.TakeSent(id);
+    return id;
+  }
+  // Says hello and returns the welcome that refused it.
+  wire::pb::Welcome Refused(const wire::pb::Hello& hello) {
+    const ConnectionId id = world.transport.Accept();
+    (void)world.transport.DeliverControl(id, wire::Kind::kHello, hello);
+    EXPECT_FALSE(world.transport.IsOpen(id));
+    EXPECT_EQ(inbound.half_open(), 0U);
+    const auto sent = world.transport.TakeSent(id);
+    EXPECT_EQ(sent.size(), 1U);
+    return sent.empty() ? wire::pb::Welcome() : ParseAs<wire::pb::Welcome>(sent[0]);
+  }
+
+  FakeEnv world;
+  InboundDiary diary;
+  LinkOptions options;
+  Inbound inbound{world.env, options, "j", diary};
+};
+
+TEST_F(InboundTest, WelcomesAPeerAndLiftsItsLimits) {
+  const ConnectionId id = world.transport.Accept();
+  EXPECT_EQ(inbound.half_open(), 1U);
+  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello()).ok());
+  const auto sent = world.transport.TakeSent(id);
+  ASSERT_EQ(sent.size(), 1U);
+  const auto welcome = ParseAs<wire::pb::Welcome>(sent[0]);
+  EXPECT_EQ(welcome.version(), wire::kVersionMax);
+  EXPECT_EQ(welcome.id(), 5U);
+  EXPECT_TRUE(welcome.error().empty());
+  EXPECT_EQ(diary.welcomed, std::vector{id});
+  EXPECT_EQ(inbound.half_open(), 0U);
+  EXPECT_EQ(world.transport.limits(id).payload_bytes_max, options.payload_bytes_max);
+}
+
+TEST_F(InboundTest, RefusesAnotherVersionNamingBothRanges) {
+  wire::pb::Hello hello = WorkerHello();
+  hello.set_version_min(7);
+  hello.set_version_max(9);
+  const wire::pb::Welcome refusal = Refused(hello);
+  EXPECT_EQ(refusal.error(), "no common protocol version: you speak 7-9, this node speaks 1-1");
+  EXPECT_EQ(refusal.error_code(), static_cast<std::uint32_t>(StatusCode::kProtocol));
+  EXPECT_TRUE(diary.hellos.empty());
+}
+
+TEST_F(InboundTest, RefusesAnotherJobAndNoRole) {
+  wire::pb::Hello hello = WorkerHello();
+  hello.set_job("other");
+  EXPECT_EQ(Refused(hello).error(), "this node belongs to another job: got job \"other\", wanted \"j\"");
+  hello = WorkerHello();
+  hello.set_role(wire::pb::ROLE_SCHEDULER);
+  EXPECT_THAT(Refused(hello).error(), HasSubstr("role 1, wanted server, worker or monitor"));
+  EXPECT_TRUE(diary.hellos.empty());
+}
+
+TEST_F(InboundTest, AMonitorNeedNotKnowTheJob) {
+  wire::pb::Hello hello = WorkerHello();
+  hello.set_role(wire::pb::ROLE_MONITOR);
+  hello.set_job("");
+  const ConnectionId id = world.transport.Accept();
+  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, hello).ok());
+  EXPECT_EQ(diary.welcomed.size(), 1U);
+}
+
+TEST_F(InboundTest, PassesOnTheNodesRefusal) {
+  diary.refuse_with = Fenced("declared dead");
+  const wire::pb::Welcome refusal = Refused(WorkerHello());
+  EXPECT_EQ(refusal.error(), "declared dead");
+  EXPECT_EQ(refusal.error_code(), static_cast<std::uint32_t>(StatusCode::kFenced));
+  EXPECT_TRUE(diary.gone.empty());
+}
+
+TEST_F(InboundTest, TheFirstFrameMustBeAHello) {
+  const ConnectionId id = world.transport.Accept();
+  (void)world.transport.DeliverControl(id, wire::Kind::kLeave, wire::pb::Leave());
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  const auto sent = world.transport.TakeSent(id);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_THAT(ParseAs<wire::pb::Welcome>(sent[0]).error(), HasSubstr("wanted Hello"));
+  EXPECT_TRUE(diary.frames.empty());
+}
+
+TEST_F(InboundTest, APeerThatSaysNothingIsClosedInTime) {
+  const ConnectionId id = world.transport.Accept();
+  world.Advance(milliseconds(1'999));
+  EXPECT_TRUE(world.transport.IsOpen(id));
+  world.Advance(milliseconds(1));
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  EXPECT_EQ(inbound.half_open(), 0U);
+  EXPECT_EQ(world.timers.pending(), 0U);
+}
+
+TEST_F(InboundTest, HalfOpenConnectionsAreBounded) {
+  std::vector<ConnectionId> ids;
+  for (int i = 0; i < 256; ++i) ids.push_back(world.transport.Accept());
+  EXPECT_TRUE(world.transport.IsOpen(ids.back()));
+  EXPECT_FALSE(world.transport.IsOpen(world.transport.Accept()));
+  (void)world.transport.DeliverControl(ids[0], wire::Kind::kHello, WorkerHello());
+  EXPECT_TRUE(world.transport.IsOpen(world.transport.Accept())) << "a hello makes room";
+}
+
+TEST_F(InboundTest, PingsASilentPeerAndCutsItOffInTheEnd) {
+  const ConnectionId id = Connect();
+  world.Advance(seconds(9));
+  EXPECT_GE(world.transport.TakeSent(id, wire::Kind::kPing).size(), 4U);
+  EXPECT_TRUE(diary.gone.empty());
+  world.Advance(seconds(1));
+  ASSERT_EQ(diary.gone.size(), 1U);
+  EXPECT_EQ(diary.gone[0].how, Parting::kLost);
+  EXPECT_THAT(diary.gone[0].why.message(), HasSubstr("silent for 10.0 s"));
+  EXPECT_TRUE(world.transport.TakeSent(id, wire::Kind::kGoodbye).empty()) << "it may come back";
+  world.Advance(seconds(5));
+  EXPECT_EQ(world.timers.pending(), 0U) << "without peers there is no beat";
+}
+
+TEST_F(InboundTest, AnswersAPingAndHearsIt) {
+  const ConnectionId id = Connect();
+  world.Advance(milliseconds(400));
+  ASSERT_TRUE(world.transport.Deliver(id, wire::Kind::kPing, {}).ok());
+  EXPECT_EQ(world.transport.TakeSent(id, wire::Kind::kPong).size(), 1U);
+  EXPECT_EQ(inbound.last_heard(id), world.clock.now);
+}
+
+TEST_F(InboundTest, AGoodbyeIsPassedOnWithItsReason) {
+  const ConnectionId well = Connect();
+  (void)world.transport.DeliverControl(well, wire::Kind::kGoodbye, wire::pb::Goodbye());
+  const ConnectionId ill = Connect();
+  wire::pb::Goodbye goodbye;
+  goodbye.set_code(static_cast<std::uint32_t>(StatusCode::kUnavailable));
+  goodbye.set_message("no server");
+  (void)world.transport.DeliverControl(ill, wire::Kind::kGoodbye, goodbye);
+  ASSERT_EQ(diary.gone.size(), 2U);
+  EXPECT_EQ(diary.gone[0].how, Parting::kGoodbye);
+  EXPECT_TRUE(diary.gone[0].why.ok());
+  EXPECT_EQ(diary.gone[1].how, Parting::kGoodbye);
+  EXPECT_EQ(diary.gone[1].why.ToString(), Unavailable("no server").ToString());
+}
+
+TEST_F(InboundTest, ABrokenProtocolIsToldAndCutOff) {
+  const ConnectionId id = Connect();
+  diary.answer_frames_with = Protocol("not like that");
+  (void)world.transport.DeliverControl(id, wire::Kind::kLeave, wire::pb::Leave());
+  const auto sent = world.transport.TakeSent(id, wire::Kind::kGoodbye);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(ParseAs<wire::pb::Goodbye>(sent[0]).message(), "not like that");
+  ASSERT_EQ(diary.gone.size(), 1U);
+  EXPECT_EQ(diary.gone[0].how, Parting::kCutOff);
+}
+
+TEST_F(InboundTest, ARefusedPayloadIsDrainedSoThatThePeerHearsWhy) {
+  const ConnectionId id = Connect();
+  const std::vector<std::byte> payload(200'000);
+  ASSERT_TRUE(world.transport.Deliver(id, wire::Kind::kPush, {}, payload).ok());
+  EXPECT_TRUE(diary.frames.empty());
+  const auto sent = world.transport.TakeSent(id, wire::Kind::kGoodbye);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(ParseAs<wire::pb::Goodbye>(sent[0]).message(), "no payload is wanted");
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  ASSERT_EQ(diary.gone.size(), 1U);
+}
+
+TEST_F(InboundTest, AnOversizedFrameCutsOffOnlyItsSender) {
+  const ConnectionId bad = Connect();
+  const ConnectionId good = Connect();
+  const std::vector<std::byte> body(options.body_bytes_max + 1);
+  EXPECT_FALSE(world.transport.Deliver(bad, wire::Kind::kReport, body).ok());
+  ASSERT_EQ(diary.gone.size(), 1U);
+  EXPECT_EQ(diary.gone[0].id, bad);
+  EXPECT_EQ(diary.gone[0].how, Parting::kCutOff);
+  (void)world.transport.DeliverControl(good, wire::Kind::kLeave, wire::pb::Leave());
+  EXPECT_EQ(diary.frames.size(), 1U);
+}
+
+TEST_F(InboundTest, ASecondHelloBreaksTheProtocol) {
+  const ConnectionId id = Connect();
+  (void)world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello());
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  EXPECT_EQ(diary.hellos.size(), 1U);
+}
+
+TEST_F(InboundTest, CloseSaysGoodbyeAndIsNotReported) {
+  const ConnectionId id = Connect();
+  inbound.Close(id, Fenced("replaced"));
+  EXPECT_EQ(world.transport.TakeSent(id, wire::Kind::kGoodbye).size(), 1U);
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  EXPECT_TRUE(diary.gone.empty());
+}
+
+TEST_F(InboundTest, AfterCloseAllNobodyGetsIn) {
+  const ConnectionId id = Connect();
+  const ConnectionId half = world.transport.Accept();
+  inbound.CloseAll(Status::Ok());
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  EXPECT_FALSE(world.transport.IsOpen(half));
+  EXPECT_FALSE(world.transport.IsOpen(world.transport.Accept()));
+  EXPECT_TRUE(diary.gone.empty());
+}
+
+TEST_F(InboundTest, ALongRefusalStillFitsTheLimitsBeforeTheHello) {
+  diary.refuse_with = InvalidArgument("{}", std::string(10'000, 'x'));
+  EXPECT_LT(Refused(WorkerHello()).ByteSizeLong(), FrameLimits{}.body_bytes_max);
+}
+
+}  // namespace
+}  // namespace leeway
