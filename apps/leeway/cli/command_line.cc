@@ -1,0 +1,217 @@
+// The only file that includes CLI11. It takes argv apart; conversions, checks and messages are our own,
+// because CLI11's
+// ("--workers: 1 required TEXT missing") do not say what was wanted.
+#include "cli/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/errors.h"
+#include "cli/help_text.h"
+
+namespace leeway::app {
+namespace {
+
+// One command as CLI11 sees it.
+struct Parsed {
+  Command* command = nullptr;
+  FlagSet flags;
+  CLI::App* app = nullptr;
+  std::deque<std::vector<std::string>> values;  // per flag; a deque, since CLI11 keeps references
+  std::deque<bool> switches;
+};
+
+struct Parser {
+  CLI::App root;
+  std::map<std::string, CLI::App*> groups;
+  std::deque<Parsed> commands;
+};
+
+CLI::App* AddApp(CLI::App& parent, const std::string& name) {
+  CLI::App* app = parent.add_subcommand(name);
+  app->set_help_flag("-h,--help");
+  app->allow_extras();
+  return app;
+}
+
+void Declare(Parser& parser, Command& command) {
+  const std::string name = command.name();
+  const std::size_t space = name.find(' ');
+  CLI::App* parent = &parser.root;
+  if (space != std::string::npos) {
+    CLI::App*& group = parser.groups[name.substr(0, space)];
+    if (group == nullptr) group = AddApp(parser.root, name.substr(0, space));
+    parent = group;
+  }
+  Parsed& parsed = parser.commands.emplace_back();
+  parsed.command = &command;
+  command.Declare(parsed.flags);
+  parsed.app = AddApp(*parent, space == std::string::npos ? name : name.substr(space + 1));
+  for (const Flag& flag : parsed.flags.flags()) {
+    std::vector<std::string>& values = parsed.values.emplace_back();
+    bool& given = parsed.switches.emplace_back(false);
+    if (flag.value.empty()) {
+      parsed.app->add_flag(flag.names, given);
+    } else {
+      parsed.app->add_option(flag.names, values)
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    }
+  }
+}
+
+// What stands before the flags of a command is part of its name; what is left over is a slip.
+Status Unknown(const std::string& word, const std::vector<std::string>& flags, bool takes_rest) {
+  if (word.starts_with("-")) {
+    const std::string name = word.substr(0, word.find('='));
+    return InvalidArgument("unknown flag \"{}\"{}", name, DidYouMean(name, flags));
+  }
+  if (takes_rest) return InvalidArgument("unexpected \"{}\"; the command to run stands after \"--\"", word);
+  return InvalidArgument("unexpected \"{}\"", word);
+}
+
+Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
+  if (const std::vector<std::string> extra = parsed.app->remaining(); !extra.empty()) {
+    return Unknown(extra.front(), parsed.flags.names(), parsed.flags.takes_rest());
+  }
+  for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
+    const Flag& flag = parsed.flags.flags()[i];
+    const std::vector<std::string>& values = parsed.values[i];
+    if (parsed.switches[i]) LW_RETURN_IF_ERROR(flag.take("true"));
+    if (values.size() > 1 && !flag.repeats) {
+      return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
+    }
+    for (const std::string& value : values) LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
+  }
+  if (rest != nullptr) {
+    if (!parsed.flags.takes_rest())
+      return InvalidArgument("unexpected \"--\": this command takes flags only");
+    parsed.flags.TakeRest(*rest);
+  }
+  return Status::Ok();
+}
+
+int Complain(const std::string& who, const Status& status, int code, bool usage) {
+  fmt::print(stderr, "{}: {}\n", who, status.message());
+  if (usage) fmt::print(stderr, "({} --help says what it takes)\n", who);
+  return code;
+}
+
+int Run(const ProgramText& program, Parsed& parsed, const std::vector<std::string>* rest) {
+  const std::string who = program.name + " " + parsed.command->name();
+  if (const Status filled = Fill(parsed, rest); !filled.ok())
+    return Complain(who, filled, kUsageExitCode, true);
+  const Result<int> result = parsed.command->Run();
+  if (result.ok()) return *result;
+  // What a flag said was wrong after all (two flags that do not fit each other) is wrong usage too.
+  const bool usage = result.status().code() == StatusCode::kInvalidArgument;
+  return Complain(who, result.status(), ExitCode(result.status()), usage);
+}
+
+// CLI11 throws for a value that is missing: its message begins with the flag's name.
+Status Missing(const Parser& parser, const CLI::ParseError& error) {
+  const std::string what = error.what();
+  const std::string name = what.substr(0, what.find(':'));
+  for (const Parsed& parsed : parser.commands) {
+    if (!parsed.app->parsed()) continue;
+    if (const Flag* flag = parsed.flags.Find(name); flag != nullptr) {
+      if (flag->value.empty()) return InvalidArgument("{}: got a value, wanted none", flag->name());
+      return InvalidArgument("{}: got no value, wanted {}: {}", flag->name(), flag->value, flag->help);
+    }
+  }
+  return InvalidArgument("{}", what);
+}
+
+std::vector<std::string> FirstWords(const Commands& commands, const std::string& group) {
+  std::vector<std::string> words;
+  for (const auto& command : commands) {
+    std::string name = command->name();
+    if (!group.empty()) {
+      if (!name.starts_with(group + " ")) continue;
+      name = name.substr(group.size() + 1);
+    }
+    const std::string word = name.substr(0, name.find(' '));
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  return words;
+}
+
+int NoCommand(const ProgramText& program, const Commands& commands, const CLI::App& app,
+              const std::string& group) {
+  const std::string who = group.empty() ? program.name : program.name + " " + group;
+  const std::vector<std::string> extra = app.remaining();
+  if (extra.empty()) {
+    fmt::print(stderr, "{}", CommandsHelp(program, commands, group));
+    return kUsageExitCode;
+  }
+  const std::string& word = extra.front();
+  if (word.starts_with("-")) return Complain(who, Unknown(word, {"--help"}, false), kUsageExitCode, true);
+  const std::vector<std::string> known = FirstWords(commands, group);
+  const Status status = InvalidArgument("unknown command \"{}\"; known: {}{}", word, fmt::join(known, ", "),
+                                        DidYouMean(word, known));
+  return Complain(who, status, kUsageExitCode, true);
+}
+
+int PrintHelp(const ProgramText& program, const Commands& commands, Parser& parser) {
+  for (Parsed& parsed : parser.commands) {
+    if (!parsed.app->parsed()) continue;
+    fmt::print("{}", CommandHelp(program, *parsed.command, parsed.flags));
+    return 0;
+  }
+  std::string group;
+  for (const auto& [name, app] : parser.groups) {
+    if (app->parsed()) group = name;
+  }
+  fmt::print("{}", CommandsHelp(program, commands, group));
+  return 0;
+}
+
+}  // namespace
+
+int RunCommandLine(const ProgramText& program, const Commands& commands, std::vector<std::string> args) {
+  // What stands after "--" belongs to another program: CLI11 never sees it.
+  std::vector<std::string> rest;
+  const auto dashes = std::find(args.begin(), args.end(), "--");
+  const bool has_rest = dashes != args.end();
+  if (has_rest) {
+    rest.assign(dashes + 1, args.end());
+    args.erase(dashes, args.end());
+  }
+
+  Parser parser;
+  parser.root.set_help_flag("-h,--help");
+  parser.root.allow_extras();
+  for (const auto& command : commands) Declare(parser, *command);
+  try {
+    std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
+    parser.root.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    return PrintHelp(program, commands, parser);
+  } catch (const CLI::ParseError& error) {
+    std::string who = program.name;
+    for (const Parsed& parsed : parser.commands) {
+      if (parsed.app->parsed()) who += " " + parsed.command->name();
+    }
+    return Complain(who, Missing(parser, error), kUsageExitCode, true);
+  }
+  for (Parsed& parsed : parser.commands) {
+    if (!parsed.app->parsed()) continue;
+    if (const std::vector<std::string> extra = parser.root.remaining(); !extra.empty()) {
+      return NoCommand(program, commands, parser.root, "");
+    }
+    return Run(program, parsed, has_rest ? &rest : nullptr);
+  }
+  for (const auto& [name, app] : parser.groups) {
+    if (app->parsed()) return NoCommand(program, commands, *app, name);
+  }
+  return NoCommand(program, commands, parser.root, "");
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,121 @@
+#include "cli/flag_set.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "cli/quantity.h"
+
+namespace leeway::app {
+namespace {
+
+std::vector<std::string> SplitNames(std::string_view names) {
+  std::vector<std::string> parts;
+  while (!names.empty()) {
+    const std::size_t comma = names.find(',');
+    parts.emplace_back(names.substr(0, comma));
+    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string Flag::name() const {
+  const std::vector<std::string> parts = SplitNames(names);
+  return parts.empty() ? names : parts.back();
+}
+
+template <typename T>
+void FlagSet::Ranged(std::string names, std::string value, T& target, T low, T high, std::string help,
+                     bool bytes) {
+  const auto show = [bytes](T n) { return bytes ? PrintBytes(n) : fmt::format("{}", n); };
+  auto take = [&target, low, high, bytes, show](const std::string& text) -> Status {
+    LW_ASSIGN_OR_RETURN(const std::uint64_t n, bytes ? ParseBytes(text) : ParseNumber(text));
+    if (n < low || n > high) {
+      return InvalidArgument("got {}, wanted a value from {} to {}", text, show(low), show(high));
+    }
+    target = static_cast<T>(n);
+    return Status::Ok();
+  };
+  flags_.push_back(
+      {std::move(names), std::move(value), std::move(help), show(target), false, std::move(take)});
+}
+
+void FlagSet::Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
+                     std::uint32_t high, std::string help) {
+  Ranged(std::move(names), std::move(value), target, low, high, std::move(help), false);
+}
+
+void FlagSet::Number(std::string names, std::string value, std::uint64_t& target, std::uint64_t low,
+                     std::uint64_t high, std::string help) {
+  Ranged(std::move(names), std::move(value), target, low, high, std::move(help), false);
+}
+
+void FlagSet::Bytes(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
+                    std::string help) {
+  Ranged(std::move(names), "BYTES", target, low, high, std::move(help), true);
+}
+
+void FlagSet::Bytes(std::string names, std::uint64_t& target, std::uint64_t low, std::uint64_t high,
+                    std::string help) {
+  Ranged(std::move(names), "BYTES", target, low, high, std::move(help), true);
+}
+
+void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::string help) {
+  auto take = [&target](const std::string& text) -> Status {
+    LW_ASSIGN_OR_RETURN(target, ParseTime(text));
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "TIME", std::move(help), PrintTime(target), false, std::move(take)});
+}
+
+void FlagSet::Text(std::string names, std::string value, std::string& target, std::string help, Check check) {
+  auto take = [&target, check = std::move(check)](const std::string& text) -> Status {
+    if (check) LW_RETURN_IF_ERROR(check(text));
+    target = text;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), std::move(value), std::move(help), target, false, std::move(take)});
+}
+
+void FlagSet::Switch(std::string names, bool& target, std::string help) {
+  auto take = [&target](const std::string&) {
+    target = true;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take)});
+}
+
+void FlagSet::Each(std::string names, std::string value, Check take, std::string help) {
+  flags_.push_back({std::move(names), std::move(value), std::move(help), "", true, std::move(take)});
+}
+
+void FlagSet::Rest(std::string value, std::vector<std::string>& target, std::string help) {
+  rest_ = &target;
+  rest_value_ = std::move(value);
+  rest_help_ = std::move(help);
+}
+
+const Flag* FlagSet::Find(std::string_view name) const {
+  for (const Flag& flag : flags_) {
+    for (const std::string& part : SplitNames(flag.names)) {
+      if (part == name) return &flag;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> FlagSet::names() const {
+  std::vector<std::string> all;
+  for (const Flag& flag : flags_) all.push_back(flag.name());
+  return all;
+}
+
+void FlagSet::TakeRest(std::vector<std::string> words) {
+  LW_CHECK(rest_ != nullptr);
+  *rest_ = std::move(words);
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,71 @@
+// FlagSet: the flags of one command, as that command declares them. Knows nothing of how argv is taken apart.
+//
+// Targets are filled by Take, hold their defaults until then, and must outlive the set. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+using Check = std::function<Status(const std::string&)>;
+
+struct Flag {
+  std::string names;   // "-w,--workers"
+  std::string value;   // what help calls its value: "N"; empty: a switch
+  std::string help;    // one line; the default is added to it
+  std::string preset;  // the default as help shows it; empty: none worth showing
+  bool repeats = false;
+  Check take;  // of one given value; a switch gets "true"
+
+  // The longest name, for messages.
+  [[nodiscard]] std::string name() const;
+};
+
+class FlagSet {
+ public:
+  // A whole number in [low, high].
+  void Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
+              std::uint32_t high, std::string help);
+  void Number(std::string names, std::string value, std::uint64_t& target, std::uint64_t low,
+              std::uint64_t high, std::string help);
+  // "16KiB", "4MiB", "1GiB" or plain bytes.
+  void Bytes(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
+             std::string help);
+  void Bytes(std::string names, std::uint64_t& target, std::uint64_t low, std::uint64_t high,
+             std::string help);
+  // "250ms", "30s", "2m"; a unit is needed, or seconds and milliseconds get mixed up.
+  void Time(std::string names, std::chrono::milliseconds& target, std::string help);
+  void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
+  void Switch(std::string names, bool& target, std::string help);
+  // May be given several times; `take` is called for each.
+  void Each(std::string names, std::string value, Check take, std::string help);
+  // Takes what stands after "--". Without it a command refuses a "--".
+  void Rest(std::string value, std::vector<std::string>& target, std::string help);
+
+  [[nodiscard]] const std::vector<Flag>& flags() const { return flags_; }
+  [[nodiscard]] const Flag* Find(std::string_view name) const;  // "--workers" or "-w"
+  // Every long name, for suggestions.
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] bool takes_rest() const { return rest_ != nullptr; }
+  [[nodiscard]] const std::string& rest_value() const { return rest_value_; }
+  [[nodiscard]] const std::string& rest_help() const { return rest_help_; }
+  void TakeRest(std::vector<std::string> words);
+
+ private:
+  template <typename T>
+  void Ranged(std::string names, std::string value, T& target, T low, T high, std::string help, bool bytes);
+
+  std::vector<Flag> flags_;
+  std::vector<std::string>* rest_ = nullptr;
+  std::string rest_value_;
+  std::string rest_help_;
+};
+
+}  // namespace leeway::app

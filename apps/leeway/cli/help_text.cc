@@ -1,0 +1,84 @@
+#include "cli/help_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leeway::app {
+namespace {
+
+constexpr std::size_t kLineMax = 100;
+constexpr std::size_t kHelpColumnMax = 34;
+
+using Row = std::pair<std::string, std::string>;
+
+// Two columns, the second one wrapped under itself.
+std::string TwoColumns(const std::vector<Row>& rows) {
+  std::size_t left = 0;
+  for (const Row& row : rows) left = std::max(left, std::min(row.first.size(), kHelpColumnMax - 4));
+  std::string text;
+  for (const auto& [name, help] : rows) {
+    std::string line = fmt::format("  {:<{}}  ", name, left);
+    std::size_t start = 0;
+    while (start < help.size()) {
+      std::size_t end = std::min(help.size(), start + kLineMax - left - 4);
+      if (end < help.size()) {
+        const std::size_t space = help.rfind(' ', end);
+        if (space != std::string::npos && space > start) end = space;
+      }
+      line.append(help, start, end - start);
+      text += line + "\n";
+      line.assign(left + 4, ' ');
+      start = end + (end < help.size() && help[end] == ' ' ? 1 : 0);
+    }
+    if (help.empty()) text += line + "\n";
+  }
+  return text;
+}
+
+std::string FlagColumn(const Flag& flag) {
+  std::string names = flag.names;
+  if (const std::size_t comma = names.find(','); comma != std::string::npos) names.insert(comma + 1, " ");
+  if (!names.starts_with("--") && names.find(',') == std::string::npos) return names;
+  if (names.starts_with("--")) names = "    " + names;  // long names stand under long names
+  return flag.value.empty() ? names : names + " " + flag.value;
+}
+
+std::string FlagHelp(const Flag& flag) {
+  std::string help = flag.help;
+  if (flag.repeats) help += " (may be given several times)";
+  if (!flag.preset.empty()) help += fmt::format(" [{}]", flag.preset);
+  return help;
+}
+
+}  // namespace
+
+std::string CommandsHelp(const ProgramText& program, const Commands& commands, const std::string& group) {
+  std::vector<Row> rows;
+  for (const auto& command : commands) {
+    const std::string name = command->name();
+    if (group.empty() || name.starts_with(group + " ")) rows.emplace_back(name, command->summary());
+  }
+  const std::string prefix = group.empty() ? program.name : program.name + " " + group;
+  std::string text = group.empty() ? program.about + "\n\n" : std::string{};
+  text += fmt::format("Usage: {} COMMAND [FLAGS]      ({} COMMAND --help says what a command takes)\n\n",
+                      prefix, program.name);
+  text += "Commands:\n" + TwoColumns(rows);
+  if (group.empty()) text += "\n" + program.lesson;
+  return text;
+}
+
+std::string CommandHelp(const ProgramText& program, const Command& command, const FlagSet& flags) {
+  std::string text = fmt::format("{}\n\nUsage: {} {} [FLAGS]{}\n\nFlags:\n", command.summary(), program.name,
+                                 command.name(), flags.takes_rest() ? " -- " + flags.rest_value() : "");
+  std::vector<Row> rows;
+  for (const Flag& flag : flags.flags()) rows.emplace_back(FlagColumn(flag), FlagHelp(flag));
+  rows.emplace_back("-h, --help", "this text");
+  text += TwoColumns(rows);
+  if (flags.takes_rest()) text += "\n" + TwoColumns({{"-- " + flags.rest_value(), flags.rest_help()}});
+  if (const std::string lesson = command.lesson(); !lesson.empty()) text += "\n" + lesson;
+  return text;
+}
+
+}  // namespace leeway::app

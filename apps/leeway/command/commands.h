@@ -1,0 +1,20 @@
+// The commands of the program, one file each in this folder.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.h"
+#include "launch/environment.h"
+
+namespace leeway::app {
+
+// `program` outlives them.
+[[nodiscard]] std::unique_ptr<Command> NewRunCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand();
+[[nodiscard]] std::unique_ptr<Command> NewServerCommand();
+[[nodiscard]] std::unique_ptr<Command> NewSimCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewVersionCommand();
+
+}  // namespace leeway::app

@@ -1,0 +1,96 @@
+#include <unistd.h>
+
+#include <charconv>
+#include <memory>
+
+#include "base/errors.h"
+#include "cli/quantity.h"
+#include "command/commands.h"
+#include "launch/launcher.h"
+#include "role/job_flags.h"
+#include "role/listen_address.h"
+#include "role/log_level.h"
+
+namespace leeway::app {
+namespace {
+
+class RunCommand final : public Command {
+ public:
+  explicit RunCommand(const Program& program) : program_(program) {
+    options_.scheduler.job.job = fmt::format("run-{}", getpid());
+  }
+
+  std::string name() const override { return "run"; }
+  std::string summary() const override { return "run a training script as a job on this machine"; }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway run -w 4 -s 2 -- python3 train.py --epochs 3\n"
+           "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- python3 train.py\n"
+           "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered -- python3 train.py\n\n"
+           "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_JOB, LEEWAY_RANK and LEEWAY_SIZE; a script "
+           "that calls\n"
+           "lw.init() needs to know none of them. The first worker that fails ends the job, and its exit "
+           "code is passed\n"
+           "on. Ctrl-C ends everything, a second one at once.\n\n" +
+           JobLesson();
+  }
+
+  void Declare(FlagSet& flags) override {
+    DeclareJobFlags(flags, options_.scheduler.job);
+    flags.Each(
+        "--slow-worker", "RANK:FACTORx", [this](const std::string& text) { return TakeSlowWorker(text); },
+        "make one worker compute slower: 3:4x");
+    flags.Text("--listen", "HOST:PORT", options_.scheduler.listen,
+               "where the scheduler listens (loopback only)");
+    flags.Time("--gather-timeout", options_.scheduler.gather_timeout,
+               "how long to wait for all workers to join");
+    flags.Time("--expel-after", options_.scheduler.expel_after,
+               "a worker silent for this long is declared dead");
+    flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
+    flags.Switch("-q,--quiet", options_.quiet, "no bar and no summary: only what workers print");
+    DeclareLogFlag(flags, options_.log_level);
+    flags.Rest("COMMAND...", options_.command, "what every worker runs; found in PATH like in a shell");
+  }
+
+  Result<int> Run() override {
+    const JobOptions& job = options_.scheduler.job;
+    LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
+    LW_RETURN_IF_ERROR(CheckJobFlags(job));
+    for (const auto& [rank, factor] : options_.slow_workers) {
+      if (rank >= job.workers) {
+        return InvalidArgument("--slow-worker: got rank {}, wanted 0 to {} ({} workers)", rank,
+                               job.workers - 1, job.workers);
+      }
+    }
+    return LaunchJob(program_, options_);
+  }
+
+ private:
+  Status TakeSlowWorker(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    if (colon != std::string::npos && text.ends_with("x")) {
+      const Result<std::uint64_t> rank = ParseNumber(std::string_view(text).substr(0, colon));
+      double factor = 0;
+      const char* end = text.data() + text.size() - 1;
+      const auto parsed = std::from_chars(text.data() + colon + 1, end, factor);
+      if (rank.ok() && *rank < 4096 && parsed.ec == std::errc{} && parsed.ptr == end && factor >= 1 &&
+          factor <= 1000) {
+        options_.slow_workers[static_cast<std::uint32_t>(*rank)] = factor;
+        return Status::Ok();
+      }
+    }
+    return InvalidArgument("got \"{}\", wanted RANK:FACTORx with a factor from 1 to 1000, such as 3:4x",
+                           text);
+  }
+
+  const Program& program_;
+  LaunchOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewRunCommand(const Program& program) {
+  return std::make_unique<RunCommand>(program);
+}
+
+}  // namespace leeway::app

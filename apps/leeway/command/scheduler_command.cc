@@ -1,0 +1,78 @@
+#include <memory>
+
+#include "base/errors.h"
+#include "command/commands.h"
+#include "launch/text_file.h"
+#include "process/console_log.h"
+#include "process/scheduler_process.h"
+#include "role/job_flags.h"
+#include "role/listen_address.h"
+#include "role/log_level.h"
+#include "role/until_ended.h"
+
+namespace leeway::app {
+namespace {
+
+class SchedulerCommand final : public Command {
+ public:
+  std::string name() const override { return "scheduler"; }
+  std::string summary() const override {
+    return "start the scheduler of a job by itself, until the job ends";
+  }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
+           "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
+           "  LEEWAY_SCHEDULER=127.0.0.1:7000 python3 train.py          (twice: the scheduler gives out "
+           "ranks)\n\n" +
+           JobLesson();
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Text("--listen", "HOST:PORT", options_.listen, "where to listen; port 0: any free one");
+    flags.Switch("--bind-any", bind_any_, "allow an address that other machines can reach");
+    flags.Text("--address-file", "FILE", address_file_,
+               "write the address here once it listens (for file:FILE)");
+    flags.Text("--status-file", "FILE", status_file_, "write the job's last status here, as JSON");
+    DeclareJobFlags(flags, options_.job);
+    flags.Time("--gather-timeout", options_.gather_timeout,
+               "how long the job waits for all workers and servers");
+    flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
+    flags.Time("--expel-after", options_.expel_after, "a worker silent for this long is declared dead");
+    DeclareLinkFlags(flags, options_.link);
+    DeclareLogFlag(flags, log_level_);
+  }
+
+  Result<int> Run() override {
+    LW_RETURN_IF_ERROR(CheckListen(options_.listen, bind_any_));
+    LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
+    LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
+    LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
+    ConsoleLog log("scheduler", level);
+    const Policies policies = Policies::Builtin();
+    LW_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerProcess> process,
+                        SchedulerProcess::Start(options_, policies, log));
+    if (!address_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(address_file_, process->address() + "\n"));
+    log.Write(LogLevel::kInfo, fmt::format("listening at {} for {} workers and {} servers",
+                                           process->address(), options_.job.workers, options_.job.servers));
+    const Status ended = UntilEnded(
+        signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
+        [&](const Status& why) { process->Stop(why); });
+    if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, process->StatusJson() + "\n"));
+    LW_RETURN_IF_ERROR(ended);
+    return 0;
+  }
+
+ private:
+  SchedulerOptions options_;
+  bool bind_any_ = false;
+  std::string address_file_;
+  std::string status_file_;
+  std::string log_level_ = "info";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSchedulerCommand() { return std::make_unique<SchedulerCommand>(); }
+
+}  // namespace leeway::app

@@ -1,0 +1,74 @@
+#include <memory>
+
+#include "base/errors.h"
+#include "command/commands.h"
+#include "process/console_log.h"
+#include "process/server_process.h"
+#include "role/job_flags.h"
+#include "role/listen_address.h"
+#include "role/log_level.h"
+#include "role/until_ended.h"
+
+namespace leeway::app {
+namespace {
+
+class ServerCommand final : public Command {
+ public:
+  std::string name() const override { return "server"; }
+  std::string summary() const override { return "start one server of a job by itself, until the job ends"; }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
+           "  leeway server --scheduler file:/shared/job.address --server 1 --shards 4\n"
+           "  leeway server --scheduler 10.0.0.5:7000 --server 0 --listen 10.0.0.6:0 --bind-any\n";
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Text("--scheduler", "WHERE", options_.scheduler,
+               "its address host:port, or file:PATH that holds it");
+    flags.Number("--server", "I", options_.server, 0, 1023, "which server of the job this is, from 0");
+    flags.Number("--shards", "N", shards_, 1, 64, "shards: the same number as the scheduler was told");
+    flags.Text("--listen", "HOST:PORT", options_.listen,
+               "where workers reach this server; port 0: any free one");
+    flags.Switch("--bind-any", bind_any_, "allow an address that other machines can reach");
+    flags.Text("--job", "NAME", options_.job, "name of the job; the same as the scheduler's");
+    DeclareLinkFlags(flags, options_.link);
+    flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
+    DeclareLogFlag(flags, log_level_);
+  }
+
+  Result<int> Run() override {
+    if (options_.scheduler.empty()) {
+      return InvalidArgument("--scheduler: not given, wanted host:port or file:PATH of the job's scheduler");
+    }
+    LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, bind_any_));
+    LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
+    LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
+    ConsoleLog log(fmt::format("server {}", options_.server), level);
+    const Policies policies = Policies::Builtin();
+    LW_ASSIGN_OR_RETURN(const std::unique_ptr<ServerProcess> process,
+                        ServerProcess::Start(options_, shards_, policies, log));
+    Status asked;
+    const Status ended = UntilEnded(
+        signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
+        [&](const Status& why) {
+          asked = why;
+          process->Stop();
+        });
+    LW_RETURN_IF_ERROR(ended);
+    LW_RETURN_IF_ERROR(asked);
+    return 0;
+  }
+
+ private:
+  ServerOptions options_;
+  std::uint32_t shards_ = 1;
+  bool bind_any_ = false;
+  std::string log_level_ = "info";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewServerCommand() { return std::make_unique<ServerCommand>(); }
+
+}  // namespace leeway::app

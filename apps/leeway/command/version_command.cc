@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command/commands.h"
+#include "role/policy_check.h"
+#include "wire/kind.h"
+
+namespace leeway::app {
+namespace {
+
+class VersionCommand final : public Command {
+ public:
+  std::string name() const override { return "version"; }
+  std::string summary() const override { return "version, protocol, build and the policies compiled in"; }
+  std::string lesson() const override { return {}; }
+  void Declare(FlagSet&) override {}
+
+  Result<int> Run() override {
+    fmt::print("leeway {}\n", LEEWAY_VERSION);
+    fmt::print("protocol    {} to {}\n", wire::kVersionMin, wire::kVersionMax);
+    fmt::print("build       {}{}, {}\n", LEEWAY_BUILD_TYPE,
+               std::string_view(LEEWAY_SANITIZERS).empty() ? "" : " with " LEEWAY_SANITIZERS, kCompiler);
+    fmt::print("sync        {}\n", KnownSyncModels());
+    fmt::print("apply       aggregate, immediate\n");
+    fmt::print("optimizer   {}\n", KnownOptimizers());
+    fmt::print("placement   {}\n", KnownPlacements());
+    return 0;
+  }
+
+ private:
+#ifdef __clang__
+  static constexpr const char* kCompiler = "clang " __clang_version__;
+#else
+  static constexpr const char* kCompiler = "gcc " __VERSION__;
+#endif
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewVersionCommand() { return std::make_unique<VersionCommand>(); }
+
+}  // namespace leeway::app

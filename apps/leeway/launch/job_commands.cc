@@ -1,0 +1,95 @@
+#include "launch/job_commands.h"
+
+#include <fmt/format.h>
+
+#include "cli/quantity.h"
+
+namespace leeway::app {
+namespace {
+
+std::string Ms(std::chrono::milliseconds time) { return fmt::format("{}ms", time.count()); }
+
+}  // namespace
+
+ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& options,
+                                const LaunchFiles& files) {
+  const SchedulerOptions& s = options.scheduler;
+  ChildCommand command;
+  command.program = program.executable;
+  command.args = {"leeway",
+                  "scheduler",
+                  "--listen",
+                  s.listen,
+                  "--address-file",
+                  files.address(),
+                  "--status-file",
+                  files.status(),
+                  "--job",
+                  s.job.job,
+                  "--workers",
+                  fmt::format("{}", s.job.workers),
+                  "--servers",
+                  fmt::format("{}", s.job.servers),
+                  "--shards",
+                  fmt::format("{}", s.job.shards),
+                  "--sync",
+                  s.job.sync,
+                  "--placement",
+                  s.job.placement,
+                  "--block-bytes",
+                  fmt::format("{}", s.job.block_bytes),
+                  "--seed",
+                  fmt::format("{}", s.job.seed),
+                  "--gather-timeout",
+                  Ms(s.gather_timeout),
+                  "--expel-after",
+                  Ms(s.expel_after),
+                  "--log",
+                  options.log_level};
+  if (!s.job.apply.empty()) command.args.insert(command.args.end(), {"--apply", s.job.apply});
+  command.environment = program.environment.entries();
+  return command;
+}
+
+ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options,
+                             const std::string& scheduler, std::uint32_t server) {
+  ChildCommand command;
+  command.program = program.executable;
+  command.args = {"leeway",      "server",
+                  "--scheduler", scheduler,
+                  "--job",       options.scheduler.job.job,
+                  "--server",    fmt::format("{}", server),
+                  "--shards",    fmt::format("{}", options.scheduler.job.shards),
+                  "--log",       options.log_level};
+  command.environment = program.environment.entries();
+  return command;
+}
+
+ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
+                             const std::string& scheduler, std::uint32_t rank, const std::string& found) {
+  Environment environment = program.environment;
+  environment.RemoveAll("LEEWAY_");  // of a job that this one is started from
+  environment.Set("LEEWAY_SCHEDULER", scheduler);
+  environment.Set("LEEWAY_JOB", options.scheduler.job.job);
+  environment.Set("LEEWAY_RANK", fmt::format("{}", rank));
+  environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
+  if (const auto slow = options.slow_workers.find(rank); slow != options.slow_workers.end()) {
+    environment.Set("LEEWAY_SLOWDOWN", fmt::format("{}", slow->second));
+  }
+  const std::optional<std::string> python_path = environment.Get("PYTHONPATH");
+  environment.Set("PYTHONPATH", python_path && !python_path->empty()
+                                    ? program.python_folder() + ":" + *python_path
+                                    : program.python_folder());
+  // Several workers share this machine: one thread each unless the user knows better.
+  environment.SetUnlessSet("OMP_NUM_THREADS", "1");
+  // Their output goes through a pipe, where Python would hold it back until the end.
+  environment.SetUnlessSet("PYTHONUNBUFFERED", "1");
+
+  ChildCommand command;
+  command.program = found;
+  command.args = options.command;
+  command.environment = environment.entries();
+  return command;
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,29 @@
+// How the processes of a launched job are started: program, arguments, environment.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "launch/child_process.h"
+#include "launch/environment.h"
+#include "launch/launcher.h"
+
+namespace leeway::app {
+
+// Files of one launch, in a folder of its own.
+struct LaunchFiles {
+  std::string folder;
+  [[nodiscard]] std::string address() const { return folder + "/scheduler.address"; }
+  [[nodiscard]] std::string status() const { return folder + "/status.json"; }
+};
+
+[[nodiscard]] ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& options,
+                                              const LaunchFiles& files);
+[[nodiscard]] ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options,
+                                           const std::string& scheduler, std::uint32_t server);
+// `found` is the program of options.command[0].
+[[nodiscard]] ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
+                                           const std::string& scheduler, std::uint32_t rank,
+                                           const std::string& found);
+
+}  // namespace leeway::app

@@ -1,0 +1,114 @@
+#include "launch/job_processes.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+namespace leeway::app {
+namespace {
+
+std::string PrefixOf(JobRole role, std::uint32_t index) {
+  switch (role) {
+    case JobRole::kScheduler:
+      return "[scheduler] ";
+    case JobRole::kServer:
+      return fmt::format("[s{}] ", index);
+    case JobRole::kWorker:
+      break;
+  }
+  return fmt::format("[w{}] ", index);
+}
+
+// Bounded, so that a script that prints without end cannot keep the launcher from its other work.
+constexpr int kReadsPerTurn = 16;
+
+}  // namespace
+
+std::string NameOf(JobRole role, std::uint32_t index) {
+  switch (role) {
+    case JobRole::kScheduler:
+      return "scheduler";
+    case JobRole::kServer:
+      return fmt::format("server {}", index);
+    case JobRole::kWorker:
+      break;
+  }
+  return fmt::format("worker {}", index);
+}
+
+Status JobProcesses::Start(JobRole role, std::uint32_t index, const ChildCommand& command) {
+  LW_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(command));
+  guard_.Watch(child.pid());
+  const auto to = [this, prefix = PrefixOf(role, index)](int fd) {
+    return [this, prefix, fd](std::string_view line) { screen_.Line(fd, prefix, line); };
+  };
+  processes_.push_back(Process{role, index, std::move(child), LineSplitter(to(STDOUT_FILENO)),
+                               LineSplitter(to(STDERR_FILENO))});
+  return Status::Ok();
+}
+
+void JobProcesses::Wait(int wake_fd, int timeout_ms) {
+  std::vector<pollfd> fds{{wake_fd, POLLIN, 0}};
+  for (const Process& process : processes_) {
+    for (const Descriptor* from : {&process.child.out, &process.child.err}) {
+      if (from->is_open()) fds.push_back({from->get(), POLLIN, 0});
+    }
+  }
+  poll(fds.data(), fds.size(), timeout_ms);
+  for (Process& process : processes_) Forward(process);
+}
+
+std::vector<EndedProcess> JobProcesses::Reap() {
+  std::vector<EndedProcess> ended;
+  for (Process& process : processes_) {
+    if (!process.child.HasEnded()) continue;
+    // Its leader is still there as a zombie, so the group's number is surely its own: end what it left
+    // behind.
+    process.child.Signal(SIGKILL);
+    guard_.Forget(process.child.pid());
+    const int code = process.child.Reap();
+    Forward(process);
+    process.out.Finish();
+    process.err.Finish();
+    process.child.out.Close();
+    process.child.err.Close();
+    ended.push_back({process.role, process.index, code});
+  }
+  return ended;
+}
+
+void JobProcesses::SignalAll(int signal) const {
+  for (const Process& process : processes_) process.child.Signal(signal);
+}
+
+std::size_t JobProcesses::Running(JobRole role) const {
+  std::size_t n = 0;
+  for (const Process& process : processes_) n += process.role == role && process.child.running() ? 1 : 0;
+  return n;
+}
+
+std::size_t JobProcesses::Running() const {
+  return Running(JobRole::kScheduler) + Running(JobRole::kServer) + Running(JobRole::kWorker);
+}
+
+void JobProcesses::Forward(Process& process) {
+  Drain(process.child.out, process.out);
+  Drain(process.child.err, process.err);
+}
+
+void JobProcesses::Drain(Descriptor& from, LineSplitter& to) {
+  std::array<char, 16 * 1024> bytes{};
+  for (int turn = 0; from.is_open() && turn < kReadsPerTurn; ++turn) {
+    const ssize_t n = read(from.get(), bytes.data(), bytes.size());
+    if (n > 0) to.Add({bytes.data(), static_cast<std::size_t>(n)});
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) from.Close();
+    if (n <= 0) return;
+  }
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,90 @@
+#include "launch/job_status.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+
+namespace leeway::app {
+namespace {
+
+using nlohmann::json;
+
+// value() throws when a field has another type than asked for; a field of a wrong type counts as absent.
+template <typename T>
+T Get(const json& object, const char* key, T absent) {
+  const auto found = object.find(key);
+  if (found == object.end()) return absent;
+  if constexpr (std::is_same_v<T, std::string>) {
+    return found->is_string() ? found->get<std::string>() : absent;
+  } else {
+    return found->is_number() ? found->get<T>() : absent;
+  }
+}
+
+Figures GetFigures(const json& object) {
+  Figures figures;
+  const auto found = object.find("figures");
+  if (found == object.end() || !found->is_object()) return figures;
+  for (const auto& [name, value] : found->items()) {
+    if (value.is_number()) figures[name] = value.get<double>();
+  }
+  return figures;
+}
+
+template <typename Make>
+void ForEach(const json& object, const char* key, Make make) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return;
+  for (const json& entry : *found) {
+    if (entry.is_object()) make(entry);
+  }
+}
+
+}  // namespace
+
+double Figure(const Figures& figures, const std::string& name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? 0.0 : found->second;
+}
+
+double JobStatus::OfWorkers(const std::string& figure) const {
+  double sum = 0;
+  for (const WorkerStatus& worker : workers) sum += Figure(worker.figures, figure);
+  return sum;
+}
+
+double JobStatus::OfShards(const std::string& figure) const {
+  double sum = 0;
+  for (const ShardStatus& shard : shards) sum += Figure(shard.figures, figure);
+  return sum;
+}
+
+Result<JobStatus> ParseJobStatus(std::string_view text) {
+  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object()) return InvalidArgument("the job's status is no JSON object ({} bytes)", text.size());
+  JobStatus status;
+  status.job = Get<std::string>(root, "job", "");
+  status.phase = Get<std::string>(root, "phase", "");
+  status.uptime_s = Get(root, "uptime_s", 0.0);
+  ForEach(root, "workers", [&](const json& w) {
+    status.workers.push_back({Get(w, "rank", 0U), Get<std::string>(w, "state", ""),
+                              Get(w, "iteration", std::int64_t{-1}), Get<std::string>(w, "waiting_for", ""),
+                              GetFigures(w)});
+  });
+  ForEach(root, "shards", [&](const json& s) {
+    status.shards.push_back(
+        {Get(s, "shard", 0U), Get(s, "server", 0U), Get<std::string>(s, "state", ""), GetFigures(s)});
+  });
+  ForEach(root, "tables", [&](const json& t) {
+    status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),
+                             Get<std::string>(t, "apply", ""), Get<std::string>(t, "optimizer", ""),
+                             Get(t, "elements", std::uint64_t{0}), Get(t, "blocks", std::uint64_t{0})});
+  });
+  ForEach(root, "pools", [&](const json& p) {
+    status.pools.push_back({Get<std::string>(p, "name", ""), Get(p, "batches", std::uint64_t{0}),
+                            Get(p, "done", std::uint64_t{0})});
+  });
+  return status;
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,61 @@
+// JobStatus: the scheduler's status JSON (docs/cli.md has its fields), as the launcher needs it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+using Figures = std::map<std::string, double>;
+// 0 for a figure that was never reported.
+[[nodiscard]] double Figure(const Figures& figures, const std::string& name);
+
+struct WorkerStatus {
+  std::uint32_t rank = 0;
+  std::string state;  // joined, suspect, left, dead
+  std::int64_t iteration = -1;
+  std::string waiting_for;
+  Figures figures;
+};
+
+struct ShardStatus {
+  std::uint32_t shard = 0;
+  std::uint32_t server = 0;
+  std::string state;  // up, down
+  Figures figures;
+};
+
+struct TableStatus {
+  std::string name, sync, apply, optimizer;
+  std::uint64_t elements = 0, blocks = 0;
+};
+
+struct PoolStatus {
+  std::string name;
+  std::uint64_t batches = 0, done = 0;
+};
+
+struct JobStatus {
+  std::string job;
+  std::string phase;  // gathering, running, ended
+  double uptime_s = 0;
+  std::vector<WorkerStatus> workers;
+  std::vector<ShardStatus> shards;
+  std::vector<TableStatus> tables;
+  std::vector<PoolStatus> pools;
+
+  // Sums over workers resp. shards.
+  [[nodiscard]] double OfWorkers(const std::string& figure) const;
+  [[nodiscard]] double OfShards(const std::string& figure) const;
+};
+
+// Fields that are not there keep their defaults, unknown ones are skipped: launcher and scheduler may differ
+// in version.
+[[nodiscard]] Result<JobStatus> ParseJobStatus(std::string_view json);
+
+}  // namespace leeway::app

@@ -1,0 +1,38 @@
+// Launcher: starts scheduler, servers and workers of one job here, watches over them and ends them together.
+//
+// The first worker that fails ends the job, and its exit code is the launcher's. Whatever ends the launcher,
+// no process and no file of it stays behind (guard.h). Single-threaded, but for the monitor that asks the
+// scheduler for its status.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launch/environment.h"
+#include "leeway/options.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+struct LaunchOptions {
+  SchedulerOptions scheduler;                    // of which the job, where to listen, and the two waits
+  std::vector<std::string> command;              // what every worker runs
+  std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
+  std::string summary_json;                      // a file for the summary; empty: none
+  std::string log_level = "warning";             // of scheduler and servers
+  bool quiet = false;                            // nothing but the workers' output
+
+  std::chrono::milliseconds term_grace{5'000};  // between SIGTERM and SIGKILL
+  std::chrono::milliseconds settle{5'000};      // for scheduler and servers to end after the last worker has
+  std::chrono::milliseconds status_every{250};
+  std::chrono::milliseconds line_every{5'000};  // between plain lines when stderr is no terminal
+};
+
+// Runs the job to its end; returns the exit code of the whole: 0, that of the first worker that failed, 128 +
+// n when signal n ended the launcher. An error: nothing was started.
+[[nodiscard]] Result<int> LaunchJob(const Program& program, const LaunchOptions& options);
+
+}  // namespace leeway::app

@@ -1,0 +1,35 @@
+// SignalInbox: signals as something to read, so that no code runs inside a signal handler.
+#pragma once
+
+#include <csignal>
+#include <initializer_list>
+#include <optional>
+
+#include "launch/descriptor.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+class SignalInbox {
+ public:
+  // Blocks the signals in the calling thread; threads started after it inherit that. REQUIRES: made before
+  // any thread, and at most one at a time.
+  static Result<SignalInbox> Open(std::initializer_list<int> signals);
+  ~SignalInbox();
+  SignalInbox(SignalInbox&&) = default;
+  SignalInbox& operator=(SignalInbox&&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  // The next signal that came; nothing when none is left. Never blocks.
+  [[nodiscard]] std::optional<int> Next();
+  // The mask before this inbox: what a child is started with.
+  [[nodiscard]] const sigset_t& outer_mask() const { return outer_; }
+
+ private:
+  SignalInbox(Descriptor fd, sigset_t outer) : fd_(std::move(fd)), outer_(outer) {}
+
+  Descriptor fd_;
+  sigset_t outer_;
+};
+
+}  // namespace leeway::app

@@ -1,0 +1,145 @@
+#include "launch/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/quantity.h"
+#include "launch/table_text.h"
+
+namespace leeway::app {
+namespace {
+
+bool IsSeconds(const std::string& figure) { return figure.ends_with("_s"); }
+bool IsWaitCause(const std::string& figure) {
+  return figure.starts_with("wait_") && IsSeconds(figure) && figure != "wait_s";
+}
+
+std::string Seconds(double s) { return fmt::format("{:.1f}", s); }
+std::string Count(double n) { return fmt::format("{:.0f}", n); }
+std::string Percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "-";
+}
+std::string Ratio(double a, double b) { return b > 0 ? fmt::format("{:.2f}", a / b) : "-"; }
+
+// "wait_verdict_s" -> "verdict".
+std::string Bare(const std::string& figure) {
+  std::string name = figure.substr(0, figure.size() - 2);
+  if (IsWaitCause(figure)) name = name.substr(5);
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+// Where the seconds of the workers went, by the names that they reported.
+std::string PhaseTable(const JobStatus& status, const LaunchTimes& times) {
+  std::map<std::string, double> phases;
+  std::map<std::string, double> causes;
+  for (const WorkerStatus& worker : status.workers) {
+    for (const auto& [name, value] : worker.figures) {
+      if (!IsSeconds(name)) continue;
+      (IsWaitCause(name) ? causes : phases)[name] += value;
+    }
+  }
+  const double whole = times.train_s * static_cast<double>(status.workers.size());
+  TableText table({"time of all workers", "seconds", "share"});
+  for (const auto& [name, value] : phases) {
+    table.Row({Bare(name), Seconds(value), Percent(value, whole)});
+    if (name != "wait_s") continue;
+    for (const auto& [cause, part] : causes)
+      table.Row({"  for " + Bare(cause), Seconds(part), Percent(part, whole)});
+  }
+  return table.empty() ? std::string{} : table.Print() + "\n";
+}
+
+std::string WorkerTable(const JobStatus& status, const LaunchTimes& times) {
+  TableText table({"worker", "iterations", "samples", "samples/s", "wait s", "wait %", "staleness", "resent",
+                   "late", "refused", "sent", "received", "state"});
+  for (const WorkerStatus& w : status.workers) {
+    const Figures& f = w.figures;
+    table.Row({fmt::format("w{}", w.rank), Count(static_cast<double>(std::max<std::int64_t>(w.iteration, 0))),
+               Count(Figure(f, "samples")),
+               times.train_s > 0 ? ShortCount(Figure(f, "samples") / times.train_s) : "-",
+               Seconds(Figure(f, "wait_s")), Percent(Figure(f, "wait_s"), times.train_s),
+               Ratio(Figure(f, "staleness_sum"), Figure(f, "answers")), Count(Figure(f, "resent")),
+               Count(Figure(f, "late_dropped")), Count(Figure(f, "refused")),
+               ShortBytes(Figure(f, "bytes_sent")), ShortBytes(Figure(f, "bytes_received")), w.state});
+  }
+  return table.Print();
+}
+
+std::string ServerTable(const JobStatus& status) {
+  std::map<std::uint32_t, Figures> servers;
+  for (const ShardStatus& shard : status.shards) {
+    for (const auto& [name, value] : shard.figures) servers[shard.server][name] += value;
+  }
+  TableText table(
+      {"server", "pushes", "absent", "late", "refused", "pulls", "DPRs", "DPR %", "advances", "in", "out"});
+  for (const auto& [server, f] : servers) {
+    const double pushes = Figure(f, "applied") + Figure(f, "summed");
+    table.Row({fmt::format("s{}", server), Count(pushes), Count(Figure(f, "absent")),
+               Count(Figure(f, "late_dropped")), Count(Figure(f, "refused")), Count(Figure(f, "pulls")),
+               Count(Figure(f, "dpr")), Percent(Figure(f, "dpr"), Figure(f, "pulls")),
+               Count(Figure(f, "advances")), ShortBytes(Figure(f, "bytes_in")),
+               ShortBytes(Figure(f, "bytes_out"))});
+  }
+  return table.Print();
+}
+
+std::string TableLine(const JobStatus& status) {
+  std::uint64_t elements = 0;
+  std::uint64_t blocks = 0;
+  std::set<std::string> policies;
+  for (const TableStatus& table : status.tables) {
+    elements += table.elements;
+    blocks += table.blocks;
+    policies.insert(fmt::format("{} + {} + {}", table.sync, table.apply, table.optimizer));
+  }
+  std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
+  for (const std::string& policy : policies) text += fmt::format("; {}", policy);
+  return text;
+}
+
+}  // namespace
+
+std::string SummaryText(const Outcome& outcome) {
+  const LaunchTimes& t = outcome.times;
+  std::string text =
+      fmt::format("Job {} after {:.1f} s (start {:.1f} s, training {:.1f} s, end {:.1f} s)\n",
+                  outcome.why.empty() ? "done" : "failed", t.total_s(), t.start_s, t.train_s, t.end_s);
+  if (!outcome.why.empty()) text += fmt::format("  {}\n", outcome.why);
+  if (!outcome.status || outcome.status->tables.empty()) return text;
+  const JobStatus& status = *outcome.status;
+  text += fmt::format("  {}\n", TableLine(status));
+  text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
+                      t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
+  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status);
+  return text;
+}
+
+std::string SummaryJson(const Outcome& outcome) {
+  nlohmann::json root;
+  root["exit_code"] = outcome.exit_code;
+  root["why"] = outcome.why;
+  root["times"] = {{"start_s", outcome.times.start_s},
+                   {"train_s", outcome.times.train_s},
+                   {"end_s", outcome.times.end_s},
+                   {"total_s", outcome.times.total_s()}};
+  if (outcome.status) {
+    const JobStatus& status = *outcome.status;
+    root["totals"] = {{"samples", status.OfWorkers("samples")},
+                      {"wait_s", status.OfWorkers("wait_s")},
+                      {"bytes_sent", status.OfWorkers("bytes_sent")},
+                      {"bytes_received", status.OfWorkers("bytes_received")},
+                      {"pulls", status.OfShards("pulls")},
+                      {"dpr", status.OfShards("dpr")},
+                      {"refused", status.OfShards("refused")},
+                      {"late_dropped", status.OfShards("late_dropped")}};
+    root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);
+  }
+  return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,33 @@
+// Summary: what became of a job: time per phase, waits by cause, bytes, delayed pulls. As tables and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "launch/job_status.h"
+
+namespace leeway::app {
+
+// Seconds of the launch, by the launcher's clock.
+struct LaunchTimes {
+  double start_s = 0;  // until all workers and servers had come together
+  double train_s = 0;  // until the last worker ended
+  double end_s = 0;    // until nothing was left
+  [[nodiscard]] double total_s() const { return start_s + train_s + end_s; }
+};
+
+struct Outcome {
+  int exit_code = 0;
+  std::string why;  // empty: every worker ended well
+  LaunchTimes times;
+  std::optional<JobStatus> status;  // the last one; nothing when the scheduler never answered
+  std::string status_json;          // its text, for the JSON summary
+};
+
+// Figures that workers report as seconds: `wait_s` is all waiting, `wait_<cause>_s` a part of it, `<phase>_s`
+// anything else.
+[[nodiscard]] std::string SummaryText(const Outcome& outcome);
+// One object: exit_code, why, times, totals, and the scheduler's last status under "status".
+[[nodiscard]] std::string SummaryJson(const Outcome& outcome);
+
+}  // namespace leeway::app

@@ -1,0 +1,37 @@
+// The program. Reads argv and the environment, here and nowhere else, and hands both on.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "command/commands.h"
+
+int main(int argc, char** argv, char** envp) {
+  using namespace leeway::app;
+
+  std::error_code error;
+  Program program{std::filesystem::read_symlink("/proc/self/exe", error).string(), Environment(envp)};
+  if (error) {
+    std::fprintf(stderr, "leeway: cannot find its own executable: %s\n", error.message().c_str());
+    return 70;
+  }
+  Commands commands;
+  commands.push_back(NewRunCommand(program));
+  commands.push_back(NewSchedulerCommand());
+  commands.push_back(NewServerCommand());
+  commands.push_back(NewSimCommand());
+  commands.push_back(NewBenchPushPullCommand());
+  commands.push_back(NewBenchStepCommand(program));
+  commands.push_back(NewVersionCommand());
+  const ProgramText text{
+      "leeway", "Leeway: a parameter server for training on machines that do not keep step.",
+      "Start here:\n"
+      "  leeway run -w 4 -s 2 -- python3 examples/fashion_mnist.py\n"
+      "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- python3 examples/fashion_mnist.py\n"
+      "  leeway sim --workload ledger --seed 7\n\n"
+      "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
+      "retrying.\n"};
+  return RunCommandLine(text, commands, std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,44 @@
+#include "role/listen_address.h"
+
+#include "base/errors.h"
+#include "cli/quantity.h"
+
+namespace leeway::app {
+namespace {
+
+Result<std::string> HostOf(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const Result<std::uint64_t> number = ParseNumber(port);
+  if (colon == 0 || !number.ok() || *number > 65'535) {
+    return InvalidArgument(
+        "--listen: got \"{}\", wanted host:port with a port from 0 (any free one) to 65535", address);
+  }
+  return address.substr(0, colon);
+}
+
+bool IsLoopback(const std::string& host) {
+  return host.starts_with("127.") || host == "localhost" || host == "::1" || host == "[::1]";
+}
+
+}  // namespace
+
+Status CheckListen(const std::string& address, bool bind_any) {
+  LW_ASSIGN_OR_RETURN(const std::string host, HostOf(address));
+  if (IsLoopback(host) || bind_any) return Status::Ok();
+  return InvalidArgument(
+      "--listen: \"{}\" can be reached from other machines, and connections are not authenticated; add "
+      "--bind-any if that "
+      "is what you want",
+      address);
+}
+
+Status CheckListenAndTell(const std::string& address, bool bind_any) {
+  LW_RETURN_IF_ERROR(CheckListen(address, bind_any));
+  LW_ASSIGN_OR_RETURN(const std::string host, HostOf(address));
+  if (host != "0.0.0.0" && host != "::" && host != "[::]") return Status::Ok();
+  return InvalidArgument("--listen: got \"{}\", wanted the address by which workers reach this machine",
+                         address);
+}
+
+}  // namespace leeway::app

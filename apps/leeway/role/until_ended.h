@@ -1,0 +1,21 @@
+// UntilEnded: lets a role run in this process until its job ends, or until a signal asks it to stop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "launch/signal_inbox.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+// The signals that ask a role to stop. REQUIRES: opened before the role starts its threads.
+[[nodiscard]] Result<SignalInbox> OpenStopSignals();
+
+// `wait` blocks for at most the time given and says how the role ended; `stop` makes it end. Returns how it
+// ended.
+[[nodiscard]] Status UntilEnded(SignalInbox& signals,
+                                const std::function<Status(std::chrono::milliseconds)>& wait,
+                                const std::function<void(const Status&)>& stop);
+
+}  // namespace leeway::app
