@@ -242,6 +242,17 @@ TEST(BlockPushTest, BeyondTheWindowIsHeldBackAndOpenedWhenItFits) {
   EXPECT_THAT(block.values(), ElementsAre(4.0F, 4.0F));
 }
 
+TEST(BlockPushTest, OpenIsNotSaidOfASequenceThatWasTakenSince) {
+  HandFedBlock block;
+  block.Begin(2);
+  for (int i = 0; i < 3; ++i) block.Push(0, i);
+  block->OnAbsent({.from = HandFedBlock::Key(0), .term = Term(1), .seq = Seq(3), .iteration = Iteration(2)},
+                  block.Now());
+  block.Forget();
+  block.Push(1, 0);
+  EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 1#1 v1"));
+}
+
 TEST(BlockPushTest, AbsentPushesAreNeverBeyondTheWindow) {
   HandFedBlock block({.apply = "aggregate:window=2"});
   block.Begin(2);
