@@ -156,6 +156,8 @@ class FakeTransport final : public Transport {
       Result<Landing> got = events.OnFrameStart(id, head, body);
       if (!got.ok()) return Lose(id, got.status());
       landing = *std::move(got);
+      landed_at.clear();
+      for (const std::span<std::byte> place : landing.places) landed_at.push_back(place.data());
       std::span<const std::byte> left = payload;
       for (const std::span<std::byte> place : landing.places) {
         if (place.size() > left.size()) return Lose(id, Internal("the landing is larger than the payload"));
@@ -215,7 +217,8 @@ class FakeTransport final : public Transport {
   Status listen_error;
   std::vector<std::pair<ConnectionId, std::string>> connects;
   std::vector<SentFrame> sent;
-  std::set<ConnectionId> closed;  // by the node
+  std::set<ConnectionId> closed;       // by the node
+  std::vector<const void*> landed_at;  // the places of the last delivered payload
 
  private:
   struct Connection {

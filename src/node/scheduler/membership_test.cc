@@ -1,0 +1,185 @@
+#include "node/scheduler/membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace leeway {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+constexpr TimePoint kNoon{seconds(1000)};
+
+wire::pb::Hello RankHello(std::int64_t rank, std::uint64_t life) {
+  wire::pb::Hello hello;
+  hello.set_role(wire::pb::ROLE_WORKER);
+  hello.set_rank(rank);
+  hello.set_life(life);
+  return hello;
+}
+
+wire::pb::Hello ShardHello(std::uint32_t server, std::uint32_t shard, std::uint64_t life) {
+  wire::pb::Hello hello;
+  hello.set_role(wire::pb::ROLE_SERVER);
+  hello.set_server(server);
+  hello.set_shard(shard);
+  hello.set_life(life);
+  hello.set_listen("127.0.0.1:7");
+  return hello;
+}
+
+class MembershipTest : public ::testing::Test {
+ protected:
+  static JobOptions Job() {
+    JobOptions job;
+    job.workers = 2;
+    job.servers = 2;
+    job.shards = 2;
+    return job;
+  }
+  Result<Membership::Admission<WorkerSeat>> Worker(std::int64_t rank, std::uint64_t life) {
+    return members.AdmitWorker(RankHello(rank, life), ConnectionId(++connections), kNoon);
+  }
+  Result<Membership::Admission<ShardSeat>> Shard(std::uint32_t server, std::uint32_t shard,
+                                                 std::uint64_t life) {
+    return members.AdmitShard(ShardHello(server, shard, life), ConnectionId(++connections), kNoon);
+  }
+  void GatherAll() {
+    ASSERT_TRUE(Worker(0, 10).ok() && Worker(1, 11).ok());
+    for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(Shard(i / 2, i % 2, 20 + i).ok());
+    ASSERT_TRUE(members.Complete());
+    members.Gather(Epoch(1));
+  }
+  WorkerSeat& seat(std::size_t rank) { return members.workers()[rank]; }
+
+  Membership members{Job()};
+  std::uint64_t connections = 0;
+};
+
+TEST_F(MembershipTest, GivesTheLowestFreeRankToOneThatNamesNone) {
+  ASSERT_TRUE(Worker(0, 10).ok());
+  const auto any = Worker(-1, 11);
+  ASSERT_TRUE(any.ok());
+  EXPECT_EQ(any->seat.rank, WorkerId(1));
+  EXPECT_EQ(any->seat.incarnation, Incarnation(1));
+}
+
+TEST_F(MembershipTest, ShardIdsAreDenseOverServers) {
+  EXPECT_EQ(Shard(0, 0, 1)->seat.id, ShardId(0));
+  EXPECT_EQ(Shard(1, 1, 2)->seat.id, ShardId(3));
+}
+
+TEST_F(MembershipTest, ARepeatedHelloFindsItsOwnSeatAndReplacesItsConnection) {
+  const auto first = Worker(-1, 10);
+  const auto again = Worker(-1, 10);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->seat.rank, WorkerId(0));
+  EXPECT_EQ(again->seat.incarnation, Incarnation(1));
+  EXPECT_EQ(again->older, ConnectionId(1));
+  EXPECT_EQ(first->older, ConnectionId{});
+  EXPECT_EQ(Shard(0, 1, 5)->older, ConnectionId{});
+  EXPECT_EQ(Shard(0, 1, 5)->older, ConnectionId(3));
+}
+
+TEST_F(MembershipTest, ATakenSeatIsRefusedToAnotherLife) {
+  ASSERT_TRUE(Worker(1, 10).ok() && Shard(0, 0, 20).ok());
+  EXPECT_EQ(Worker(1, 99).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(Worker(1, 99).status().message(), HasSubstr("rank 1 is taken"));
+  EXPECT_THAT(Shard(0, 0, 99).status().message(),
+              HasSubstr("server 0 shard 0 is taken by another process at 127.0.0.1:7"));
+}
+
+TEST_F(MembershipTest, RanksAndShardsOutOfRangeAreRefused) {
+  EXPECT_THAT(Worker(2, 1).status().message(), HasSubstr("rank 2: this job has 2 workers, wanted 0 to 1"));
+  EXPECT_THAT(Shard(2, 0, 1).status().message(), HasSubstr("servers 0 to 1 with shards 0 to 1"));
+  EXPECT_FALSE(Shard(0, 2, 1).ok());
+}
+
+TEST_F(MembershipTest, MissingNamesRanksAndShards) {
+  ASSERT_TRUE(Worker(1, 10).ok() && Shard(0, 0, 20).ok() && Shard(0, 1, 21).ok() && Shard(1, 1, 22).ok());
+  EXPECT_FALSE(members.Complete());
+  EXPECT_EQ(members.Missing(), "worker 0, shard 0 of server 1");
+}
+
+TEST_F(MembershipTest, ASeatFreedWhileGatheringGoesToTheNextLifeAsItsNextIncarnation) {
+  ASSERT_TRUE(Worker(0, 10).ok());
+  members.Free(seat(0));
+  const auto next = Worker(0, 12);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->seat.incarnation, Incarnation(2));
+}
+
+TEST_F(MembershipTest, OneWorkerMoreThanTheJobHasIsRefused) {
+  GatherAll();
+  EXPECT_THAT(Worker(-1, 99).status().message(), HasSubstr("the job has gathered its 2 workers already"));
+}
+
+TEST_F(MembershipTest, RosterSaysWhoLeftAndWhoDied) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2));
+  members.Die(seat(1), Epoch(3));
+  const wire::pb::Roster roster = members.BuildRoster();
+  EXPECT_EQ(roster.epoch(), 3U);
+  EXPECT_TRUE(roster.gathered());
+  ASSERT_EQ(roster.members_size(), 2);
+  EXPECT_TRUE(roster.members(0).gone());
+  EXPECT_FALSE(roster.members(0).dead());
+  EXPECT_TRUE(roster.members(1).gone());
+  EXPECT_TRUE(roster.members(1).dead());
+  ASSERT_EQ(roster.shards_size(), 4);
+  EXPECT_EQ(roster.shards(3).server(), 1U);
+  EXPECT_EQ(roster.shards(3).address(), "127.0.0.1:7");
+}
+
+TEST_F(MembershipTest, ADeadLifeIsFencedOneThatLeftMayComeBackAsObserver) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2));
+  members.Die(seat(1), Epoch(3));
+  EXPECT_TRUE(Worker(0, 10).ok());
+  EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kFenced);
+  EXPECT_TRUE(members.Live().empty());
+}
+
+TEST_F(MembershipTest, SilenceIsSuspectedThenExpelled) {
+  GatherAll();
+  seat(0).last_heard = kNoon + seconds(3);
+  Silence silence = members.Review(kNoon + seconds(4), seconds(3), seconds(10));
+  EXPECT_EQ(silence.suspected, std::vector{WorkerId(1)});
+  EXPECT_EQ(seat(1).state, WorkerState::kSuspect);
+  EXPECT_TRUE(silence.expelled.empty() && silence.lost.empty());
+  EXPECT_EQ(members.Live().size(), 2U) << "a suspect still counts";
+  EXPECT_TRUE(members.Review(kNoon + seconds(5), seconds(3), seconds(10)).suspected.empty())
+      << "reported once";
+
+  seat(1).last_heard = kNoon + seconds(5);
+  (void)members.Review(kNoon + seconds(5), seconds(3), seconds(10));
+  EXPECT_EQ(seat(1).state, WorkerState::kJoined) << "heard again";
+
+  silence = members.Review(kNoon + seconds(13), seconds(3), seconds(10));
+  EXPECT_EQ(silence.expelled, std::vector{WorkerId(0)});
+  EXPECT_EQ(silence.lost.size(), 4U);
+}
+
+TEST_F(MembershipTest, TheJobIsDoneWhenAllLeftAndSaidGoodbyeOrDied) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2));
+  members.Die(seat(1), Epoch(3));
+  EXPECT_FALSE(members.AllDone()) << "worker 0 may still pull";
+  seat(0).done = true;
+  EXPECT_TRUE(members.AllDone());
+  EXPECT_TRUE(members.AnyLeft());
+}
+
+TEST_F(MembershipTest, OneThatLeftAndIsLostIsNotWaitedForWithoutEnd) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2));
+  members.Leave(seat(1), Epoch(3));
+  (void)members.Review(kNoon + seconds(9), seconds(3), seconds(10));
+  EXPECT_FALSE(members.AllDone());
+  (void)members.Review(kNoon + seconds(10), seconds(3), seconds(10));
+  EXPECT_TRUE(members.AllDone());
+}
+
+}  // namespace
+}  // namespace leeway

@@ -1,0 +1,168 @@
+#include "node/scheduler/table_registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "optimizer/optimizers.h"
+#include "placement/placements.h"
+#include "sync/sync_policy.h"
+
+namespace leeway {
+namespace {
+
+using ::testing::HasSubstr;
+
+class TableRegistryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    job.servers = 2;
+    job.shards = 2;
+    job.block_bytes = 64;  // 16 elements
+  }
+  TableRegistry& registry() {
+    if (made == nullptr) {
+      made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements});
+      const Status checked = made->Check();
+      EXPECT_TRUE(checked.ok()) << checked.ToString();
+    }
+    return *made;
+  }
+  static wire::pb::Table Table(const std::string& name, const std::vector<std::int64_t>& shape) {
+    wire::pb::Table table;
+    table.set_name(name);
+    table.mutable_shape()->Assign(shape.begin(), shape.end());
+    table.set_dtype(1);
+    return table;
+  }
+  Result<TableRegistry::Defined> Define(const std::vector<wire::pb::Table>& tables, std::uint64_t epoch = 2) {
+    wire::pb::DefineTables request;
+    for (const auto& table : tables) *request.add_tables() = table;
+    return registry().Define(request, Epoch(epoch));
+  }
+
+  JobOptions job;
+  Registry<SyncModel> sync = BuiltinSyncModels();
+  Registry<Optimizer> optimizers = BuiltinOptimizers();
+  Registry<Placement> placements = BuiltinPlacements();
+  std::unique_ptr<TableRegistry> made;
+};
+
+TEST_F(TableRegistryTest, CutsATableIntoBlocksAndSpreadsThem) {
+  ASSERT_TRUE(Define({Table("w", {10, 7})}).ok());
+  const wire::pb::Table& map = registry().all()[0].map;
+  ASSERT_EQ(map.blocks_size(), 5);
+  std::uint64_t offset = 0;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(map.blocks(i).block(), static_cast<std::uint32_t>(i));
+    EXPECT_EQ(map.blocks(i).offset(), offset);
+    EXPECT_EQ(map.blocks(i).elements(), i < 4 ? 16U : 6U);
+    EXPECT_EQ(map.blocks(i).term(), 1U);
+    EXPECT_EQ(map.blocks(i).shard(), static_cast<std::uint32_t>(i) % 4);
+    offset += map.blocks(i).elements();
+  }
+  EXPECT_EQ(offset, 70U);
+}
+
+TEST_F(TableRegistryTest, LaterTablesGoOnWhereTheFirstStopped) {
+  ASSERT_TRUE(Define({Table("a", {16})}).ok());
+  ASSERT_TRUE(Define({Table("b", {16})}, 3).ok());
+  EXPECT_EQ(registry().all()[1].map.blocks(0).block(), 1U);
+  EXPECT_EQ(registry().all()[1].map.blocks(0).shard(), 1U);
+  EXPECT_EQ(registry().all()[1].created, Epoch(3));
+}
+
+TEST_F(TableRegistryTest, FillsInTheJobsDefaults) {
+  job.sync = "ssp:2";
+  job.apply = "immediate";
+  wire::pb::Table own = Table("own", {1});
+  own.set_sync("bsp");
+  ASSERT_TRUE(Define({Table("w", {1}), own}).ok());
+  EXPECT_EQ(registry().all()[0].map.sync(), "ssp:2");
+  EXPECT_EQ(registry().all()[0].map.apply(), "immediate");
+  EXPECT_EQ(registry().all()[0].map.optimizer(), "sgd");
+  EXPECT_EQ(registry().all()[1].map.sync(), "bsp");
+  EXPECT_EQ(registry().all()[1].map.apply(), "") << "the default of its own model";
+}
+
+TEST_F(TableRegistryTest, TheSameDefinitionIsAnsweredLikeTheFirst) {
+  ASSERT_TRUE(Define({Table("w", {4})}, 2).ok());
+  const auto again = Define({Table("w", {4})}, 9);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->asked, std::vector{TableId(0)});
+  EXPECT_TRUE(again->created.empty());
+  EXPECT_EQ(again->epoch, Epoch(2)) << "in force since";
+}
+
+TEST_F(TableRegistryTest, ADifferentDefinitionIsRefusedAndSaysWhatDiffers) {
+  ASSERT_TRUE(Define({Table("w", {4})}).ok());
+  const Status shape = Define({Table("w", {2, 2})}).status();
+  EXPECT_EQ(shape.code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(shape.message(),
+            "table \"w\" is defined already, and differently: shape: got [2, 2], wanted [4]");
+  wire::pb::Table other = Table("w", {4});
+  other.set_optimizer("adam");
+  EXPECT_THAT(Define({other}).status().message(), HasSubstr("optimizer: got \"adam\", wanted \"sgd\""));
+  other = Table("w", {4});
+  other.set_clock(1);
+  EXPECT_THAT(Define({other}).status().message(), HasSubstr("clock: got 1, wanted 0"));
+  EXPECT_THAT(Define({Table("v", {1}), Table("v", {2})}).status().message(),
+              HasSubstr("shape: got [2], wanted [1]"));
+}
+
+TEST_F(TableRegistryTest, OneBadTableRefusesTheWholeRequest) {
+  wire::pb::Table bad = Table("bad", {4});
+  bad.set_sync("bpp");
+  const Status refused = Define({Table("good", {4}), bad}).status();
+  EXPECT_THAT(refused.message(), HasSubstr("table \"bad\": unknown sync model \"bpp\""));
+  EXPECT_THAT(refused.message(), HasSubstr("did you mean \"bsp\"?"));
+  EXPECT_TRUE(registry().all().empty());
+  EXPECT_EQ(Define({Table("good", {4})})->created, std::vector{TableId(0)});
+}
+
+TEST_F(TableRegistryTest, ChecksNameShapeAndTypes) {
+  EXPECT_EQ(Define({Table("", {4})}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(Define({Table("w", {4, 0})}).status().message(),
+              HasSubstr("shape [4, 0]: got a dimension of 0"));
+  EXPECT_THAT(Define({Table("w", {-3})}).status().message(), HasSubstr("a dimension of -3"));
+  EXPECT_EQ(Define({Table("w", {1LL << 40, 1LL << 40})}).status().code(), StatusCode::kResourceExhausted);
+  wire::pb::Table table = Table("w", {4});
+  table.set_dtype(2);
+  EXPECT_THAT(Define({table}).status().message(), HasSubstr("dtype 2, wanted 1"));
+  table = Table("w", {4});
+  table.set_nonfinite(2);
+  EXPECT_FALSE(Define({table}).ok());
+  table = Table("w", {4});
+  table.set_apply("aggregate");
+  table.set_sync("asp");
+  EXPECT_FALSE(Define({table}).ok()) << "asp has no bounded lead";
+}
+
+TEST_F(TableRegistryTest, AScalarIsATableOfOneElement) {
+  ASSERT_TRUE(Define({Table("s", {})}).ok());
+  ASSERT_EQ(registry().all()[0].map.blocks_size(), 1);
+  EXPECT_EQ(registry().all()[0].map.blocks(0).elements(), 1U);
+}
+
+TEST_F(TableRegistryTest, TooManyBlocksAreRefusedWithAdvice) {
+  const Status refused = Define({Table("w", {16LL << 20})}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("take a larger block_bytes (now 64)"));
+}
+
+TEST_F(TableRegistryTest, TheJobsOwnSpecsAreChecked) {
+  const auto check = [this] {
+    return TableRegistry(job, SchedulerPolicies{sync, optimizers, placements}).Check();
+  };
+  EXPECT_TRUE(check().ok());
+  job.placement = "round_robbin";
+  EXPECT_THAT(check().message(), HasSubstr("did you mean \"round_robin\"?"));
+  job.placement = "round_robin";
+  job.sync = "ssp:x";
+  EXPECT_THAT(check().message(), HasSubstr("sync and apply of the job"));
+  job.sync = "bsp";
+  job.block_bytes = 6;
+  EXPECT_THAT(check().message(), HasSubstr("block_bytes: got 6"));
+}
+
+}  // namespace
+}  // namespace leeway
