@@ -47,6 +47,7 @@ class RunCommand final : public Command {
     flags.Time("--expel-after", options_.scheduler.expel_after,
                "a worker silent for this long is declared dead");
     flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
+    flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet, "no bar and no summary: only what workers print");
     DeclareLogFlag(flags, options_.log_level);
     flags.Rest("COMMAND...", options_.command, "what every worker runs; found in PATH like in a shell");
@@ -62,6 +63,7 @@ class RunCommand final : public Command {
                                job.workers - 1, job.workers);
       }
     }
+    options_.prefix = !no_prefix_;
     return LaunchJob(program_, options_);
   }
 
@@ -85,6 +87,7 @@ class RunCommand final : public Command {
 
   const Program& program_;
   LaunchOptions options_;
+  bool no_prefix_ = false;
 };
 
 }  // namespace

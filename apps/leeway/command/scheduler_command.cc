@@ -30,7 +30,7 @@ class SchedulerCommand final : public Command {
 
   void Declare(FlagSet& flags) override {
     flags.Text("--listen", "HOST:PORT", options_.listen, "where to listen; port 0: any free one");
-    flags.Switch("--bind-any", bind_any_, "allow an address that other machines can reach");
+    flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--address-file", "FILE", address_file_,
                "write the address here once it listens (for file:FILE)");
     flags.Text("--status-file", "FILE", status_file_, "write the job's last status here, as JSON");
@@ -44,7 +44,7 @@ class SchedulerCommand final : public Command {
   }
 
   Result<int> Run() override {
-    LW_RETURN_IF_ERROR(CheckListen(options_.listen, bind_any_));
+    LW_RETURN_IF_ERROR(CheckListen(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
@@ -65,7 +65,6 @@ class SchedulerCommand final : public Command {
 
  private:
   SchedulerOptions options_;
-  bool bind_any_ = false;
   std::string address_file_;
   std::string status_file_;
   std::string log_level_ = "info";

@@ -30,7 +30,7 @@ class ServerCommand final : public Command {
     flags.Number("--shards", "N", shards_, 1, 64, "shards: the same number as the scheduler was told");
     flags.Text("--listen", "HOST:PORT", options_.listen,
                "where workers reach this server; port 0: any free one");
-    flags.Switch("--bind-any", bind_any_, "allow an address that other machines can reach");
+    flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--job", "NAME", options_.job, "name of the job; the same as the scheduler's");
     DeclareLinkFlags(flags, options_.link);
     flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
@@ -41,7 +41,7 @@ class ServerCommand final : public Command {
     if (options_.scheduler.empty()) {
       return InvalidArgument("--scheduler: not given, wanted host:port or file:PATH of the job's scheduler");
     }
-    LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, bind_any_));
+    LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
     ConsoleLog log(fmt::format("server {}", options_.server), level);
@@ -63,7 +63,6 @@ class ServerCommand final : public Command {
  private:
   ServerOptions options_;
   std::uint32_t shards_ = 1;
-  bool bind_any_ = false;
   std::string log_level_ = "info";
 };
 

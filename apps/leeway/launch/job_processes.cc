@@ -43,7 +43,7 @@ std::string NameOf(JobRole role, std::uint32_t index) {
 Status JobProcesses::Start(JobRole role, std::uint32_t index, const ChildCommand& command) {
   LW_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(command));
   guard_.Watch(child.pid());
-  const auto to = [this, prefix = PrefixOf(role, index)](int fd) {
+  const auto to = [this, prefix = prefix_ ? PrefixOf(role, index) : std::string{}](int fd) {
     return [this, prefix, fd](std::string_view line) { screen_.Line(fd, prefix, line); };
   };
   processes_.push_back(Process{role, index, std::move(child), LineSplitter(to(STDOUT_FILENO)),

@@ -30,7 +30,9 @@ struct EndedProcess {
 
 class JobProcesses {
  public:
-  JobProcesses(Screen& screen, const Guard& guard) : screen_(screen), guard_(guard) {}
+  // `prefix`: whether lines say which process they come from.
+  JobProcesses(Screen& screen, const Guard& guard, bool prefix)
+      : screen_(screen), guard_(guard), prefix_(prefix) {}
 
   [[nodiscard]] Status Start(JobRole role, std::uint32_t index, const ChildCommand& command);
   // Waits until there is output or `wake_fd` is readable, at most `timeout_ms`, then forwards the output.
@@ -55,6 +57,7 @@ class JobProcesses {
 
   Screen& screen_;
   const Guard& guard_;
+  const bool prefix_;
   std::deque<Process> processes_;  // a deque: processes do not move
 };
 

@@ -40,7 +40,7 @@ class Launch {
         found_(std::move(found)),
         signals_(signals),
         screen_(Screen::StderrIsTerminal() && !options.quiet),
-        processes_(screen_, guard) {}
+        processes_(screen_, guard, options.prefix) {}
 
   int Run();
 

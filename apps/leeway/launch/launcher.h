@@ -23,6 +23,7 @@ struct LaunchOptions {
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none
   std::string log_level = "warning";             // of scheduler and servers
+  bool prefix = true;                            // "[w0] " before every line of worker 0
   bool quiet = false;                            // nothing but the workers' output
 
   std::chrono::milliseconds term_grace{5'000};  // between SIGTERM and SIGKILL

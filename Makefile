@@ -1,0 +1,66 @@
+# Everything starts here: `make train` and `make test` work from nothing on a fresh Debian 12.
+#
+#   make help    says what there is
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# Targets follow each other; cmake and ctest use the cores.
+.NOTPARALLEL:
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+# What `make train` passes on: make train SYNC=bsp SLOW=3:8x ARGS="--epochs 5".
+SYNC ?= ssp:3
+SLOW ?= 3:4x
+ARGS ?=
+# How much `make check` simulates.
+SEEDS ?= 5000
+
+.PHONY: help deps build test train check check-asan check-tsan check-counts bench lint format clean
+
+help:  ## this text
+	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
+	@echo
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+deps:  ## install what is missing of the Debian packages that everything here needs
+	@tools/deps.sh
+
+build: deps  ## build everything; the program is build/leeway
+	@tools/build.sh release $(BUILD) $(JOBS)
+
+test: build  ## all tests: one build, every suite with its time budget, at most 12 minutes
+	@tools/test.sh $(BUILD) $(JOBS)
+
+train: build  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes
+	@python=$$(tools/find_python.sh) && \
+	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --summary-json out/summary.json \
+	  -- "$$python" examples/fashion_mnist.py $(ARGS)
+
+check: check-asan check-tsan check-counts lint  ## before closing an issue: sanitizers, large counts, lint
+
+check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
+	@tools/build.sh asan $(BUILD)-asan $(JOBS)
+	@tools/test.sh $(BUILD)-asan $(JOBS)
+
+check-tsan: deps  ## all C++ tests under the thread sanitizer
+	@tools/build.sh tsan $(BUILD)-tsan $(JOBS)
+	@tools/test.sh $(BUILD)-tsan $(JOBS)
+
+check-counts: build  ## the large counts: thousands of simulated runs under faults
+	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
+
+bench: build  ## speed beside a bare socket and beside plain PyTorch
+	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done
+	@$(BUILD)/leeway bench step
+
+lint: deps  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
+	@tools/build.sh release $(BUILD) $(JOBS) configure
+	@tools/lint.sh $(BUILD) $(JOBS)
+
+format:  ## put every source file into the house format
+	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
+
+clean:  ## remove what was built
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-ubsan $(BUILD)-dev out

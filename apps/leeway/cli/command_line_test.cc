@@ -1,0 +1,176 @@
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/errors.h"
+
+namespace leeway::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A command with one flag of each kind, which notes what it was given.
+class SailCommand final : public Command {
+ public:
+  explicit SailCommand(std::string name = "sail") : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
+  std::string summary() const override { return "sail somewhere"; }
+  std::string lesson() const override { return "Examples:\n  boat sail -c 3\n"; }
+  void Declare(FlagSet& flags) override {
+    flags.Number("-c,--crew", "N", crew, 1, 10, "how many come along");
+    flags.Bytes("--cargo", cargo, 0, 1U << 30, "what is carried");
+    flags.Switch("--fast", fast, "do not stop");
+    flags.Each(
+        "--port", "NAME",
+        [this](const std::string& port) {
+          ports.push_back(port);
+          return port == "nowhere" ? NotFound("unknown port \"nowhere\"") : Status::Ok();
+        },
+        "where to call");
+    flags.Rest("ORDERS...", orders, "what to shout");
+  }
+  Result<int> Run() override {
+    ++runs;
+    return outcome;
+  }
+
+  std::uint32_t crew = 2;
+  std::uint32_t cargo = 4096;
+  bool fast = false;
+  std::vector<std::string> ports, orders;
+  Result<int> outcome = 0;
+  int runs = 0;
+
+ private:
+  const std::string name_;
+};
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  CommandLineTest() {
+    commands_.push_back(std::make_unique<SailCommand>());
+    commands_.push_back(std::make_unique<SailCommand>("harbour enter"));
+    commands_.push_back(std::make_unique<SailCommand>("harbour leave"));
+  }
+
+  int Run(std::vector<std::string> args) {
+    ::testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStdout();
+    const int code = RunCommandLine({"boat", "A boat.", "Start here."}, commands_, std::move(args));
+    out_ = ::testing::internal::GetCapturedStdout();
+    err_ = ::testing::internal::GetCapturedStderr();
+    return code;
+  }
+  SailCommand& sail(std::size_t i = 0) { return static_cast<SailCommand&>(*commands_[i]); }
+
+  Commands commands_;
+  std::string out_, err_;
+};
+
+TEST_F(CommandLineTest, FlagsReachTheirTargets) {
+  EXPECT_EQ(Run({"sail", "-c", "7", "--cargo=16KiB", "--fast", "--port", "a", "--port", "b"}), 0);
+  EXPECT_EQ(sail().crew, 7U);
+  EXPECT_EQ(sail().cargo, 16'384U);
+  EXPECT_TRUE(sail().fast);
+  EXPECT_THAT(sail().ports, ElementsAre("a", "b"));
+  EXPECT_EQ(sail().runs, 1);
+}
+
+TEST_F(CommandLineTest, DefaultsStayWhenNothingIsGiven) {
+  EXPECT_EQ(Run({"sail"}), 0);
+  EXPECT_EQ(sail().crew, 2U);
+  EXPECT_FALSE(sail().fast);
+}
+
+TEST_F(CommandLineTest, WhatStandsAfterTheDashesIsNotLookedAt) {
+  EXPECT_EQ(Run({"sail", "-c", "1", "--", "python3", "--fast", "-c", "x", "--", "--help"}), 0);
+  EXPECT_THAT(sail().orders, ElementsAre("python3", "--fast", "-c", "x", "--", "--help"));
+  EXPECT_FALSE(sail().fast);
+}
+
+TEST_F(CommandLineTest, AMisspelledFlagGetsASuggestion) {
+  EXPECT_EQ(Run({"sail", "--crow", "3"}), kUsageExitCode);
+  EXPECT_THAT(err_,
+              AllOf(HasSubstr("boat sail: unknown flag \"--crow\""), HasSubstr("did you mean \"--crew\"?")));
+  EXPECT_EQ(sail().runs, 0);
+}
+
+TEST_F(CommandLineTest, AMisspelledCommandGetsASuggestion) {
+  EXPECT_EQ(Run({"sial"}), kUsageExitCode);
+  EXPECT_THAT(err_, AllOf(HasSubstr("unknown command \"sial\"; known: sail, harbour"),
+                          HasSubstr("did you mean \"sail\"?")));
+}
+
+TEST_F(CommandLineTest, AWrongValueSaysWhatWasWanted) {
+  EXPECT_EQ(Run({"sail", "-c", "11"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--crew: got 11, wanted a value from 1 to 10"));
+  EXPECT_EQ(Run({"sail", "-c", "many"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--crew: got \"many\", wanted a whole number"));
+  EXPECT_EQ(Run({"sail", "--cargo", "4MB"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--cargo: got \"4MB\""));
+}
+
+TEST_F(CommandLineTest, AFlagsOwnCheckIsWrongUsageWhateverItsCode) {
+  EXPECT_EQ(Run({"sail", "--port", "nowhere"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--port: unknown port \"nowhere\""));
+}
+
+TEST_F(CommandLineTest, AMissingValueNamesTheFlag) {
+  EXPECT_EQ(Run({"sail", "--crew"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--crew: got no value, wanted N: how many come along"));
+}
+
+TEST_F(CommandLineTest, AFlagGivenTwiceIsRefused) {
+  EXPECT_EQ(Run({"sail", "-c", "1", "-c", "2"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--crew: given 2 times"));
+}
+
+TEST_F(CommandLineTest, AStrayWordIsRefused) {
+  EXPECT_EQ(Run({"sail", "python3"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("after \"--\""));
+}
+
+TEST_F(CommandLineTest, HelpShowsFlagsDefaultsAndLesson) {
+  EXPECT_EQ(Run({"sail", "--help"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr("-c, --crew N"), HasSubstr("how many come along [2]"),
+                          HasSubstr("[4KiB]"), HasSubstr("-- ORDERS..."), HasSubstr("boat sail -c 3")));
+  EXPECT_EQ(sail().runs, 0);
+}
+
+TEST_F(CommandLineTest, HelpOfTheProgramListsItsCommands) {
+  EXPECT_EQ(Run({"--help"}), 0);
+  EXPECT_THAT(out_, AllOf(HasSubstr("A boat."), HasSubstr("harbour enter"), HasSubstr("Start here.")));
+}
+
+TEST_F(CommandLineTest, CommandsOfAGroupAreFoundByTheirSecondWord) {
+  EXPECT_EQ(Run({"harbour", "leave", "-c", "4"}), 0);
+  EXPECT_EQ(sail(2).crew, 4U);
+  EXPECT_EQ(sail(1).runs, 0);
+  EXPECT_EQ(Run({"harbour"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("harbour leave"));
+  EXPECT_EQ(Run({"harbour", "leaf"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("known: enter, leave"));
+}
+
+TEST_F(CommandLineTest, NoCommandShowsHelpAndIsWrongUsage) {
+  EXPECT_EQ(Run({}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("Commands:"));
+}
+
+TEST_F(CommandLineTest, TheCommandsErrorBecomesItsExitCode) {
+  sail().outcome = Unavailable("the wind is gone");
+  EXPECT_EQ(Run({"sail"}), 128);
+  EXPECT_THAT(err_, HasSubstr("boat sail: the wind is gone"));
+  sail().outcome = 42;
+  EXPECT_EQ(Run({"sail"}), 42);
+}
+
+}  // namespace
+}  // namespace leeway::app

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/errors.h"
+#include "cli/quantity.h"
+#include "command/commands.h"
+#include "launch/screen.h"
+#include "role/policy_check.h"
+#include "sim/workloads/ledger.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr int kFailedExitCode = 1;
+
+// The bar over seeds: redrawn on a terminal, a line every few seconds elsewhere.
+class SeedBar {
+ public:
+  explicit SeedBar(std::uint64_t seeds) : seeds_(seeds), screen_(Screen::StderrIsTerminal()) {}
+
+  void Add(const sim::LedgerReport& report) {
+    ++done_;
+    frames_ += report.frames;
+    failed_ += report.ok() ? 0 : 1;
+    const auto now = std::chrono::steady_clock::now();
+    const auto every = std::chrono::milliseconds(screen_.terminal() ? 100 : 5'000);
+    if (now - shown_ < every) return;
+    shown_ = now;
+    const double s = std::chrono::duration<double>(now - begin_).count();
+    const double share = static_cast<double>(done_) / static_cast<double>(seeds_);
+    const std::size_t filled = static_cast<std::size_t>(share * kColumns);
+    const std::string text = fmt::format("[{}{}] {} of {} seeds  {} failed  {} frames/s  {}, {} left",
+                                         std::string(filled, '='), std::string(kColumns - filled, ' '), done_,
+                                         seeds_, failed_, ShortCount(static_cast<double>(frames_) / s),
+                                         ShortTime(s), ShortTime(s * (1 - share) / share));
+    if (screen_.terminal()) {
+      screen_.Bar(text);
+    } else {
+      screen_.Line(2, "leeway: ", text);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kColumns = 24;
+  const std::uint64_t seeds_;
+  Screen screen_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point shown_ = begin_;
+  std::uint64_t done_ = 0, failed_ = 0, frames_ = 0;
+};
+
+nlohmann::json ToJson(const sim::LedgerTotals& t) {
+  nlohmann::json faults;
+  for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
+    faults[std::string(sim::FaultKindName(static_cast<sim::FaultKind>(i)))] = t.faults.kinds[i];
+  }
+  faults["cuts_inside_frame"] = t.faults.cuts_inside_frame;
+  faults["cuts_before_verdict"] = t.faults.cuts_before_verdict;
+  nlohmann::json failures = nlohmann::json::array();
+  for (const sim::LedgerReport& report : t.failures) {
+    failures.push_back(
+        {{"seed", report.options.seed}, {"replay", report.replay}, {"problems", report.problems}});
+  }
+  return {{"runs", t.runs},
+          {"failed", t.failed},
+          {"trace_hash", fmt::format("{:016x}", t.trace_hash)},
+          {"frames", t.frames},
+          {"events", t.events},
+          {"wall_s", t.wall_s},
+          {"verdicts",
+           {{"applied", t.verdicts.applied},
+            {"summed", t.verdicts.summed},
+            {"absent", t.verdicts.absent},
+            {"late_dropped", t.verdicts.late_dropped},
+            {"refused", t.verdicts.refused}}},
+          {"servers",
+           {{"repeated", t.servers.repeated},
+            {"gaps", t.servers.gaps},
+            {"fenced", t.servers.fenced},
+            {"windows", t.servers.windows},
+            {"delayed", t.servers.delayed},
+            {"advances", t.servers.advances}}},
+          {"resent", t.resent},
+          {"reconnects", t.reconnects},
+          {"faults", faults},
+          {"failures", failures}};
+}
+
+std::string ToText(const sim::LedgerTotals& t) {
+  std::string text = fmt::format("{} runs, {} failed, {:.1f} s, trace hash {:016x}\n", t.runs, t.failed,
+                                 t.wall_s, t.trace_hash);
+  text += fmt::format(
+      "  verdicts  applied {}, summed {}, absent {}, late {}, refused {}; repeated {}, gaps {}, fenced {}, "
+      "windows {}\n",
+      t.verdicts.applied, t.verdicts.summed, t.verdicts.absent, t.verdicts.late_dropped, t.verdicts.refused,
+      t.servers.repeated, t.servers.gaps, t.servers.fenced, t.servers.windows);
+  text += "  faults    ";
+  for (std::size_t i = 0; i < sim::kFaultKinds; ++i) {
+    text += fmt::format("{} {}, ", sim::FaultKindName(static_cast<sim::FaultKind>(i)), t.faults.kinds[i]);
+  }
+  text += fmt::format("inside a frame {}, before a verdict {}\n", t.faults.cuts_inside_frame,
+                      t.faults.cuts_before_verdict);
+  text += fmt::format("  traffic   {} frames, {} reconnects, {} pushes resent\n", t.frames, t.reconnects,
+                      t.resent);
+  return text;
+}
+
+class SimCommand final : public Command {
+ public:
+  std::string name() const override { return "sim"; }
+  std::string summary() const override {
+    return "run a workload in the simulated cluster, under faults, from a seed";
+  }
+  std::string lesson() const override {
+    return fmt::format(
+        "Examples:\n"
+        "  leeway sim --workload ledger --seed 7\n"
+        "  leeway sim --workload ledger --seeds 5000 --json\n"
+        "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n\n"
+        "ledger: every push adds 1 to cells of its own; at the end each cell must equal the verdicts. The "
+        "same seed and\n"
+        "commit give the same trace hash; a failure prints the line that replays it. Exit code {} if a run "
+        "failed.\n"
+        "What is not given is drawn from the seed. Sync models: {}.\n",
+        kFailedExitCode, KnownSyncModels());
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
+      const std::vector<std::string> known{"ledger"};
+      return name == known[0]
+                 ? Status::Ok()
+                 : NotFound("unknown workload \"{}\"; known: ledger{}", name, DidYouMean(name, known));
+    });
+    flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
+    flags.Number("--seeds", "N", seeds_, 1, 100'000'000, "how many seeds, one after another");
+    flags.Text("--sync", "SPEC", options_.sync, "synchronization model [default: drawn]", CheckSync);
+    flags.Text("--apply", "SPEC", options_.apply, "apply mode [default: drawn, or the model's own]");
+    flags.Number("-w,--workers", "N", options_.workers, 0, 64, "workers; 0: drawn");
+    flags.Number("-s,--servers", "N", options_.servers, 0, 16, "servers; 0: drawn");
+    flags.Number("--shards", "N", options_.shards, 0, 16, "shards per server; 0: drawn");
+    flags.Number("--iterations", "N", options_.iterations, 0, 100'000,
+                 "of the worker that makes most; 0: drawn");
+    flags.Switch("--no-faults", no_faults_, "a network in which nothing goes wrong");
+    flags.Number("--threads", "N", threads_, 1, 256, "runs at a time");
+    flags.Switch("--json", json_, "one JSON object");
+  }
+
+  Result<int> Run() override {
+    if (!options_.apply.empty()) {
+      if (options_.sync.empty())
+        return InvalidArgument("--apply: given without --sync, wanted both or neither");
+      const Status fits = CheckApply(options_.sync, options_.apply).WithContext("--apply");
+      if (!fits.ok()) return Status(StatusCode::kInvalidArgument, fits.message());
+    }
+    options_.faults = !no_faults_;
+    sim::LedgerTotals totals;
+    {
+      SeedBar bar(seeds_);
+      const auto show = [&bar](const sim::LedgerReport& report) {
+        bar.Add(report);
+        return true;
+      };
+      totals = sim::LedgerSweep(options_.seed, seeds_, options_, show, threads_);
+    }
+    for (const sim::LedgerReport& report : totals.failures) fmt::print(stderr, "{}\n", report.Failure());
+    if (json_) {
+      fmt::print("{}\n", ToJson(totals).dump());
+    } else {
+      fmt::print("{}", ToText(totals));
+    }
+    return totals.failed == 0 ? 0 : kFailedExitCode;
+  }
+
+ private:
+  std::string workload_ = "ledger";
+  sim::LedgerOptions options_;
+  std::uint64_t seeds_ = 1;
+  std::uint32_t threads_ = std::max(1U, std::thread::hardware_concurrency());
+  bool no_faults_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewSimCommand() { return std::make_unique<SimCommand>(); }
+
+}  // namespace leeway::app

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Keeps the shape of the tree true: who may include whom, where heavy headers may stand, names and sizes of files.
+
+    check_layers.py [ROOT]      prints every breach as path:line: what, and ends with 1 if there is one
+
+Needs nothing but Python. docs/architecture.md draws the same edges; check_layers_test.py shows that each rule bites.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Module -> modules it may include directly. What those may include it may include too.
+EDGES = {
+    "include": [],
+    "base": ["include"],
+    "wire": ["base"],
+    "monitor": ["base"],
+    "sync": ["base"],
+    "placement": ["base"],
+    "codec": ["base"],
+    "optimizer": ["base"],
+    "block": ["base", "sync", "codec", "optimizer"],
+    "node": ["block", "wire", "monitor", "placement"],
+    "assembly": ["node", "sync", "placement", "codec", "optimizer"],
+    "transport": ["wire"],
+    "process": ["assembly", "transport"],
+    "sim": ["assembly", "wire"],
+}
+
+# Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
+# (The interfaces proper are in include/.) Their tests may take real policies from the registries.
+POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
+INTERFACES = {"sync/sync_policy.h"}
+REGISTRIES = {"sync/sync_policy.h", "placement/placements.h", "codec/codecs.h", "optimizer/optimizers.h"}
+KERNELS = {"optimizer/kernels.h"}  # loops on spans; no policy
+SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES}
+
+# Heavy or worldly headers -> where they may stand.
+HEAVY = {
+    r"asio(/|\.hpp)": ["src/transport/"],
+    r"CLI/": ["apps/leeway/cli/command_line.cc"],
+    r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
+    r"nlohmann/": ["src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
+    r"pybind11/": ["python/"],
+}
+# The world reaches nodes, blocks and policies through Env alone.
+WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"
+           r"random)$")
+UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "node", "assembly"]
+WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
+# Only apps/ and python/ read the environment.
+ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
+
+LINES_MAX = 500
+BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
+MEASURED = {".h", ".cc", ".py", ".sh", ".cmake", ".proto", ".def", ".md"}
+TREES = ["include", "src", "apps", "python", "bench", "tests", "examples", "tools", "docs", "cmake"]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
+
+
+def closure(edges):
+    """Module -> every module it may include, itself with them."""
+    reach = {}
+    for module in edges:
+        seen, todo = set(), [module]
+        while todo:
+            at = todo.pop()
+            if at not in seen:
+                seen.add(at)
+                todo += edges[at]
+        reach[module] = seen
+    return reach
+
+
+REACH = closure(EDGES)
+
+
+def module_of(path):
+    """"src/block/ledger.cc" -> "block"; None for what is no module."""
+    parts = path.split("/")
+    if parts[0] == "include":
+        return "include"
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+def module_of_include(name):
+    """"wire/kind.h" -> "wire"; None for a header of the system."""
+    first = name.split("/")[0]
+    if first == "leeway":
+        return "include"
+    return first if first in EDGES else None
+
+
+def is_test(path):
+    """Tests, and the fixtures that only they include."""
+    return path.endswith("_test.cc") or "/testing/" in path or "/hand_fed_" in path
+
+
+def check_include(path, name, quoted):
+    """What is wrong with `path` including `name`, if anything."""
+    module = module_of(path)
+    for pattern, places in HEAVY.items():
+        if re.match(pattern, name) and not any(path.startswith(place) for place in places):
+            yield f"includes {name}, which may stand only in {', '.join(places)}"
+    if module is None:
+        return
+    if module not in EDGES:
+        yield f"is in a folder that has no row in EDGES: {module}"
+        return
+    if module in UNWORLDLY and not is_test(path) and re.match(WORLDLY, name) and not quoted:
+        yield f"includes <{name}>: {module} reaches the world through Env alone"
+    target = module_of_include(name)
+    if target is None:
+        if module == "include" and (quoted or "." in name):
+            yield f"includes {name}: public headers include the standard library and each other only"
+        return
+    if target not in REACH[module]:
+        yield f"includes {name}: {module} may include {', '.join(sorted(REACH[module]))}"
+    allowed = SEES_INTERFACES_ONLY.get(module)
+    if allowed is not None and target in POLICY_FOLDERS and target != module:
+        if name not in (allowed | REGISTRIES if is_test(path) else allowed):
+            yield f"includes {name}: {module} sees the interfaces of policies only"
+
+
+def check_source(path, text):
+    """Breaches of one C++ file, as (line, what)."""
+    module = module_of(path)
+    for number, line in enumerate(text.splitlines(), 1):
+        found = INCLUDE.match(line)
+        if found:
+            for what in check_include(path, found.group(2), found.group(1) == '"'):
+                yield number, what
+            continue
+        code = line.split("//")[0]
+        if module in UNWORLDLY and not is_test(path):
+            for word in re.findall(WORLDLY_WORDS, code):
+                yield number, f"uses {word}: {module} reaches the world through Env alone"
+        elif module is not None:
+            for word in re.findall(ENVIRONMENT_WORDS, code):
+                yield number, f"uses {word}: only apps/ and python/ read the environment"
+
+
+def check_file(path, text):
+    lines = text.count("\n")
+    if Path(path).suffix in MEASURED and lines > LINES_MAX:
+        yield 1, f"has {lines} lines, wanted at most {LINES_MAX}: split it by noun"
+    for part in path.split("/"):
+        if part.split(".")[0] in BANNED_NAMES:
+            yield 1, f"is called {part}: name it after what it holds"
+    if Path(path).suffix in (".h", ".cc"):
+        yield from check_source(path, text)
+
+
+def files_of(root):
+    """Relative path -> text, of every file that is ours."""
+    files = {}
+    for tree in TREES:
+        for path in sorted((root / tree).rglob("*")):
+            relative = path.relative_to(root).as_posix()
+            if path.is_file() and "__pycache__" not in relative:
+                files[relative] = path.read_text(encoding="utf-8", errors="replace")
+    return files
+
+
+def check_tree(files):
+    """Every breach as "path:line: what"."""
+    breaches = []
+    for path, text in files.items():
+        breaches += [f"{path}:{line}: {what}" for line, what in check_file(path, text)]
+    for module in sorted({path.split("/")[1] for path in files if path.startswith("src/") and path.count("/") > 1}):
+        if f"src/{module}/README.md" not in files:
+            breaches.append(f"src/{module}:1: has no README.md that says what is here and what is not")
+    return breaches
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[2])
+    files = files_of(root)
+    breaches = check_tree(files)
+    print(*breaches, sep="\n" if breaches else "")
+    print(f"{len(files)} files, {len(breaches)} breaches")
+    return 1 if breaches or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

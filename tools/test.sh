@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# tools/test.sh FOLDER JOBS: every test of a build folder. Each suite has its own limit (a TIMEOUT in its CMakeLists); all
+# together have the one here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$1 jobs=$2
+limit_s=${LEEWAY_TEST_LIMIT_S:-600}  # the build has the rest of the 12 minutes
+
+# First report only: a sanitizer that stops at the first error keeps the test's own output readable.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
+
+code=0
+timeout --signal=INT --kill-after=20 "$limit_s" \
+  ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error || code=$?
+if [[ $code -eq 124 || $code -eq 137 ]]; then
+  echo "test: not done after $limit_s s, the limit of all suites together" >&2
+fi
+exit "$code"
