@@ -1,0 +1,93 @@
+#include "sim/workloads/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/cluster.h"
+#include "sim/workloads/ledger_book.h"
+#include "sim/workloads/ledger_plan.h"
+#include "sim/workloads/ledger_worker.h"
+
+namespace leeway::sim {
+namespace {
+
+// After the last fault has healed a job of a few iterations ends within this, or something hangs.
+constexpr Duration kCalmLimit = std::chrono::seconds(10);
+
+ClusterOptions ClusterFor(const LedgerPlan& plan) {
+  ClusterOptions options;
+  options.seed = plan.options.seed;
+  options.job = plan.job;
+  options.faults = plan.options.faults;
+  return options;
+}
+
+}  // namespace
+
+VerdictCounts& VerdictCounts::operator+=(const VerdictCounts& other) {
+  applied += other.applied;
+  summed += other.summed;
+  absent += other.absent;
+  late_dropped += other.late_dropped;
+  refused += other.refused;
+  return *this;
+}
+
+std::string LedgerReport::Failure() const {
+  if (ok()) return {};
+  std::string text = fmt::format("{} problems; replay with: {}\n", problems.size(), replay);
+  for (const std::string& problem : problems) text += fmt::format("  {}\n", problem);
+  if (!log.empty()) text += "last log lines of the nodes:\n";
+  for (const std::string& line : log) text += fmt::format("  {}\n", line);
+  return text;
+}
+
+LedgerReport RunLedger(const LedgerOptions& options) {
+  const LedgerPlan plan = MakeLedgerPlan(options);
+  LedgerBook book(plan);
+  std::vector<std::unique_ptr<LedgerWorker>> workers(plan.options.workers);
+  // After the workers: its events may speak of them.
+  Cluster cluster(ClusterFor(plan));
+  cluster.Start([&](std::uint32_t rank) {
+    workers[rank] = std::make_unique<LedgerWorker>(cluster, plan, book, rank);
+    workers[rank]->Begin();
+  });
+  const auto all_done = [&] {
+    return std::all_of(workers.begin(), workers.end(),
+                       [](const auto& w) { return w != nullptr && w->done(); });
+  };
+  const auto over = [&] { return !book.problems().empty() || (all_done() && cluster.Ended()); };
+  const bool ended = cluster.RunUntil(over, cluster.healed_by() + kCalmLimit);
+
+  for (const std::string& problem : cluster.Problems()) book.Problem(problem);
+  if (!ended && book.problems().empty()) {
+    book.Problem(fmt::format("the job had not ended {} s after the last fault",
+                             std::chrono::duration_cast<std::chrono::seconds>(kCalmLimit).count()));
+    for (const auto& worker : workers)
+      book.Problem(worker == nullptr ? "a worker never began" : worker->Where());
+  }
+  if (book.problems().empty()) book.CheckCounts(cluster.ServerCounters());
+
+  LedgerReport report;
+  report.options = plan.options;
+  report.replay = plan.replay;
+  report.problems = book.problems();
+  if (!report.ok()) report.log = cluster.Log();
+  report.trace_hash = cluster.trace().value();
+  report.frames = cluster.trace().frames();
+  report.events = cluster.queue().events_run();
+  report.virtual_ms = std::chrono::duration<double, std::milli>(cluster.queue().now()).count();
+  report.verdicts = book.verdicts();
+  report.servers = cluster.ServerCounters();
+  report.faults = cluster.faults();
+  for (std::uint32_t rank = 0; rank < plan.options.workers; ++rank) {
+    if (workers[rank] == nullptr) continue;
+    report.resent += cluster.worker(rank).counters().resent;
+    report.reconnects += cluster.worker(rank).counters().reconnects;
+  }
+  return report;
+}
+
+}  // namespace leeway::sim

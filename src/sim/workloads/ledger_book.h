@@ -1,0 +1,87 @@
+// LedgerBook: what the cells of a ledger run must hold, kept from what was pushed and from the verdicts that
+// came back.
+//
+// Sees all workers of the simulated cluster at once, which is what lets it check reads while the run goes on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "block/block.h"
+#include "leeway/ids.h"
+#include "sim/workloads/ledger_plan.h"
+#include "wire/messages.h"
+
+namespace leeway::sim {
+
+class LedgerBook {
+ public:
+  // Borrows `plan`. Problems are collected, at most a few.
+  explicit LedgerBook(const LedgerPlan& plan);
+
+  // Learns how the scheduler cut the tables: the elements of blocks 0, 1, ... in the order of tables and
+  // offsets, as the shards have them. Called once, when they have.
+  void TakeBlocks(const std::function<const Block*(BlockId)>& find);
+  [[nodiscard]] bool has_blocks() const { return !blocks_.empty(); }
+
+  // A worker hands a gradient to its node.
+  void OnPush(std::size_t table, std::uint32_t rank, std::int64_t iteration);
+  void OnVerdict(std::uint32_t rank, TableId table, BlockId block, Seq seq, Iteration iteration,
+                 wire::Verdict verdict);
+  // All blocks of the push have verdicts, and the node said `status`.
+  void OnPushDone(std::size_t table, std::uint32_t rank, std::int64_t iteration, const Status& status);
+  // A worker reads a job-clock table in its iteration.
+  void CheckRead(std::size_t table, std::uint32_t rank, std::int64_t iteration,
+                 std::span<const float> values);
+  // The job is over: `values` is what a worker pulled at the end, `find` reaches what the servers hold.
+  void CheckFinal(std::size_t table, std::uint32_t rank, std::span<const float> values,
+                  const std::function<const Block*(BlockId)>& find);
+  // Every push had its verdict, and the servers gave as many as the workers received.
+  void CheckCounts(const BlockCounters& servers);
+
+  void Problem(std::string what);
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  [[nodiscard]] const VerdictCounts& verdicts() const { return verdicts_; }
+
+ private:
+  struct Slice {
+    BlockId block;
+    std::size_t begin = 0, end = 0;  // elements of its table
+  };
+  struct TableBook {
+    std::vector<Slice> slices;
+    // By iteration, then element: ones handed over / taken by a server, as far as workers know.
+    std::vector<std::vector<std::uint32_t>> pushed, taken;
+  };
+  struct PushKey {
+    std::size_t table;
+    std::uint32_t rank;
+    std::int64_t iteration;
+    friend auto operator<=>(const PushKey&, const PushKey&) = default;
+  };
+  struct PushState {
+    std::size_t verdicts = 0;
+    bool refused = false;
+    bool done = false;
+  };
+
+  [[nodiscard]] const Slice* FindSlice(std::size_t table, BlockId block) const;
+  void AddOnes(std::vector<std::vector<std::uint32_t>>& by_iteration, const PushKey& push, std::size_t begin,
+               std::size_t end);
+  void Count(wire::Verdict verdict);
+
+  const LedgerPlan& plan_;
+  std::vector<TableBook> tables_;
+  std::map<BlockId, std::size_t> blocks_;  // to its table
+  std::map<PushKey, PushState> pushes_;
+  std::map<std::pair<std::uint32_t, BlockId>, std::uint64_t> last_seq_;
+  VerdictCounts verdicts_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace leeway::sim

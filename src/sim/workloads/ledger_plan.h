@@ -1,0 +1,68 @@
+// LedgerPlan: what each worker of a ledger run does, drawn from the seed before anything runs. Pure functions
+// of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/table.h"
+#include "sim/workloads/ledger.h"
+
+namespace leeway::sim {
+
+// Who pushes a table, and when.
+enum class TableUse : std::uint8_t {
+  kAlways,     // everyone, in every iteration
+  kSometimes,  // everyone, in some iterations
+  kEvenRanks,  // a branch that only some ranks take
+  kNever,      // an unused parameter
+  kBursts,     // a clock of its own, a few pushes at a time
+};
+
+struct LedgerTable {
+  TableUse use = TableUse::kAlways;
+  TableSpec spec;
+  bool aggregate = false;  // a read cannot hold anything of the reader's own iteration
+  std::optional<std::int64_t>
+      stale_max;  // how many iterations of others a read may lack; nothing: any number
+};
+
+struct LedgerPlan {
+  // Elements repeat in chunks of workers x slots cells; a push adds 1 to one cell of its worker in every
+  // chunk, another slot from chunk to chunk and from iteration to iteration.
+  static constexpr std::uint64_t kSlots = 3;
+
+  LedgerOptions options;  // all filled in
+  JobOptions job;
+  std::vector<LedgerTable> tables;
+  std::vector<std::uint32_t> iterations;  // by rank
+
+  [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
+  // Does the worker use (read and push) this job-clock table in this iteration?
+  [[nodiscard]] bool Uses(std::size_t table, std::uint32_t rank, std::int64_t iteration) const;
+  // Pushes of an own-clock table that follow this iteration: as many on every rank. A rank that ended its
+  // iterations far ahead on this table would wait for the others' pushes before it leaves, and they for its
+  // leaving before they go on.
+  [[nodiscard]] std::uint32_t Burst(std::size_t table, std::int64_t iteration) const;
+  // The element of this push that is not a number, if it has one.
+  [[nodiscard]] std::optional<std::size_t> Spoiled(std::size_t table, std::uint32_t rank,
+                                                   std::int64_t iteration) const;
+  // The element that this push adds 1 to in chunk `chunk`.
+  [[nodiscard]] std::size_t Cell(std::size_t table, std::uint32_t rank, std::int64_t iteration,
+                                 std::size_t chunk) const;
+  [[nodiscard]] std::vector<float> Gradient(std::size_t table, std::uint32_t rank,
+                                            std::int64_t iteration) const;
+  [[nodiscard]] Duration ComputeTime(std::uint32_t rank, std::int64_t iteration) const;
+  [[nodiscard]] std::string ReplayLine() const { return replay; }
+
+  std::string replay;
+};
+
+[[nodiscard]] LedgerPlan MakeLedgerPlan(const LedgerOptions& options);
+
+}  // namespace leeway::sim

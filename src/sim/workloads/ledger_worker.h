@@ -1,0 +1,68 @@
+// LedgerWorker: one simulated training process of a ledger run. Drives its WorkerNode by the calls that a
+// user's process makes, from callbacks and timers: join, tables, iterations, leave, finish, goodbye.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/worker/worker_node.h"
+#include "sim/cluster.h"
+#include "sim/seeded_random.h"
+#include "sim/workloads/ledger_book.h"
+#include "sim/workloads/ledger_plan.h"
+
+namespace leeway::sim {
+
+class LedgerWorker {
+ public:
+  // Borrows all; the worker's node exists.
+  LedgerWorker(Cluster& cluster, const LedgerPlan& plan, LedgerBook& book, std::uint32_t rank);
+
+  void Begin();
+  [[nodiscard]] bool done() const { return done_; }
+  // Where it is, for the report of a run that did not end.
+  [[nodiscard]] std::string Where() const;
+
+ private:
+  void MakeTables();
+  void OfferValues();
+  void Iterate();
+  void Read();
+  void PushTable(std::size_t table);
+  void PushBursts(std::size_t table, std::uint32_t left);
+  void PushBurst(std::size_t table);
+  void PullBurst(std::size_t table);
+  void EndIteration();
+  void Leave();
+  void Finish();
+  // `next` after some time, on the worker's own timers.
+  void After(Duration delay, std::function<void()> next);
+  // Runs `next` if `status` is ok, else reports what failed.
+  [[nodiscard]] Done Then(const char* what, std::function<void()> next);
+  [[nodiscard]] LentGradient Gradient(std::size_t table, std::int64_t iteration) const;
+  // A push was handed to the node, or refused by it.
+  void Handed(std::size_t table, std::int64_t iteration, const Status& status);
+
+  Cluster& cluster_;
+  const LedgerPlan& plan_;
+  LedgerBook& book_;
+  const std::uint32_t rank_;
+  WorkerNode& node_;
+  Env& env_;
+  SeededRandom random_;
+  std::vector<std::unique_ptr<ParameterPair>> pairs_;  // by table
+  std::vector<std::int64_t> own_pushed_;               // by table: pushes of an own-clock table so far
+  std::vector<std::vector<float>> pulled_;             // by table: where own-clock pulls land
+  std::vector<bool> pulling_;                          // by table
+  std::int64_t iteration_ = 0;
+  std::uint32_t bursts_open_ = 0;  // bursts that are still being pushed
+  std::uint32_t pulls_open_ = 0;
+  std::uint32_t reads_left_ = 0;
+  const char* at_ = "not begun";
+  bool leaving_ = false;
+  bool done_ = false;
+};
+
+}  // namespace leeway::sim
