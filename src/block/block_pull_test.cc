@@ -222,12 +222,14 @@ TEST(BlockPullTest, AnObserverIsAnsweredWhenItsEpochIsKnown) {
 
 TEST(BlockPullTest, AnOlderRosterChangesNothing) {
   HandFedBlock block;
-  block.Begin(2);
-  block.Leave(1).Roster();
-  const std::vector<MemberState> old = {{.key = HandFedBlock::Key(0)}, {.key = HandFedBlock::Key(1)}};
+  block.Begin(1);
+  block.Join(1, 0).Roster();
+  const std::vector<MemberState> old = {{.key = HandFedBlock::Key(0)}};
   block->OnMembers(Epoch(1), old, block.Now());
   block.Push(0, 0);
-  EXPECT_EQ(block->v_train(), Iteration(1));
+  EXPECT_EQ(block->v_train(), Iteration(0)) << "worker 1 is still a member";
+  block->OnMembers(Epoch(3), old, block.Now());
+  EXPECT_EQ(block->v_train(), Iteration(1)) << "a life that the newest roster does not name is gone";
 }
 
 TEST(BlockPullTest, AVersionHeldByASendStaysAsItIs) {

@@ -1,0 +1,87 @@
+#include "block/open_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace leeway {
+namespace {
+
+class OpenSumsTest : public ::testing::Test {
+ protected:
+  BufferRef Gradient(const std::vector<float>& values) {
+    BufferRef buffer = pool_.Take(values.size());
+    std::ranges::copy(values, buffer->floats().begin());
+    return buffer;
+  }
+  static PushEvent From(std::uint32_t worker, std::uint32_t samples) {
+    return {.from = {WorkerId(worker), Incarnation(1)}, .seq = Seq(1), .samples = samples};
+  }
+  static std::vector<float> Floats(const BufferRef& buffer) {
+    return {buffer->floats().begin(), buffer->floats().end()};
+  }
+
+  BufferPool pool_{1U << 20};
+};
+
+TEST_F(OpenSumsTest, IterationsAreKeptApart) {
+  OpenSums sums(false, pool_);
+  EXPECT_EQ(sums.First(), std::nullopt);
+  sums.Add(Iteration(4), From(0, 1), Gradient({1, 2}));
+  sums.Add(Iteration(3), From(1, 1), Gradient({10, 20}));
+  EXPECT_EQ(sums.First(), Iteration(3));
+  EXPECT_FALSE(sums.Close(Iteration(2)).has_value());
+  EXPECT_EQ(Floats(sums.Close(Iteration(3))->sum), (std::vector<float>{10, 20}));
+  EXPECT_EQ(Floats(sums.Close(Iteration(4))->sum), (std::vector<float>{1, 2}));
+  EXPECT_FALSE(sums.Close(Iteration(4)).has_value()) << "a sum is taken once";
+}
+
+TEST_F(OpenSumsTest, TheSumIsWeightedBySamples) {
+  for (const bool ordered : {false, true}) {
+    OpenSums sums(ordered, pool_);
+    sums.Add(Iteration(0), From(1, 3), Gradient({1, 2}));
+    sums.Add(Iteration(0), From(0, 5), Gradient({10, 0}));
+    sums.Add(Iteration(1), From(0, 4), Gradient({1, 2}));
+    const auto both = sums.Close(Iteration(0));
+    EXPECT_EQ(Floats(both->sum), (std::vector<float>{53, 6}));
+    EXPECT_EQ(both->mean_scale, 0.125F);
+    EXPECT_EQ(both->contributors, 2U);
+    const auto lone = sums.Close(Iteration(1));
+    EXPECT_EQ(Floats(lone->sum), (std::vector<float>{4, 8})) << "weighted alike when alone";
+    EXPECT_EQ(lone->mean_scale, 0.25F);
+  }
+}
+
+TEST_F(OpenSumsTest, AGradientThatSomeoneElseHoldsIsNotWrittenTo) {
+  for (const bool ordered : {false, true}) {
+    for (const std::uint32_t samples : {1U, 2U}) {
+      OpenSums sums(ordered, pool_);
+      const BufferRef first = Gradient({1, 2}), second = Gradient({3, 4}), third = Gradient({5, 6});
+      sums.Add(Iteration(0), From(0, samples), first);
+      sums.Add(Iteration(0), From(1, samples), second);
+      sums.Add(Iteration(0), From(2, samples), third);
+      sums.Add(Iteration(1), From(0, samples), first);
+      const float s = static_cast<float>(samples);
+      EXPECT_EQ(Floats(sums.Close(Iteration(0))->sum), (std::vector<float>{9 * s, 12 * s}));
+      EXPECT_EQ(Floats(sums.Close(Iteration(1))->sum), (std::vector<float>{1 * s, 2 * s}));
+      EXPECT_EQ(Floats(first), (std::vector<float>{1, 2}));
+      EXPECT_EQ(Floats(second), (std::vector<float>{3, 4}));
+      EXPECT_EQ(Floats(third), (std::vector<float>{5, 6}));
+    }
+  }
+}
+
+TEST_F(OpenSumsTest, AGradientThatIsOursBecomesTheSumWithoutACopy) {
+  OpenSums sums(false, pool_);
+  BufferRef first = Gradient({1, 2});
+  const float* const place = first->floats().data();
+  sums.Add(Iteration(0), From(0, 2), std::move(first));
+  sums.Add(Iteration(0), From(1, 1), Gradient({3, 4}));
+  const auto closed = sums.Close(Iteration(0));
+  EXPECT_EQ(closed->sum->floats().data(), place);
+  EXPECT_EQ(Floats(closed->sum), (std::vector<float>{5, 8}));
+}
+
+}  // namespace
+}  // namespace leeway
