@@ -37,6 +37,7 @@ struct SchedulerOptions {
   JobOptions job;
   LinkOptions link;
   std::string listen = "127.0.0.1:0";
+  bool bind_any = false;                            // allow `listen` to be an address that other machines can reach
   std::chrono::milliseconds suspect_after{3'000};   // no beat for this long: reported
   std::chrono::milliseconds expel_after{10'000};    // no beat for this long: declared dead
   std::chrono::milliseconds gather_timeout{60'000};  // not all workers and servers there: the job fails, naming who is missing
@@ -47,6 +48,7 @@ struct ServerOptions {
   std::string job = "leeway";
   std::string scheduler;           // "host:port", or "file:<path>" that holds it
   std::string listen = "127.0.0.1:0";
+  bool bind_any = false;           // allow `listen` to be an address that other machines can reach
   std::uint32_t server = 0;        // which server of the job this process is
   std::uint32_t shard = 0;         // which shard of that server this node is
   std::uint64_t spare_bytes_max = 256ULL << 20;  // buffers kept for reuse

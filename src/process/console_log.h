@@ -12,11 +12,13 @@ class ConsoleLog final : public Log {
  public:
   ConsoleLog(std::string who, LogLevel least);
   void Write(LogLevel level, std::string_view line) override;
+  // The name in lines from now on: a worker learns its rank late.
+  void SetWho(std::string who);
 
  private:
-  const std::string who_;
   const LogLevel least_;
   std::mutex mutex_;
+  std::string who_;
 };
 
 }  // namespace leeway

@@ -14,7 +14,8 @@ namespace leeway {
 class SchedulerProcess {
  public:
   // Listens before it returns. `log` and `policies` outlive it.
-  static Result<std::unique_ptr<SchedulerProcess>> Start(const SchedulerOptions& options, const Policies& policies, Log& log);
+  static Result<std::unique_ptr<SchedulerProcess>> Start(const SchedulerOptions& options,
+                                                         const Policies& policies, Log& log);
   virtual ~SchedulerProcess() = default;
   [[nodiscard]] virtual const std::string& address() const = 0;
   // Any thread.

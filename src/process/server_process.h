@@ -13,10 +13,12 @@ namespace leeway {
 class ServerProcess {
  public:
   // `options.shard` is ignored: shards 0 .. shards - 1 are started. `log` and `policies` outlive it.
-  static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards, const Policies& policies, Log& log);
+  static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards,
+                                                      const Policies& policies, Log& log);
   virtual ~ServerProcess() = default;
   virtual void Stop() = 0;
-  // Waits until every shard has ended (the first error counts), at most `limit` (kDeadlineExceeded then; may be called again).
+  // Waits until every shard has ended (the first error counts), at most `limit` (kDeadlineExceeded then; may
+  // be called again).
   virtual Status Wait(std::chrono::milliseconds limit) = 0;
 };
 

@@ -204,6 +204,7 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
 
 Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict) {
   --unsettled_;
+  map_backoff_ = {};  // the block was found
   switch (verdict) {
     case wire::Verdict::kApplied:
       ++counters_.applied;

@@ -1,0 +1,54 @@
+#include "process/local_job.h"
+
+#include <chrono>
+#include <utility>
+
+#include "assembly/assembly.h"
+#include "base/errors.h"
+#include "process/scheduler_process.h"
+#include "process/server_process.h"
+
+namespace leeway {
+namespace {
+
+class LocalThreads final : public LocalJob {
+ public:
+  ~LocalThreads() override {
+    if (scheduler_ == nullptr) return;
+    // A worker that was shut down has said goodbye a moment ago, and the job ends by itself.
+    if (scheduler_->Wait(std::chrono::milliseconds(200)).code() == StatusCode::kDeadlineExceeded) {
+      scheduler_->Stop(Cancelled("the process that runs this job ends"));
+    }
+  }
+
+  Status StartNodes(const JobOptions& job, Log& log) {
+    SchedulerOptions scheduler;
+    scheduler.job = job;
+    scheduler.job.workers = 1;
+    scheduler.job.servers = 1;
+    scheduler.job.shards = 1;
+    LW_ASSIGN_OR_RETURN(scheduler_, SchedulerProcess::Start(scheduler, policies_, log));
+    ServerOptions server;
+    server.job = job.job;
+    server.scheduler = scheduler_->address();
+    LW_ASSIGN_OR_RETURN(server_, ServerProcess::Start(server, 1, policies_, log));
+    return Status::Ok();
+  }
+
+  [[nodiscard]] const std::string& scheduler() const override { return scheduler_->address(); }
+
+ private:
+  const Policies policies_ = Policies::Builtin();
+  std::unique_ptr<SchedulerProcess> scheduler_;
+  std::unique_ptr<ServerProcess> server_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LocalJob>> LocalJob::Start(const JobOptions& job, Log& log) {
+  auto local = std::make_unique<LocalThreads>();
+  LW_RETURN_IF_ERROR(local->StartNodes(job, log));
+  return std::unique_ptr<LocalJob>(std::move(local));
+}
+
+}  // namespace leeway

@@ -1,0 +1,54 @@
+#include "process/node_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace leeway {
+
+NodeThread::NodeThread(Log& log, bool bind_any) : env_(log, 0, bind_any) {
+  // Signals belong to the threads of the program: the node's thread is made with all of them blocked.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { env_.Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "leeway-node");
+}
+
+NodeThread::~NodeThread() { Stop(); }
+
+bool NodeThread::Call(std::function<void()> task, std::chrono::milliseconds limit) {
+  if (!thread_.joinable()) return false;
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    task();
+    return true;
+  }
+  struct Outcome {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+  };
+  const auto outcome = std::make_shared<Outcome>();  // shared: the task may outlive this call
+  env_.Post([outcome, task = std::move(task)] {
+    task();
+    const std::lock_guard lock(outcome->mutex);
+    outcome->done = true;
+    outcome->changed.notify_all();
+  });
+  std::unique_lock lock(outcome->mutex);
+  return outcome->changed.wait_for(lock, limit, [&] { return outcome->done; });
+}
+
+void NodeThread::Stop() {
+  if (!thread_.joinable()) return;
+  env_.Stop();
+  thread_.join();
+}
+
+}  // namespace leeway

@@ -1,0 +1,68 @@
+#include "process/scheduler_process.h"
+
+#include <utility>
+
+#include "base/errors.h"
+#include "process/end_latch.h"
+#include "process/node_thread.h"
+
+namespace leeway {
+namespace {
+
+// A scheduler that is destroyed ends its job first; nodes that do not answer may cost this much.
+constexpr std::chrono::milliseconds kEndLimit{3'000};
+
+class SchedulerThread final : public SchedulerProcess {
+ public:
+  SchedulerThread(const SchedulerOptions& options, Log& log) : thread_(log, options.bind_any) {}
+
+  ~SchedulerThread() override {
+    if (node_ != nullptr && !latch_.ended()) {
+      Stop(Cancelled("the scheduler was stopped"));
+      (void)latch_.Wait(kEndLimit);
+    }
+    thread_.Stop();
+  }
+
+  Status StartNode(const SchedulerOptions& options, const Policies& policies) {
+    Status started = Internal("the scheduler's thread does not run");
+    thread_.Call([&] {
+      node_ = MakeScheduler(options, thread_.env(), policies, [this](const Status& why) { latch_.End(why); });
+      started = node_->Start();
+      if (started.ok()) address_ = node_->address();
+    });
+    if (!started.ok()) latch_.End(started);
+    return started;
+  }
+
+  [[nodiscard]] const std::string& address() const override { return address_; }
+
+  [[nodiscard]] std::string StatusJson() override {
+    std::string json;
+    thread_.Call([&] { json = node_->StatusJson(); });
+    return json;
+  }
+
+  void Stop(const Status& why) override {
+    thread_.Call([&] { node_->Stop(why); });
+  }
+
+  Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }
+
+ private:
+  EndLatch latch_{1};
+  NodeThread thread_;
+  std::unique_ptr<SchedulerNode> node_;  // after thread_: destroyed first, once the thread has stopped
+  std::string address_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<SchedulerProcess>> SchedulerProcess::Start(const SchedulerOptions& options,
+                                                                  const Policies& policies, Log& log) {
+  auto process = std::make_unique<SchedulerThread>(options, log);
+  LW_RETURN_IF_ERROR(process->StartNode(options, policies));
+  return std::unique_ptr<SchedulerProcess>(std::move(process));
+}
+
+}  // namespace leeway

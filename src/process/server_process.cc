@@ -1,0 +1,78 @@
+#include "process/server_process.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/errors.h"
+#include "process/address_source.h"
+#include "process/end_latch.h"
+#include "process/node_thread.h"
+
+namespace leeway {
+namespace {
+
+struct ShardThread {
+  ShardThread(Log& log, bool bind_any) : thread(log, bind_any) {}
+  NodeThread thread;
+  std::unique_ptr<ServerNode> node;  // after thread: destroyed first, once the thread has stopped
+  bool over = false;                 // its end was noted; on its thread only
+};
+
+class ServerThreads final : public ServerProcess {
+ public:
+  explicit ServerThreads(std::uint32_t shards) : latch_(shards) {}
+
+  ~ServerThreads() override {
+    Stop();
+    for (const std::unique_ptr<ShardThread>& shard : shards_) shard->thread.Stop();
+  }
+
+  Status StartShard(ServerOptions options, std::uint32_t index, const Policies& policies, Log& log) {
+    options.shard = index;
+    ShardThread& shard = *shards_.emplace_back(std::make_unique<ShardThread>(log, options.bind_any));
+    Status started = Internal("the thread of shard {} does not run", index);
+    shard.thread.Call([&] {
+      shard.node = MakeServer(options, shard.thread.env(), policies, MakeAddressSource(options.scheduler),
+                              [this, &shard](const Status& why) { NoteEnd(shard, why); });
+      started = shard.node->Start();
+    });
+    return started.WithContext(fmt::format("server {} shard {}", options.server, index));
+  }
+
+  void Stop() override {
+    for (const std::unique_ptr<ShardThread>& owned : shards_) {
+      ShardThread& shard = *owned;
+      shard.thread.Call([this, &shard] {
+        if (shard.over || shard.node == nullptr) return;
+        shard.node->Stop();
+        NoteEnd(shard, Status::Ok());
+      });
+    }
+  }
+
+  Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }
+
+ private:
+  void NoteEnd(ShardThread& shard, const Status& why) {
+    if (std::exchange(shard.over, true)) return;
+    latch_.End(why);
+  }
+
+  EndLatch latch_;
+  std::vector<std::unique_ptr<ShardThread>> shards_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions& options,
+                                                            std::uint32_t shards, const Policies& policies,
+                                                            Log& log) {
+  if (shards == 0) return InvalidArgument("a server of {} shards, wanted at least 1", shards);
+  auto process = std::make_unique<ServerThreads>(shards);
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    LW_RETURN_IF_ERROR(process->StartShard(options, shard, policies, log));
+  }
+  return std::unique_ptr<ServerProcess>(std::move(process));
+}
+
+}  // namespace leeway

@@ -1,0 +1,249 @@
+// The life of a worker: joining, tables, leaving, the end. worker_calls.cc has what is called in every
+// iteration.
+#include "process/worker_client.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/errors.h"
+#include "node/link_options.h"
+#include "process/address_source.h"
+
+namespace leeway {
+namespace {
+
+// How long the destructor waits for the node to say goodbye and to call back what is pending.
+constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
+// How long a question about the node's state waits for its thread.
+constexpr std::chrono::milliseconds kQuestionLimit{1'000};
+
+WorkerOptions WithIdentity(WorkerOptions options) {
+  if (options.host.empty()) {
+    std::array<char, 256> name{};
+    if (gethostname(name.data(), name.size() - 1) == 0) options.host = name.data();
+  }
+  if (options.pid == 0) options.pid = static_cast<std::uint64_t>(getpid());
+  return options;
+}
+
+Status CheckOptions(const WorkerOptions& options) {
+  LW_RETURN_IF_ERROR(CheckLinkOptions(options.link));
+  if (options.scheduler.empty()) {
+    return InvalidArgument(
+        "no scheduler given: wanted \"host:port\", or \"file:<path>\" of a file that holds it");
+  }
+  if (options.queue_max == 0) return InvalidArgument("queue_max is 0, wanted at least 1");
+  if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
+    return InvalidArgument("rank {}, wanted 0 or more, or -1 for any", options.rank);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options) {
+  LW_RETURN_IF_ERROR(CheckOptions(options));
+  auto client = std::make_unique<WorkerClient>(options);
+  LW_RETURN_IF_ERROR(client->Join());
+  return std::unique_ptr<Worker>(std::move(client));
+}
+
+WorkerClient::WorkerClient(const WorkerOptions& options)
+    : options_(WithIdentity(options)),
+      pid_(getpid()),
+      log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
+      rank_(kNoWorker),
+      tickets_(options.queue_max),
+      calls_(options.queue_max) {}
+
+WorkerClient::~WorkerClient() {
+  if (getpid() != pid_) {
+    // A forked child: the node's thread is in the parent, and its memory may be in any state. Let go of both
+    // as they are.
+    (void)node_.release();
+    (void)thread_.release();
+    return;
+  }
+  if (stopped_ || node_ == nullptr) return;
+  const Status why = Cancelled("the worker was destroyed before its Shutdown");
+  if (thread_->Call([this, why] { node_->Abandon(why); }, kGoodbyeLimit)) {
+    std::unique_lock lock(failure_mutex_);
+    failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return !failure_.ok(); });
+  }
+  StopThread(why);
+}
+
+Status WorkerClient::Join() {
+  thread_ = std::make_unique<NodeThread>(log_);
+  const bool made = thread_->Call([this] {
+    node_ = MakeWorker(options_, thread_->env(), MakeAddressSource(options_.scheduler), *this);
+    thread_->real().WatchReadable(calls_.fd(), [this] { calls_.RunAll(); });
+  });
+  LW_CHECK(made, "the worker's thread does not run");
+  LW_RETURN_IF_ERROR(
+      Block([](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
+  // Nothing in here changes after the join.
+  thread_->Call([this] {
+    rank_ = node_->rank();
+    job_ = node_->job();
+    iteration_ = node_->iteration().value();
+  });
+  log_.SetWho(fmt::format("worker {}", rank_.value()));
+  return Status::Ok();
+}
+
+Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers buffers) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  if ((buffers.first == nullptr) != (buffers.second == nullptr)) {
+    return InvalidArgument("table \"{}\": one buffer given, wanted both or none", spec.name);
+  }
+  for (const std::int64_t dimension : spec.shape) {
+    if (dimension <= 0) {
+      return InvalidArgument("table \"{}\": dimension {} in its shape, wanted at least 1", spec.name,
+                             dimension);
+    }
+  }
+  pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
+  ParameterPair* pair = pairs_.back().get();
+  auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
+  LW_RETURN_IF_ERROR(Block(
+      [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
+        Result<TableId> created = node.CreateTable(spec, *pair);
+        if (created.ok()) *id = *created;
+        done(created.status());
+      },
+      "creating a table"));
+  LW_CHECK(id->index() == tables_.size(), "table ids of client and node differ: {} and {}", tables_.size(),
+           id->value());
+  auto table = std::make_unique<Table>();
+  table->spec = spec;
+  table->elements = spec.elements();
+  table->pair = pair;
+  tables_.push_back(std::move(table));
+  return *id;
+}
+
+Status WorkerClient::Start() {
+  LW_RETURN_IF_ERROR(CheckMember());
+  const Status status =
+      Block([](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
+  for (const std::unique_ptr<Table>& table : tables_) {
+    if (table->started || !table->refusal.ok()) continue;
+    table->started = status.ok();
+    table->refusal = status;
+    table->updated = iteration() - 1;
+    table->synced = iteration() - 1;
+  }
+  return status;
+}
+
+Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  if (values.size() != table->elements) {
+    return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
+                           table->elements);
+  }
+  return Block([id, values](WorkerNode& node,
+                            leeway::Done done) { node.Broadcast(id, values, nullptr, std::move(done)); },
+               fmt::format("giving table \"{}\" its values", table->spec.name));
+}
+
+Status WorkerClient::Barrier(const std::string& name) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  return Block([name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
+               fmt::format("barrier \"{}\"", name));
+}
+
+Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
+                                              std::uint32_t wanted) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  auto lease = std::make_shared<BatchLease>();  // shared: the call may outlive a wait that ran into its limit
+  LW_RETURN_IF_ERROR(Block(
+      [=](WorkerNode& node, const leeway::Done& done) {
+        node.LeaseBatches(pool, batches, wanted, [lease, done](const Status& status, const BatchLease& got) {
+          *lease = got;
+          done(status);
+        });
+      },
+      fmt::format("batches of pool \"{}\"", pool)));
+  return *lease;
+}
+
+Status WorkerClient::Leave() {
+  LW_RETURN_IF_ERROR(CheckAlive());
+  if (left_) return Status::Ok();
+  left_ = true;
+  return Block([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); }, "leaving the job");
+}
+
+Status WorkerClient::Finish() {
+  LW_RETURN_IF_ERROR(CheckAlive());
+  if (finished_) return Status::Ok();
+  LW_RETURN_IF_ERROR(Leave());
+  LW_RETURN_IF_ERROR(Block([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
+                           "the other workers to leave, and the final values"));
+  finished_ = true;
+  // The next Sync of every table takes the final values, whatever was synced in this iteration.
+  for (const std::unique_ptr<Table>& table : tables_)
+    table->synced = Iteration(std::numeric_limits<std::int64_t>::min());
+  return Status::Ok();
+}
+
+Status WorkerClient::Shutdown() {
+  LW_RETURN_IF_ERROR(CheckFork());
+  if (stopped_) return Status::Ok();
+  Status status = Finish();
+  const Status said =
+      Block([](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
+  if (status.ok()) status = said;
+  StopThread(FailedPrecondition("the worker was shut down"));
+  return status;
+}
+
+void WorkerClient::StopThread(const Status& why) {
+  if (node_ != nullptr) {
+    thread_->Call([this] { final_counters_ = node_->counters(); }, kQuestionLimit);
+  }
+  thread_->Stop();
+  stopped_ = true;
+  calls_.Close(why);
+  tickets_.FinishAll(why);
+  node_.reset();
+  thread_.reset();
+}
+
+void WorkerClient::OnFailed(const Status& why) {
+  const std::lock_guard lock(failure_mutex_);
+  failure_ = why;
+  failed_ = true;
+  failure_known_.notify_all();
+}
+
+WorkerCounters WorkerClient::counters() const {
+  auto counters = std::make_shared<WorkerCounters>(final_counters_);  // shared: see WaitingFor
+  if (CheckFork().ok() && !stopped_ && node_ != nullptr) {
+    thread_->Call([this, counters] { *counters = node_->counters(); }, kQuestionLimit);
+  }
+  counters->wait_ns = wait_ns_;
+  return *counters;
+}
+
+void WorkerClient::SetFigure(const std::string& name, double value) {
+  if (!CheckAlive().ok()) return;
+  // A figure that finds the queue full is lost: the next one brings a newer value.
+  (void)calls_.Push([this, name, value] { node_->SetFigure(name, value); }, std::chrono::milliseconds(0));
+}
+
+std::string WorkerClient::WaitingFor() const {
+  if (!CheckFork().ok() || stopped_ || node_ == nullptr) return "";
+  auto text = std::make_shared<std::string>();  // shared: the question may outlive this call
+  if (thread_->Call([this, text] { *text = node_->WaitingFor(); }, kQuestionLimit)) return *text;
+  return "the worker's own I/O thread, which does not answer";
+}
+
+}  // namespace leeway

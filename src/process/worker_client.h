@@ -1,0 +1,124 @@
+// WorkerClient: leeway::Worker over a WorkerNode on a thread of its own.
+//
+// The user's threads queue calls to the node and own all blocking waits. Using a table that is ready takes no
+// lock and no call: Sync looks at the atomics of its ParameterPair. Checks that need no node are made on the
+// caller's thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "assembly/assembly.h"
+#include "leeway/worker.h"
+#include "process/call_queue.h"
+#include "process/console_log.h"
+#include "process/node_thread.h"
+#include "process/ticket_book.h"
+
+namespace leeway {
+
+class WorkerClient final : public Worker, private WorkerNodeEvents {
+ public:
+  explicit WorkerClient(const WorkerOptions& options);
+  ~WorkerClient() override;
+
+  // Starts the node and joins the job.
+  [[nodiscard]] Status Join();
+
+  [[nodiscard]] WorkerId rank() const override { return rank_; }
+  [[nodiscard]] std::uint32_t size() const override { return job_.workers; }
+  [[nodiscard]] const JobOptions& job() const override { return job_; }
+
+  Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers) override;
+  Status Start() override;
+  Status Broadcast(TableId id, std::span<const float> values) override;
+
+  Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
+  Status Clock() override;
+  Result<std::span<const float>> Sync(TableId id) override;
+  [[nodiscard]] bool Ready(TableId id) const override;
+
+  Result<Ticket> Push(TableId id, std::span<const float> gradient, UpdateOptions how) override;
+  Result<Ticket> Pull(TableId id, std::span<float> values, std::function<void(const Status&)> done) override;
+  Status Wait(Ticket ticket) override;
+  [[nodiscard]] bool Done(Ticket ticket) const override;
+
+  Status Barrier(const std::string& name) override;
+  Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
+                                  std::uint32_t wanted) override;
+
+  Status Leave() override;
+  Status Finish() override;
+  Status Shutdown() override;
+
+  [[nodiscard]] Iteration iteration() const override {
+    return Iteration(iteration_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] WorkerCounters counters() const override;
+  void SetFigure(const std::string& name, double value) override;
+  [[nodiscard]] std::string WaitingFor() const override;
+
+ private:
+  // What the caller's side knows of a table. Only `pair` is shared with the node.
+  struct Table {
+    TableSpec spec;
+    std::size_t elements = 0;
+    ParameterPair* pair = nullptr;
+    bool started = false;
+    Status refusal;         // of Start
+    Iteration updated{-1};  // the last iteration with an Update
+    Iteration synced{-1};   // the last iteration with a Sync
+    [[nodiscard]] bool own_clock() const { return spec.clock == TableClock::kOwn; }
+  };
+
+  void OnFailed(const Status& why) override;  // on the node's thread
+
+  // The state that every call begins with: not forked, not shut down, not failed.
+  [[nodiscard]] Status CheckAlive() const;
+  [[nodiscard]] Status CheckFork() const;
+  [[nodiscard]] Status CheckMember() const;
+  [[nodiscard]] Result<Table*> FindStarted(TableId id);
+  // Queues a call that ends with a status, under a new ticket; `also` hears of it first, on the node's
+  // thread.
+  Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call, leeway::Done also = {});
+  // Begin, and waits for the outcome.
+  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
+  Status WaitFor(Ticket ticket, const std::string& what, bool forget);
+  Result<Ticket> Lend(Table& table, TableId id, std::span<const float> gradient, UpdateOptions how);
+  // Joins the thread and lets go of the node. Nothing is called back afterwards.
+  void StopThread(const Status& why);
+
+  const WorkerOptions options_;
+  const pid_t pid_;
+  ConsoleLog log_;
+  WorkerId rank_;
+  JobOptions job_;
+
+  // Buffers outlive the node, which lands in them: also those of tables that it refused.
+  std::vector<std::unique_ptr<ParameterPair>> pairs_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  TicketBook tickets_;
+  CallQueue calls_;
+  std::unique_ptr<NodeThread> thread_;
+  std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
+
+  std::atomic<std::int64_t> iteration_{0};
+  std::atomic<std::uint64_t> wait_ns_{0};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex failure_mutex_;
+  std::condition_variable failure_known_;
+  Status failure_;
+  bool left_ = false;
+  bool finished_ = false;
+  std::atomic<bool> stopped_{false};
+  WorkerCounters final_counters_;  // once stopped
+};
+
+}  // namespace leeway
