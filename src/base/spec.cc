@@ -46,9 +46,11 @@ class SpecParser {
     if (AtEnd())
       return InvalidArgument("spec \"{}\": got its end at position {}, wanted {}", text_, at_ + 1, wanted);
     const char c = text_[at_];
-    if (IsControl(c)) {
-      return InvalidArgument("spec: got byte 0x{:02X} at position {}, wanted {}",
-                             static_cast<unsigned char>(c), at_ + 1, wanted);
+    // A control character, or one byte of a longer character: alone it would spoil the message as UTF-8.
+    if (IsControl(c) || static_cast<unsigned char>(c) >= 0x80) {
+      return InvalidArgument("spec{}: got byte 0x{:02X} at position {}, wanted {}",
+                             IsControl(c) ? "" : fmt::format(" \"{}\"", text_), static_cast<unsigned char>(c),
+                             at_ + 1, wanted);
     }
     return InvalidArgument("spec \"{}\": got '{}' at position {}, wanted {}", text_, c, at_ + 1, wanted);
   }

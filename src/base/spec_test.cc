@@ -79,6 +79,7 @@ TEST(SpecTest, ErrorsNameThePositionAndWhatWasWanted) {
       {"a\tb", "got byte 0x09 at position 2"},
       {std::string("a\0b", 3), "got byte 0x00 at position 2"},
       {"a:b\nc", "got byte 0x0A at position 4"},
+      {"\xC3\xA4sp", "spec \"\xC3\xA4sp\": got byte 0xC3 at position 1, wanted a name"},
   };
   for (const Malformed& c : cases) {
     const Result<Spec> spec = ParseSpec(c.text);
