@@ -18,14 +18,14 @@ enum class TableClock : std::uint8_t { kJob = 0, kOwn = 1 };
 enum class NonFinite : std::uint8_t { kRefuse = 0, kAccept = 1 };
 
 struct TableSpec {
-  std::string name;
-  std::vector<std::int64_t> shape;
+  std::string name = {};
+  std::vector<std::int64_t> shape = {};
   DType dtype = DType::kFloat32;
   TableClock clock = TableClock::kJob;
   NonFinite nonfinite = NonFinite::kRefuse;
-  std::string sync;       // spec strings; empty: the job's
-  std::string apply;      // empty: the default of the sync model
-  std::string optimizer;  // empty: sgd
+  std::string sync = {};       // spec strings; empty: the job's
+  std::string apply = {};      // empty: the default of the sync model
+  std::string optimizer = {};  // empty: sgd
 
   [[nodiscard]] std::uint64_t elements() const {
     std::uint64_t n = 1;

@@ -36,10 +36,10 @@ namespace leeway {
 
 // How one gradient is to be applied.
 struct UpdateOptions {
-  Hyper hyper;
+  Hyper hyper = {};
   std::uint32_t samples = 1;                  // the gradient is a mean over this many
-  std::shared_ptr<const void> pin;            // dropped once the gradient is needed no more (on the I/O thread)
-  std::function<void(const Status&)> done;    // called once every block has its verdict; a refused block is an error
+  std::shared_ptr<const void> pin = {};        // dropped once the gradient is needed no more (on the I/O thread)
+  std::function<void(const Status&)> done = {};  // called once every block has its verdict; a refused block is an error
 };
 
 using Ticket = std::uint64_t;  // names one asynchronous call; 0 is none
