@@ -135,6 +135,23 @@ TEST(ProgressTest, AStrideEndsWhereCountsCanDiffer) {
   EXPECT_EQ(progress.CountAt(Iteration(40)), 2U);
 }
 
+TEST(ProgressTest, AStrideEndsAtTheFirstOfOneThatIsAheadLivingOrGone) {
+  Progress progress;
+  progress.SetMembers(std::vector{ProgressMember(0, 0)});
+  progress.Sent(WorkerId(0), Iteration(100), TimePoint());
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 40)});
+  progress.Sent(WorkerId(1), Iteration(60), TimePoint());
+  EXPECT_EQ(progress.StrideEnd(), Iteration(40));
+  progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 40, true)});
+  EXPECT_EQ(progress.StrideEnd(), Iteration(40));
+  progress.AdvanceTo(Iteration(40));
+  EXPECT_EQ(progress.MembersAt(Iteration(40)), 2U);
+  EXPECT_EQ(progress.CountAt(Iteration(40)), 2U);
+  EXPECT_EQ(progress.StrideEnd(), Iteration(61)) << "its last";
+  progress.AdvanceTo(Iteration(61));
+  EXPECT_EQ(progress.MembersAt(Iteration(61)), 1U);
+}
+
 TEST(ProgressTest, FastestSlowestAndIntervalsAreThoseOfLiveMembers) {
   Progress progress;
   progress.SetMembers(std::vector{ProgressMember(0, 0), ProgressMember(1, 0), ProgressMember(2, 0)});
