@@ -30,8 +30,8 @@ struct TcpOptions {
   int notsent_lowat_bytes = 256 * 1024;
   // Bytes written, and bytes read, for one connection in one turn of the loop, so that one busy peer cannot
   // starve the others, nor sending starve receiving.
-  std::size_t turn_write_bytes_max = std::size_t{1} << 20;
-  std::size_t turn_read_bytes_max = std::size_t{1} << 20;
+  std::size_t turn_write_bytes_max = std::size_t{2} << 20;
+  std::size_t turn_read_bytes_max = std::size_t{2} << 20;
   // Pieces of one write.
   std::size_t write_bytes_max = 256 * 1024;
 };
