@@ -59,8 +59,7 @@ class SchedulerCommand final : public Command {
         signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
         [&](const Status& why) { process->Stop(why); });
     if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, process->StatusJson() + "\n"));
-    LW_RETURN_IF_ERROR(ended);
-    return 0;
+    return ExitOf(ended, log);
   }
 
  private:

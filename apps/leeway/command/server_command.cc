@@ -55,9 +55,7 @@ class ServerCommand final : public Command {
           asked = why;
           process->Stop();
         });
-    LW_RETURN_IF_ERROR(ended);
-    LW_RETURN_IF_ERROR(asked);
-    return 0;
+    return ExitOf(ended.ok() ? asked : ended, log);
   }
 
  private:

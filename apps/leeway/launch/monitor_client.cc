@@ -38,8 +38,7 @@ class MonitorClient::Loop final : private LinkEvents {
 
   ~Loop() override {
     real_.Post([this] {
-      real_.env().timers.Cancel(timer_);
-      link_.Stop();
+      Hush();
       real_.Stop();
     });
     thread_.join();
@@ -70,11 +69,19 @@ class MonitorClient::Loop final : private LinkEvents {
                     wire::KindName(static_cast<wire::Kind>(head.kind)));
   }
   void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing) override {
-    if (static_cast<wire::Kind>(head.kind) != wire::Kind::kStatusReply) return;  // rosters are for members
+    const auto kind = static_cast<wire::Kind>(head.kind);
+    if (kind == wire::Kind::kJobEnd)
+      real_.Post([this] { Hush(); });              // the scheduler ends when everyone has gone
+    if (kind != wire::Kind::kStatusReply) return;  // rosters are for members
     wire::pb::StatusReply reply;
     if (!reply.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
     const std::lock_guard lock(mutex_);
     newest_ = std::move(*reply.mutable_json());
+  }
+
+  void Hush() {
+    real_.env().timers.Cancel(timer_);
+    link_.Stop();
   }
 
   void Ask() {

@@ -44,4 +44,11 @@ Status UntilEnded(SignalInbox& signals, const std::function<Status(std::chrono::
   return how;
 }
 
+Result<int> ExitOf(const Status& ended, Log& log) {
+  if (ended.ok()) return 0;
+  if (ended.code() != StatusCode::kCancelled) return ended;
+  log.Write(LogLevel::kInfo, ended.message());
+  return ExitCode(ended);
+}
+
 }  // namespace leeway::app

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "launch/signal_inbox.h"
+#include "leeway/env.h"
 #include "leeway/status.h"
 
 namespace leeway::app {
@@ -17,5 +18,8 @@ namespace leeway::app {
 [[nodiscard]] Status UntilEnded(SignalInbox& signals,
                                 const std::function<Status(std::chrono::milliseconds)>& wait,
                                 const std::function<void(const Status&)>& stop);
+
+// The exit code of a role that ended so. Being asked to stop is no error: it is logged, not complained about.
+[[nodiscard]] Result<int> ExitOf(const Status& ended, Log& log);
 
 }  // namespace leeway::app

@@ -1,0 +1,126 @@
+"""Wrong input to the program: a clear message, the right exit code, and nothing started."""
+
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from cli_process import leeway
+from job import BUILD, PROGRAMS
+
+
+@pytest.mark.parametrize("flags, words", [
+    (["--sync", "bpp"], ['unknown sync model "bpp"', "known:", "ssp", 'did you mean "bsp"?']),
+    (["--sync", "ssp"], ["--sync", "s"]),
+    (["--sync", "ssp:-1"], ["--sync", "-1"]),
+    (["--sync", "ssp:3,relase=soft"], ["relase", 'did you mean "release"?']),
+    (["--sync", "ssp:3,release=hard"], ["hard", "soft"]),
+    (["--sync", "ssp:(3"], ["--sync"]),
+    (["--apply", "agregate"], ["--apply", "agregate", "aggregate"]),
+    (["--sync", "asp", "--apply", "aggregate"], ["--apply", "asp"]),
+    (["--placement", "robin"], ["robin", "round_robin"]),
+    (["--slow-worker", "3:fast"], ["--slow-worker", '"3:fast"', "3:4x"]),
+    (["--slow-worker", "9:2x"], ["--slow-worker", "got rank 9", "wanted 0 to 3"]),
+    (["--block-bytes", "4MB"], ["--block-bytes", "4MB", "4MiB"]),
+    (["--slo-worker", "3:4x"], ['unknown flag "--slo-worker"', "--slow-worker"]),
+    (["--workers"], ["--workers"]),
+    (["--listen", "0.0.0.0:0"], ["--listen", "0.0.0.0:0"]),
+])
+def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
+    witness = tmp_path / "ran"
+    result = leeway("run", "-w", 4, *flags, "--", "touch", witness)
+    assert result.returncode == 2, result
+    for word in words:
+        assert word in result.stderr, (word, result.stderr)
+    assert not witness.exists() and result.stdout == ""
+
+
+def test_unknown_commands_and_no_command():
+    result = leeway("rnu")
+    assert result.returncode == 2 and 'unknown command "rnu"' in result.stderr and 'did you mean "run"?' in result.stderr
+    assert leeway().returncode == 2
+    result = leeway("run", "-w", 1)
+    assert result.returncode == 2 and "--" in result.stderr
+
+
+def test_help_teaches():
+    result = leeway("run", "--help")
+    assert result.returncode == 0
+    for word in ("Examples:", "--slow-worker", "ssp", "adamw", "round_robin", "LEEWAY_RANK"):
+        assert word in result.stdout
+    assert "leeway run" in leeway("--help").stdout
+
+
+def test_version_says_what_is_compiled_in():
+    result = leeway("version")
+    assert result.returncode == 0
+    for word in ("protocol", "asp, bsp, ssp", "adam", "round_robin"):
+        assert word in result.stdout
+
+
+def test_a_command_that_does_not_exist_starts_nothing(tmp_path):
+    result = leeway("run", "-w", 2, "-s", 1, "--", "no-such-command", TMPDIR=str(tmp_path))
+    assert result.returncode == 3
+    assert 'command "no-such-command": not found in PATH' in result.stderr
+    assert result.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_a_script_that_does_not_exist_passes_on_the_exit_code_of_python():
+    result = leeway("run", "-w", 2, "-s", 1, "--", sys.executable, PROGRAMS / "no_such_script.py")
+    assert result.returncode == 2
+    assert "No such file" in result.stderr and "ended with exit code 2" in result.stderr
+
+
+def test_a_port_in_use_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = "127.0.0.1:%d" % taken.getsockname()[1]
+        alone = leeway("scheduler", "--listen", address)
+        launched = leeway("run", "-w", 1, "--listen", address, "--", "true")
+    for result in (alone, launched):
+        assert 0 < result.returncode, result
+        assert address in result.stderr and "in use" in result.stderr, result.stderr
+
+
+def test_other_machines_are_let_in_on_demand_only():
+    for role in (["scheduler"], ["server", "--scheduler", "127.0.0.1:1"]):
+        result = leeway(*role, "--listen", "0.0.0.0:0")
+        assert result.returncode == 2 and "--bind-any" in result.stderr
+
+
+def test_no_scheduler_at_the_address_is_given_up_after_the_stated_time(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = "127.0.0.1:%d" % free.getsockname()[1]
+    for where in (address, f"file:{tmp_path / 'never-written'}"):
+        begun = time.monotonic()
+        result = leeway("server", "--scheduler", where, "--give-up-after", "700ms", limit_s=20)
+        took = time.monotonic() - begun
+        assert result.returncode == 128, result
+        assert "scheduler" in result.stderr and where.removeprefix("file:") in result.stderr, result.stderr
+        assert 0.6 < took < 10
+
+
+def test_a_scheduler_that_does_not_answer_is_given_up_too():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        result = leeway("server", "--scheduler", "127.0.0.1:%d" % mute.getsockname()[1], "--give-up-after", "1s", limit_s=20)
+    assert result.returncode == 128, result
+
+
+def test_a_job_that_is_never_complete_ends_and_names_who_is_missing():
+    result = leeway("scheduler", "-w", 2, "-s", 1, "--gather-timeout", "500ms", limit_s=20)
+    assert result.returncode == 129, result
+    assert "worker" in result.stderr and "server" in result.stderr
+
+
+def test_a_server_of_another_job_is_refused(tmp_path):
+    address = tmp_path / "address"
+    scheduler = subprocess.Popen([BUILD / "leeway", "scheduler", "--address-file", address, "--job", "one", "--gather-timeout", "15s"],
+                                 stderr=subprocess.DEVNULL)
+    try:
+        result = leeway("server", "--scheduler", f"file:{address}", "--job", "two", "--give-up-after", "10s", limit_s=20)
+        assert 0 < result.returncode < 128, result
+        assert "two" in result.stderr and "one" in result.stderr
+        assert scheduler.poll() is None
+    finally:
+        scheduler.terminate()
+        assert scheduler.wait(10) == 143

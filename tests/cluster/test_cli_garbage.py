@@ -1,0 +1,142 @@
+"""Bytes from strangers at the ports of a scheduler and a server while a job runs: refused, and nothing else harmed."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+import pytest
+from job import Job
+
+HELLO, PUSH = 1, 33
+_HEADER = struct.Struct("<HBBIQ")
+
+
+def header(kind, body_bytes, payload_bytes, magic=0x574C, zero=0):
+    return _HEADER.pack(magic, kind, zero, body_bytes, payload_bytes)
+
+
+def field(number, value):
+    """One field of a protobuf message: an integer or a string."""
+    if isinstance(value, int):
+        return bytes([number << 3, value])
+    return bytes([number << 3 | 2, len(value)]) + value.encode()
+
+
+def hello(job="leeway", version=(1, 1), role=3):
+    body = field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, 99)
+    return header(HELLO, len(body), 0) + body
+
+
+GARBAGE = {
+    "noise": os.urandom(4096),
+    "a web browser": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "a payload of an exabyte": header(HELLO, 0, 1 << 60),
+    "a body of 4 GB": header(HELLO, 0xFFFFFFFF, 0) + b"x" * 100_000,
+    "a push before the hello": header(PUSH, 64, 1 << 20) + b"\0" * 100_000,
+    "an unknown kind": header(200, 0, 0),
+    "a bad magic": header(HELLO, 0, 0, magic=0x1234),
+    "a byte that must be zero": header(HELLO, 0, 0, zero=1),
+    "a hello that is no protobuf": header(HELLO, 64, 0) + b"\xff" * 64,
+    "another job": hello(job="other"),
+    "another version": hello(version=(77, 99)),
+    "no role": hello(role=0),
+    "half a header": header(HELLO, 10, 0)[:7],
+}
+
+
+def send(address, data, wait_s=5):
+    """Sends and waits until the other side closes; what it said. A half frame is closed by us."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), timeout=wait_s) as stranger:
+        said = b""
+        try:
+            stranger.sendall(data)
+            if len(data) < _HEADER.size:
+                return said
+            while piece := stranger.recv(65536):
+                said += piece
+        except ConnectionError:
+            pass  # closed with our bytes unread: that is a refusal too
+        return said
+
+
+def peak_memory_bytes(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def listening_address(pid):
+    """Where the process listens, from the kernel's tables."""
+    sockets = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            sockets.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except OSError:
+            pass
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        for row in table.readlines()[1:]:
+            columns = row.split()
+            if columns[3] == "0A" and f"socket:[{columns[9]}]" in sockets:
+                return "127.0.0.1:%d" % int(columns[1].split(":")[1], 16)
+    return None
+
+
+@pytest.fixture
+def job(tmp_path):
+    with Job(tmp_path, workers=2, servers=1) as job:
+        job.roles = job._processes[:2]
+        deadline = time.monotonic() + 10
+        while not all(listening_address(p.pid) for p in job.roles):
+            assert time.monotonic() < deadline, job.logs()
+            time.sleep(0.01)
+        yield job
+
+
+def test_garbage_at_every_port_during_a_run_harms_nothing(job):
+    addresses = [listening_address(p.pid) for p in job.roles]
+    workers = [job.start_worker(rank, "cli_steps", 60) for rank in range(2)]
+    answers, rounds, stop = {}, [0], threading.Event()
+
+    def pester():
+        while not stop.is_set():
+            for name, data in GARBAGE.items():
+                for address in addresses:
+                    answers[name] = answers.get(name, b"") + send(address, data)
+            rounds[0] += 1
+
+    pest = threading.Thread(target=pester)
+    pest.start()
+    try:
+        job.expect_end(120, workers)
+    finally:
+        stop.set()
+        pest.join()
+    assert rounds[0] >= 1
+    job.expect_end(15)  # scheduler and server end well, with 0
+    assert b'"other"' in answers["another job"]
+    assert b"version" in answers["another version"]
+
+
+def test_oversized_frames_allocate_nothing(job):
+    for process in job.roles:
+        address, before = listening_address(process.pid), peak_memory_bytes(process.pid)
+        for _ in range(20):
+            send(address, GARBAGE["a payload of an exabyte"])
+            send(address, GARBAGE["a body of 4 GB"])
+        assert peak_memory_bytes(process.pid) - before < 64 << 20
+
+
+def test_connections_without_a_hello_do_not_keep_members_out(job):
+    """More than a node lets stand about at once: the oldest or the newest go, the job comes together all the same."""
+    address = listening_address(job.roles[0].pid)
+    host, port = address.rsplit(":", 1)
+    idle = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
+    try:
+        workers = [job.start_worker(rank, "cli_steps", 5) for rank in range(2)]
+        job.expect_end(60, workers)
+    finally:
+        for connection in idle:
+            connection.close()
+    job.expect_end(15)

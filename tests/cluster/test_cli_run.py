@@ -1,0 +1,121 @@
+"""leeway run: what workers get, how a job ends, and that nothing stays behind."""
+
+import json
+import os
+import signal
+import sys
+
+import pytest
+from cli_process import Leeway, leeway
+from job import PROGRAMS
+
+SHELL_LOOP = "trap '' INT; echo ready $$; sleep 60 & echo child $!; wait"
+
+
+def ready(job, workers):
+    """All workers have started their child."""
+    return lambda: job.out().count("child ") == workers
+
+
+def test_workers_get_their_place_and_lines_get_a_prefix():
+    script = 'echo "$LEEWAY_RANK of $LEEWAY_SIZE slow ${LEEWAY_SLOWDOWN:-not} threads $OMP_NUM_THREADS"; echo oops >&2'
+    result = leeway("run", "-w", 3, "-s", 1, "--slow-worker", "2:1.5x", "--", "sh", "-c", script, LEEWAY_RANK="77")
+    assert result.returncode == 0, result
+    lines = result.stdout.splitlines()
+    assert "[w0] 0 of 3 slow not threads 1" in lines
+    assert "[w1] 1 of 3 slow not threads 1" in lines
+    assert "[w2] 2 of 3 slow 1.5 threads 1" in lines
+    assert result.stderr.count("oops") == 3 and "[w1] oops" in result.stderr.splitlines()
+    assert "Job done" in result.stdout
+
+
+def test_output_can_be_left_as_it_is_and_nothing_added():
+    result = leeway("run", "-w", 1, "--no-prefix", "--quiet", "--", "sh", "-c", "printf 'one\\ntwo'")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "one\ntwo\n", "")
+
+
+def test_the_exit_code_of_the_first_failure_is_passed_on_and_everything_ends(tmp_path):
+    script = f'if [ "$LEEWAY_RANK" = 1 ]; then exit 3; fi; {SHELL_LOOP}'
+    with Leeway(tmp_path, "run", "-w", 3, "-s", 2, "--", "sh", "-c", script) as job:
+        assert job.wait() == 3
+        assert "worker 1 ended with exit code 3" in job.err()
+        job.expect_nothing_left()
+
+
+def test_a_worker_ended_by_a_signal_gives_128_and_its_number():
+    assert leeway("run", "-w", 1, "--quiet", "--", "sh", "-c", "kill -9 $$").returncode == 137
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_ends_everything(tmp_path, number, code):
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--", "sh", "-c", SHELL_LOOP) as job:
+        job.wait_for(ready(job, 2), "workers")
+        assert len(job.family()) >= 9  # launcher, guard, scheduler, 2 servers, 2 workers with a child each
+        os.kill(job.process.pid, number)
+        assert job.wait(10) == code
+        job.expect_nothing_left()
+
+
+def test_a_second_ctrl_c_kills_what_does_not_listen(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "trap '' TERM; sleep 60 & echo child $!; while :; do wait; done") as job:
+        job.wait_for(ready(job, 1), "worker")
+        os.kill(job.process.pid, signal.SIGINT)
+        job.wait_for(lambda: "once more" in job.err(), "hint")
+        os.kill(job.process.pid, signal.SIGINT)
+        assert job.wait(3) == 130  # well within the grace between SIGTERM and SIGKILL
+        job.expect_nothing_left()
+
+
+def test_killing_the_launcher_leaves_nothing_behind(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--", "sh", "-c", SHELL_LOOP) as job:
+        job.wait_for(ready(job, 2), "workers")
+        os.kill(job.process.pid, signal.SIGKILL)
+        assert job.wait(5) == -9
+        job.expect_nothing_left()
+
+
+def test_what_a_worker_leaves_running_ends_with_it(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "sleep 60 & echo done") as job:
+        assert job.wait() == 0
+        job.expect_nothing_left()
+
+
+def test_the_death_of_a_server_ends_the_job(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--", "sh", "-c", SHELL_LOOP) as job:
+        job.wait_for(ready(job, 1), "worker")
+        servers = [pid for pid in job.family() if b"server\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
+        assert len(servers) == 1
+        os.kill(servers[0], signal.SIGKILL)
+        assert job.wait(10) == 137
+        assert "server 0 ended with exit code 137" in job.err()
+        job.expect_nothing_left()
+
+
+def test_a_training_job_ends_with_its_summary(tmp_path):
+    summary = tmp_path / "summary.json"
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--shards", 2, "--block-bytes", "16KiB", "--sync", "bsp", "--summary-json", summary,
+                "--", sys.executable, PROGRAMS / "cli_steps.py", tmp_path, 20) as job:
+        assert job.wait(120) == 0, job.err()
+        assert "[w0] steps 20" in job.out() and "[w1] steps 20" in job.out()
+        table = job.out()
+        job.expect_nothing_left()
+    for word in ("Job done", "worker", "iterations", "wait %", "server", "DPRs", "bsp + aggregate"):
+        assert word in table, table
+    told = json.loads(summary.read_text())
+    assert told["exit_code"] == 0 and told["status"]["phase"] == "ended"
+    workers, shards = told["status"]["workers"], told["status"]["shards"]
+    assert [w["state"] for w in workers] == ["left", "left"] and len(shards) == 4
+    assert all(w["iteration"] == 20 for w in workers)
+    tables = told["status"]["tables"]
+    blocks = sum(t["blocks"] for t in tables)
+    assert blocks > len(tables), "16 KiB must cut a table into several blocks"
+    summed = sum(s["figures"]["summed"] for s in shards)
+    assert summed == 2 * 20 * blocks, "every block of every step of both workers, once"
+    assert told["totals"]["samples"] == 2 * 20 * 32
+
+
+def test_a_script_that_raises_passes_on_its_exit_code(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 1, "--", sys.executable, PROGRAMS / "cli_steps.py", tmp_path, 20, 1) as job:
+        assert job.wait(60) == 1
+        assert "[w1] RuntimeError: rank 1 was told to fail" in job.err()
+        job.expect_nothing_left()
