@@ -23,6 +23,7 @@
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "node/control_frame.h"
+#include "wire/control.pb.h"
 #include "wire/kind.h"
 #include "wire/messages.h"
 
@@ -132,6 +133,8 @@ class FakeTransport final : public Transport {
     listener_->OnAccepted(id, peer);
     return id;
   }
+  // The connect `id` is up.
+  void Complete(ConnectionId id) { connections_.at(id).events->OnConnected(id); }
   // The connect under way (the last one) is up.
   ConnectionId CompleteConnect() {
     const ConnectionId id = connects.back().first;

@@ -288,7 +288,9 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   if (--into.blocks_left > 0) return Status::Ok();
   LaterDone(std::move(into.done), into.outcome);
   table.into.pop_front();
-  if (!table.into.empty()) BeginInto(table);
+  if (table.into.empty()) return Status::Ok();
+  BeginInto(table);
+  FlushAll();  // its blocks are on other shards as well
   return Status::Ok();
 }
 

@@ -129,7 +129,8 @@ void WorkerNode::Core::PullFinal() {
       --final_left_;
       FinishIfWhole();
     };
-    table.into.push_back({table.pair.Back(), table.pushed, table.blocks.size(), Status::Ok(), done});
+    // Above the progress of every earlier pull: the answer to one that was asked twice is not taken for this one's.
+    table.into.push_back({table.pair.Back(), table.pushed + 1, table.blocks.size(), Status::Ok(), done});
     if (table.into.size() == 1) BeginInto(table);
   }
   FlushAll();
