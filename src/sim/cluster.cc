@@ -105,9 +105,9 @@ void Cluster::StartScheduler() {
   options.job = options_.job;
   options.link = options_.link;
   options.listen = "10.0.0.1:0";
-  // Partitions of the fault plan heal: nobody is to be declared dead.
-  options.suspect_after = std::chrono::seconds(5);
-  options.expel_after = std::chrono::seconds(40);
+  // Longer than all faults of a plan together: nobody is to be declared dead.
+  options.suspect_after = std::chrono::milliseconds(1500);
+  options.expel_after = std::chrono::seconds(3);
   scheduler_ = MakeScheduler(options, scheduler_env_->env(), policies_, [this](const Status& why) {
     scheduler_ended_ = true;
     if (!why.ok()) Report("scheduler", why);

@@ -1,5 +1,6 @@
 #include "node/scheduler/core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -55,7 +56,6 @@ std::string SchedulerNode::Core::Json() {
 }
 
 Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
-  if (over_) return Unavailable("the job is over");
   wire::pb::Welcome welcome;
   FillJob(options_.job, *welcome.mutable_job());
   welcome.set_epoch(epoch_.value());
@@ -82,6 +82,7 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
 
 void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
   const Peer peer = peers_.at(id);
+  if (over_) return SendJobEnd(id);
   if (peer.role == wire::pb::ROLE_MONITOR) return;
   // Tables before the roster: the acknowledgement of an epoch then covers every table up to it.
   if (peer.role == wire::pb::ROLE_SERVER && !tables_.all().empty()) {
@@ -103,7 +104,8 @@ void SchedulerNode::Core::OnGone(ConnectionId id, Parting how, const Status& why
   const Peer peer = peers_.at(id);
   DropPeer(id);
   if (over_) {
-    if (peers_.empty()) End();
+    if (peer.role == wire::pb::ROLE_SERVER && how != Parting::kLost) members_.shards()[peer.seat].done = true;
+    if (peers_.empty() && ShardsKnow()) End();
     return;
   }
   if (peer.role == wire::pb::ROLE_WORKER) {
@@ -133,6 +135,7 @@ void SchedulerNode::Core::LoseShard(ShardSeat& seat, Parting how, const Status& 
   seat.last_heard = env_.clock.Now();
   if (how == Parting::kLost) return;
   if (!members_.gathered()) return members_.Free(seat);
+  seat.done = true;
   Finish(Unavailable("server {} shard {} at {} ended while the job was running: {}", seat.server.value(),
                      seat.shard, seat.address, why.ok() ? "it said goodbye" : why.message()));
 }
@@ -216,14 +219,31 @@ void SchedulerNode::Core::Finish(const Status& why) {
   if (over_) return;
   over_ = true;
   outcome_ = why;
+  over_since_ = env_.clock.Now();
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   env_.timers.Cancel(std::exchange(review_timer_, {}));
+  for (const auto& [id, peer] : peers_) SendJobEnd(id);
+  const bool all_know = peers_.empty() && ShardsKnow();
+  const Duration linger = all_know ? Duration::zero() : Duration(options_.link.hello_timeout);
+  linger_timer_ = env_.timers.After(linger, [this] { OnLingered(); });
+}
+
+void SchedulerNode::Core::SendJobEnd(ConnectionId id) {
   wire::pb::JobEnd end;
-  end.set_code(static_cast<std::uint32_t>(why.code()));
-  end.set_message(ClippedMessage(why.message()));
-  for (const auto& [id, peer] : peers_) inbound_.SendControl(id, wire::Kind::kJobEnd, end);
-  const Duration linger = peers_.empty() ? Duration::zero() : Duration(options_.link.hello_timeout);
-  linger_timer_ = env_.timers.After(linger, [this] { End(); });
+  end.set_code(static_cast<std::uint32_t>(outcome_.code()));
+  end.set_message(ClippedMessage(outcome_.message()));
+  inbound_.SendControl(id, wire::Kind::kJobEnd, end);
+}
+
+bool SchedulerNode::Core::ShardsKnow() const {
+  return !outcome_.ok() || std::ranges::all_of(members_.shards(), &ShardSeat::done);
+}
+
+void SchedulerNode::Core::OnLingered() {
+  linger_timer_ = {};
+  // A shard is given up as it is while the job runs.
+  if (ShardsKnow() || env_.clock.Now() - over_since_ >= options_.expel_after) return End();
+  linger_timer_ = env_.timers.After(options_.link.hello_timeout, [this] { OnLingered(); });
 }
 
 void SchedulerNode::Core::End() {

@@ -63,8 +63,12 @@ class SchedulerNode::Core final : private InboundEvents {
   // The end.
   void CheckDone();
   // Tells everyone, then waits a moment for them to go, so that the word reaches them before the process
-  // ends.
+  // ends. After a good end a shard that lost its connection meanwhile is waited for until it comes back:
+  // without the word it would take the end of the scheduler for a failure.
   void Finish(const Status& why);
+  void SendJobEnd(ConnectionId id);
+  [[nodiscard]] bool ShardsKnow() const;
+  void OnLingered();
   void End();
 
   // Frames.
@@ -92,6 +96,7 @@ class SchedulerNode::Core final : private InboundEvents {
   bool over_ = false;      // the job is over; everyone has been told
   bool finished_ = false;  // `ended_` was called
   Status outcome_;
+  TimePoint over_since_;
   TimerId gather_timer_, review_timer_, linger_timer_;
 
   Membership members_;

@@ -48,6 +48,7 @@ struct ShardSeat {
   std::string address;
   ConnectionId connection;
   TimePoint last_heard;
+  bool done = false;  // said goodbye, or was given up
 };
 
 // Who has been silent for too long.

@@ -64,15 +64,28 @@ void LedgerWorker::MakeTables() {
 
 void LedgerWorker::OfferValues() {
   if (!book_.has_blocks()) book_.TakeBlocks([this](BlockId id) { return cluster_.FindBlock(id); });
+  // Who pushes a table without having read it must know that it has values: here by its own offer, which goes
+  // ahead of its pushes, or by a barrier that the offer of rank 0 comes before.
+  const bool barrier = plan_.options.seed % 2 == 0;
+  offers_left_ = 1;
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
-    // Rank 0 always, others as it happens: the first offer counts, and all offer the same.
-    if (rank_ != 0 && random_.Chance(0.5)) continue;
+    const bool own_clock = plan_.tables[table].use == TableUse::kBursts;
+    // The first offer counts, and all offer the same.
+    if (rank_ != 0 && (own_clock ? barrier : random_.Chance(0.5))) continue;
     auto zeros = std::make_shared<std::vector<float>>(plan_.tables[table].spec.elements(), 0.0F);
     const std::span<const float> values = *zeros;
+    ++offers_left_;
     node_.Broadcast(TableId(static_cast<std::uint32_t>(table)), values, std::move(zeros),
-                    Then("broadcast", [] {}));
+                    Then("broadcast", [this, barrier] { Offered(barrier); }));
   }
-  Iterate();
+  Offered(barrier);
+  if (!barrier) Iterate();
+}
+
+void LedgerWorker::Offered(bool barrier) {
+  if (--offers_left_ > 0 || !barrier) return;
+  at_ = "at the barrier";
+  node_.Barrier("values", Then("barrier", [this] { Iterate(); }));
 }
 
 void LedgerWorker::Iterate() {

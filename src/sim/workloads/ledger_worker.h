@@ -28,6 +28,7 @@ class LedgerWorker {
  private:
   void MakeTables();
   void OfferValues();
+  void Offered(bool barrier);
   void Iterate();
   void Read();
   void PushTable(std::size_t table);
@@ -59,6 +60,7 @@ class LedgerWorker {
   std::int64_t iteration_ = 0;
   std::uint32_t bursts_open_ = 0;  // bursts that are still being pushed
   std::uint32_t pulls_open_ = 0;
+  std::uint32_t offers_left_ = 0;
   std::uint32_t reads_left_ = 0;
   const char* at_ = "not begun";
   bool leaving_ = false;

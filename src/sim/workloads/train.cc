@@ -1,0 +1,186 @@
+#include "sim/workloads/train.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/hash.h"
+#include "sim/cluster.h"
+
+namespace leeway::sim {
+namespace {
+
+constexpr Duration kCalmLimit = std::chrono::seconds(20);
+// In the order of use; together several blocks on every shard.
+constexpr std::int64_t kElements[] = {150, 7, 40};
+constexpr std::uint32_t kTables = 3;
+
+// A gradient that leans on the values it was computed from, so that a wrong read shows in the end.
+std::vector<float> GradientAt(std::uint64_t problem, std::uint32_t rank, std::int64_t iteration,
+                              std::uint32_t table, std::span<const float> values) {
+  std::vector<float> gradient(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = Hash64({problem, rank, static_cast<std::uint64_t>(iteration), table, i});
+    gradient[i] = static_cast<float>(2.0 * UnitInterval(bits) - 1.0) + 0.1F * values[i];
+  }
+  return gradient;
+}
+
+class TrainWorker {
+ public:
+  TrainWorker(Cluster& cluster, const TrainOptions& options, std::uint32_t rank,
+              std::vector<std::string>& problems)
+      : options_(options),
+        rank_(rank),
+        node_(cluster.worker(rank)),
+        env_(cluster.worker_env(rank)),
+        problems_(problems),
+        random_(Hash64({options.seed, 77, rank})) {}
+
+  void Begin() {
+    node_.Join(Then([this] { MakeTables(); }));
+  }
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] const std::vector<float>& values() const { return values_; }
+  [[nodiscard]] std::string Where() const {
+    return fmt::format("worker {} in iteration {} waits for: {}", rank_, iteration_, node_.WaitingFor());
+  }
+
+ private:
+  [[nodiscard]] Done Then(std::function<void()> next) {
+    return [this, next = std::move(next)](const Status& status) {
+      if (status.ok()) return next();
+      problems_.push_back(fmt::format("worker {}: {}", rank_, status.ToString()));
+    };
+  }
+
+  void MakeTables() {
+    for (std::uint32_t table = 0; table < kTables; ++table) {
+      TableSpec spec;
+      spec.name = fmt::format("table{}", table);
+      spec.shape = {kElements[table]};
+      spec.optimizer = options_.optimizer;
+      pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), nullptr, nullptr));
+      if (const auto made = node_.CreateTable(spec, *pairs_.back()); !made.ok()) {
+        return problems_.push_back(made.status().ToString());
+      }
+    }
+    node_.Start(Then([this] {
+      for (std::uint32_t table = 0; table < kTables; ++table) {
+        auto values = std::make_shared<std::vector<float>>(kElements[table]);
+        for (std::size_t i = 0; i < values->size(); ++i) {
+          (*values)[i] = static_cast<float>(UnitInterval(Hash64({options_.problem, table, i})));
+        }
+        const std::span<const float> offered = *values;
+        node_.Broadcast(TableId(table), offered, values, Then([] {}));
+      }
+      Iterate(0);
+    }));
+  }
+
+  // Table by table, as a forward pass does.
+  void Iterate(std::uint32_t table) {
+    if (iteration_ == options_.iterations) return Leave();
+    if (table == kTables) {
+      (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::milliseconds(4)),
+                              [this] { Push(kTables); });
+      return;
+    }
+    node_.WhenUsable(TableId(table), Then([this, table] {
+                       (void)pairs_[table]->Take();
+                       Iterate(table + 1);
+                     }));
+  }
+
+  void Push(std::uint32_t above) {
+    if (above == 0) {
+      if (const Status ended = node_.EndIteration(); !ended.ok())
+        return problems_.push_back(ended.ToString());
+      ++iteration_;
+      return Iterate(0);
+    }
+    const std::uint32_t table = above - 1;
+    auto values = std::make_shared<std::vector<float>>(
+        GradientAt(options_.problem, rank_, iteration_, table, pairs_[table]->Front()));
+    LentGradient gradient;
+    gradient.values = *values;
+    gradient.pin = values;
+    gradient.samples = 1 + static_cast<std::uint32_t>(
+                               Hash64({options_.problem, rank_, static_cast<std::uint64_t>(iteration_)}) % 7);
+    gradient.hyper.lr = 0.05F / static_cast<float>(1 + iteration_);
+    gradient.hyper.weight_decay = 0.01F;
+    const Status pushed = node_.GradientReady(TableId(table), std::move(gradient), Then([] {}));
+    if (!pushed.ok()) return problems_.push_back(pushed.ToString());
+    (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::microseconds(500)),
+                            [this, table] { Push(table); });
+  }
+
+  void Leave() {
+    node_.Leave(Then([this] {
+      node_.Finish(Then([this] {
+        for (const auto& pair : pairs_) {
+          (void)pair->Take();
+          values_.insert(values_.end(), pair->Front().begin(), pair->Front().end());
+        }
+        node_.Shutdown(Then([this] { done_ = true; }));
+      }));
+    }));
+  }
+
+  const TrainOptions& options_;
+  const std::uint32_t rank_;
+  WorkerNode& node_;
+  Env& env_;
+  std::vector<std::string>& problems_;
+  SeededRandom random_;
+  std::vector<std::unique_ptr<ParameterPair>> pairs_;
+  std::vector<float> values_;
+  std::int64_t iteration_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace
+
+TrainReport RunTrain(const TrainOptions& options) {
+  ClusterOptions cluster_options;
+  cluster_options.seed = options.seed;
+  cluster_options.faults = options.faults;
+  cluster_options.job.job = "train";
+  cluster_options.job.workers = options.workers;
+  cluster_options.job.servers = options.servers;
+  cluster_options.job.shards = options.shards;
+  cluster_options.job.sync = "bsp";
+  cluster_options.job.apply = options.apply;
+  cluster_options.job.block_bytes = 20 * sizeof(float);
+
+  TrainReport report;
+  std::vector<std::unique_ptr<TrainWorker>> workers(options.workers);
+  Cluster cluster(cluster_options);
+  cluster.Start([&](std::uint32_t rank) {
+    workers[rank] = std::make_unique<TrainWorker>(cluster, options, rank, report.problems);
+    workers[rank]->Begin();
+  });
+  const auto over = [&] {
+    if (!report.problems.empty()) return true;
+    return std::ranges::all_of(workers, [](const auto& w) { return w != nullptr && w->done(); }) &&
+           cluster.Ended();
+  };
+  const bool ended = cluster.RunUntil(over, cluster.healed_by() + kCalmLimit);
+  for (const std::string& problem : cluster.Problems()) report.problems.push_back(problem);
+  if (!ended) {
+    report.problems.emplace_back("the job did not end");
+    for (const auto& worker : workers)
+      report.problems.push_back(worker ? worker->Where() : "a worker never began");
+  }
+  report.trace_hash = cluster.trace().value();
+  report.cuts = cluster.network().counters().cuts;
+  if (!report.problems.empty()) return report;
+  report.values = workers[0]->values();
+  for (const auto& worker : workers) {
+    if (worker->values() != report.values) report.problems.emplace_back("final values differ between ranks");
+  }
+  return report;
+}
+
+}  // namespace leeway::sim

@@ -1,0 +1,33 @@
+// The train workload: seeded random gradients through a real server-side optimizer under bsp. With
+// reduce=ordered the final values depend on the problem alone, bit for bit, whatever the network does;
+// without it on the order of arrival.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leeway::sim {
+
+struct TrainOptions {
+  std::uint64_t problem = 1;  // seeds the gradients
+  std::uint64_t seed = 1;     // seeds everything else: delays, compute times, faults
+  std::string apply = "aggregate:reduce=ordered";
+  std::string optimizer = "sgd";
+  std::uint32_t workers = 4;
+  std::uint32_t servers = 2;
+  std::uint32_t shards = 2;
+  std::uint32_t iterations = 10;
+  bool faults = true;
+};
+
+struct TrainReport {
+  std::vector<std::string> problems;  // empty: all is well
+  std::vector<float> values;          // of all tables at the end, equal on all ranks
+  std::uint64_t trace_hash = 0;
+  std::uint64_t cuts = 0;
+};
+
+[[nodiscard]] TrainReport RunTrain(const TrainOptions& options);
+
+}  // namespace leeway::sim
