@@ -35,43 +35,46 @@ constexpr int kServerCore = 1;
 struct Turns {
   std::vector<double> pairs_s;
   std::vector<double> cpu_s_per_gb;
+  std::vector<double> server_cpu_s_per_gb;
   std::vector<float> latencies_us;
 };
 
 // One turn: pairs for `seconds` on the clock, and the processor time of both ends.
 Status Turn(Turns& turns, pid_t server, double block_bytes,
             const std::function<Result<std::uint64_t>()>& run) {
-  const double cpu_before = ProcessorSeconds(getpid()) + ProcessorSeconds(server);
+  const double worker_before = ProcessorSeconds(getpid());
+  const double server_before = ProcessorSeconds(server);
   const auto start = std::chrono::steady_clock::now();
   LW_ASSIGN_OR_RETURN(const std::uint64_t pairs, run());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  const double cpu = ProcessorSeconds(getpid()) + ProcessorSeconds(server) - cpu_before;
+  const double worker_cpu = ProcessorSeconds(getpid()) - worker_before;
+  const double server_cpu = ProcessorSeconds(server) - server_before;
   if (pairs == 0) return DeadlineExceeded("no pair was done in {} s", took.count());
+  const double gb = static_cast<double>(pairs) * block_bytes * 1e-9;
   turns.pairs_s.push_back(static_cast<double>(pairs) / took.count());
-  turns.cpu_s_per_gb.push_back(cpu / (static_cast<double>(pairs) * block_bytes * 1e-9));
+  turns.cpu_s_per_gb.push_back((worker_cpu + server_cpu) / gb);
+  turns.server_cpu_s_per_gb.push_back(server_cpu / gb);
   return Status::Ok();
 }
 
-void Summarize(Turns& leeway, Turns& raw, PushPullReport& report) {
-  const double gb = static_cast<double>(report.options.block_bytes) * 1e-9;
-  report.pairs_s = Median(leeway.pairs_s);
-  report.raw_pairs_s = Median(raw.pairs_s);
-  report.gb_s_each_way = report.pairs_s * gb;
-  report.raw_gb_s_each_way = report.raw_pairs_s * gb;
-  report.spread = Spread(leeway.pairs_s);
-  report.raw_spread = Spread(raw.pairs_s);
-  report.cpu_s_per_gb = Median(leeway.cpu_s_per_gb);
-  report.raw_cpu_s_per_gb = Median(raw.cpu_s_per_gb);
+PushPullFigures Summarize(Turns& turns, double block_bytes) {
+  const double pairs_s = Median(turns.pairs_s);
+  return {.gb_s_each_way = pairs_s * block_bytes * 1e-9,
+          .pairs_s = pairs_s,
+          .spread = Spread(turns.pairs_s),
+          .cpu_s_per_gb = Median(turns.cpu_s_per_gb),
+          .server_cpu_s_per_gb = Median(turns.server_cpu_s_per_gb),
+          .p50_us = Quantile(turns.latencies_us, 0.5),
+          .p99_us = Quantile(turns.latencies_us, 0.99)};
+}
+
+void Compare(const Turns& leeway, const Turns& raw, PushPullReport& report) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < leeway.pairs_s.size(); ++i)
     ratios.push_back(leeway.pairs_s[i] / raw.pairs_s[i]);
   report.ratio = Median(ratios);
   report.ratio_min = *std::min_element(ratios.begin(), ratios.end());
   report.ratio_max = *std::max_element(ratios.begin(), ratios.end());
-  report.p50_us = Quantile(leeway.latencies_us, 0.5);
-  report.p99_us = Quantile(leeway.latencies_us, 0.99);
-  report.raw_p50_us = Quantile(raw.latencies_us, 0.5);
-  report.raw_p99_us = Quantile(raw.latencies_us, 0.99);
 }
 
 Status Measure(const std::string& scheduler, pid_t server, RawClient& raw_client, pid_t raw_server,
@@ -102,7 +105,9 @@ Status Measure(const std::string& scheduler, pid_t server, RawClient& raw_client
   report.idle_cpu_percent =
       (ProcessorSeconds(getpid()) - idle_before) / std::chrono::duration<double>(kIdleTime).count() * 100;
   LW_RETURN_IF_ERROR(client->CheckAndLeave());
-  Summarize(leeway, raw, report);
+  report.leeway = Summarize(leeway, block_bytes);
+  report.raw = Summarize(raw, block_bytes);
+  Compare(leeway, raw, report);
   return Status::Ok();
 }
 
@@ -173,17 +178,19 @@ Result<PushPullReport> RunPushPull(const PushPullOptions& wanted) {
 
 std::string ToJson(const PushPullReport& report) {
   const PushPullOptions& options = report.options;
+  const auto figures = [](const char* prefix, const PushPullFigures& of) {
+    return fmt::format(
+        R"("{0}gb_s_each_way":{1:.4g},"{0}pairs_s":{2:.6g},"{0}spread":{3:.3g},"{0}cpu_s_per_gb":{4:.4g},)"
+        R"("{0}server_cpu_s_per_gb":{5:.4g},"{0}p50_us":{6:.5g},"{0}p99_us":{7:.5g})",
+        prefix, of.gb_s_each_way, of.pairs_s, of.spread, of.cpu_s_per_gb, of.server_cpu_s_per_gb, of.p50_us,
+        of.p99_us);
+  };
   return fmt::format(
       R"({{"bench":"pushpull","transport":"{}","block_bytes":{},"blocks":{},"in_flight":{},"repeats":{},"seconds":{},)"
-      R"("gb_s_each_way":{:.4g},"pairs_s":{:.6g},"raw_gb_s_each_way":{:.4g},"raw_pairs_s":{:.6g},)"
-      R"("ratio":{:.4g},"ratio_min":{:.4g},"ratio_max":{:.4g},"spread":{:.3g},"raw_spread":{:.3g},)"
-      R"("cpu_s_per_gb":{:.4g},"raw_cpu_s_per_gb":{:.4g},"p50_us":{:.5g},"p99_us":{:.5g},"raw_p50_us":{:.5g},"raw_p99_us":{:.5g},)"
-      R"("idle_cpu_percent":{:.3g},"busy":{:.3g},"cores":{}}})",
+      R"({},{},"ratio":{:.4g},"ratio_min":{:.4g},"ratio_max":{:.4g},"idle_cpu_percent":{:.3g},"busy":{:.3g},"cores":{}}})",
       options.transport, options.block_bytes, options.blocks, options.in_flight, options.repeats,
-      options.seconds, report.gb_s_each_way, report.pairs_s, report.raw_gb_s_each_way, report.raw_pairs_s,
-      report.ratio, report.ratio_min, report.ratio_max, report.spread, report.raw_spread, report.cpu_s_per_gb,
-      report.raw_cpu_s_per_gb, report.p50_us, report.p99_us, report.raw_p50_us, report.raw_p99_us,
-      report.idle_cpu_percent, report.busy, report.cores);
+      options.seconds, figures("", report.leeway), figures("raw_", report.raw), report.ratio,
+      report.ratio_min, report.ratio_max, report.idle_cpu_percent, report.busy, report.cores);
 }
 
 std::string ToText(const PushPullReport& report) {
@@ -191,22 +198,20 @@ std::string ToText(const PushPullReport& report) {
   std::string text =
       fmt::format("{} blocks of {} bytes over {}, {} pairs in flight, {} turns each\n\n", options.blocks,
                   options.block_bytes, options.transport, options.in_flight, options.repeats);
-  text += fmt::format("{:<13}{:>14}{:>12}{:>11}{:>11}{:>12}{:>9}\n", "", "GB/s each way", "pairs/s", "p50 us",
-                      "p99 us", "cpu s/GB", "spread");
-  const auto row = [&](const char* name, double gb_s, double pairs_s, double p50, double p99, double cpu,
-                       double spread) {
-    text += fmt::format("{:<13}{:>14.3f}{:>12.0f}{:>11.1f}{:>11.1f}{:>12.3f}{:>8.0f}%\n", name, gb_s, pairs_s,
-                        p50, p99, cpu, spread * 100);
+  text += fmt::format("{:<12}{:>14}{:>11}{:>10}{:>10}{:>10}{:>10}{:>8}\n", "", "GB/s each way", "pairs/s",
+                      "p50 us", "p99 us", "cpu s/GB", "of server", "spread");
+  const auto row = [&](const char* name, const PushPullFigures& of) {
+    text += fmt::format("{:<12}{:>14.3f}{:>11.0f}{:>10.1f}{:>10.1f}{:>10.3f}{:>10.3f}{:>7.0f}%\n", name,
+                        of.gb_s_each_way, of.pairs_s, of.p50_us, of.p99_us, of.cpu_s_per_gb,
+                        of.server_cpu_s_per_gb, of.spread * 100);
   };
-  row("leeway", report.gb_s_each_way, report.pairs_s, report.p50_us, report.p99_us, report.cpu_s_per_gb,
-      report.spread);
-  row("bare socket", report.raw_gb_s_each_way, report.raw_pairs_s, report.raw_p50_us, report.raw_p99_us,
-      report.raw_cpu_s_per_gb, report.raw_spread);
+  row("leeway", report.leeway);
+  row("bare socket", report.raw);
   text += fmt::format("\nratio {:.2f} ({:.2f} to {:.2f}); an idle worker uses {:.2f} % of a core\n",
                       report.ratio, report.ratio_min, report.ratio_max, report.idle_cpu_percent);
   if (report.busy > 0.1) {
     text += fmt::format(
-        "others used {:.0f} % of this machine just before the run: the figures are not those of a quiet "
+        "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
         "one\n",
         report.busy * 100);
   }

@@ -22,18 +22,22 @@ struct PushPullOptions {
   std::uint32_t repeats = 5;             // turns of each kind
 };
 
+// What one of the two gave: medians over its turns.
+struct PushPullFigures {
+  double gb_s_each_way = 0;  // bytes of payload one way per second, in 1e9; as many go the other way
+  double pairs_s = 0;
+  double spread = 0;               // (max - min) / median of pairs_s
+  double cpu_s_per_gb = 0;         // processor seconds of both processes per GB each way
+  double server_cpu_s_per_gb = 0;  // of the server's alone
+  double p50_us = 0, p99_us = 0;   // of one pair, with the others in flight
+};
+
 struct PushPullReport {
   PushPullOptions options;  // with nothing left at 0
-  // Bytes of payload one way per second (as many go the other way), and pairs per second.
-  double gb_s_each_way = 0, pairs_s = 0;
-  double raw_gb_s_each_way = 0, raw_pairs_s = 0;
-  double ratio = 0;  // median over the repeats of leeway / raw
-  double ratio_min = 0, ratio_max = 0;
-  double spread = 0, raw_spread = 0;                              // (max - min) / median over the repeats
-  double cpu_s_per_gb = 0, raw_cpu_s_per_gb = 0;                  // of both processes, per GB each way
-  double p50_us = 0, p99_us = 0, raw_p50_us = 0, raw_p99_us = 0;  // of one pair, with the others in flight
-  double idle_cpu_percent = 0;  // of the worker process, connected and with nothing to do
-  double busy = 0;              // share of the machine that others used just before the run, 0 to 1
+  PushPullFigures leeway, raw;
+  double ratio = 0, ratio_min = 0, ratio_max = 0;  // leeway / raw, turn by turn: the median and the extremes
+  double idle_cpu_percent = 0;                     // of the worker process, connected and with nothing to do
+  double busy = 0;  // share of the machine that others used just before the run, 0 to 1
   int cores = 0;
 };
 
