@@ -155,8 +155,8 @@ class SimCommand final : public Command {
     if (!options_.apply.empty()) {
       if (options_.sync.empty())
         return InvalidArgument("--apply: given without --sync, wanted both or neither");
-      const Status fits = CheckApply(options_.sync, options_.apply).WithContext("--apply");
-      if (!fits.ok()) return Status(StatusCode::kInvalidArgument, fits.message());
+      const Status fits = CheckApply(options_.sync, options_.apply);
+      if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", options_.sync, fits.message());
     }
     options_.faults = !no_faults_;
     sim::LedgerTotals totals;

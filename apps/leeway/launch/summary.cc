@@ -9,6 +9,7 @@
 
 #include "cli/quantity.h"
 #include "launch/table_text.h"
+#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {
@@ -95,7 +96,8 @@ std::string TableLine(const JobStatus& status) {
   for (const TableStatus& table : status.tables) {
     elements += table.elements;
     blocks += table.blocks;
-    policies.insert(fmt::format("{} + {} + {}", table.sync, table.apply, table.optimizer));
+    const std::string apply = table.apply.empty() ? DefaultApplyOf(table.sync) : table.apply;
+    policies.insert(fmt::format("{} + {} + {}", table.sync, apply, table.optimizer));
   }
   std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);

@@ -39,7 +39,8 @@ void DeclareLogFlag(FlagSet& flags, std::string& level) {
 
 Status CheckJobFlags(const JobOptions& job) {
   const Status fits = CheckApply(job.sync, job.apply);
-  return fits.ok() ? fits : Status(StatusCode::kInvalidArgument, fits.WithContext("--apply").message());
+  if (fits.ok()) return fits;
+  return InvalidArgument("--apply with --sync {}: {}", job.sync, fits.message());
 }
 
 std::string JobLesson() {

@@ -18,6 +18,11 @@ Status CheckSync(const std::string& spec) { return MakeSyncPolicy(BuiltinSyncMod
 
 Status CheckPlacement(const std::string& spec) { return BuiltinPlacements().MakeFromSpec(spec).status(); }
 
+std::string DefaultApplyOf(const std::string& sync) {
+  const Result<SyncPolicy> policy = MakeSyncPolicy(BuiltinSyncModels(), sync);
+  return policy.ok() ? policy->model->DefaultApply() : "";
+}
+
 Status CheckApply(const std::string& sync, const std::string& apply) {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
   return MakeApplyMode(apply, *policy.model).status();

@@ -18,6 +18,8 @@ namespace leeway::app {
 
 [[nodiscard]] Status CheckSync(const std::string& spec);
 [[nodiscard]] Status CheckPlacement(const std::string& spec);
+// The apply mode of tables under `sync` that name none; empty when `sync` is no spec.
+[[nodiscard]] std::string DefaultApplyOf(const std::string& sync);
 // Whether `apply` (empty: the model's own default) fits `sync`.
 [[nodiscard]] Status CheckApply(const std::string& sync, const std::string& apply);
 

@@ -14,9 +14,10 @@ Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead&
 
 Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                                     Landing) {
-  if (over_) return Status::Ok();
   const Peer peer = peers_.at(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
+  // After the end only last figures count, and questions for them.
+  if (over_ && kind != wire::Kind::kReport && kind != wire::Kind::kStatusRequest) return Status::Ok();
   if (kind == wire::Kind::kStatusRequest) return TakeStatusRequest(id, body);
   if (peer.role == wire::pb::ROLE_WORKER)
     return TakeWorkerFrame(id, members_.workers()[peer.seat], kind, body);

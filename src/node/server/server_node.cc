@@ -342,6 +342,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeJobEnd(std::span<const std::byte> body) {
     wire::pb::JobEnd end;
     LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kJobEnd, body, end));
+    SendReport();  // the job's summary counts what came since the last beat
     End(end.code() == 0 ? Status::Ok() : Status(CodeFromWire(end.code()), end.message()));
     return Status::Ok();
   }
@@ -353,6 +354,11 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   }
 
   void Report() {
+    SendReport();
+    report_timer_ = env_.timers.After(options_.link.beat, [this] { Report(); });
+  }
+
+  void SendReport() {
     traffic_.bytes_out = outbox_.bytes_sent();
     traffic_.delayed_pulls = delayed_pulls_.count();
     wire::pb::Report report;
@@ -364,7 +370,6 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
       break;
     }
     link_.SendControl(wire::Kind::kReport, report);
-    report_timer_ = env_.timers.After(options_.link.beat, [this] { Report(); });
   }
 
   void End(const Status& why) {
