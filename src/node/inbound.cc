@@ -76,6 +76,7 @@ void Inbound::Close(ConnectionId id, const Status& why) {
 void Inbound::CloseAll(const Status& why) {
   closed_ = true;
   while (!peers_.empty()) Close(peers_.begin()->first, why);
+  env_.timers.Cancel(std::exchange(beat_timer_, {}));
 }
 
 TimePoint Inbound::last_heard(ConnectionId id) const {

@@ -159,15 +159,7 @@ class FakeTransport final : public Transport {
       Result<Landing> got = events.OnFrameStart(id, head, body);
       if (!got.ok()) return Lose(id, got.status());
       landing = *std::move(got);
-      landed_at.clear();
-      for (const std::span<std::byte> place : landing.places) landed_at.push_back(place.data());
-      std::span<const std::byte> left = payload;
-      for (const std::span<std::byte> place : landing.places) {
-        if (place.size() > left.size()) return Lose(id, Internal("the landing is larger than the payload"));
-        std::memcpy(place.data(), left.data(), place.size());
-        left = left.subspan(place.size());
-      }
-      if (!left.empty()) return Lose(id, Internal("the landing is smaller than the payload"));
+      if (const Status filled = Fill(landing, payload); !filled.ok()) return Lose(id, filled);
     }
     events.OnFrame(id, head, body, std::move(landing));
     return Status::Ok();
@@ -187,6 +179,14 @@ class FakeTransport final : public Transport {
                                std::uint64_t payload_bytes) {
     return connections_.at(id).events->OnFrameStart(
         id, {static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(body.size()), payload_bytes}, body);
+  }
+  // The rest of a frame of which DeliverStart was the start.
+  void DeliverRest(ConnectionId id, wire::Kind kind, std::span<const std::byte> body, Landing landing,
+                   std::span<const std::byte> payload) {
+    EXPECT_TRUE(Fill(landing, payload).ok());
+    connections_.at(id).events->OnFrame(
+        id, {static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(body.size()), payload.size()}, body,
+        std::move(landing));
   }
   Status Lose(ConnectionId id, const Status& why = Unavailable("connection reset")) {
     const auto found = connections_.find(id);
@@ -224,6 +224,17 @@ class FakeTransport final : public Transport {
   std::vector<const void*> landed_at;  // the places of the last delivered payload
 
  private:
+  Status Fill(const Landing& landing, std::span<const std::byte> payload) {
+    landed_at.clear();
+    for (const std::span<std::byte> place : landing.places) {
+      if (place.size() > payload.size()) return Internal("the landing is larger than the payload");
+      std::memcpy(place.data(), payload.data(), place.size());
+      payload = payload.subspan(place.size());
+      landed_at.push_back(place.data());
+    }
+    return payload.empty() ? Status::Ok() : Internal("the landing is smaller than the payload");
+  }
+
   struct Connection {
     TransportEvents* events = nullptr;
     FrameLimits limits;

@@ -1,0 +1,218 @@
+// Members and shards of a scheduler that leave, die, are lost and come back; the end of the job.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/scheduler/core.h"
+#include "node/scheduler/hand_fed_scheduler.h"
+
+namespace leeway {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using testing::ParseAs;
+using wire::Kind;
+
+using SchedulerLossesTest = testing::HandFedScheduler;
+
+TEST_F(SchedulerLossesTest, AShardThatComesBackGetsAllTablesThenTheRoster) {
+  GatherAll();
+  Define(w0, 1, "w", 6);
+  (void)world.transport.Lose(s1);
+  Ack(s0, 2);
+  world.transport.sent.clear();
+  s1 = HelloShard(1, 201);
+  const auto sent = world.transport.TakeSent(s1);
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0].kind, Kind::kTableMap);
+  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[0]).epoch(), 2U);
+  EXPECT_EQ(sent[1].kind, Kind::kRoster);
+  EXPECT_TRUE(Take<wire::pb::TableMap>(w0, Kind::kTableMap).empty());
+  Ack(s1, 2);
+  EXPECT_EQ(Take<wire::pb::TableMap>(w0, Kind::kTableMap).size(), 1U);
+}
+
+TEST_F(SchedulerLossesTest, ALeavingWorkerIsGoneInTheRosterAndLearnsItsEpoch) {
+  GatherAll();
+  Leave(w0);
+  const auto sent = world.transport.TakeSent(w0);
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0].kind, Kind::kRoster);
+  EXPECT_EQ(ParseAs<wire::pb::Left>(sent[1]).epoch(), 2U);
+  const auto rosters = Take<wire::pb::Roster>(s1, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_EQ(rosters[0].epoch(), 2U);
+  EXPECT_TRUE(rosters[0].members(0).gone());
+  EXPECT_FALSE(rosters[0].members(0).dead());
+  EXPECT_FALSE(rosters[0].members(1).gone());
+
+  Leave(w0);
+  const auto again = Take<wire::pb::Left>(w0, Kind::kLeft);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(again[0].epoch(), 2U) << "asked again, the same";
+  EXPECT_EQ(State()["workers"][0]["state"], "left");
+}
+
+TEST_F(SchedulerLossesTest, TheJobEndsWellWhenAllHaveLeftAndSaidGoodbye) {
+  GatherAll();
+  Leave(w0);
+  Leave(w1);
+  SayGoodbye(w0);
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(s0, Kind::kJobEnd).empty()) << "worker 1 may still pull";
+  SayGoodbye(w1);
+  for (const ConnectionId shard : {s0, s1}) {
+    const auto told = Take<wire::pb::JobEnd>(shard, Kind::kJobEnd);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].code(), 0U);
+  }
+  SayGoodbye(s0);
+  EXPECT_TRUE(ended.empty());
+  SayGoodbye(s1);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_TRUE(ended[0].ok());
+  EXPECT_EQ(world.timers.pending(), 0U);
+}
+
+TEST_F(SchedulerLossesTest, ASilentWorkerIsSuspectedThenDeadThenFenced) {
+  GatherAll();
+  PassTime(seconds(4), w1);
+  EXPECT_EQ(State()["workers"][1]["state"], "suspect");
+  EXPECT_EQ(State()["workers"][0]["state"], "joined");
+  PassTime(seconds(7), w1);
+  EXPECT_EQ(State()["workers"][1]["state"], "dead");
+  const auto rosters = Take<wire::pb::Roster>(w0, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_TRUE(rosters[0].members(1).gone());
+  EXPECT_TRUE(rosters[0].members(1).dead());
+  EXPECT_FALSE(world.transport.IsOpen(w1));
+  HelloWorker(1, 101);
+  EXPECT_EQ(welcome.error_code(), static_cast<std::uint32_t>(StatusCode::kFenced));
+  EXPECT_TRUE(ended.empty());
+}
+
+TEST_F(SchedulerLossesTest, ALostConnectionAloneIsNoDeath) {
+  GatherAll();
+  (void)world.transport.Lose(w1);
+  PassTime(seconds(5));
+  EXPECT_TRUE(Take<wire::pb::Roster>(w0, Kind::kRoster).empty());
+  w1 = HelloWorker(1, 101);
+  EXPECT_TRUE(welcome.error().empty());
+  PassTime(seconds(20));
+  EXPECT_EQ(State()["workers"][1]["state"], "joined");
+}
+
+TEST_F(SchedulerLossesTest, AGoodbyeWithAReasonIsADeathAtOnceEvenIfTheReasonSoundsTemporary) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kUnavailable);
+  const auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_TRUE(rosters[0].members(1).dead());
+}
+
+TEST_F(SchedulerLossesTest, WhenAllDieTheJobEndsWithAnError) {
+  GatherAll();
+  SayGoodbye(w0, StatusCode::kInternal);
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(s0, Kind::kJobEnd).empty());
+  SayGoodbye(w1, StatusCode::kInternal);
+  const auto told = Take<wire::pb::JobEnd>(s0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].message(), "all 2 workers died");
+}
+
+TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
+  GatherAll();
+  (void)world.transport.Lose(s1);
+  PassTime(seconds(9));
+  EXPECT_EQ(State()["shards"][1]["state"], "down");
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).empty());
+  PassTime(seconds(2));
+  const auto told = Take<wire::pb::JobEnd>(w0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].message(), HasSubstr("server 1 shard 0 at 127.0.0.1:701 has been silent for 10.0 s"));
+  world.Advance(seconds(2));
+  ASSERT_EQ(ended.size(), 1U) << "nobody is waited for longer than the linger";
+  EXPECT_EQ(ended[0].code(), StatusCode::kUnavailable);
+}
+
+TEST_F(SchedulerLossesTest, ABarrierOpensForTheLivingWhenAMemberDies) {
+  GatherAll();
+  wire::pb::Barrier barrier;
+  barrier.set_name("x");
+  barrier.set_round(1);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kBarrier, barrier).ok());
+  EXPECT_TRUE(Take<wire::pb::BarrierDone>(w0, Kind::kBarrierDone).empty());
+  SayGoodbye(w1, StatusCode::kInternal);
+  const auto done = Take<wire::pb::BarrierDone>(w0, Kind::kBarrierDone);
+  ASSERT_EQ(done.size(), 1U);
+  EXPECT_EQ(done[0].name(), "x");
+  EXPECT_EQ(done[0].round(), 1U);
+  EXPECT_TRUE(done[0].error().empty());
+}
+
+TEST_F(SchedulerLossesTest, WhoHasLeftGetsAnErrorFromBarriersAndPools) {
+  GatherAll();
+  Leave(w0);
+  wire::pb::Barrier barrier;
+  barrier.set_name("x");
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kBarrier, barrier).ok());
+  EXPECT_THAT(Take<wire::pb::BarrierDone>(w0, Kind::kBarrierDone).at(0).error(),
+              HasSubstr("worker 0 has left"));
+  wire::pb::LeaseBatches lease;
+  lease.set_pool("p");
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kLeaseBatches, lease).ok());
+  EXPECT_THAT(Take<wire::pb::BatchLease>(w0, Kind::kBatchLease).at(0).error(),
+              HasSubstr("worker 0 has left"));
+}
+
+TEST_F(SchedulerLossesTest, TheLeasesOfADyingWorkerGoToTheOthers) {
+  GatherAll();
+  wire::pb::LeaseBatches request;
+  request.set_pool("p");
+  request.set_batches(8);
+  request.set_wanted(2);
+  request.set_request(1);
+  ASSERT_TRUE(world.transport.DeliverControl(w1, Kind::kLeaseBatches, request).ok());
+  EXPECT_EQ(Take<wire::pb::BatchLease>(w1, Kind::kBatchLease).at(0).batches(0), 0U);
+  SayGoodbye(w1, StatusCode::kInternal);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kLeaseBatches, request).ok());
+  const auto lease = Take<wire::pb::BatchLease>(w0, Kind::kBatchLease).at(0);
+  ASSERT_EQ(lease.batches_size(), 2);
+  EXPECT_EQ(lease.batches(0), 0U);
+  EXPECT_EQ(lease.batches(1), 1U);
+  EXPECT_EQ(State()["pools"][0]["leased"], 2);
+}
+
+TEST_F(SchedulerLossesTest, FramesOutOfRoleOrPlaceAreCutOffAndHarmNobodyElse) {
+  GatherAll();
+  (void)world.transport.DeliverControl(s0, Kind::kLeave, wire::pb::Leave());
+  EXPECT_FALSE(world.transport.IsOpen(s0));
+  EXPECT_THAT(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).at(0).message(), HasSubstr("server 0 shard 0"));
+}
+
+TEST_F(SchedulerLossesTest, AnAckFromTheFutureIsCutOff) {
+  GatherAll();
+  wire::pb::EpochAck ack;
+  ack.set_epoch(99);
+  (void)world.transport.DeliverControl(s1, Kind::kEpochAck, ack);
+  const auto told = Take<wire::pb::Goodbye>(s1, Kind::kGoodbye);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].message(), HasSubstr("acknowledged epoch 99, wanted at most 1"));
+}
+
+TEST_F(SchedulerLossesTest, StopTellsEveryoneAndEnds) {
+  GatherAll();
+  node->Stop(Cancelled("interrupted"));
+  EXPECT_TRUE(ended.empty()) << "no callback from inside a call";
+  EXPECT_EQ(Take<wire::pb::JobEnd>(w1, Kind::kJobEnd).at(0).message(), "interrupted");
+  EXPECT_EQ(Take<wire::pb::JobEnd>(s1, Kind::kJobEnd).at(0).code(),
+            static_cast<std::uint32_t>(StatusCode::kCancelled));
+  world.Advance(seconds(2));
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].code(), StatusCode::kCancelled);
+  EXPECT_EQ(world.transport.open(), 0U);
+  world.Advance(seconds(60));
+  EXPECT_EQ(ended.size(), 1U);
+}
+
+}  // namespace
+}  // namespace leeway
