@@ -108,7 +108,7 @@ def main():
     reached = accuracy(model, *test_set)
     history.accuracies.append((took, reached))
     samples = len(train_set[1]) * arguments.epochs
-    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epoch{"s" if arguments.epochs > 1 else ""} in {took:.1f} s "
+    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epoch{'s' if arguments.epochs > 1 else ''} in {took:.1f} s "
           f"({samples / took:,.0f} samples/s over {size} workers)")
     import fashion_mnist_plot
     fashion_mnist_plot.draw(history, arguments, size, arguments.plot)
