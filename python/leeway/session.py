@@ -43,6 +43,8 @@ class Session:
         """Leaves the counts, waits for the last member, takes the final values."""
         if self.finished:
             return
+        for optimizer in self.optimizers:
+            optimizer.offer_values()
         self.worker.finish()
         self.finished = True
         self.iteration += 1

@@ -31,7 +31,7 @@ def test_an_unsupported_optimizer_names_what_is_supported(alone, optimizer, name
 
 
 @pytest.mark.parametrize("options, says", [
-    ({"sync": "bpp"}, "bsp"), ({"sync": "ssp:many"}, "ssp"), ({"apply": "agregate"}, "aggregate"), ({"sync": "asp", "apply": "aggregate"}, "asp")])
+    ({"sync": "bpp"}, "bsp"), ({"sync": "ssp:many"}, "ssp"), ({"apply": "agregate"}, "aggregate"), ({"sync": "asp", "apply": "aggregate"}, "immediate")])
 def test_a_wrong_spec_is_refused_with_a_suggestion(alone, options, says):
     model = small.model()
     with pytest.raises(errors.LeewayError, match=says):

@@ -128,6 +128,13 @@ class _Distributed(torch.optim.Optimizer):
             return
         self._pushing.push(table)
 
+    def offer_values(self):
+        """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
+        for table in self._tables:
+            if not table.initialized:
+                self._session.worker.broadcast(table.table, table.address, table.elements)
+                table.initialized = True
+
     def take_final(self):
         """The job is over: the final values, under the parameters."""
         for table in self._tables:
