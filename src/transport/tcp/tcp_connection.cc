@@ -33,7 +33,7 @@ TcpConnection::TcpConnection(EventLoop& loop, Owner& owner, const TcpOptions& op
       id_(id),
       events_(events),
       queue_(options.copy_bytes_max),
-      reader_(*this) {}
+      reader_(*this, options.staging_bytes) {}
 
 TcpConnection::~TcpConnection() { owner_.CancelTimer(linger_timer_); }
 

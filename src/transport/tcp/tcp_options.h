@@ -32,6 +32,9 @@ struct TcpOptions {
   // starve the others, nor sending starve receiving.
   std::size_t turn_write_bytes_max = std::size_t{2} << 20;
   std::size_t turn_read_bytes_max = std::size_t{2} << 20;
+  // What is received at once beyond large payloads, which go straight to their place. Every connection has
+  // this much memory from its accept on, before it has said who it is.
+  std::size_t staging_bytes = 64 * 1024;
   // Pieces of one write.
   std::size_t write_bytes_max = 256 * 1024;
 };
