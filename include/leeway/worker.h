@@ -56,7 +56,7 @@ struct WorkerCounters {
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t resent = 0, reconnects = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t wait_ns = 0;           // spent in Sync and Wait
+  std::uint64_t wait_ns = 0;           // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
   std::uint64_t staleness_sum = 0;     // over answers: progress + 1 - v_train, where positive
 };
 

@@ -8,27 +8,6 @@
 #include "process/worker_client.h"
 
 namespace leeway {
-namespace {
-
-// Adds the time spent in a scope.
-class WaitTimer {
- public:
-  explicit WaitTimer(std::atomic<std::uint64_t>& total)
-      : total_(total), begin_(std::chrono::steady_clock::now()) {}
-  ~WaitTimer() {
-    const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin_;
-    total_.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
-  }
-  WaitTimer(const WaitTimer&) = delete;
-  WaitTimer& operator=(const WaitTimer&) = delete;
-
- private:
-  std::atomic<std::uint64_t>& total_;
-  const std::chrono::steady_clock::time_point begin_;
-};
-
-}  // namespace
-
 Status WorkerClient::CheckFork() const {
   const pid_t now = getpid();
   if (now == pid_) return Status::Ok();
@@ -131,10 +110,9 @@ Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient,
 
 Status WorkerClient::Clock() {
   LW_RETURN_IF_ERROR(CheckMember());
-  const double wait_s = static_cast<double>(wait_ns_) * 1e-9;
   LW_RETURN_IF_ERROR(calls_.Push(
-      [this, wait_s] {
-        node_->SetFigure("wait_s", wait_s);
+      [this] {
+        waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
         // An error means that the worker has failed meanwhile: the next call says why.
         (void)node_->EndIteration();
       },
@@ -151,7 +129,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   // need to wait.
   const Iteration needed = iteration() - 1;
   if (table->pair->ready() < needed || !table->pair->Take()) {
-    const WaitTimer timer(wait_ns_);
+    const WaitTimes::Scope timed(waits_, WaitCause::kValues);
     const std::string what =
         fmt::format("using table \"{}\" in iteration {}", table->spec.name, iteration().value());
     do {
@@ -201,7 +179,7 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
 
 Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(CheckFork());
-  const WaitTimer timer(wait_ns_);
+  const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return WaitFor(ticket, fmt::format("the outcome of ticket {}", ticket), /*forget=*/false);
 }
 

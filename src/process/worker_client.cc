@@ -155,6 +155,7 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
 
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(CheckMember());
+  const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
   return Block([name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
                fmt::format("barrier \"{}\"", name));
 }
@@ -162,6 +163,7 @@ Status WorkerClient::Barrier(const std::string& name) {
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
                                               std::uint32_t wanted) {
   LW_RETURN_IF_ERROR(CheckMember());
+  const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
   auto lease = std::make_shared<BatchLease>();  // shared: the call may outlive a wait that ran into its limit
   LW_RETURN_IF_ERROR(Block(
       [=](WorkerNode& node, const leeway::Done& done) {
@@ -184,9 +186,13 @@ Status WorkerClient::Leave() {
 Status WorkerClient::Finish() {
   LW_RETURN_IF_ERROR(CheckAlive());
   if (finished_) return Status::Ok();
-  LW_RETURN_IF_ERROR(Leave());
-  LW_RETURN_IF_ERROR(Block([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
-                           "the other workers to leave, and the final values"));
+  {
+    const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
+    LW_RETURN_IF_ERROR(Leave());
+    LW_RETURN_IF_ERROR(Block([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
+                             "the other workers to leave, and the final values"));
+  }
+  waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
   // The next Sync of every table takes the final values, whatever was synced in this iteration.
   for (const std::unique_ptr<Table>& table : tables_)
@@ -229,7 +235,7 @@ WorkerCounters WorkerClient::counters() const {
   if (CheckFork().ok() && !stopped_ && node_ != nullptr) {
     thread_->Call([this, counters] { *counters = node_->counters(); }, kQuestionLimit);
   }
-  counters->wait_ns = wait_ns_;
+  counters->wait_ns = waits_.total_ns();
   return *counters;
 }
 

@@ -21,6 +21,7 @@
 #include "process/console_log.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
+#include "process/wait_times.h"
 
 namespace leeway {
 
@@ -110,7 +111,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 
   std::atomic<std::int64_t> iteration_{0};
-  std::atomic<std::uint64_t> wait_ns_{0};
+  WaitTimes waits_;
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::condition_variable failure_known_;

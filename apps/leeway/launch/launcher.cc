@@ -40,7 +40,8 @@ class Launch {
         found_(std::move(found)),
         signals_(signals),
         screen_(Screen::StderrIsTerminal() && !options.quiet),
-        processes_(screen_, guard, options.prefix) {}
+        processes_(screen_, guard, options.prefix),
+        progress_(options.scheduler.job.workers) {}
 
   int Run();
 

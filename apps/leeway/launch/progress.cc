@@ -11,14 +11,14 @@
 namespace leeway::app {
 namespace {
 
-// Half of what a status shows is new: a rate that follows within two or three statuses and does not flicker.
-constexpr double kSmoothing = 0.5;
+// Workers report once a second, each at its own time: over a few seconds the rate neither flickers nor lags.
+constexpr double kRateWindow_s = 4;
 
 bool IsLive(const WorkerStatus& worker) { return worker.state == "joined" || worker.state == "suspect"; }
 
-// Seconds of computing per iteration if the worker reports them, nothing else.
+// Seconds of computing per iteration, the slowness that was asked for with them, if the worker reports any.
 std::optional<double> Pace(const WorkerStatus& worker) {
-  const double compute_s = Figure(worker.figures, "compute_s");
+  const double compute_s = Figure(worker.figures, "compute_s") + Figure(worker.figures, "slowed_s");
   if (compute_s <= 0 || worker.iteration < 1) return std::nullopt;
   return compute_s / static_cast<double>(worker.iteration);
 }
@@ -53,7 +53,6 @@ std::string Slowest(const std::vector<const WorkerStatus*>& live) {
 
 void Progress::Add(const JobStatus& status, double at_s) {
   phase_ = status.phase;
-  workers_ = status.workers.size();
   if (phase_ == "running" && !running_since_s_) running_since_s_ = at_s;
 
   std::vector<const WorkerStatus*> live;
@@ -74,13 +73,8 @@ void Progress::Add(const JobStatus& status, double at_s) {
   }
   if (batches > 0) share_ = static_cast<double>(done) / static_cast<double>(batches);
 
-  const double samples = status.OfWorkers("samples");
-  if (at_s > at_s_ && samples >= samples_) {
-    const double rate = (samples - samples_) / (at_s - at_s_);
-    samples_s_ = samples_s_ == 0 ? rate : samples_s_ + kSmoothing * (rate - samples_s_);
-  }
-  samples_ = samples;
-  at_s_ = at_s;
+  samples_.emplace_back(at_s, status.OfWorkers("samples"));
+  while (samples_.size() > 2 && at_s - samples_[1].first >= kRateWindow_s) samples_.pop_front();
 
   const double answers = status.OfWorkers("answers");
   const double staleness_sum = status.OfWorkers("staleness_sum");
@@ -89,10 +83,19 @@ void Progress::Add(const JobStatus& status, double at_s) {
   staleness_sum_ = staleness_sum;
 }
 
+double Progress::SamplesPerSecond() const {
+  if (samples_.size() < 2) return 0;
+  const auto& [from_s, before] = samples_.front();
+  const auto& [to_s, after] = samples_.back();
+  return to_s > from_s ? std::max(0.0, (after - before) / (to_s - from_s)) : 0;
+}
+
 std::string Progress::Figures() const {
-  if (phase_ != "running") return fmt::format("{} ({} workers)", phase_, joined_);
+  if (phase_ == "gathering") return fmt::format("gathering: {} of {} workers", joined_, workers_);
+  if (phase_ != "running") return phase_;
+  if (joined_ == 0) return "all workers have left";
   std::string text = step_ >= 0 ? fmt::format("step {}", step_) : std::string("first step");
-  text += fmt::format("  {} samples/s", ShortCount(samples_s_));
+  text += fmt::format("  {} samples/s", ShortCount(SamplesPerSecond()));
   if (!slowest_.empty()) text += "  slowest " + slowest_;
   text += fmt::format("  staleness {:.1f}", staleness_);
   return text;

@@ -44,15 +44,21 @@ std::string PhaseTable(const JobStatus& status, const LaunchTimes& times) {
       (IsWaitCause(name) ? causes : phases)[name] += value;
     }
   }
+  if (phases.empty()) return {};
   const double whole = times.train_s * static_cast<double>(status.workers.size());
+  double rest = whole;
   TableText table({"time of all workers", "seconds", "share"});
   for (const auto& [name, value] : phases) {
+    rest -= value;
+    if (value == 0) continue;
     table.Row({Bare(name), Seconds(value), Percent(value, whole)});
     if (name != "wait_s") continue;
     for (const auto& [cause, part] : causes)
       table.Row({"  for " + Bare(cause), Seconds(part), Percent(part, whole)});
   }
-  return table.empty() ? std::string{} : table.Print() + "\n";
+  // Starting up, evaluating, writing: what the script did outside of training steps.
+  table.Row({"other", Seconds(std::max(rest, 0.0)), Percent(std::max(rest, 0.0), whole)});
+  return table.Print() + "\n";
 }
 
 std::string WorkerTable(const JobStatus& status, const LaunchTimes& times) {

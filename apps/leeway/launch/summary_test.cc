@@ -58,21 +58,21 @@ TEST(JobStatusTest, OddTypesAndBrokenTextAreNoReasonToFall) {
 }
 
 TEST(ProgressTest, TheBarShowsShareRateSlowestAndStaleness) {
-  Progress progress;
+  Progress progress(2);
   progress.Add(*ParseJobStatus(StatusOf("running", 300, 50)), 10);
   progress.Add(*ParseJobStatus(StatusOf("running", 1300, 100)), 20);
   const std::string bar = progress.Bar(20);
   EXPECT_THAT(bar, AllOf(HasSubstr("[============>           ]  50%"), HasSubstr("step 90"),
-                         HasSubstr("slowest w1 4.0x"), HasSubstr("0:10 left")));
+                         HasSubstr("100 samples/s"), HasSubstr("slowest w1 4.0x"), HasSubstr("0:10 left")));
   EXPECT_THAT(progress.Line(20),
               AllOf(HasSubstr("20 s  50%"), HasSubstr("samples/s"), HasSubstr("staleness 0.2")));
 }
 
 TEST(ProgressTest, BeforeTheJobRunsItSaysSo) {
-  Progress progress;
+  Progress progress(2);
   EXPECT_THAT(progress.Bar(0), HasSubstr("starting"));
   progress.Add(*ParseJobStatus(R"({"phase":"gathering","workers":[{"rank":0,"state":"joined"}]})"), 1);
-  EXPECT_THAT(progress.Bar(1), HasSubstr("gathering (1 workers)"));
+  EXPECT_THAT(progress.Bar(1), HasSubstr("gathering: 1 of 2 workers"));
 }
 
 TEST(SummaryTest, TheTablesAddUpShardsAndNameWaitsByCause) {

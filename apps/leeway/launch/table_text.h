@@ -14,7 +14,6 @@ class TableText {
   // The first column is left-aligned, the rest right-aligned; a rule below the head; every line indented by
   // two.
   [[nodiscard]] std::string Print() const;
-  [[nodiscard]] bool empty() const { return rows_.size() == 1; }
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -1,0 +1,61 @@
+// WaitTimes: how long the user's thread was held up, by what it waited for. Any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace leeway {
+
+enum class WaitCause : std::uint8_t {
+  kValues,   // Sync: the synchronization model, or the network
+  kTickets,  // Wait: verdicts and answers of asynchronous calls
+  kBarriers,
+  kBatches,  // leases from the scheduler
+  kEnd,      // the other members to leave, and the final values
+};
+inline constexpr std::array<const char*, 5> kWaitFigures{"wait_values_s", "wait_tickets_s", "wait_barriers_s",
+                                                         "wait_batches_s", "wait_end_s"};
+
+class WaitTimes {
+ public:
+  // Adds the time spent in a scope.
+  class Scope {
+   public:
+    Scope(WaitTimes& times, WaitCause cause)
+        : ns_(times.ns_[static_cast<std::size_t>(cause)]), begin_(std::chrono::steady_clock::now()) {}
+    ~Scope() {
+      const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin_;
+      ns_.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    std::atomic<std::uint64_t>& ns_;
+    const std::chrono::steady_clock::time_point begin_;
+  };
+
+  [[nodiscard]] std::uint64_t total_ns() const {
+    std::uint64_t sum = 0;
+    for (const auto& ns : ns_) sum += ns.load(std::memory_order_relaxed);
+    return sum;
+  }
+  // Calls set(name, seconds) for `wait_s` and for every cause that was met.
+  template <typename Set>
+  void ForEachFigure(Set set) const {
+    set("wait_s", Seconds(total_ns()));
+    for (std::size_t i = 0; i < ns_.size(); ++i) {
+      const std::uint64_t ns = ns_[i].load(std::memory_order_relaxed);
+      if (ns > 0) set(kWaitFigures[i], Seconds(ns));
+    }
+  }
+
+ private:
+  static double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+  std::array<std::atomic<std::uint64_t>, kWaitFigures.size()> ns_{};
+};
+
+}  // namespace leeway
