@@ -1,6 +1,8 @@
 // A control message in and out of the body of its frame.
 #pragma once
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/message_lite.h>
 
 #include <cstddef>
@@ -15,7 +17,12 @@ namespace leeway {
 
 [[nodiscard]] inline std::vector<std::byte> ControlBody(const google::protobuf::MessageLite& message) {
   std::vector<std::byte> body(message.ByteSizeLong());
-  message.SerializeToArray(body.data(), static_cast<int>(body.size()));
+  google::protobuf::io::ArrayOutputStream array(body.data(), static_cast<int>(body.size()));
+  google::protobuf::io::CodedOutputStream out(&array);
+  // Else the order of a map's entries changes from run to run, and a simulated run could not be told from
+  // another.
+  out.SetSerializationDeterministic(true);
+  message.SerializeWithCachedSizes(&out);
   return body;
 }
 

@@ -20,20 +20,32 @@ ConnectionEnd::ConnectionEnd(ConnectionId its_id, HostId its_host, const void* i
       state(its_state),
       events(its_events),
       queue_(queue),
-      trace_(trace),
-      reader_(*this, kStagingBytes) {
-  reader_.SetLimits(FrameLimits{});
+      trace_(trace) {
+  reader_.emplace(static_cast<wire::FrameSink&>(*this), kStagingBytes);
+  reader_->SetLimits(FrameLimits{});
+}
+
+void ConnectionEnd::Shut() {
+  state = State::kClosed;
+  events = nullptr;
+  out.DropQueued();
+  // A reader that is at work sees the state and gives its landing back by itself.
+  if (!receiving_) reader_.reset();
 }
 
 Status ConnectionEnd::Receive(std::span<const std::byte> bytes) {
-  while (!bytes.empty() && state == State::kOpen) {
-    const std::span<std::byte> space = reader_.Space();
+  Status status;
+  receiving_ = true;
+  while (!bytes.empty() && state == State::kOpen && status.ok()) {
+    const std::span<std::byte> space = reader_->Space();
     const std::size_t n = std::min(space.size(), bytes.size());
     std::memcpy(space.data(), bytes.data(), n);
     bytes = bytes.subspan(n);
-    LW_RETURN_IF_ERROR(reader_.Commit(n));
+    status = reader_->Commit(n);
   }
-  return Status::Ok();
+  receiving_ = false;
+  if (state == State::kClosed) reader_.reset();
+  return state == State::kOpen ? status : Status::Ok();
 }
 
 Result<Landing> ConnectionEnd::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {

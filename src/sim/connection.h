@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "leeway/transport.h"
@@ -20,6 +21,7 @@ class ConnectionEnd final : private wire::FrameSink {
  public:
   enum class State : std::uint8_t {
     kConnecting,  // no answer to the connect yet
+    kHasty,       // neither, and closed by its node, once it is up and what is queued has left
     kOpen,
     kDraining,  // closed by its node, once what is queued has left
     kClosed,
@@ -30,8 +32,12 @@ class ConnectionEnd final : private wire::FrameSink {
 
   // Bytes arrive. An error is final, and not yet told to the node.
   [[nodiscard]] Status Receive(std::span<const std::byte> bytes);
-  void SetLimits(const FrameLimits& limits) { reader_.SetLimits(limits); }
-  [[nodiscard]] bool AtBoundary() const { return reader_.AtBoundary(); }
+  void SetLimits(const FrameLimits& limits) {
+    if (reader_.has_value()) reader_->SetLimits(limits);
+  }
+  [[nodiscard]] bool AtBoundary() const { return !reader_.has_value() || reader_->AtBoundary(); }
+  // The end is closed: what is half landed is given back, its node hears no more, nothing more leaves.
+  void Shut();
 
   const ConnectionId id;
   const HostId host;
@@ -49,7 +55,8 @@ class ConnectionEnd final : private wire::FrameSink {
 
   const EventQueue& queue_;
   TraceHash& trace_;
-  wire::FrameReader reader_;
+  std::optional<wire::FrameReader> reader_;  // gone once closed
+  bool receiving_ = false;
 };
 
 struct Connection {

@@ -14,6 +14,11 @@ void Pipe::Queue(const FrameHead& head, std::span<const std::byte> body, std::sp
   queue_.Push(head, body, payload);
 }
 
+void Pipe::QueueRaw(std::span<const std::byte> bytes) {
+  stream_bytes_ += bytes.size();
+  queue_.PushRaw(bytes);
+}
+
 void Pipe::Fly(Chunk chunk) {
   if (torn_ && chunk.kind == Chunk::Kind::kBytes) return;
   chunk.arrives = last_arrival_ = std::max(chunk.arrives, last_arrival_);

@@ -35,6 +35,7 @@ class Pipe {
   // `verdict` marks a frame whose loss leaves a worker without a verdict that a server has given.
   void Queue(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload,
              bool verdict);
+  void QueueRaw(std::span<const std::byte> bytes);
   // The next at most `n` queued bytes leave now.
   [[nodiscard]] std::vector<std::byte> Leave(std::size_t n) { return queue_.Leave(n); }
   // Puts a chunk in flight behind all others (its arrival is no earlier than theirs). A torn pipe swallows

@@ -24,6 +24,12 @@ void SendQueue::Push(const FrameHead& head, std::span<const std::byte> body,
   }
 }
 
+void SendQueue::PushRaw(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  bytes_ += bytes.size();
+  pieces_.push_back({{bytes.begin(), bytes.end()}, {}});
+}
+
 std::vector<std::byte> SendQueue::Leave(std::size_t n) {
   n = std::min<std::uint64_t>(n, bytes_);
   std::vector<std::byte> out;

@@ -18,6 +18,8 @@ namespace leeway::sim {
 class SendQueue {
  public:
   void Push(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // Bytes that need not be a frame.
+  void PushRaw(std::span<const std::byte> bytes);
   // The next at most `n` bytes of the stream, which have left now.
   [[nodiscard]] std::vector<std::byte> Leave(std::size_t n);
   // Drops everything, pins included.

@@ -64,7 +64,7 @@ ConnectionId SimNetwork::Connect(HostId host, const void* owner, const std::stri
 
 void SimNetwork::Knock(const ConnectionRef& connection) {
   ConnectionEnd& near = *connection->ends[0];
-  if (near.state != State::kConnecting) return EraseIfOver(connection);
+  if (near.state == State::kClosed) return EraseIfOver(connection);
   const auto found = listeners_.find(connection->address);
   if (found != listeners_.end()) {
     const Duration open = BlockedUntil(near.host, found->second.host);
@@ -102,6 +102,15 @@ void SimNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::b
   if (end.state == State::kOpen) ScheduleLeave(connection, SideOf(id), queue_.now());
 }
 
+void SimNetwork::SendRaw(ConnectionId id, std::span<const std::byte> bytes) {
+  const ConnectionRef connection = Find(id);
+  if (connection == nullptr) return;
+  ConnectionEnd& end = *connection->ends[SideOf(id)];
+  if (end.state != State::kConnecting && end.state != State::kOpen) return;
+  end.out.QueueRaw(bytes);
+  if (end.state == State::kOpen) ScheduleLeave(connection, SideOf(id), queue_.now());
+}
+
 void SimNetwork::SetLimits(ConnectionId id, const FrameLimits& limits) {
   if (const ConnectionRef connection = Find(id)) connection->ends[SideOf(id)]->SetLimits(limits);
 }
@@ -115,7 +124,7 @@ void SimNetwork::Close(ConnectionId id) {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return;
   ConnectionEnd& end = *connection->ends[SideOf(id)];
-  if (end.state == State::kClosed || end.state == State::kDraining) return;
+  if (end.state != State::kConnecting && end.state != State::kOpen) return;
   // Of what is in flight any suffix may be lost with the connection.
   if (random_.Chance(0.5)) end.out.Tear(random_.Below(end.out.bytes_in_flight() + 1));
   Shut(connection, SideOf(id));
@@ -126,14 +135,12 @@ void SimNetwork::CloseAfterSend(ConnectionId id) {
   if (connection == nullptr) return;
   const int side = SideOf(id);
   ConnectionEnd& end = *connection->ends[side];
-  if (end.state == State::kConnecting || (end.state == State::kOpen && end.out.bytes_queued() == 0)) {
-    return Shut(connection, side);
-  }
-  if (end.state != State::kOpen) return;
-  end.state = State::kDraining;
+  if (end.state != State::kConnecting && end.state != State::kOpen) return;
+  if (end.out.bytes_queued() == 0) return Shut(connection, side);
+  end.state = end.state == State::kOpen ? State::kDraining : State::kHasty;
   end.events = nullptr;
   queue_.After(options_.drain_limit, [this, connection, side] {
-    if (connection->ends[side]->state == State::kDraining) Shut(connection, side);
+    if (connection->ends[side]->state != State::kClosed) Shut(connection, side);
   });
 }
 
@@ -210,8 +217,12 @@ void SimNetwork::Deliver(const ConnectionRef& connection, int to, Chunk chunk) {
   if (end.state == State::kClosed) return;
   switch (chunk.kind) {
     case Chunk::Kind::kConnected:
-      end.state = State::kOpen;
       if (end.out.bytes_queued() > 0) ScheduleLeave(connection, to, queue_.now());
+      if (end.state == State::kHasty) {
+        end.state = State::kDraining;
+        return;
+      }
+      end.state = State::kOpen;
       return end.events->OnConnected(end.id);
     case Chunk::Kind::kBytes:
       if (Status received = end.Receive(chunk.bytes); !received.ok()) {
@@ -221,12 +232,14 @@ void SimNetwork::Deliver(const ConnectionRef& connection, int to, Chunk chunk) {
       }
       return;
     case Chunk::Kind::kClosed:
+    case Chunk::Kind::kReset: {
+      const bool inside = !end.AtBoundary();
+      if (chunk.kind == Chunk::Kind::kReset && inside) ++counters_.cuts_inside_frame;
       return End(connection, to,
-                 Unavailable("{} closed the connection", to == 0 ? connection->address : "the peer"));
-    case Chunk::Kind::kReset:
-      if (!end.AtBoundary()) ++counters_.cuts_inside_frame;
-      return End(connection, to,
-                 Unavailable("the connection to {} was reset", to == 0 ? connection->address : "the peer"));
+                 Unavailable("the connection to {} was {}{}", to == 0 ? connection->address : "the peer",
+                             chunk.kind == Chunk::Kind::kReset ? "reset" : "closed by it",
+                             inside ? ", in the middle of a frame" : ""));
+    }
   }
 }
 
@@ -239,19 +252,15 @@ void SimNetwork::Signal(const ConnectionRef& connection, int side, Chunk::Kind k
 void SimNetwork::End(const ConnectionRef& connection, int side, const Status& why) {
   ConnectionEnd& end = *connection->ends[side];
   if (end.state == State::kClosed) return;
-  end.state = State::kClosed;
-  end.out.DropQueued();
   trace_.Note(queue_.now(), end.id, 0xC105ED);
-  TransportEvents* const events = std::exchange(end.events, nullptr);
+  TransportEvents* const events = end.events;
+  end.Shut();
   EraseIfOver(connection);
   if (events != nullptr) events->OnClosed(end.id, why);
 }
 
 void SimNetwork::Shut(const ConnectionRef& connection, int side) {
-  ConnectionEnd& end = *connection->ends[side];
-  end.state = State::kClosed;
-  end.events = nullptr;
-  end.out.DropQueued();
+  connection->ends[side]->Shut();
   // A torn connection tells its ends by itself.
   if (connection->ends[1 - side] != nullptr && !connection->torn) {
     Signal(connection, side, Chunk::Kind::kClosed, OneWay());

@@ -18,8 +18,8 @@ namespace leeway::sim {
 
 struct LedgerOptions {
   std::uint64_t seed = 1;
-  std::string sync;           // of the job-clock tables; empty: drawn from the seed
-  std::string apply;          // empty: drawn, if sync is; else the model's default
+  std::string sync = {};      // of the job-clock tables; empty: drawn from the seed
+  std::string apply = {};     // empty: drawn, if sync is; else the model's default
   std::uint32_t workers = 0;  // 0: drawn, as are the next three
   std::uint32_t servers = 0;
   std::uint32_t shards = 0;      // per server
