@@ -41,11 +41,12 @@ class Cut(Exception):
 
 class FrameProxy:
     """`to_worker` and `to_server` take a frame of a server's connection and the socket it would go to, and give the frames
-    to send on; they run on the thread of that direction, and may block, send part of a frame, or raise Cut."""
+    to send on; they run on the thread of that direction, and may block, send part of a frame, or raise Cut. `on_header` is
+    told the kind of a frame of the worker before the rest of it is read."""
 
-    def __init__(self, upstream, to_worker=None, to_server=None):
+    def __init__(self, upstream, to_worker=None, to_server=None, on_header=None):
         self._upstream = upstream  # a function: (host, port) to connect to
-        self._filters = (to_worker, to_server)
+        self._filters = (to_worker, to_server, on_header)
         self._inner = {}           # address of a server -> its proxy
         self._sockets = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -53,8 +54,8 @@ class FrameProxy:
         threading.Thread(target=self._accept, daemon=True).start()
 
     @classmethod
-    def of_scheduler(cls, address, to_worker=None, to_server=None):
-        proxy = cls(lambda: _split(address), to_worker, to_server)
+    def of_scheduler(cls, address, **filters):
+        proxy = cls(lambda: _split(address), **filters)
         proxy._is_scheduler = True
         return proxy
 
@@ -77,9 +78,9 @@ class FrameProxy:
             for sock in (worker, server):
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sockets += [worker, server]
-            to_worker, to_server = (self._replace_addresses, None) if self._is_scheduler else self._filters
-            for source, target, keep in ((server, worker, to_worker), (worker, server, to_server)):
-                threading.Thread(target=_pump, args=(source, target, keep), daemon=True).start()
+            to_worker, to_server, on_header = (self._replace_addresses, None, None) if self._is_scheduler else self._filters
+            for pump in ((server, worker, to_worker, None), (worker, server, to_server, on_header)):
+                threading.Thread(target=_pump, args=pump, daemon=True).start()
 
     def _replace_addresses(self, frame, _):
         if frame.kind == ROSTER:
@@ -100,10 +101,12 @@ def _split(address):
     return host, int(port)
 
 
-def _pump(source, target, keep):
+def _pump(source, target, keep, on_header):
     try:
         while True:
             head = _HEADER.unpack(_read(source, _HEADER.size))
+            if on_header:
+                on_header(head[1])
             frame = Frame(head[1], _read(source, head[3]), _read(source, head[4]))
             for out in keep(frame, target) if keep else [frame]:
                 target.sendall(out.encode())

@@ -9,7 +9,7 @@ from models import batch
 
 import leeway.torch as lw
 
-folder, equal = sys.argv[1], sys.argv[2] == "equal"
+folder = sys.argv[1]
 torch.set_num_threads(1)
 lw.init()
 result = {}
@@ -21,7 +21,7 @@ for case in CASES:
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
     scheduler = schedule(optimizer)
     for step in range(STEPS):
-        count = samples(lw.rank(), step, equal)
+        count = samples(lw.rank(), step)
         optimizer.samples = count
         x, y = batch(lw.rank(), step, count)
         optimizer.zero_grad()
