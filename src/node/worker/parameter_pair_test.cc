@@ -65,8 +65,9 @@ TEST(ParameterPairTest, ExtendRaisesReadyAndNeverLowersIt) {
   EXPECT_EQ(pair.ready(), Iteration(6));
 }
 
-// The node publishes versions of which every element is the version's number, partly by holding back what the user has
-// not taken; the user checks that it never sees a mix, nor a version change while in use. Run under tsan as well.
+// The node publishes versions of which every element is the version's number, partly by holding back what the
+// user has not taken; the user checks that it never sees a mix, nor a version change while in use. Run under
+// tsan as well.
 TEST(ParameterPairTest, TwoThreadsNeverSeeAHalfFilledOrChangingFront) {
   constexpr std::size_t kElements = 512;
   constexpr int kVersions = 4000;

@@ -1,0 +1,238 @@
+// WorkerRig: one worker node under test, with a job of two shards played by hand.
+//
+// Table "w" has four elements in two blocks: block 0 on shard 0, block 1 on shard 1; table "u" one block of
+// two elements, block 2, on shard 0; the own-clock table "c" one block of two, block 3, on shard 1.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/errors.h"
+#include "node/testing/fake_env.h"
+#include "node/worker/worker_node.h"
+
+namespace leeway::testing {
+
+class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
+ protected:
+  static constexpr std::uint32_t kRank = 1;
+
+  explicit WorkerRig(std::uint64_t push_bytes_in_flight_max = 256ULL << 20) {
+    WorkerOptions options;
+    options.push_bytes_in_flight_max = push_bytes_in_flight_max;
+    node.emplace(
+        options, env.env, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
+        static_cast<WorkerNodeEvents&>(*this));
+  }
+
+  // Joining, step by step.
+  void BeginJoin() {
+    node->Join(Into(joined));
+    scheduler = env.transport.CompleteConnect();
+    WelcomeAtScheduler();
+  }
+  void WelcomeAtScheduler() {
+    wire::pb::Welcome welcome;
+    welcome.set_version(1);
+    welcome.set_id(kRank);
+    welcome.set_incarnation(1);
+    welcome.mutable_job()->set_job("leeway");
+    welcome.mutable_job()->set_workers(2);
+    welcome.mutable_job()->set_servers(2);
+    welcome.mutable_job()->set_shards(1);
+    Control(scheduler, wire::Kind::kWelcome, welcome);
+  }
+  struct RosterLine {
+    std::uint32_t worker;
+    bool gone = false;
+    bool dead = false;
+  };
+  void SendRoster(std::uint64_t epoch, const std::vector<RosterLine>& members) {
+    wire::pb::Roster roster;
+    roster.set_epoch(epoch);
+    roster.set_gathered(true);
+    for (const RosterLine& line : members) {
+      wire::pb::Member* member = roster.add_members();
+      member->set_worker(line.worker);
+      member->set_incarnation(1);
+      member->set_gone(line.gone);
+      member->set_dead(line.dead);
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      wire::pb::Shard* line = roster.add_shards();
+      line->set_shard(i);
+      line->set_server(i);
+      line->set_address("10.0.1." + std::to_string(i) + ":900");
+    }
+    Control(scheduler, wire::Kind::kRoster, roster);
+  }
+  void WelcomeAtShard(std::size_t index) {
+    wire::pb::Welcome welcome;
+    welcome.set_version(1);
+    Control(shard[index], wire::Kind::kWelcome, welcome);
+  }
+  void JoinJob() {
+    BeginJoin();
+    SendRoster(1, {{0}, {kRank}});
+    ASSERT_EQ(env.transport.connects.size(), 3U);
+    for (std::size_t i = 0; i < 2; ++i) {
+      shard[i] = env.transport.connects[1 + i].first;
+      env.transport.Complete(shard[i]);
+      WelcomeAtShard(i);
+    }
+    ASSERT_TRUE(joined.has_value());
+    ASSERT_TRUE(joined->ok()) << joined->ToString();
+    env.transport.sent.clear();
+  }
+  // The connection to a shard is lost and comes back.
+  void Reconnect(std::size_t index) {
+    (void)env.transport.Lose(shard[index]);
+    env.transport.sent.clear();
+    env.Advance(std::chrono::milliseconds(50));
+    shard[index] = env.transport.CompleteConnect();
+    WelcomeAtShard(index);
+  }
+
+  void CreateTables() {
+    w = *node->CreateTable({.name = "w", .shape = {4}}, w_pair);
+    u = *node->CreateTable({.name = "u", .shape = {2}}, u_pair);
+    c = *node->CreateTable({.name = "c", .shape = {2}, .clock = TableClock::kOwn}, c_pair);
+  }
+  [[nodiscard]] static wire::pb::TableMap Map(std::uint64_t request) {
+    wire::pb::TableMap map;
+    map.set_request(request);
+    const auto add = [&map](const char* name, std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks) {
+      wire::pb::Table* table = map.add_tables();
+      table->set_name(name);
+      std::uint64_t offset = 0;
+      for (const auto& [id, on] : blocks) {
+        wire::pb::Block* block = table->add_blocks();
+        block->set_block(id);
+        block->set_shard(on);
+        block->set_term(1);
+        block->set_offset(offset);
+        block->set_elements(2);
+        offset += 2;
+      }
+    };
+    add("w", {{0, 0}, {1, 1}});
+    add("u", {{2, 0}});
+    add("c", {{3, 1}});
+    return map;
+  }
+  // Joined, tables placed, and the initial values (all 1) used.
+  void StartTables() {
+    JoinJob();
+    CreateTables();
+    node->Start(Into(started));
+    Control(scheduler, wire::Kind::kTableMap, Map(1));
+    ASSERT_TRUE(started.has_value() && started->ok());
+    for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
+      Answer(static_cast<std::size_t>(on), block, -1, 1, {1, 1});
+    }
+    ASSERT_TRUE(w_pair.Take() && u_pair.Take());
+    env.transport.sent.clear();
+  }
+
+  // What shards say.
+  void Verdict(std::size_t on, std::uint32_t block, std::uint64_t seq, wire::Verdict verdict) {
+    wire::Verdicts verdicts;
+    verdicts.worker = WorkerId(kRank);
+    verdicts.incarnation = Incarnation(1);
+    verdicts.entries.push_back({BlockId(block), Term(1), Seq(seq), verdict, Iteration(0)});
+    Deliver(on, wire::Kind::kVerdicts, verdicts);
+  }
+  [[nodiscard]] static wire::Answers AnswerOf(std::uint32_t block, std::int64_t progress,
+                                              std::uint64_t version, std::size_t elements) {
+    wire::Answers answers;
+    answers.worker = WorkerId(kRank);
+    answers.incarnation = Incarnation(1);
+    wire::AnswerEntry entry;
+    entry.block = BlockId(block);
+    entry.term = Term(1);
+    entry.progress = Iteration(progress);
+    entry.v_train = Iteration(progress + 1);
+    entry.version = Version(version);
+    entry.payload_bytes = static_cast<std::uint32_t>(elements * sizeof(float));
+    answers.entries.push_back(entry);
+    return answers;
+  }
+  // No values: unchanged.
+  void Answer(std::size_t on, std::uint32_t block, std::int64_t progress, std::uint64_t version,
+              const std::vector<float>& values = {}) {
+    Deliver(on, wire::Kind::kAnswers, AnswerOf(block, progress, version, values.size()), values);
+  }
+
+  // What the worker sent: "Push 0:1,2:1" is a push of block 0 seq 1 and block 2 seq 1; pulls name
+  // block@progress.
+  [[nodiscard]] std::vector<std::string> Sent(std::size_t to) {
+    std::vector<std::string> lines;
+    for (const SentFrame& frame : env.transport.TakeSent(shard[to])) lines.push_back(Describe(frame));
+    return lines;
+  }
+  [[nodiscard]] static std::string Describe(const SentFrame& frame) {
+    std::string line(wire::KindName(frame.kind));
+    const auto add = [&line](BlockId block, const char* mark, auto number) {
+      line += (line.find(' ') == std::string::npos ? " " : ",") + std::to_string(block.value()) + mark +
+              std::to_string(number);
+    };
+    if (frame.kind == wire::Kind::kPush) {
+      for (const auto& entry : DecodeAs<wire::Push>(frame).entries) add(entry.block, ":", entry.seq.value());
+    } else if (frame.kind == wire::Kind::kAbsent) {
+      for (const auto& entry : DecodeAs<wire::Absent>(frame).entries)
+        add(entry.block, ":", entry.seq.value());
+    } else if (frame.kind == wire::Kind::kPull) {
+      for (const auto& entry : DecodeAs<wire::Pull>(frame).entries)
+        add(entry.block, "@", entry.progress.value());
+    } else if (frame.kind == wire::Kind::kInit) {
+      for (const auto& entry : DecodeAs<wire::Init>(frame).entries)
+        add(entry.block, "=", entry.payload_bytes);
+    }
+    return line;
+  }
+
+  template <typename Message>
+  void Control(ConnectionId id, wire::Kind kind, const Message& message) {
+    const Status delivered = env.transport.DeliverControl(id, kind, message);
+    EXPECT_TRUE(delivered.ok()) << delivered.ToString();
+  }
+  template <typename Message>
+  void Deliver(std::size_t on, wire::Kind kind, const Message& message, std::span<const float> payload = {}) {
+    const Status delivered = env.transport.DeliverData(shard[on], kind, message, payload);
+    EXPECT_TRUE(delivered.ok()) << delivered.ToString();
+  }
+  [[nodiscard]] static Done Into(std::optional<Status>& outcome) {
+    return [&outcome](const Status& status) {
+      EXPECT_FALSE(outcome.has_value()) << "called back twice";
+      outcome = status;
+    };
+  }
+  [[nodiscard]] static LentGradient Lend(std::span<const float> values) { return {values, nullptr, {}, 1}; }
+  [[nodiscard]] static std::vector<float> Copy(const ParameterPair& pair) {
+    return {pair.Front().begin(), pair.Front().end()};
+  }
+
+  ParameterPair w_pair{4, nullptr, nullptr};
+  ParameterPair u_pair{2, nullptr, nullptr};
+  ParameterPair c_pair{2, nullptr, nullptr};
+  FakeEnv env;
+  std::optional<WorkerNode> node;
+  ConnectionId scheduler;
+  ConnectionId shard[2];
+  TableId w, u, c;
+  std::vector<float> gradient{0.1F, 0.2F, 0.3F, 0.4F};
+  std::optional<Status> joined, started, failed;
+
+ private:
+  void OnFailed(const Status& why) override {
+    EXPECT_FALSE(failed.has_value()) << "failed twice";
+    failed = why;
+  }
+};
+
+}  // namespace leeway::testing
