@@ -1,0 +1,273 @@
+// leeway::Worker against a whole job on loopback: one worker, one server, real threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/errors.h"
+#include "leeway/worker.h"
+#include "process/local_job.h"
+#include "process/testing/quiet_log.h"
+
+namespace leeway::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class WorkerClientTest : public ::testing::Test {
+ protected:
+  void StartJob(JobOptions options = {}) {
+    Result<std::unique_ptr<LocalJob>> started = LocalJob::Start(options, log);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    job = *std::move(started);
+  }
+  void Join(std::chrono::milliseconds wait_max = std::chrono::seconds(20)) {
+    WorkerOptions options;
+    options.scheduler = job->scheduler();
+    options.wait_max = wait_max;
+    Result<std::unique_ptr<Worker>> joined = Worker::Initialize(options);
+    ASSERT_TRUE(joined.ok()) << joined.status().ToString() << log.Text();
+    worker = *std::move(joined);
+  }
+  TableId MakeTable(const TableSpec& spec, const std::vector<float>& initial) {
+    const Result<TableId> table = worker->CreateTable(spec);
+    EXPECT_TRUE(table.ok()) << table.status().ToString();
+    const Status started = worker->Start();
+    EXPECT_TRUE(started.ok()) << started.ToString();
+    const Status broadcast = worker->Broadcast(*table, initial);
+    EXPECT_TRUE(broadcast.ok()) << broadcast.ToString();
+    return *table;
+  }
+
+  QuietLog log;
+  std::unique_ptr<LocalJob> job;
+  std::unique_ptr<Worker> worker;  // after job: ends first
+};
+
+TEST_F(WorkerClientTest, TrainsAQuadraticToItsOptimumUnderBsp) {
+  JobOptions options;
+  options.block_bytes = 64;  // 16 floats: several blocks
+  StartJob(options);
+  Join();
+  EXPECT_EQ(worker->rank(), WorkerId(0));
+  EXPECT_EQ(worker->size(), 1U);
+  std::vector<float> optimum(100);
+  std::iota(optimum.begin(), optimum.end(), -50.0F);
+  const TableId table = MakeTable({.name = "w", .shape = {10, 10}}, std::vector<float>(100, 0.0F));
+  std::vector<float> gradient(100);
+  for (int i = 0; i < 60; ++i) {
+    const Result<std::span<const float>> w = worker->Sync(table);
+    ASSERT_TRUE(w.ok()) << w.status().ToString();
+    for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] = (*w)[j] - optimum[j];
+    const Result<Ticket> ticket = worker->Update(table, gradient, {.hyper = {.lr = 0.5F}});
+    ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
+    ASSERT_TRUE(worker->Clock().ok());
+    ASSERT_TRUE(worker->Wait(*ticket).ok());
+  }
+  ASSERT_TRUE(worker->Shutdown().ok());
+  const Result<std::span<const float>> final = worker->Sync(table);
+  ASSERT_TRUE(final.ok()) << "final values stay readable: " << final.status().ToString();
+  for (std::size_t j = 0; j < optimum.size(); ++j) EXPECT_NEAR((*final)[j], optimum[j], 1e-4);
+  const WorkerCounters counters = worker->counters();
+  EXPECT_EQ(counters.pushes, 60U * 7U);
+  EXPECT_EQ(counters.summed, 60U * 7U);
+}
+
+TEST_F(WorkerClientTest, PushPullAndWaitAsPsLiteUsersKnowThem) {
+  StartJob();
+  Join();
+  const TableSpec spec{
+      .name = "sum", .shape = {3}, .clock = TableClock::kOwn, .sync = "asp", .optimizer = "sum"};
+  const TableId table = MakeTable(spec, {0, 0, 0});
+  const std::vector<float> one{1, 2, 3};
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 10; ++i) tickets.push_back(*worker->Push(table, one));
+  for (const Ticket ticket : tickets) EXPECT_TRUE(worker->Wait(ticket).ok());
+  std::vector<float> got(3);
+  std::atomic<int> called{0};
+  const Result<Ticket> pull =
+      worker->Pull(table, got, [&](const Status& status) { called += status.ok() ? 1 : 100; });
+  ASSERT_TRUE(pull.ok());
+  EXPECT_TRUE(worker->Wait(*pull).ok());
+  EXPECT_TRUE(worker->Done(*pull));
+  EXPECT_EQ(worker->Wait(*pull).code(), StatusCode::kNotFound) << "an outcome is given once";
+  EXPECT_EQ(called, 1);
+  EXPECT_THAT(got, ElementsAre(10, 20, 30));
+  EXPECT_EQ(worker->Update(table, one).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(worker->Shutdown().ok());
+}
+
+TEST_F(WorkerClientTest, BadCallsSayWhatGotAndWantedAndHarmNothing) {
+  StartJob();
+  Join();
+  const TableId table = MakeTable({.name = "w", .shape = {4}, .optimizer = "sgd"}, {1, 1, 1, 1});
+  const std::vector<float> gradient(4, 1.0F);
+  EXPECT_THAT(worker->Update(table, std::span(gradient).first(3)).status().message(),
+              HasSubstr("table \"w\": got a gradient of 3 values, wanted 4"));
+  EXPECT_EQ(worker->Update(TableId(9), gradient).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(worker->Push(table, gradient).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(worker->CreateTable({.name = "w", .shape = {4}}).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(worker->CreateTable({.name = "z", .shape = {0}}).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(worker->Wait(0).code(), StatusCode::kNotFound);
+  const Result<TableId> odd = worker->CreateTable({.name = "odd", .shape = {4}, .optimizer = "sdg"});
+  ASSERT_TRUE(odd.ok());
+  EXPECT_THAT(worker->Start().message(), HasSubstr("did you mean \"sgd\"?"));
+  EXPECT_THAT(worker->Update(*odd, gradient).status().message(), HasSubstr("table \"odd\" was refused"));
+  ASSERT_TRUE(worker->Update(table, gradient, {.hyper = {.lr = 1.0F}}).ok());
+  EXPECT_THAT(worker->Update(table, gradient).status().message(),
+              HasSubstr("updated in iteration 0 already"));
+  ASSERT_TRUE(worker->Clock().ok());
+  EXPECT_THAT(*worker->Sync(table), Each(0.0F)) << "the one good update was applied, nothing else";
+  EXPECT_TRUE(worker->Shutdown().ok());
+  EXPECT_EQ(worker->Clock().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(worker->Shutdown().ok()) << "twice is fine";
+}
+
+TEST_F(WorkerClientTest, ANanIsRefusedAndHoldsNobody) {
+  StartJob();
+  Join();
+  const TableId table = MakeTable({.name = "w", .shape = {2}}, {5, 5});
+  const std::vector<float> bad{1.0F, std::numeric_limits<float>::quiet_NaN()};
+  const Result<Ticket> ticket = worker->Update(table, bad);
+  ASSERT_TRUE(worker->Clock().ok());
+  const Status refused = worker->Wait(*ticket);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("1 of 1 blocks"));
+  EXPECT_THAT(*worker->Sync(table), Each(5.0F));
+  EXPECT_EQ(worker->counters().refused, 1U);
+  EXPECT_TRUE(worker->Shutdown().ok());
+}
+
+TEST_F(WorkerClientTest, TheBufferInUseStaysAsItIsUntilTheNextIteration) {
+  StartJob();
+  Join();
+  std::vector<float> first(2), second(2);
+  const Result<TableId> table =
+      worker->CreateTable({.name = "w", .shape = {2}}, {first.data(), second.data()});
+  ASSERT_TRUE(table.ok());
+  ASSERT_TRUE(worker->Start().ok());
+  ASSERT_TRUE(worker->Broadcast(*table, std::vector<float>{1, 1}).ok());
+  const std::span<const float> before = *worker->Sync(*table);
+  EXPECT_TRUE(before.data() == first.data() || before.data() == second.data());
+  const std::vector<float> gradient(2, 1.0F);
+  const Ticket ticket = *worker->Update(*table, gradient, {.hyper = {.lr = 1.0F}});
+  ASSERT_TRUE(worker->Wait(ticket).ok());
+  EXPECT_EQ(worker->Sync(*table)->data(), before.data()) << "the same iteration";
+  EXPECT_THAT(before, Each(1.0F));
+  ASSERT_TRUE(worker->Clock().ok());
+  const std::span<const float> after = *worker->Sync(*table);
+  EXPECT_NE(after.data(), before.data());
+  EXPECT_THAT(after, Each(0.0F));
+  EXPECT_TRUE(worker->Shutdown().ok());
+}
+
+TEST_F(WorkerClientTest, AWaitGivesUpAtItsLimitAndNamesWhatItWaitedFor) {
+  StartJob();
+  Join(std::chrono::milliseconds(300));
+  const Result<TableId> table = worker->CreateTable({.name = "never", .shape = {2}});
+  ASSERT_TRUE(worker->Start().ok());
+  const Status status = worker->Sync(*table).status();  // nobody broadcasts
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(status.message(), HasSubstr("table \"never\" block 0 on server 0 shard 0"));
+}
+
+TEST_F(WorkerClientTest, BatchesOfAPoolAreLeasedOnce) {
+  StartJob();
+  Join();
+  std::vector<std::uint64_t> all;
+  for (int i = 0; i < 100; ++i) {
+    const Result<BatchLease> lease = worker->LeaseBatches("train", 10, 3);
+    ASSERT_TRUE(lease.ok()) << lease.status().ToString();
+    if (lease->exhausted) break;
+    all.insert(all.end(), lease->batches.begin(), lease->batches.end());
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::uint64_t> wanted(10);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  EXPECT_EQ(all, wanted);
+  EXPECT_TRUE(worker->Barrier("end").ok());
+  EXPECT_TRUE(worker->Shutdown().ok());
+}
+
+TEST_F(WorkerClientTest, AForkedChildGetsAClearErrorFromEveryCall) {
+  StartJob();
+  Join();
+  const TableId table = MakeTable({.name = "w", .shape = {2}}, {1, 1});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const bool clear = worker->Clock().code() == StatusCode::kFailedPrecondition &&
+                       worker->Sync(table).status().code() == StatusCode::kFailedPrecondition &&
+                       worker->Shutdown().code() == StatusCode::kFailedPrecondition;
+    worker.reset();  // must neither hang nor disturb the parent
+    _exit(clear ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(worker->Sync(table).ok());
+  EXPECT_TRUE(worker->Shutdown().ok());
+}
+
+TEST_F(WorkerClientTest, DestroyingAWorkerInTheMiddleCallsBackWhatIsPendingAndDoesNotHang) {
+  StartJob();
+  Join();
+  const TableSpec spec{
+      .name = "c", .shape = {2}, .clock = TableClock::kOwn, .sync = "asp", .optimizer = "sum"};
+  const Result<TableId> table = worker->CreateTable(spec);
+  ASSERT_TRUE(worker->Start().ok());
+  std::vector<float> values(2);
+  std::atomic<int> failed{0};
+  // Nobody broadcasts, so this pull waits.
+  ASSERT_TRUE(
+      worker->Pull(*table, values, [&](const Status& status) { failed += status.ok() ? 0 : 1; }).ok());
+  worker.reset();
+  EXPECT_EQ(failed, 1);
+}
+
+TEST(WorkerInitializeTest, NobodyAtTheAddressGivesUpAfterTheStatedTime) {
+  WorkerOptions options;
+  options.scheduler = "127.0.0.1:1";
+  options.link.give_up_after = std::chrono::milliseconds(200);
+  options.link.backoff_min = std::chrono::milliseconds(5);
+  const Result<std::unique_ptr<Worker>> worker = Worker::Initialize(options);
+  ASSERT_FALSE(worker.ok());
+  EXPECT_EQ(worker.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(worker.status().message(), HasSubstr("127.0.0.1:1"));
+  EXPECT_THAT(worker.status().message(), HasSubstr("0.2 s"));
+}
+
+TEST(WorkerInitializeTest, AMissingAddressFileIsNamed) {
+  WorkerOptions options;
+  options.scheduler = "file:/nonexistent/leeway-address";
+  options.link.give_up_after = std::chrono::milliseconds(50);
+  options.link.backoff_min = std::chrono::milliseconds(5);
+  EXPECT_THAT(Worker::Initialize(options).status().message(), HasSubstr("/nonexistent/leeway-address"));
+  options.scheduler.clear();
+  EXPECT_EQ(Worker::Initialize(options).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(WorkerInitializeTest, AnotherJobIsRefused) {
+  QuietLog log;
+  JobOptions mine;
+  mine.job = "mine";
+  Result<std::unique_ptr<LocalJob>> job = LocalJob::Start(mine, log);
+  ASSERT_TRUE(job.ok());
+  WorkerOptions options;
+  options.scheduler = (*job)->scheduler();
+  options.job = "yours";
+  const Status status = Worker::Initialize(options).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("yours"));
+}
+
+}  // namespace
+}  // namespace leeway::testing
