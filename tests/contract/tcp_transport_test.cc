@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <thread>
 
@@ -109,6 +111,42 @@ TEST_F(TcpTransportTest, AResetIsReportedAfterWhatCameBeforeIt) {
   ASSERT_TRUE(RunUntil([&] { return !node_->closed.empty(); }));
   ASSERT_EQ(node_->frames.size(), 1U);
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("reset"));
+}
+
+TEST_F(TcpTransportTest, WhatThePeerSaidIsHeardEvenIfSendingFindsTheEndFirst) {
+  Start();
+  node_->Send(id_, 1, "unread by the peer, so that its close is a reset");
+  ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
+  const auto frame = wire::EncodeHeader({.kind = 7, .body_bytes = 0, .payload_bytes = 0});
+  ASSERT_EQ(send(peer_.fd(), frame.data(), frame.size(), 0), static_cast<ssize_t>(frame.size()));
+  peer_ = Socket();
+  node_->Send(id_, 1, "sent at the end of the next turn, before anything is read");
+  ASSERT_TRUE(RunUntil([&] { return !node_->closed.empty(); }));
+  ASSERT_EQ(node_->frames.size(), 1U);
+  EXPECT_EQ(node_->frames[0].kind, 7);
+}
+
+TEST_F(TcpTransportTest, CloseAfterSendOutlivesWhatASlowPeerStillSends) {
+  // A small window keeps most of the frame on our side of the kernel, where a reset would throw it away.
+  const int window = 4096;
+  ASSERT_EQ(setsockopt(peer_.fd(), SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)), 0);
+  Start({.linger_max = std::chrono::seconds(20)});
+  const auto large = std::make_shared<const std::string>(1 << 20, 'x');
+  node_->Send(id_, 1, "", {{std::as_bytes(std::span(*large)), large}});
+  node_->CloseAfterSend(id_);
+  std::atomic<bool> ended{false};
+  std::size_t heard = 0;
+  std::thread talker([&] {
+    std::vector<char> buffer(4096);
+    for (ssize_t n = 1; n > 0; heard += static_cast<std::size_t>(std::max<ssize_t>(n, 0))) {
+      if (send(peer_.fd(), "?", 1, MSG_NOSIGNAL) != 1) break;
+      n = recv(peer_.fd(), buffer.data(), buffer.size(), 0);
+    }
+    ended = true;
+  });
+  EXPECT_TRUE(RunUntil([&] { return ended.load(); }));
+  talker.join();
+  EXPECT_EQ(heard, wire::kHeaderBytes + large->size());
 }
 
 TEST_F(TcpTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
