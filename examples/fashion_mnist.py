@@ -76,9 +76,9 @@ def train(arguments, model, optimizer, pool, train_set, test_set, history):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--epochs", type=int, default=4, help="passes of the whole job over the training set (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=3, help="passes of the whole job over the training set (%(default)s)")
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
-    parser.add_argument("--lr", type=float, default=0.1, help="highest learning rate (%(default)s)")
+    parser.add_argument("--lr", type=float, default=0.004, help="highest learning rate (%(default)s)")
     parser.add_argument("--evaluate-every", type=float, default=5.0, metavar="S", help="seconds between evaluations (%(default)s)")
     parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this, e.g. 0.88")
     parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
@@ -91,7 +91,7 @@ def main():
     train_set = load("train", arguments.data)
     test_set = load("t10k", arguments.data)
     model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=arguments.lr, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=arguments.lr)
     optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
     pool = lw.BatchPool(len(train_set[1]), arguments.batch, arguments.epochs, seed=1)

@@ -18,6 +18,7 @@
 #include "leeway/worker.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
+#include "process/worker_client.h"
 
 namespace py = pybind11;
 
@@ -43,8 +44,16 @@ T Check(Result<T> result) {
   return std::move(result).value();
 }
 
+// Ctrl-C and the like while a call waits: runs Python's handlers, here and now. True when one raised; what it
+// raised stays set, and is what the user then sees.
+bool SignalArrived() {
+  const py::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
 // The exception that leeway.errors makes of a Status.
 void RaiseInPython(const Status& status) {
+  if (PyErr_Occurred() != nullptr) return;  // a signal's handler raised: SignalArrived
   const py::object error = py::module_::import("leeway.errors")
                                .attr("from_status")(std::string(StatusCodeName(status.code())),
                                                     status.message(), ExitCode(status));
@@ -135,7 +144,7 @@ class Client {
     options.job = job;
     options.rank = rank;
     options.wait_max = std::chrono::milliseconds(static_cast<std::int64_t>(wait_max_s * 1e3));
-    worker_ = Check(Worker::Initialize(options));
+    worker_ = Check(InitializeWorker(options, SignalArrived));
   }
 
   ConsoleLog log_;

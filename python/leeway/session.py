@@ -5,6 +5,7 @@ does, at once, and if it was a LeewayError the process exits with that error's o
 """
 
 import atexit
+import contextlib
 import os
 import sys
 
@@ -30,10 +31,21 @@ class Session:
         self.names = {}             # how often each kind of one-off name was used: the same on all ranks
         self.exchanges = {}         # tables of push_pull by name
         self.optimizers = []        # of leeway.torch; they take the final values
+        self._kept = []             # memory that a call which was broken off may still use
 
     def next_name(self, kind):
         self.names[kind] = self.names.get(kind, -1) + 1
         return f"{kind}.{self.names[kind]}"
+
+    @contextlib.contextmanager
+    def lending(self, *tensors):
+        """For calls that wait while the worker reads or writes `tensors`: if one is broken off (Ctrl-C, an error) the worker
+        may not be done with them, so they live as long as the session."""
+        try:
+            yield
+        except BaseException:
+            self._kept.append(tensors)
+            raise
 
     def clock(self):
         self.worker.clock()

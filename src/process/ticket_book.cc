@@ -5,6 +5,12 @@
 #include "base/errors.h"
 
 namespace leeway {
+namespace {
+
+// How long a person who presses Ctrl-C may have to wait.
+constexpr std::chrono::milliseconds kStopPoll{100};
+
+}  // namespace
 
 Ticket TicketBook::New() {
   const std::lock_guard lock(mutex_);
@@ -45,8 +51,8 @@ void TicketBook::FinishAll(const Status& why) {
   changed_.notify_all();
 }
 
-std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits,
-                                       const std::function<void()>& warn) {
+std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, const std::function<void()>& warn,
+                                       const std::function<bool()>& stop) {
   const auto begin = std::chrono::steady_clock::now();
   const auto end = begin + limits.give_up_after;
   const auto warning = std::min(begin + limits.warn_after, end);
@@ -71,9 +77,15 @@ std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits,
       lock.lock();
       continue;
     }
+    const auto next = warned ? end : warning;
     ++waiting_;
-    changed_.wait_until(lock, warned ? end : warning);
+    const std::cv_status woken = changed_.wait_until(lock, stop ? std::min(next, now + kStopPoll) : next);
     --waiting_;
+    if (stop && woken == std::cv_status::timeout) {
+      lock.unlock();
+      if (stop()) return std::nullopt;
+      lock.lock();
+    }
   }
 }
 

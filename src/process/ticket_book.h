@@ -30,10 +30,12 @@ class TicketBook {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds give_up_after;
   };
-  // Waits for the outcome and forgets it. After warn_after calls `warn` once; after give_up_after returns
-  // nothing, and the ticket stays. kNotFound for 0, unknown and forgotten tickets.
+  // Waits for the outcome and forgets it. After warn_after calls `warn` once; after give_up_after, or when
+  // `stop` (asked now and then, on this thread) says so, returns nothing, and the ticket stays. kNotFound for
+  // 0, unknown and forgotten tickets.
   [[nodiscard]] std::optional<Status> Wait(Ticket ticket, const Limits& limits,
-                                           const std::function<void()>& warn);
+                                           const std::function<void()>& warn,
+                                           const std::function<bool()>& stop = {});
   // Nobody will ask for this one.
   void Forget(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;

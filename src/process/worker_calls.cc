@@ -67,9 +67,13 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
                fmt::format("{}: has waited {:.1f} s for {}", what,
                            std::chrono::duration<double>(options_.stall_warn).count(), WaitingFor()));
   };
-  std::optional<Status> outcome = tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn);
+  bool interrupted = false;
+  std::function<bool()> stop;
+  if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
+  std::optional<Status> outcome = tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop);
   if (outcome) return *std::move(outcome);
   if (forget) tickets_.Forget(ticket);
+  if (interrupted) return Cancelled("{}: interrupted", what);
   return DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what,
                           std::chrono::duration<double>(options_.wait_max).count(), WaitingFor());
 }

@@ -46,14 +46,20 @@ Status CheckOptions(const WorkerOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options) {
+  return InitializeWorker(options, {});
+}
+
+Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& options,
+                                                 std::function<bool()> interrupted) {
   LW_RETURN_IF_ERROR(CheckOptions(options));
-  auto client = std::make_unique<WorkerClient>(options);
+  auto client = std::make_unique<WorkerClient>(options, std::move(interrupted));
   LW_RETURN_IF_ERROR(client->Join());
   return std::unique_ptr<Worker>(std::move(client));
 }
 
-WorkerClient::WorkerClient(const WorkerOptions& options)
+WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted)
     : options_(WithIdentity(options)),
+      interrupted_(std::move(interrupted)),
       pid_(getpid()),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),

@@ -27,7 +27,9 @@ namespace leeway {
 
 class WorkerClient final : public Worker, private WorkerNodeEvents {
  public:
-  explicit WorkerClient(const WorkerOptions& options);
+  // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
+  // wait with kCancelled.
+  WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted);
   ~WorkerClient() override;
 
   // Starts the node and joins the job.
@@ -97,6 +99,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   void StopThread(const Status& why);
 
   const WorkerOptions options_;
+  const std::function<bool()> interrupted_;
   const pid_t pid_;
   ConsoleLog log_;
   WorkerId rank_;
@@ -121,5 +124,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::atomic<bool> stopped_{false};
   WorkerCounters final_counters_;  // once stopped
 };
+
+// Worker::Initialize for callers with signals of their own to look after.
+[[nodiscard]] Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& options,
+                                                               std::function<bool()> interrupted);
 
 }  // namespace leeway

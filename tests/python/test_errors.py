@@ -1,6 +1,7 @@
 """Input that cannot work: a clear error, and nothing else harmed."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -157,6 +158,17 @@ def test_a_script_that_fails_ends_at_once_with_its_own_error():
 def test_a_leeway_error_gives_the_exit_code_of_its_kind():
     done = run("import leeway\nleeway.init()\nleeway.BatchPool(0, 1)")
     assert done.returncode == errors.InvalidArgument.exit_code and "samples must be at least 1" in done.stderr
+
+
+def test_ctrl_c_ends_a_call_that_waits():
+    script = ("import leeway, leeway.session, numpy as np\nleeway.init()\nworker = leeway.session.current().worker\n"
+              "table = worker.create_table('never given values', [1], own_clock=True)\nworker.start()\nroom = np.zeros(1, np.float32)\n"
+              "ticket = worker.pull(table, room.ctypes.data, 1)\nprint('waiting', flush=True)\nworker.wait(ticket)")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    assert "KeyboardInterrupt" in process.communicate(timeout=15)[1]
+    assert process.returncode != 0
 
 
 def test_a_wrong_environment_is_named():

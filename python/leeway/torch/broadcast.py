@@ -50,11 +50,13 @@ def _broadcast_once(session, tensors, root_rank):
     table = worker.create_table(session.next_name("broadcast"), [values.numel()], own_clock=True, accept_nonfinite=True,
                                 sync="asp", apply="immediate", optimizer="sum")
     worker.start()
-    if session.rank == root_rank:
-        for piece, tensor in zip(raw[:sum(sizes)].split(sizes), tensors.values()):
-            piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
-        worker.broadcast(table, values.data_ptr(), values.numel())
-        return
-    worker.wait(worker.pull(table, values.data_ptr(), values.numel()))
-    for piece, tensor in zip(raw[:sum(sizes)].split(sizes), tensors.values()):
+    pieces = raw[:sum(sizes)].split(sizes)
+    with session.lending(values):
+        if session.rank == root_rank:
+            for piece, tensor in zip(pieces, tensors.values()):
+                piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
+            worker.broadcast(table, values.data_ptr(), values.numel())
+            return
+        worker.wait(worker.pull(table, values.data_ptr(), values.numel()))
+    for piece, tensor in zip(pieces, tensors.values()):
         tensor.copy_(piece.clone().view(tensor.dtype).view(tensor.shape))

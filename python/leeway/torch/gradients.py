@@ -3,7 +3,7 @@ into another tensor."""
 
 import warnings
 
-from leeway.errors import Cancelled, DeadlineExceeded, Fenced, LeewayError, ProtocolError, Unavailable
+from leeway.errors import Cancelled, DeadlineExceeded, Fenced, LeewayError, NotFound, ProtocolError, Unavailable
 
 # As many pushes of a block as the worker keeps without a verdict: more buffers would only hold what must wait anyway.
 LENT_MAX = 4
@@ -58,6 +58,8 @@ class GradientBuffers:
         lent.settled = True
         try:
             self._worker.wait(lent.loan.ticket)
+        except NotFound:
+            pass  # the worker has forgotten the oldest outcomes
         except _FATAL:
             raise
         except LeewayError as error:

@@ -4,7 +4,7 @@ import torch
 
 from leeway import session as _session
 from leeway._leeway import Hyper
-from leeway.errors import InvalidArgument
+from leeway.errors import InvalidArgument, LeewayError
 
 _HYPER = Hyper(1.0)
 
@@ -34,24 +34,29 @@ class _Exchange:
     """One table with a clock of its own: each push of all members is an iteration."""
 
     def __init__(self, session, name, shape, optimizer):
-        self.worker = session.worker
+        self.session = session
         self.shape = shape
         self.name = name
         self.total = 0.0
-        self.table = self.worker.create_table(name, list(shape) or [1], own_clock=True, sync="bsp",
-                                              apply="aggregate:reduce=ordered", optimizer=optimizer)
-        self.worker.start()
+        self.table = session.worker.create_table(name, list(shape) or [1], own_clock=True, sync="bsp",
+                                                 apply="aggregate:reduce=ordered", optimizer=optimizer)
+        session.worker.start()
         zeros = torch.zeros(shape)
-        self.worker.broadcast(self.table, zeros.data_ptr(), zeros.numel())
+        with session.lending(zeros):
+            session.worker.broadcast(self.table, zeros.data_ptr(), zeros.numel())
 
     def run(self, tensor):
+        worker = self.session.worker
         result = torch.empty(tensor.shape)
-        loan = self.worker.push(self.table, tensor.data_ptr(), tensor.numel(), _HYPER, 1)
-        pull = self.worker.pull(self.table, result.data_ptr(), result.numel())
-        try:
-            self.worker.wait(loan.ticket)
-        finally:
-            self.worker.wait(pull)  # `result` must outlive it, whatever became of the push
+        with self.session.lending(tensor, result):
+            loan = worker.push(self.table, tensor.data_ptr(), tensor.numel(), _HYPER, 1)
+            pull = worker.pull(self.table, result.data_ptr(), result.numel())
+            try:
+                worker.wait(loan.ticket)
+            except LeewayError:
+                worker.wait(pull)  # the tables of all members stay in step, also when a push was refused
+                raise
+            worker.wait(pull)
         return result
 
 
