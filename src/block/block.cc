@@ -67,6 +67,9 @@ class Block::Core {
   void Release();
   void ReleaseBlocked(TimePoint now);
   void AnswerOrWait(const PullEvent& pull, TimePoint now);
+  // Every member has gone. Initial values that are not here by now never come: an observer that waits for
+  // them is told that there are none (version 0).
+  bool IsDeserted() const { return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0; }
   void Answer(const PullEvent& pull);
   void Say(MemberKey to, Seq seq, BlockVerdict verdict) {
     events_.OnVerdict(options_.id, options_.term, to, seq, verdict, progress_.v_train());
@@ -274,7 +277,7 @@ void Block::Core::Release() {
 }
 
 void Block::Core::ReleaseBlocked(TimePoint now) {
-  if (!values_.initialized() || !pulls_.any_blocked()) return;
+  if (!pulls_.any_blocked() || !(values_.initialized() || IsDeserted())) return;
   for (const PullEvent& pull : pulls_.TakeBlocked()) AnswerOrWait(pull, now);
 }
 
@@ -295,7 +298,8 @@ void Block::Core::OnPull(const PullEvent& pull, TimePoint now) {
 }
 
 void Block::Core::AnswerOrWait(const PullEvent& pull, TimePoint now) {
-  if (!values_.initialized() || epoch_ < pull.epoch_min) return pulls_.Block(pull);
+  if (epoch_ < pull.epoch_min) return pulls_.Block(pull);
+  if (!values_.initialized()) return pull.observer && IsDeserted() ? Answer(pull) : pulls_.Block(pull);
   // One that has left waits for nobody: those it would wait for may be gone as well.
   const bool observer = pull.observer || progress_.StandingOf(pull.from) == Progress::Standing::kGone;
   if (observer) return Answer(pull);

@@ -220,6 +220,17 @@ TEST(BlockPullTest, AnObserverIsAnsweredWhenItsEpochIsKnown) {
   EXPECT_THAT(block.Heard(), ElementsAre("ANSWER 0 p99 v1 r2")) << "with what its members left complete";
 }
 
+TEST(BlockPullTest, AnObserverOfADesertedBlockIsToldThatItNeverHadValues) {
+  HandFedBlock block;
+  block.Join(0, 0).Roster();
+  PullEvent pull = block.NextPull(0, 5);
+  pull.observer = true;
+  block->OnPull(pull, block.Now());
+  EXPECT_THAT(block.Heard(), IsEmpty()) << "a member may still give them";
+  block.Leave(0).Roster();
+  EXPECT_THAT(block.Heard(), ElementsAre("UNCHANGED 0 p5 v0 r0"));
+}
+
 TEST(BlockPullTest, AnOlderRosterChangesNothing) {
   HandFedBlock block;
   block.Begin(1);

@@ -179,6 +179,16 @@ TEST_F(WorkerClientTest, AWaitGivesUpAtItsLimitAndNamesWhatItWaitedFor) {
   EXPECT_THAT(status.message(), HasSubstr("table \"never\" block 0 on server 0 shard 0"));
 }
 
+TEST_F(WorkerClientTest, TablesThatNobodyGaveValuesDoNotHoldUpTheEnd) {
+  StartJob();
+  Join();
+  ASSERT_TRUE(worker->CreateTable({.name = "never", .shape = {2}}).ok());
+  ASSERT_TRUE(worker->CreateTable({.name = "own", .shape = {2}, .clock = TableClock::kOwn}).ok());
+  ASSERT_TRUE(worker->Start().ok());
+  const Status down = worker->Shutdown();
+  EXPECT_TRUE(down.ok()) << down.ToString();
+}
+
 TEST_F(WorkerClientTest, BatchesOfAPoolAreLeasedOnce) {
   StartJob();
   Join();
