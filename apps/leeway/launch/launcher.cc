@@ -64,6 +64,7 @@ class Launch {
   void Show();
   void End(int exit_code, const std::string& why);
   void TakeStatus(const std::string& json);
+  void TakeLastStatus();
   void Conclude();
 
   const Program& program_;
@@ -155,6 +156,8 @@ void Launch::OnEnded(const EndedProcess& ended) {
       failure_ = Failure{ended.exit_code, std::move(why), SteadyClock::now() + kWorkerFirst};
     }
   }
+  // Its last status: the job is over, though scripts may have more to do.
+  if (ended.role == JobRole::kScheduler && ended.exit_code == 0) TakeLastStatus();
   if (ended.role == JobRole::kWorker && processes_.Running(JobRole::kWorker) == 0) {
     workers_ended_s_ = Elapsed();
     settle_at_ = SteadyClock::now() + options_.settle;
@@ -214,11 +217,15 @@ void Launch::TakeStatus(const std::string& json) {
   outcome_.status_json = json;
 }
 
+// The scheduler's last word holds figures that came after the last status asked for.
+void Launch::TakeLastStatus() {
+  if (const Result<std::string> json = ReadTextFile(files_.status()); json.ok()) TakeStatus(*json);
+}
+
 void Launch::Conclude() {
   monitor_.reset();
   screen_.ClearBar();
-  // The scheduler's last word holds figures that came after the last status asked for.
-  if (const Result<std::string> json = ReadTextFile(files_.status()); json.ok()) TakeStatus(*json);
+  TakeLastStatus();
   const double total_s = Elapsed();
   const double ended_s = workers_ended_s_.value_or(total_s);
   const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);

@@ -92,6 +92,7 @@ double Progress::SamplesPerSecond() const {
 
 std::string Progress::Figures() const {
   if (phase_ == "gathering") return fmt::format("gathering: {} of {} workers", joined_, workers_);
+  if (phase_ == "ended") return "job over, scripts go on";
   if (phase_ != "running") return phase_;
   if (joined_ == 0) return "all workers have left";
   std::string text = step_ >= 0 ? fmt::format("step {}", step_) : std::string("first step");
@@ -112,7 +113,7 @@ std::string Progress::Bar(double now_s) const {
   }
   text += Figures() + "  " + ShortTime(now_s);
   // Below 2 % the guess is worth nothing.
-  if (share_ && running_since_s_ && *share_ > 0.02 && *share_ < 1) {
+  if (share_ && running_since_s_ && phase_ == "running" && *share_ > 0.02 && *share_ < 1) {
     text += fmt::format(", {} left", ShortTime((now_s - *running_since_s_) * (1 - *share_) / *share_));
   }
   return text;
