@@ -42,11 +42,11 @@ check: check-asan check-tsan check-counts lint  ## before closing an issue: sani
 
 check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
 	@tools/build.sh asan $(BUILD)-asan $(JOBS)
-	@tools/test.sh $(BUILD)-asan $(JOBS)
+	@LEEWAY_TEST_LIMIT_S=1800 tools/test.sh $(BUILD)-asan $(JOBS)
 
 check-tsan: deps  ## all C++ tests under the thread sanitizer
 	@tools/build.sh tsan $(BUILD)-tsan $(JOBS)
-	@tools/test.sh $(BUILD)-tsan $(JOBS)
+	@LEEWAY_TEST_LIMIT_S=1800 tools/test.sh $(BUILD)-tsan $(JOBS)
 
 check-counts: build  ## the large counts: thousands of simulated runs under faults
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
