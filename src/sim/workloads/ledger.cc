@@ -13,8 +13,11 @@
 namespace leeway::sim {
 namespace {
 
-// After the last fault has healed a job of a few iterations ends within this, or something hangs.
-constexpr Duration kCalmLimit = std::chrono::seconds(10);
+// After the last fault has healed a job ends within this, or something hangs. Iterations take 20 ms at most,
+// and a worker whose goodbye was lost is given up after some seconds.
+Duration CalmLimit(const LedgerPlan& plan) {
+  return std::chrono::seconds(10) + plan.options.iterations * std::chrono::milliseconds(100);
+}
 
 ClusterOptions ClusterFor(const LedgerPlan& plan) {
   ClusterOptions options;
@@ -59,12 +62,12 @@ LedgerReport RunLedger(const LedgerOptions& options) {
                        [](const auto& w) { return w != nullptr && w->done(); });
   };
   const auto over = [&] { return !book.problems().empty() || (all_done() && cluster.Ended()); };
-  const bool ended = cluster.RunUntil(over, cluster.healed_by() + kCalmLimit);
+  const bool ended = cluster.RunUntil(over, cluster.healed_by() + CalmLimit(plan));
 
   for (const std::string& problem : cluster.Problems()) book.Problem(problem);
   if (!ended && book.problems().empty()) {
     book.Problem(fmt::format("the job had not ended {} s after the last fault",
-                             std::chrono::duration_cast<std::chrono::seconds>(kCalmLimit).count()));
+                             std::chrono::duration_cast<std::chrono::seconds>(CalmLimit(plan)).count()));
     for (const auto& worker : workers)
       book.Problem(worker == nullptr ? "a worker never began" : worker->Where());
   }
