@@ -56,8 +56,9 @@ bench: build  ## speed beside a bare socket and beside plain PyTorch
 	@$(BUILD)/leeway bench step
 
 lint: deps  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
-	@tools/build.sh release $(BUILD) $(JOBS) configure
-	@tools/lint.sh $(BUILD) $(JOBS)
+	@tools/build.sh dev $(BUILD)-dev $(JOBS) configure
+	@cmake --build $(BUILD)-dev --target leeway_wire_proto
+	@tools/lint.sh $(BUILD)-dev $(JOBS)
 
 format:  ## put every source file into the house format
 	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
