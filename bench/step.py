@@ -85,7 +85,7 @@ def measure(arguments):
         "plain_median_ms": statistics.median(plain.step_ms),
         "leeway_median_ms": statistics.median(ours.step_ms),
         "ratio_median": statistics.median(ours.step_ms) / statistics.median(plain.step_ms),
-        # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's step.
+        # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's.
         "plain_compute_ms": plain_compute,
         "plain_optimizer_ms": mean_plain - plain_compute,
         "compute_ms": compute,
@@ -112,8 +112,9 @@ def main():
         return
     print(f"plain PyTorch {result['plain_median_ms']:.2f} ms a step, with Leeway {result['leeway_median_ms']:.2f} ms: "
           f"ratio {result['ratio_median']:.3f} (medians; means {result['ratio']:.3f})")
-    for key, what in (("compute_added_ms", "more in forward and backward (hooks, a busier machine)"), ("push_ms", "handing gradients over"),
-                      ("wait_ms", "waiting for values"), ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
+    for key, what in (("compute_added_ms", "more in forward and backward (hooks, a busier machine)"),
+                      ("push_ms", "handing gradients over"), ("wait_ms", "waiting for values"),
+                      ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
                       ("plain_optimizer_ms", "saved: torch's own step")):
         print(f"  {result[key]:8.3f} ms  {what}")
 

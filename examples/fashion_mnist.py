@@ -19,6 +19,13 @@ from torch.nn import functional as F
 
 import leeway.torch as lw
 
+NEXT = """
+What to try next:
+  leeway run -w 4 -s 2 --sync bsp --slow-worker 3:4x -- ...    everyone waits for the slow worker, each iteration
+  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- ...  at most 3 iterations ahead of it
+  leeway run --help                                            all that a job can be told
+  docs/pytorch.md                                              your own model, in four lines"""
+
 
 def make_model():
     return nn.Sequential(
@@ -76,11 +83,12 @@ def train(arguments, model, optimizer, pool, train_set, test_set, history):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--epochs", type=int, default=3, help="passes of the whole job over the training set (%(default)s)")
+    parser.add_argument("--epochs", type=int, default=3, help="passes of the job over the training set (%(default)s)")
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
     parser.add_argument("--lr", type=float, default=0.004, help="highest learning rate (%(default)s)")
-    parser.add_argument("--evaluate-every", type=float, default=5.0, metavar="S", help="seconds between evaluations (%(default)s)")
-    parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this, e.g. 0.88")
+    parser.add_argument("--evaluate-every", type=float, default=5.0, metavar="S",
+                        help="seconds between evaluations (%(default)s)")
+    parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this: 0.88")
     parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
     parser.add_argument("--data", help="the folder with the IDX files, if not the Debian package's")
     arguments = parser.parse_args()
@@ -108,19 +116,15 @@ def main():
     reached = accuracy(model, *test_set)
     history.accuracies.append((took, reached))
     samples = len(train_set[1]) * arguments.epochs
-    print(f"\ntest accuracy {100 * reached:.2f} % after {arguments.epochs} epoch{'s' if arguments.epochs > 1 else ''} in {took:.1f} s "
-          f"({samples / took:,.0f} samples/s over {size} workers)")
+    print(f"\ntest accuracy {100 * reached:.2f} % (epochs: {arguments.epochs}) after {took:.1f} s, "
+          f"{samples / took:,.0f} samples/s over {size} worker{'s' if size > 1 else ''}")
     import fashion_mnist_plot
     fashion_mnist_plot.draw(history, arguments, size, arguments.plot)
     print(f"loss and accuracy over time: {arguments.plot}")
     if reached < arguments.min_accuracy:
         print(f"below the accuracy asked for, {100 * arguments.min_accuracy:.2f} %", file=sys.stderr)
         return 1
-    print("\nWhat to try next:\n"
-          "  leeway run -w 4 -s 2 --sync bsp --slow-worker 3:4x -- ...    everyone waits for the slow worker, each iteration\n"
-          "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- ...  at most 3 iterations ahead of it\n"
-          "  leeway run --help                                            all that a job can be told\n"
-          "  docs/pytorch.md                                              your own model, in four lines")
+    print(NEXT)
     return 0
 
 

@@ -37,8 +37,8 @@ def find_folder():
     for path in listed:
         if path.endswith("train-images-idx3-ubyte.gz"):
             return Path(path).parent
-    sys.exit(f"Fashion-MNIST is not here. Install it with\n\n    apt-get install {PACKAGE}\n\nor give --data the folder "
-             "with its four .gz files.")
+    sys.exit(f"Fashion-MNIST is not here. Install it with\n\n    apt-get install {PACKAGE}\n\nor give --data the "
+             "folder with its four .gz files.")
 
 
 def _read_idx(path, dimensions):

@@ -11,7 +11,8 @@ INK, MUTED, LOSS, ACCURACY, TARGET = "#222222", "#888888", "#3566a8", "#c2571a",
 
 def draw(history, arguments, workers, path):
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, constrained_layout=True)
-    figure.suptitle(f"Fashion-MNIST: {_count(workers, 'worker')}, {_count(arguments.epochs, 'epoch')} from one pool of batches",
+    figure.suptitle(f"Fashion-MNIST: {_count(workers, 'worker')}, {_count(arguments.epochs, 'epoch')} from one pool "
+                    "of batches",
                     fontsize=12, color=INK)
     _draw_loss(upper, np.array(history.losses))
     _draw_accuracy(lower, np.array(history.accuracies), arguments.min_accuracy)
@@ -30,6 +31,10 @@ def _count(number, noun):
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def _caption(axes, text):
+    axes.set_title(text, loc="left", fontsize=9, color=MUTED)
+
+
 def _draw_loss(axes, losses):
     seconds, loss = losses[:, 0], losses[:, 1]
     axes.plot(seconds, loss, color=LOSS, alpha=0.22, linewidth=0.7)
@@ -38,19 +43,19 @@ def _draw_loss(axes, losses):
     axes.plot(seconds[width // 2:][:len(smooth)], smooth, color=LOSS, linewidth=1.8)
     axes.set_ylim(0, min(2.4, np.percentile(loss, 99.5) * 1.1))
     axes.set_ylabel("training loss", color=INK)
-    axes.set_title(f"loss of the chief's batches, and its mean over {width} of them", loc="left", fontsize=9, color=MUTED)
+    _caption(axes, f"loss of the chief's batches, and its mean over {width} of them")
 
 
 def _draw_accuracy(axes, accuracies, target):
     seconds, percent = accuracies[:, 0], 100 * accuracies[:, 1]
     axes.plot(seconds, percent, color=ACCURACY, linewidth=1.8, marker="o", markersize=3.5)
-    axes.annotate(f"{percent[-1]:.1f} %", (seconds[-1], percent[-1]), xytext=(7, 0), textcoords="offset points", va="center",
-                  color=ACCURACY, fontsize=10, fontweight="bold", annotation_clip=False)
+    axes.annotate(f"{percent[-1]:.1f} %", (seconds[-1], percent[-1]), xytext=(7, 0), textcoords="offset points",
+                  va="center", color=ACCURACY, fontsize=10, fontweight="bold", annotation_clip=False)
     if target:
         axes.axhline(100 * target, color=TARGET, linewidth=1, linestyle=(0, (5, 3)))
-        axes.annotate(f"asked for: {100 * target:g} %", (0, 100 * target), xycoords=("axes fraction", "data"), xytext=(6, 3),
-                      textcoords="offset points", color=TARGET, fontsize=9)
+        axes.annotate(f"asked for: {100 * target:g} %", (0, 100 * target), xycoords=("axes fraction", "data"),
+                      xytext=(6, 3), textcoords="offset points", color=TARGET, fontsize=9)
     lowest = min([75, percent.min() - 2] + [100 * target - 2] * bool(target))
     axes.set_ylim(max(0, lowest), 94)
     axes.set_ylabel("test accuracy, %", color=INK)
-    axes.set_title("on 1,000 test images while training, on all 10,000 at the end", loc="left", fontsize=9, color=MUTED)
+    _caption(axes, "on 1,000 test images while training, on all 10,000 at the end")

@@ -49,5 +49,6 @@ class BatchPool:
         if epoch not in self._permutations:
             # Workers are at most about one run apart, so the epochs in use are neighbours.
             self._permutations = {e: p for e, p in self._permutations.items() if e == epoch - 1}
-            self._permutations[epoch] = np.random.Generator(np.random.PCG64([self.seed, epoch])).permutation(self.samples)
+            generator = np.random.Generator(np.random.PCG64([self.seed, epoch]))
+            self._permutations[epoch] = generator.permutation(self.samples)
         return self._permutations[epoch]

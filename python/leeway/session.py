@@ -39,8 +39,8 @@ class Session:
 
     @contextlib.contextmanager
     def lending(self, *tensors):
-        """For calls that wait while the worker reads or writes `tensors`: if one is broken off (Ctrl-C, an error) the worker
-        may not be done with them, so they live as long as the session."""
+        """For calls that wait while the worker reads or writes `tensors`: if one is broken off (Ctrl-C, an error) the
+        worker may not be done with them, so they live as long as the session."""
         try:
             yield
         except BaseException:

@@ -21,11 +21,11 @@ class Job:
         address_file = self.folder / "scheduler"
         self.scheduler = f"file:{address_file}"
         flags = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
-        self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--workers", workers, "--servers",
-                                  servers, "--shards", shards, *flags])
+        self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--workers", workers,
+                                  "--servers", servers, "--shards", shards, *flags])
         for server in range(servers):
-            self._start(f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server", server,
-                                             "--shards", shards])
+            self._start(f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server",
+                                             server, "--shards", shards])
 
     def _start(self, who, command, env=None):
         log = self.folder / f"{who.replace(' ', '-')}.log"
@@ -50,15 +50,17 @@ class Job:
         self.expect_end(15)
 
     def expect_end(self, limit_s, processes=None, code=0):
-        """Waits until all of `processes` (None: of the job) have ended with `code`; the first that did not fails the test."""
+        """Waits until all of `processes` (None: of the job) have ended with `code`."""
         deadline = time.monotonic() + limit_s
         waiting = list(processes or self._processes)
         while waiting:
             for process in list(waiting):
                 if process.poll() is not None:
                     waiting.remove(process)
-                    assert process.returncode == code, f"{process.who} ended with {process.returncode}, wanted {code}:{self.logs()}"
-            assert time.monotonic() < deadline, f"still running after {limit_s} s: {[p.who for p in waiting]}{self.logs()}"
+                    assert process.returncode == code, f"{process.who} ended with {process.returncode}, wanted "
+                                                       f"{code}:{self.logs()}"
+            assert time.monotonic() < deadline, f"still running after {limit_s} s: "
+                                                f"{[p.who for p in waiting]}{self.logs()}"
             time.sleep(0.01)
 
     def logs(self):

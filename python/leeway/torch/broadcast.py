@@ -14,7 +14,8 @@ def broadcast_parameters(params, root_rank=0):
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
-        raise InvalidArgument(f"broadcast_parameters: root_rank {root_rank} is not a rank of this job; wanted 0 to {session.size - 1}")
+        raise InvalidArgument(f"broadcast_parameters: root_rank {root_rank} is not a rank of this job; wanted 0 to "
+                              f"{session.size - 1}")
     pairs = params.items() if hasattr(params, "items") else params
     by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
                   for address in table.buffers}
@@ -42,7 +43,8 @@ def _broadcast_once(session, tensors, root_rank):
     """Tensors without a table, of any type: as bytes, in one table of their own that is used this once."""
     for name, tensor in tensors.items():
         if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-            raise InvalidArgument(f"broadcast_parameters: {name} is {tensor.layout} on {tensor.device}, wanted a dense tensor on cpu")
+            raise InvalidArgument(f"broadcast_parameters: {name} is {tensor.layout} on {tensor.device}, wanted a "
+                                  "dense tensor on cpu")
     sizes = [tensor.numel() * tensor.element_size() for tensor in tensors.values()]
     values = torch.zeros((sum(sizes) + 3) // 4, dtype=torch.float32)
     raw = values.view(torch.uint8)

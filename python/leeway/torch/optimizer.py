@@ -80,7 +80,8 @@ class _Distributed(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         if self._session.no_sync_depth:
-            raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() outside")
+            raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() "
+                                     "outside")
         self._phases.computed()
         self._check_groups()
         self._pushing.push_rest(self._clip_norm)
@@ -90,7 +91,7 @@ class _Distributed(torch.optim.Optimizer):
         return loss
 
     def skip(self):
-        """Ends the iteration without this worker (a GradScaler that found infinities): what was not pushed is absent."""
+        """Ends the iteration without this worker (a GradScaler found infinities): what was not pushed is absent."""
         self._phases.computed()
         self._end_iteration()
         self._phases.stepped()
@@ -109,12 +110,13 @@ class _Distributed(torch.optim.Optimizer):
         return {**self._session.worker.counters(), **self._phases.figures(), "wait_s": self._phases.wait_s}
 
     def add_param_group(self, param_group):
-        raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the group before")
+        raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the "
+                                 "group before")
 
     def load_state_dict(self, state_dict):
         if state_dict.get("state"):
-            raise InvalidArgument("load_state_dict(): the optimizer's state is on the servers; only parameter groups can be "
-                                  "loaded here (pass a state_dict whose 'state' is empty)")
+            raise InvalidArgument("load_state_dict(): the optimizer's state is on the servers; only parameter groups "
+                                  "can be loaded here (pass a state_dict whose 'state' is empty)")
         super().load_state_dict(state_dict)
 
     # The hooks' side.
@@ -160,7 +162,8 @@ class _Distributed(torch.optim.Optimizer):
                 name = names.get(id(parameter))
                 if name is None:
                     raise InvalidArgument(f"DistributedOptimizer: parameter {place} of group {index} (shape "
-                                          f"{list(parameter.shape)}) is not in named_parameters; pass model.named_parameters()")
+                                          f"{list(parameter.shape)}) is not in named_parameters; pass "
+                                          "model.named_parameters()")
                 if not parameter.requires_grad:
                     self._frozen.append((name, parameter))
                 elif parameter.numel():
@@ -169,8 +172,8 @@ class _Distributed(torch.optim.Optimizer):
         taken = {table.name for other in self._session.optimizers for table in other.tables}
         for table in tables:
             if table.name in taken:
-                raise AlreadyExists(f"DistributedOptimizer: another optimizer of this process has a parameter named {table.name}; "
-                                    "give names that differ (model.named_parameters(prefix=...))")
+                raise AlreadyExists("DistributedOptimizer: another optimizer of this process has a parameter named "
+                                    f"{table.name}; give names that differ (model.named_parameters(prefix=...))")
         for table in tables:
             table.create(sync, apply)
         self._session.worker.start()
@@ -179,13 +182,15 @@ class _Distributed(torch.optim.Optimizer):
     def _check_groups(self):
         for name, parameter in self._frozen:
             if parameter.requires_grad:
-                raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no table; make "
-                                         "the optimizer when all that is ever trained requires a gradient")
+                raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
+                                         "table; make the optimizer when all that is ever trained requires a "
+                                         "gradient")
         for table in self._tables:
             spec = server_optimizer.spec(self, self.param_groups[table.group])
             if spec != table.spec:
-                raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with {table.spec}, but the "
-                                         f"group's options now ask for {spec}; momentum cannot be switched on or off later")
+                raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
+                                         f"{table.spec}, but the group's options now ask for "
+                                         f"{spec}; momentum cannot be switched on or off later")
 
     def _end_iteration(self):
         self._session.clock()

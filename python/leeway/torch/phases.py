@@ -48,7 +48,8 @@ class Phases:
 
     def figures(self):
         return {name: getattr(self, name)
-                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "gradient_copies", "gradient_waits")}
+                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "gradient_copies",
+                             "gradient_waits")}
 
     def report(self):
         for name, value in self.figures().items():

@@ -12,13 +12,14 @@ _HYPER = Hyper(1.0)
 def push_pull(tensor, name=None, average=True):
     """The mean (or sum) of `tensor` over the job's members, as a new tensor. All members call it in the same order.
 
-    Calls with the same name (by default, those of the same shape) use the same table of the servers again. A member that
-    has left or died is in neither the sum nor the count.
+    Calls with the same name (by default, those of the same shape) use the same table of the servers again. A member
+    that has left or died is in neither the sum nor the count.
     """
     session = _session.current()
-    if tensor.dtype != torch.float32 or tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.numel():
-        raise InvalidArgument(f"push_pull: got {tensor.dtype} on {tensor.device} with {tensor.numel()} elements, wanted a dense "
-                              "torch.float32 on cpu that is not empty")
+    dense = tensor.layout == torch.strided and tensor.device.type == "cpu"
+    if not dense or tensor.dtype != torch.float32 or not tensor.numel():
+        raise InvalidArgument(f"push_pull: got {tensor.dtype} on {tensor.device} with {tensor.numel()} elements, "
+                              "wanted a dense torch.float32 on cpu that is not empty")
     name = name or "x".join(str(n) for n in tensor.shape) or "scalar"
     exchange = _exchange(session, f"push_pull/{name}", tensor.shape, "mean")
     mean = exchange.run(tensor.detach().contiguous())
@@ -65,6 +66,6 @@ def _exchange(session, name, shape, optimizer):
     if exchange is None:
         exchange = session.exchanges[name] = _Exchange(session, name, shape, optimizer)
     if exchange.shape != shape:
-        raise InvalidArgument(f"{name}: got shape {list(shape)}, wanted {list(exchange.shape)} as in the first call; give "
-                              "another name")
+        raise InvalidArgument(f"{name}: got shape {list(shape)}, wanted {list(exchange.shape)} as in the first call; "
+                              "give another name")
     return exchange

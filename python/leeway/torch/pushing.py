@@ -20,8 +20,8 @@ class Pushing:
         began = time.perf_counter()
         if table.pushed:
             raise FailedPrecondition(
-                f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all but the last "
-                "backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
+                f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
+                "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
         gradient = table.gradient()
         lent = gradient
         if not gradient.is_contiguous():
@@ -44,7 +44,7 @@ class Pushing:
                 rest.append(table)
         if clip_norm is not None and rest:
             torch.nn.utils.clip_grad_norm_([table.parameter for table in rest], clip_norm)
-        # The last layer's first, as backward() does: the first layers are used first, but the order of arrival is the same.
+        # The last layer's first, as backward() would have done.
         for table in reversed(rest):
             self.push(table)
 

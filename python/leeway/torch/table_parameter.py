@@ -45,7 +45,8 @@ class TableParameter:
     def create(self, sync, apply):
         first, second = self.buffers
         self.table = self.session.worker.create_table(
-            self.name, list(self.parameter.shape), sync=sync, apply=apply, optimizer=self.spec, first=first, second=second)
+            self.name, list(self.parameter.shape), sync=sync, apply=apply, optimizer=self.spec, first=first,
+            second=second)
 
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
@@ -66,21 +67,23 @@ class TableParameter:
         self._check_memory()
         gradient = self.parameter.grad
         if gradient.layout != torch.strided or gradient.dtype != torch.float32 or gradient.device.type != "cpu":
-            raise InvalidArgument(f"gradient of {self.name}: got {_describe(gradient)}, wanted dense torch.float32 on cpu")
+            raise InvalidArgument(f"gradient of {self.name}: got {_describe(gradient)}, wanted dense torch.float32 "
+                                  "on cpu")
         if gradient.shape != self.parameter.shape:
             raise InvalidArgument(f"gradient of {self.name}: got shape {list(gradient.shape)}, wanted "
                                   f"{list(self.parameter.shape)}")
         if not self.initialized:
             raise FailedPrecondition(f"parameter {self.name} has no initial values in the job: call "
-                                     "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) and before training")
+                                     "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) "
+                                     "and before training")
         return gradient
 
     def _check_memory(self):
         parameter = self.parameter
         if parameter.data_ptr() != self.address:
             raise FailedPrecondition(
-                f"parameter {self.name} was given other memory (now {_describe(parameter)}) after DistributedOptimizer was "
-                "made; do .to(), .float(), share_memory() and the like before")
+                f"parameter {self.name} was given other memory (now {_describe(parameter)}) after "
+                "DistributedOptimizer was made; do .to(), .float(), share_memory() and the like before")
 
     def has_gradient(self):
         """Did it receive a gradient since the last step, from autograd or by hand?"""
@@ -95,16 +98,18 @@ class TableParameter:
         """
         gradient = self.parameter.grad
         if gradient is self.fresh_gradient and gradient._version == self.fresh_version + 1:
-            raise FailedPrecondition(f"gradient of {self.name} was not zeroed after step(): call zero_grad() between step() and "
-                                     "backward() (to add up gradients of several batches use lw.no_sync())")
+            raise FailedPrecondition(f"gradient of {self.name} was not zeroed after step(): call zero_grad() between "
+                                     "step() and backward() (to add up gradients of several batches use "
+                                     "lw.no_sync())")
 
     def check_unchanged(self):
         """At step(): raises if the gradient was edited after it had left."""
         gradient = self.parameter.grad
         if gradient is not self.lent_gradient or gradient._version != self.lent_version:
             raise FailedPrecondition(
-                f"gradient of {self.name} was changed after backward() had pushed it (by clip_grad_norm_?), so the change "
-                "would be lost; give DistributedOptimizer clip_norm=... to clip, or overlap=False to push at step()")
+                f"gradient of {self.name} was changed after backward() had pushed it (by clip_grad_norm_?), so the "
+                "change would be lost; give DistributedOptimizer clip_norm=... to clip, or overlap=False to push "
+                "at step()")
 
     def flip_gradient(self):
         """After a push: autograd gets another tensor to write into, so that zero_grad() does no harm."""
@@ -123,5 +128,6 @@ def _check_parameter(name, parameter):
     if parameter.dtype != torch.float32 or parameter.device.type != "cpu" or parameter.layout != torch.strided:
         raise InvalidArgument(f"parameter {name}: got {_describe(parameter)}, wanted torch.float32 strided on cpu")
     if not parameter.is_contiguous():
-        raise InvalidArgument(f"parameter {name}: got strides {list(parameter.stride())} for shape {list(parameter.shape)}, wanted "
-                              "a contiguous tensor (call .contiguous() before DistributedOptimizer)")
+        raise InvalidArgument(f"parameter {name}: got strides {list(parameter.stride())} for shape "
+                              f"{list(parameter.shape)}, wanted a contiguous tensor (call .contiguous() before "
+                              "DistributedOptimizer)")
