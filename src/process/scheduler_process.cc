@@ -25,26 +25,27 @@ class SchedulerThread final : public SchedulerProcess {
   }
 
   Status StartNode(const SchedulerOptions& options, const Policies& policies) {
-    Status started = Internal("the scheduler's thread does not run");
-    thread_.Call([&] {
+    // shared, here and below: the task may outlive a call that ran into its limit
+    auto started = std::make_shared<Status>(Internal("the scheduler's thread does not run"));
+    const bool ran = thread_.Call([this, options, &policies, started] {
       node_ = MakeScheduler(options, thread_.env(), policies, [this](const Status& why) { latch_.End(why); });
-      started = node_->Start();
-      if (started.ok()) address_ = node_->address();
+      *started = node_->Start();
+      if (started->ok()) address_ = node_->address();
     });
-    if (!started.ok()) latch_.End(started);
-    return started;
+    if (!ran) return Internal("the scheduler's thread does not answer");
+    if (!started->ok()) latch_.End(*started);
+    return *started;
   }
 
   [[nodiscard]] const std::string& address() const override { return address_; }
 
   [[nodiscard]] std::string StatusJson() override {
-    std::string json;
-    thread_.Call([&] { json = node_->StatusJson(); });
-    return json;
+    auto json = std::make_shared<std::string>();
+    return thread_.Call([this, json] { *json = node_->StatusJson(); }) ? *json : "{}";
   }
 
   void Stop(const Status& why) override {
-    thread_.Call([&] { node_->Stop(why); });
+    thread_.Call([this, why] { node_->Stop(why); });
   }
 
   Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }

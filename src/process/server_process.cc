@@ -30,13 +30,15 @@ class ServerThreads final : public ServerProcess {
   Status StartShard(ServerOptions options, std::uint32_t index, const Policies& policies, Log& log) {
     options.shard = index;
     ShardThread& shard = *shards_.emplace_back(std::make_unique<ShardThread>(log, options.bind_any));
-    Status started = Internal("the thread of shard {} does not run", index);
-    shard.thread.Call([&] {
+    // shared: the task may outlive a call that ran into its limit
+    auto started = std::make_shared<Status>(Internal("the thread of shard {} does not run", index));
+    const bool ran = shard.thread.Call([this, options, &shard, &policies, started] {
       shard.node = MakeServer(options, shard.thread.env(), policies, MakeAddressSource(options.scheduler),
                               [this, &shard](const Status& why) { NoteEnd(shard, why); });
-      started = shard.node->Start();
+      *started = shard.node->Start();
     });
-    return started.WithContext(fmt::format("server {} shard {}", options.server, index));
+    if (!ran) return Internal("server {} shard {}: its thread does not answer", options.server, index);
+    return started->WithContext(fmt::format("server {} shard {}", options.server, index));
   }
 
   void Stop() override {

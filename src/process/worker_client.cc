@@ -20,6 +20,8 @@ namespace {
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
 // How long a question about the node's state waits for its thread.
 constexpr std::chrono::milliseconds kQuestionLimit{1'000};
+// Values of one table: 64 GiB of them. What is beyond is a slip in a shape, not a table of one machine.
+constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
 WorkerOptions WithIdentity(WorkerOptions options) {
   if (options.host.empty()) {
@@ -113,6 +115,14 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
                              dimension);
     }
   }
+  std::uint64_t elements = 1;
+  for (const std::int64_t dimension : spec.shape) {
+    if (static_cast<std::uint64_t>(dimension) > kElementsMax / elements) {
+      return InvalidArgument("table \"{}\": a shape of more than {} values, wanted at most that", spec.name,
+                             kElementsMax);
+    }
+    elements *= static_cast<std::uint64_t>(dimension);
+  }
   pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
   ParameterPair* pair = pairs_.back().get();
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
@@ -123,8 +133,11 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
         done(created.status());
       },
       "creating a table"));
-  LW_CHECK(id->index() == tables_.size(), "table ids of client and node differ: {} and {}", tables_.size(),
-           id->value());
+  // The node made a table for a call that was broken off before its answer: the two count differently now.
+  if (id->index() != tables_.size()) {
+    return FailedPrecondition("table \"{}\": an earlier CreateTable was broken off; start the worker anew",
+                              spec.name);
+  }
   auto table = std::make_unique<Table>();
   table->spec = spec;
   table->elements = spec.elements();
@@ -154,9 +167,12 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  return Block([id, values](WorkerNode& node,
-                            leeway::Done done) { node.Broadcast(id, values, nullptr, std::move(done)); },
-               fmt::format("giving table \"{}\" its values", table->spec.name));
+  // A copy of its own: the wait may be broken off while the node still sends. Once per table, so it costs
+  // little.
+  auto copy = std::make_shared<const std::vector<float>>(values.begin(), values.end());
+  return Block(
+      [id, copy](WorkerNode& node, leeway::Done done) { node.Broadcast(id, *copy, copy, std::move(done)); },
+      fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
 Status WorkerClient::Barrier(const std::string& name) {

@@ -103,7 +103,7 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnVerdicts(ShardPort& port, std::span<const std::byte> body, std::uint64_t payload_bytes);
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
   Status OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict);
-  void OnInitialized(WorkerBlock& block);
+  void OnInitialized(WorkerBlock& block, bool refused);
   Result<Landing> LandAnswers(const ShardPort& port, const FrameHead& head, std::span<const std::byte> body);
   [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
   Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, std::span<std::byte>& place);
@@ -119,6 +119,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] ShardPort& PortOf(const WorkerBlock& block) { return *ports_[block.shard.index()]; }
   [[nodiscard]] Status TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
   void OnMoved(WorkerBlock& block);
+  void ArmMapRequest();
   void AskForNewMap();
   void TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
 
@@ -188,7 +189,7 @@ class WorkerNode::Core final : private LinkEvents {
   Iteration final_progress_ = kIterationMax;
   std::size_t final_left_ = 0;  // own-clock tables whose final values are not here
 
-  std::vector<Done> join_done_, leave_done_, finish_done_;
+  std::vector<Done> join_done_, leave_done_, finish_done_, stop_done_;
   std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer_;
   // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
   std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;

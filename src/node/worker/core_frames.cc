@@ -170,6 +170,10 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   if (block == nullptr)
     return Protocol("a verdict for block {}, which no table of this worker has", entry.block.value());
   if (block->shard != port.shard()) return Status::Ok();  // of an owner before the last move
+  if (entry.verdict == wire::Verdict::kRefused && entry.seq == Seq(0)) {
+    OnInitialized(*block, true);
+    return Status::Ok();
+  }
   if (wire::ConsumesSeq(entry.verdict)) {
     Result<std::optional<QueuedPush>> settled =
         port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
@@ -178,7 +182,7 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   }
   switch (entry.verdict) {
     case wire::Verdict::kInitialized:
-      OnInitialized(*block);
+      OnInitialized(*block, false);
       break;
     case wire::Verdict::kGap:
       port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnGap(entry.seq); });

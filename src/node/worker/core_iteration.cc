@@ -1,5 +1,6 @@
 // One iteration after the other: gradients out, values in.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/errors.h"
@@ -27,6 +28,21 @@ Status WorkerNode::Core::CheckGradient(const WorkerTable& table, const LentGradi
   if (gradient.values.size() != table.elements) {
     return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
                            gradient.values.size(), table.elements);
+  }
+  if (gradient.samples == 0) {
+    return InvalidArgument("table \"{}\": a gradient over 0 samples, wanted at least 1", table.spec.name);
+  }
+  const Hyper& hyper = gradient.hyper;
+  const std::pair<const char*, float> fields[] = {{"lr", hyper.lr},
+                                                  {"weight_decay", hyper.weight_decay},
+                                                  {"momentum (beta1)", hyper.momentum},
+                                                  {"beta2", hyper.beta2},
+                                                  {"eps", hyper.eps},
+                                                  {"dampening", hyper.dampening}};
+  for (const auto& [name, value] : fields) {
+    if (!std::isfinite(value)) {
+      return InvalidArgument("table \"{}\": {} is {}, wanted a finite number", table.spec.name, name, value);
+    }
   }
   return Status::Ok();
 }

@@ -45,8 +45,13 @@ void WorkerNode::Core::OnDrainTimer() {
   });
   if (!draining_.empty()) {
     drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
-  } else if (phase_ == Phase::kFailed && !std::exchange(failure_told_, true)) {
-    Later([this] { events_.OnFailed(failure_); });
+  } else {
+    if (phase_ == Phase::kFailed && !std::exchange(failure_told_, true)) {
+      Later([this] { events_.OnFailed(failure_); });
+    }
+    for (Done& done : std::exchange(stop_done_, {})) {
+      LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
+    }
   }
   RunLater();
 }
@@ -129,7 +134,8 @@ void WorkerNode::Core::PullFinal() {
       --final_left_;
       FinishIfWhole();
     };
-    // Above the progress of every earlier pull: the answer to one that was asked twice is not taken for this one's.
+    // Above the progress of every earlier pull: the answer to one that was asked twice is not taken for this
+    // one's.
     table.into.push_back({table.pair.Back(), table.pushed + 1, table.blocks.size(), Status::Ok(), done});
     if (table.into.size() == 1) BeginInto(table);
   }
@@ -151,10 +157,13 @@ void WorkerNode::Core::Shutdown(Done done) {
   if (phase_ != Phase::kStopped && phase_ != Phase::kFailed) {
     // The last beat: so that the job's summary has this worker's final figures.
     SendReport();
-    FailPending(Cancelled("the worker was shut down"));
+    // First, so that no pending request takes its end for a failure of the job.
     phase_ = Phase::kStopped;
+    FailPending(Cancelled("the worker was shut down"));
     StopLinks(Status::Ok());
   }
+  // Not while a send still reads a lent gradient: its owner is told before this.
+  if (!draining_.empty()) return stop_done_.push_back(std::move(done));
   LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
 }
 

@@ -130,12 +130,22 @@ void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std:
   FlushAll();
 }
 
-void WorkerNode::Core::OnInitialized(WorkerBlock& block) {
+void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
   const std::shared_ptr<LentPush> lent = std::exchange(block.init, nullptr);
   if (lent == nullptr) return;  // said twice
   --inits_open_;
   --block.table->init_left;
-  if (--lent->blocks_left == 0) Return(lent, Status::Ok());
+  if (refused) ++lent->blocks_refused;
+  if (--lent->blocks_left == 0) {
+    Status outcome;
+    if (lent->blocks_refused > 0) {
+      outcome = InvalidArgument(
+          "table \"{}\": the initial values of {} of {} blocks were refused: they hold a NaN or an infinity, "
+          "wanted finite values",
+          block.table->spec.name, lent->blocks_refused, lent->blocks);
+    }
+    Return(lent, outcome);
+  }
   LeaveIfSettled();
 }
 
@@ -159,6 +169,10 @@ WorkerBlock* WorkerNode::Core::FindBlock(BlockId id) {
 void WorkerNode::Core::OnMoved(WorkerBlock& block) {
   PortOf(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
   block.moved = true;
+  ArmMapRequest();
+}
+
+void WorkerNode::Core::ArmMapRequest() {
   if (std::exchange(map_asked_, true)) return;
   map_backoff_ = std::clamp<Duration>(map_backoff_ * 2, options_.link.backoff_min, options_.link.backoff_max);
   map_timer_ = env_.timers.After(map_backoff_, [this] { AskForNewMap(); });
@@ -200,6 +214,10 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
     }
     if (!replaced.ok()) return Fail(replaced);
   }
+  // A block of another table may have heard MOVED while this answer was on its way.
+  const bool more = std::any_of(blocks_.begin(), blocks_.end(),
+                                [](const WorkerBlock* block) { return block != nullptr && block->moved; });
+  if (more) ArmMapRequest();
   FlushAll();
 }
 

@@ -59,7 +59,10 @@ void ShardPort::Flush() {
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
   for (WorkerBlock* block : blocks) {
     if (block->init == nullptr || block->init_sent) continue;
-    if (!init_.entries.empty() && payload_bytes_ + block->bytes() > kFramePayloadBytes) SendInitFrame();
+    if (!init_.entries.empty() &&
+        (payload_bytes_ + block->bytes() > kFramePayloadBytes || init_.entries.size() == wire::kEntriesMax)) {
+      SendInitFrame();
+    }
     block->init_sent = true;
     init_.entries.push_back({block->id, block->term, static_cast<std::uint32_t>(block->bytes())});
     payload_.push_back(
@@ -83,7 +86,8 @@ bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
     any = true;
     const std::shared_ptr<LentPush> lent = next->lent;
     if (in_frame != nullptr &&
-        (lent.get() != in_frame || payload_bytes_ + block->bytes() > kFramePayloadBytes)) {
+        (lent.get() != in_frame || payload_bytes_ + block->bytes() > kFramePayloadBytes ||
+         push_.entries.size() == wire::kEntriesMax)) {
       SendPushFrame(*in_frame);
       in_frame = nullptr;
     }

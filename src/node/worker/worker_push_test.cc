@@ -1,9 +1,12 @@
 // The worker node's pushes, hand-fed: what goes out in which order, and what each verdict does.
+#include <limits>
+
 #include "node/worker/testing/worker_rig.h"
 
 namespace leeway::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -191,6 +194,51 @@ TEST_F(WorkerPushTest, AMovedBlockIsLookedUpAndSentToItsNewPlace) {
   ASSERT_EQ(moved.size(), 1U);
   EXPECT_EQ(DecodeAs<wire::Push>(moved[0]).entries[0].term, Term(2));
   EXPECT_EQ(DecodeAs<wire::Push>(moved[0]).entries[0].seq, Seq(1));
+}
+
+TEST_F(WorkerPushTest, ABlockThatMovesWhileTheMapIsOnItsWayIsLookedUpNext) {
+  StartTables();
+  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  Verdict(0, 2, 1, wire::Verdict::kMoved);
+  env.transport.sent.clear();
+  env.Advance(std::chrono::milliseconds(30));
+  const std::vector<SentFrame> asked = env.transport.TakeSent(scheduler, wire::Kind::kDefineTables);
+  ASSERT_EQ(asked.size(), 1U);
+  Verdict(0, 0, 1, wire::Verdict::kMoved);  // of "w", which the request under way does not name
+  wire::pb::TableMap map;
+  map.set_request(ParseAs<wire::pb::DefineTables>(asked[0]).request());
+  *map.add_tables() = Map(0).tables(1);
+  Control(scheduler, wire::Kind::kTableMap, map);
+  env.transport.sent.clear();
+  env.Advance(std::chrono::milliseconds(200));
+  const std::vector<SentFrame> again = env.transport.TakeSent(scheduler, wire::Kind::kDefineTables);
+  ASSERT_EQ(again.size(), 1U);
+  EXPECT_EQ(ParseAs<wire::pb::DefineTables>(again[0]).tables(0).name(), "w");
+}
+
+TEST_F(WorkerPushTest, ALearningRateThatIsNoNumberIsRefusedBeforeAnythingIsSent) {
+  StartTables();
+  env.transport.sent.clear();
+  LentGradient lent = Lend(gradient);
+  lent.hyper.lr = std::numeric_limits<float>::quiet_NaN();
+  const Status status = node->GradientReady(w, std::move(lent), {});
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("\"w\""), HasSubstr("lr is nan")));
+  EXPECT_THAT(env.transport.sent, IsEmpty());
+  EXPECT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+}
+
+TEST_F(WorkerPushTest, RefusedInitialValuesAreAnErrorForTheirOwner) {
+  StartTables();
+  std::optional<Status> done;
+  node->Broadcast(w, gradient, nullptr, Into(done));
+  Verdict(0, 0, 0, wire::Verdict::kRefused);
+  EXPECT_FALSE(done.has_value());
+  Verdict(1, 1, 0, wire::Verdict::kInitialized);
+  ASSERT_TRUE(done.has_value());
+  EXPECT_EQ(done->code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(done->message(), HasSubstr("1 of 2 blocks"));
 }
 
 TEST_F(WorkerPushTest, AFencedWorkerFailsEverythingOnce) {
