@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
 
@@ -80,6 +81,9 @@ class Transport {
   virtual void CloseAfterSend(ConnectionId id) = 0;
   // Bytes queued and not yet handed to the network.
   [[nodiscard]] virtual std::uint64_t QueuedBytes(ConnectionId id) const = 0;
+  // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if none have come
+  // or the connection is gone.
+  [[nodiscard]] virtual TimePoint LastReceived(ConnectionId id) const = 0;
 };
 
 }  // namespace leeway

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "node/control_frame.h"
+#include "node/own_pause.h"
 #include "node/seconds.h"
 
 namespace leeway {
@@ -82,7 +83,7 @@ void Inbound::CloseAll(const Status& why) {
 TimePoint Inbound::last_heard(ConnectionId id) const {
   const auto found = peers_.find(id);
   LW_CHECK(found != peers_.end(), "connection {}", id.value());
-  return found->second.last_heard;
+  return std::max(found->second.last_heard, env_.transport.LastReceived(id));
 }
 
 std::size_t Inbound::half_open() const { return half_open_; }
@@ -243,6 +244,7 @@ void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
 
 void Inbound::ArmBeat() {
   if (beat_timer_ != TimerId{} || peers_.empty()) return;
+  beat_due_ = env_.clock.Now() + options_.beat;
   beat_timer_ = env_.timers.After(options_.beat, [this] {
     beat_timer_ = {};
     OnBeat();
@@ -251,9 +253,11 @@ void Inbound::ArmBeat() {
 
 void Inbound::OnBeat() {
   const TimePoint now = env_.clock.Now();
+  const Duration pause = OwnPause(beat_due_, now, options_.beat);
   std::vector<std::pair<ConnectionId, Duration>> silent;
   for (auto& [id, peer] : peers_) {
     if (!peer.welcomed) continue;
+    peer.last_heard = std::min(now, last_heard(id) + pause);
     if (now - peer.last_heard >= options_.silence_max) {
       silent.emplace_back(id, now - peer.last_heard);
     } else if (now - peer.last_sent >= options_.beat) {

@@ -57,7 +57,7 @@ class Inbound final : private TransportEvents {
   void Close(ConnectionId id, const Status& why);
   // The same for all; peers that connect from now on are turned away.
   void CloseAll(const Status& why);
-  // REQUIRES: a welcomed peer that is not gone.
+  // Also by a part of a frame. REQUIRES: a welcomed peer that is not gone.
   [[nodiscard]] TimePoint last_heard(ConnectionId id) const;
   [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
 
@@ -101,6 +101,7 @@ class Inbound final : private TransportEvents {
   std::map<ConnectionId, Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;
+  TimePoint beat_due_;
   TimerId beat_timer_;  // one for all peers; runs only while there are any
 };
 

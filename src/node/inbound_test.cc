@@ -180,6 +180,28 @@ TEST_F(InboundTest, PingsASilentPeerAndCutsItOffInTheEnd) {
   EXPECT_EQ(world.timers.pending(), 0U) << "without peers there is no beat";
 }
 
+TEST_F(InboundTest, ALongFrameIsHeardOfWhileItArrives) {
+  const ConnectionId id = Connect();
+  for (int i = 0; i < 5; ++i) {
+    world.Advance(seconds(8));
+    world.transport.received[id] = world.clock.now;
+    EXPECT_EQ(inbound.last_heard(id), world.clock.now);
+  }
+  EXPECT_TRUE(diary.gone.empty());
+  world.Advance(seconds(11));
+  EXPECT_EQ(diary.gone.size(), 1U);
+}
+
+TEST_F(InboundTest, APauseOfTheNodeItselfIsNotTheSilenceOfItsPeers) {
+  (void)Connect();
+  world.Advance(milliseconds(4'500));
+  world.Pause(seconds(60));
+  world.Advance(seconds(4));
+  EXPECT_TRUE(diary.gone.empty());
+  world.Advance(seconds(3));
+  EXPECT_EQ(diary.gone.size(), 1U) << "a peer that is silent after the pause as before is found";
+}
+
 TEST_F(InboundTest, AnswersAPingAndHearsIt) {
   const ConnectionId id = Connect();
   world.Advance(milliseconds(400));

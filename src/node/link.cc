@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "base/hash.h"
 #include "node/control_frame.h"
+#include "node/own_pause.h"
 #include "node/seconds.h"
 
 namespace leeway {
@@ -46,6 +47,8 @@ void Link::Send(wire::Kind kind, std::span<const std::byte> body, std::span<cons
 void Link::SendControl(wire::Kind kind, const google::protobuf::MessageLite& message) {
   Send(kind, ControlBody(message));
 }
+
+TimePoint Link::last_heard() const { return std::max(last_heard_, env_.transport.LastReceived(connection_)); }
 
 void Link::SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
   last_sent_ = env_.clock.Now();
@@ -195,8 +198,8 @@ void Link::OnClosed(ConnectionId id, const Status& why) {
 
 void Link::ArmBeat() {
   const TimePoint now = env_.clock.Now();
-  const TimePoint due = std::min(last_sent_ + options_.beat, last_heard_ + options_.silence_max);
-  beat_timer_ = env_.timers.After(std::max(Duration::zero(), due - now), [this] {
+  beat_due_ = std::max(now, std::min(last_sent_ + options_.beat, last_heard_ + options_.silence_max));
+  beat_timer_ = env_.timers.After(beat_due_ - now, [this] {
     beat_timer_ = {};
     OnBeat();
   });
@@ -205,6 +208,7 @@ void Link::ArmBeat() {
 // Sends do not move the timer: it looks at the clock when it fires, and is set for what is then due.
 void Link::OnBeat() {
   const TimePoint now = env_.clock.Now();
+  last_heard_ = std::min(now, last_heard() + OwnPause(beat_due_, now, options_.beat));
   if (now - last_heard_ >= options_.silence_max) {
     return Lose(Unavailable("{} at {} was silent for {:.1f} s", peer_, address_, Seconds(now - last_heard_)));
   }

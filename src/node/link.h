@@ -56,8 +56,8 @@ class Link final : private TransportEvents {
   void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
   void SendControl(wire::Kind kind, const google::protobuf::MessageLite& message);
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // When the peer was last heard of; the time of Start before.
-  [[nodiscard]] TimePoint last_heard() const { return last_heard_; }
+  // When the peer was last heard of, also by a part of a frame; the time of Start before.
+  [[nodiscard]] TimePoint last_heard() const;
 
  private:
   enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kUp };
@@ -97,6 +97,7 @@ class Link final : private TransportEvents {
   std::string address_;  // of the last connect
   TimerId timer_;        // of the back-off or the greeting
   TimerId beat_timer_;
+  TimePoint beat_due_;
   Duration backoff_{};
   TimePoint down_since_;
   TimePoint last_heard_;

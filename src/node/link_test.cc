@@ -151,6 +151,33 @@ TEST_F(LinkTest, AnyFrameOfThePeerEndsItsSilence) {
   EXPECT_TRUE(link.up());
 }
 
+TEST_F(LinkTest, ALongFrameIsHeardOfWhileItArrives) {
+  link.Start();
+  const ConnectionId id = Welcome();
+  for (int i = 0; i < 5; ++i) {
+    world.Advance(seconds(9));
+    world.transport.received[id] = world.clock.now;
+    EXPECT_EQ(link.last_heard(), world.clock.now);
+  }
+  EXPECT_TRUE(link.up());
+  world.Advance(milliseconds(9'999));
+  EXPECT_TRUE(link.up());
+  world.Advance(milliseconds(1));
+  EXPECT_FALSE(link.up());
+}
+
+TEST_F(LinkTest, APauseOfTheNodeItselfIsNotTheSilenceOfItsPeer) {
+  link.Start();
+  (void)Welcome();
+  world.Advance(milliseconds(4'500));
+  world.Pause(seconds(60));
+  EXPECT_TRUE(link.up());
+  world.Advance(seconds(4));
+  EXPECT_TRUE(link.up());
+  world.Advance(seconds(2));
+  EXPECT_FALSE(link.up()) << "a peer that is silent after the pause as before is found";
+}
+
 TEST_F(LinkTest, BacksOffLongerEachTimeWithinItsJitter) {
   link.Start();
   double wanted_ms = 20;

@@ -36,6 +36,7 @@ void ConnectionEnd::Shut() {
 Status ConnectionEnd::Receive(std::span<const std::byte> bytes) {
   Status status;
   receiving_ = true;
+  last_received_ = queue_.now();
   while (!bytes.empty() && state == State::kOpen && status.ok()) {
     const std::span<std::byte> space = reader_->Space();
     const std::size_t n = std::min(space.size(), bytes.size());

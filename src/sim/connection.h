@@ -35,6 +35,8 @@ class ConnectionEnd final : private wire::FrameSink {
   void SetLimits(const FrameLimits& limits) {
     if (reader_.has_value()) reader_->SetLimits(limits);
   }
+  // When bytes last arrived, on the world's clock.
+  [[nodiscard]] std::optional<Duration> last_received() const { return last_received_; }
   [[nodiscard]] bool AtBoundary() const { return !reader_.has_value() || reader_->AtBoundary(); }
   // The end is closed: what is half landed is given back, its node hears no more, nothing more leaves.
   void Shut();
@@ -57,6 +59,7 @@ class ConnectionEnd final : private wire::FrameSink {
   TraceHash& trace_;
   std::optional<wire::FrameReader> reader_;  // gone once closed
   bool receiving_ = false;
+  std::optional<Duration> last_received_;
 };
 
 struct Connection {

@@ -29,7 +29,7 @@ SimEnv::SimEnv(EventQueue& queue, SimNetwork& network, HostId host, LogRing& log
     : random_(seed),
       clock_(queue, std::chrono::milliseconds(random_.Below(1'000'000))),
       timers_(queue),
-      transport_(network, host),
+      transport_(network, host, clock_),
       log_(log, std::move(name)),
       env_{clock_, timers_, transport_, random_, log_} {}
 

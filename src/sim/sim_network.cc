@@ -120,6 +120,13 @@ std::uint64_t SimNetwork::QueuedBytes(ConnectionId id) const {
   return connection == nullptr ? 0 : connection->ends[SideOf(id)]->out.bytes_queued();
 }
 
+std::optional<Duration> SimNetwork::SilentFor(ConnectionId id) const {
+  const ConnectionRef connection = Find(id);
+  if (connection == nullptr) return std::nullopt;
+  const std::optional<Duration> received = connection->ends[SideOf(id)]->last_received();
+  return received ? std::optional(queue_.now() - *received) : std::nullopt;
+}
+
 void SimNetwork::Close(ConnectionId id) {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,8 @@ class SimNetwork {
   void Close(ConnectionId id);
   void CloseAfterSend(ConnectionId id);
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const;
+  // How long ago bytes last arrived; nothing if none have.
+  [[nodiscard]] std::optional<Duration> SilentFor(ConnectionId id) const;
   // The node is gone: its listeners and connections end, and nobody calls its events again.
   void Forget(const void* owner);
 

@@ -1,8 +1,10 @@
 // SimTransport: the Transport of one simulated node, a thin view of the world's network.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "leeway/env.h"
 #include "leeway/transport.h"
 #include "sim/sim_network.h"
 
@@ -10,8 +12,9 @@ namespace leeway::sim {
 
 class SimTransport final : public Transport {
  public:
-  // Borrows `network`. Nodes on one host share its card.
-  SimTransport(SimNetwork& network, HostId host) : network_(network), host_(host) {}
+  // Borrows `network` and `clock`, the node's own. Nodes on one host share its card.
+  SimTransport(SimNetwork& network, HostId host, const Clock& clock)
+      : network_(network), host_(host), clock_(clock) {}
   ~SimTransport() override { network_.Forget(this); }
   SimTransport(const SimTransport&) = delete;
   SimTransport& operator=(const SimTransport&) = delete;
@@ -30,10 +33,15 @@ class SimTransport final : public Transport {
   void Close(ConnectionId id) override { network_.Close(id); }
   void CloseAfterSend(ConnectionId id) override { network_.CloseAfterSend(id); }
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const override { return network_.QueuedBytes(id); }
+  [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override {
+    const std::optional<Duration> silent = network_.SilentFor(id);
+    return silent ? clock_.Now() - *silent : TimePoint::min();
+  }
 
  private:
   SimNetwork& network_;
   const HostId host_;
+  const Clock& clock_;
 };
 
 }  // namespace leeway::sim

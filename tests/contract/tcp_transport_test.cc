@@ -59,22 +59,49 @@ class TcpTransportTest : public ::testing::Test {
 };
 
 TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfCopiedBytes) {
-  Start({.queue_copied_bytes_max = 1 << 20});
-  std::string body(100'000, 'x');
-  while (node_->closed.empty()) {
-    node_->Send(id_, 1, body);
-    env_->RunOnce(Duration::zero());
-    ASSERT_LE(env_->env().transport.QueuedBytes(id_), 1U << 20);
-  }
+  Start({.queue_copied_bytes_max = 1 << 20, .stall_max = std::chrono::milliseconds(50)});
+  const std::string body(100'000, 'x');
+  ASSERT_TRUE(RunUntil([&] {
+    if (node_->closed.empty()) node_->Send(id_, 1, body);
+    return !node_->closed.empty();
+  }));
   EXPECT_EQ(node_->closed.at(id_).code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("does not read"));
 }
 
 TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfFrames) {
-  Start({.queue_frames_max = 100});
+  Start({.queue_frames_max = 100, .stall_max = std::chrono::milliseconds(50)});
   for (int i = 0; i < 101; ++i) node_->Send(id_, 1, "within one turn nothing has left yet");
-  ASSERT_TRUE(RunUntil([&] { return !node_->closed.empty(); }));
+  ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
+  EXPECT_TRUE(node_->closed.empty());
+  const std::string body(100'000, 'x');
+  ASSERT_TRUE(RunUntil([&] {
+    if (node_->closed.empty()) node_->Send(id_, 1, body);
+    return !node_->closed.empty();
+  }));
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("at most 100 frames"));
+}
+
+TEST_F(TcpTransportTest, FarMoreThanTheLimitsMayWaitForAPeerThatReads) {
+  Start({.queue_frames_max = 100, .queue_copied_bytes_max = 1 << 20});
+  const std::string body(2048, 'x');
+  constexpr std::size_t kFrames = 16'000;
+  for (std::size_t i = 0; i < kFrames; ++i) {
+    node_->Send(id_, 1, body);
+    if (i % 1000 == 0) env_->RunOnce(Duration::zero());
+  }
+  std::thread reader([fd = peer_.fd(), left = kFrames * (body.size() + wire::kHeaderBytes)]() mutable {
+    std::vector<char> buffer(1 << 20);
+    while (left > 0) {
+      const ssize_t n = recv(fd, buffer.data(), std::min(left, buffer.size()), 0);
+      if (n <= 0) return;
+      left -= static_cast<std::size_t>(n);
+    }
+  });
+  EXPECT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
+  EXPECT_TRUE(node_->closed.empty());
+  if (!node_->closed.empty()) env_.reset();  // lets the reader go
+  reader.join();
 }
 
 TEST_F(TcpTransportTest, PinnedBytesCountOnlyAgainstAPeerThatTakesNothing) {

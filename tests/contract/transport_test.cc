@@ -260,6 +260,29 @@ TEST_P(TransportContract, MalformedBytesCloseAndHarmNobodyElse) {
   ASSERT_TRUE(world_->RunUntil([&] { return server_.frames.size() == 1; }));
 }
 
+TEST_P(TransportContract, APartOfAFrameCountsAsReceived) {
+  const auto raw = world_->ConnectRaw(address_);
+  if (raw == nullptr) GTEST_SKIP() << "this world carries frames only";
+  const std::size_t accepted = server_.accepted.size();
+  ASSERT_TRUE(world_->RunUntil([&] { return server_.accepted.size() > accepted; }));
+  const Env& env = world_->server();
+  const ConnectionId id = server_.accepted.back();
+  EXPECT_EQ(env.transport.LastReceived(id), TimePoint::min());
+  const auto header = wire::EncodeHeader({.kind = 3, .body_bytes = 4, .payload_bytes = 7});
+  TimePoint last = TimePoint::min();
+  for (const std::byte& byte : std::span(header).first(3)) {
+    world_->RunFor(std::chrono::milliseconds(2));
+    const TimePoint before = env.clock.Now();
+    raw->Write(std::span(&byte, 1));
+    ASSERT_TRUE(world_->RunUntil([&] { return env.transport.LastReceived(id) > last; }));
+    last = env.transport.LastReceived(id);
+    EXPECT_GE(last, before);
+    EXPECT_LE(last, env.clock.Now());
+  }
+  server_.Close(id);
+  EXPECT_EQ(env.transport.LastReceived(id), TimePoint::min());
+}
+
 TEST_P(TransportContract, BytesMayArriveOneByOneAndEndAnywhere) {
   const Text payload = Lend("payload");
   std::string bytes;

@@ -6,6 +6,7 @@
 #include "base/errors.h"
 #include "node/control_frame.h"
 #include "node/link_options.h"
+#include "node/own_pause.h"
 #include "node/scheduler/job_check.h"
 #include "node/scheduler/status.h"
 #include "node/seconds.h"
@@ -170,6 +171,7 @@ void SchedulerNode::Core::SendRoster() {
 }
 
 void SchedulerNode::Core::ArmReview() {
+  review_due_ = env_.clock.Now() + options_.link.beat;
   review_timer_ = env_.timers.After(options_.link.beat, [this] {
     Review();
     if (!over_) ArmReview();
@@ -177,16 +179,26 @@ void SchedulerNode::Core::ArmReview() {
 }
 
 void SchedulerNode::Core::HearConnected() {
+  // Never back: a pause that was forgiven stays so.
+  const auto hear = [this](auto& seat, ConnectionId id) {
+    seat.last_heard = std::max(seat.last_heard, inbound_.last_heard(id));
+  };
   for (const auto& [id, peer] : peers_) {
-    if (peer.role == wire::pb::ROLE_WORKER)
-      members_.workers()[peer.seat].last_heard = inbound_.last_heard(id);
-    if (peer.role == wire::pb::ROLE_SERVER) members_.shards()[peer.seat].last_heard = inbound_.last_heard(id);
+    if (peer.role == wire::pb::ROLE_WORKER) hear(members_.workers()[peer.seat], id);
+    if (peer.role == wire::pb::ROLE_SERVER) hear(members_.shards()[peer.seat], id);
   }
 }
 
 void SchedulerNode::Core::Review() {
   HearConnected();
-  const Silence silence = members_.Review(env_.clock.Now(), options_.suspect_after, options_.expel_after);
+  const TimePoint now = env_.clock.Now();
+  if (const Duration pause = OwnPause(review_due_, now, options_.link.beat); pause > Duration::zero()) {
+    env_.log.Write(
+        LogLevel::kWarning,
+        fmt::format("the scheduler stood still for {:.1f} s; it counts as nobody's silence", Seconds(pause)));
+    members_.Forgive(pause, now);
+  }
+  const Silence silence = members_.Review(now, options_.suspect_after, options_.expel_after);
   for (const WorkerId rank : silence.suspected) {
     env_.log.Write(LogLevel::kWarning, fmt::format("worker {} has been silent for {:.1f} s or more",
                                                    rank.value(), Seconds(options_.suspect_after)));

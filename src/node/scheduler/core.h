@@ -97,6 +97,7 @@ class SchedulerNode::Core final : private InboundEvents {
   bool finished_ = false;  // `ended_` was called
   Status outcome_;
   TimePoint over_since_;
+  TimePoint review_due_;
   TimerId gather_timer_, review_timer_, linger_timer_;
 
   Membership members_;

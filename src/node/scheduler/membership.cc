@@ -57,13 +57,16 @@ Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
   }
   if (hello.rank() >= 0) {
     WorkerSeat& seat = workers_[static_cast<std::size_t>(hello.rank())];
-    if (seat.state == WorkerState::kAwaited) return &seat;
+    if (seat.state == WorkerState::kAwaited || IsDeserted(seat)) return &seat;
     if (seat.live()) {
       return AlreadyExists("rank {} is taken by another live worker{}", hello.rank(), Whereabouts(seat));
     }
   } else {
     const auto free = std::ranges::find(workers_, WorkerState::kAwaited, &WorkerSeat::state);
     if (free != workers_.end()) return &*free;
+    const auto deserted =
+        std::ranges::find_if(workers_, [this](const WorkerSeat& seat) { return IsDeserted(seat); });
+    if (deserted != workers_.end()) return &*deserted;
   }
   return FailedPrecondition("the job has gathered its {} workers already; a worker cannot join later",
                             workers_.size());
@@ -72,6 +75,7 @@ Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
 Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb::Hello& hello,
                                                                   ConnectionId id, TimePoint now) {
   LW_ASSIGN_OR_RETURN(WorkerSeat* const seat, SeatFor(hello));
+  if (seat->life != hello.life() && IsDeserted(*seat)) Free(*seat);
   if (seat->state == WorkerState::kAwaited) {
     seat->life = hello.life();
     seat->state = WorkerState::kJoined;
@@ -98,7 +102,7 @@ Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::
     return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
   }
   ShardSeat& seat = *found;
-  if (seat.taken && seat.life != hello.life()) {
+  if (seat.taken && seat.life != hello.life() && (gathered() || seat.connection != ConnectionId{})) {
     return AlreadyExists("server {} shard {} is taken by another process at {}", hello.server(),
                          hello.shard(), seat.address);
   }
@@ -157,6 +161,11 @@ void Membership::Die(WorkerSeat& seat, Epoch epoch) {
   LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
   seat.state = WorkerState::kDead;
   roster_epoch_ = epoch;
+}
+
+void Membership::Forgive(Duration pause, TimePoint now) {
+  for (WorkerSeat& seat : workers_) seat.last_heard = std::min(now, seat.last_heard + pause);
+  for (ShardSeat& seat : shards_) seat.last_heard = std::min(now, seat.last_heard + pause);
 }
 
 Silence Membership::Review(TimePoint now, Duration suspect_after, Duration expel_after) {

@@ -2,7 +2,8 @@
 // is connected, who is silent, who left and who died, and builds the roster.
 //
 // A life is one process life: the 64 bits it drew at its start. A repeated hello of a life finds its own seat
-// again; another life never takes a seat that is taken. Pure state, told of events by the scheduler node.
+// again; another life never takes a seat that is taken, except one without a connection while the job gathers
+// (a process that crashed and was started again). Pure state, told of events by the scheduler node.
 #pragma once
 
 #include <cstdint>
@@ -88,6 +89,8 @@ class Membership {
   void Leave(WorkerSeat& seat, Epoch epoch);
   void Die(WorkerSeat& seat, Epoch epoch);
 
+  // The scheduler itself stood still for `pause`, up to now: nobody could be heard.
+  void Forgive(Duration pause, TimePoint now);
   // Compares every last_heard with now. A suspect that was heard again is joined again.
   [[nodiscard]] Silence Review(TimePoint now, Duration suspect_after, Duration expel_after);
 
@@ -105,6 +108,10 @@ class Membership {
 
  private:
   [[nodiscard]] Result<WorkerSeat*> SeatFor(const wire::pb::Hello& hello);
+  // Taken while gathering, and its life has lost its connection: a new life need not wait for its end.
+  [[nodiscard]] bool IsDeserted(const WorkerSeat& seat) const {
+    return !gathered() && seat.live() && seat.connection == ConnectionId{};
+  }
 
   std::vector<WorkerSeat> workers_;  // by rank
   std::vector<ShardSeat> shards_;    // by shard id

@@ -90,6 +90,32 @@ TEST_F(MembershipTest, ATakenSeatIsRefusedToAnotherLife) {
               HasSubstr("server 0 shard 0 is taken by another process at 127.0.0.1:7"));
 }
 
+TEST_F(MembershipTest, WhileGatheringALostSeatGoesToTheNextLifeAtOnce) {
+  ASSERT_TRUE(Worker(0, 10).ok() && Worker(1, 11).ok() && Shard(0, 0, 20).ok());
+  for (WorkerSeat& lost : members.workers()) lost.connection = {};
+  members.shards()[0].connection = {};
+  const auto named = Worker(1, 12);
+  ASSERT_TRUE(named.ok());
+  EXPECT_EQ(named->seat.rank, WorkerId(1));
+  EXPECT_EQ(named->seat.incarnation, Incarnation(2));
+  const auto any = Worker(-1, 13);
+  ASSERT_TRUE(any.ok());
+  EXPECT_EQ(any->seat.rank, WorkerId(0));
+  EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kAlreadyExists) << "the old life has lost it";
+  const auto shard = Shard(0, 0, 21);
+  ASSERT_TRUE(shard.ok());
+  EXPECT_EQ(shard->seat.life, 21U);
+}
+
+TEST_F(MembershipTest, AfterTheGatherALostSeatIsKeptForItsLife) {
+  GatherAll();
+  seat(0).connection = {};
+  members.shards()[0].connection = {};
+  EXPECT_EQ(Worker(0, 99).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Shard(0, 0, 99).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_TRUE(Worker(0, 10).ok());
+}
+
 TEST_F(MembershipTest, RanksAndShardsOutOfRangeAreRefused) {
   EXPECT_THAT(Worker(2, 1).status().message(), HasSubstr("rank 2: this job has 2 workers, wanted 0 to 1"));
   EXPECT_THAT(Shard(2, 0, 1).status().message(), HasSubstr("servers 0 to 1 with shards 0 to 1"));

@@ -90,6 +90,20 @@ TEST_F(SchedulerLossesTest, ASilentWorkerIsSuspectedThenDeadThenFenced) {
   EXPECT_TRUE(ended.empty());
 }
 
+TEST_F(SchedulerLossesTest, APauseOfTheSchedulerItselfIsNobodysSilence) {
+  GatherAll();
+  (void)world.transport.Lose(s1);
+  PassTime(seconds(2));
+  world.Pause(seconds(60));
+  PassTime(seconds(2));
+  EXPECT_TRUE(ended.empty());
+  EXPECT_EQ(State()["workers"][0]["state"], "joined");
+  EXPECT_EQ(State()["workers"][1]["state"], "joined");
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).empty()) << "a shard may come back after it as well";
+  PassTime(seconds(8), w1);
+  EXPECT_FALSE(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).empty()) << "one that stays away is lost";
+}
+
 TEST_F(SchedulerLossesTest, ALostConnectionAloneIsNoDeath) {
   GatherAll();
   (void)world.transport.Lose(w1);

@@ -125,6 +125,10 @@ class FakeTransport final : public Transport {
   }
   void CloseAfterSend(ConnectionId id) override { Close(id); }
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId) const override { return 0; }
+  [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override {
+    const auto found = received.find(id);
+    return found == received.end() ? TimePoint::min() : found->second;
+  }
 
   // What the test does.
   ConnectionId Accept(const std::string& peer = "10.0.0.9:5555") {
@@ -220,8 +224,9 @@ class FakeTransport final : public Transport {
   Status listen_error;
   std::vector<std::pair<ConnectionId, std::string>> connects;
   std::vector<SentFrame> sent;
-  std::set<ConnectionId> closed;       // by the node
-  std::vector<const void*> landed_at;  // the places of the last delivered payload
+  std::set<ConnectionId> closed;               // by the node
+  std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
+  std::vector<const void*> landed_at;          // the places of the last delivered payload
 
  private:
   Status Fill(const Landing& landing, std::span<const std::byte> payload) {
@@ -270,6 +275,11 @@ class FakeEnv {
   FakeEnv& operator=(const FakeEnv&) = delete;
 
   void Advance(Duration by) { timers.Advance(by); }
+  // The node's process stands still: what became due meanwhile fires at the end, all at once.
+  void Pause(Duration by) {
+    clock.now += by;
+    timers.Advance(Duration::zero());
+  }
 
   FakeClock clock;
   FakeTimers timers{clock};

@@ -140,6 +140,7 @@ bool TcpConnection::Receive() {
   const ssize_t n = recv(socket_.fd(), space.data(), space.size(), 0);
   if (n > 0) {
     const auto received = static_cast<std::size_t>(n);
+    last_received_ = EventLoop::Now();
     const Status status = reader_.Commit(received);
     if (!KeepReading()) return false;
     if (!status.ok()) {
@@ -185,10 +186,10 @@ Status TcpConnection::WhyQueueIsTooLong() const {
       queue_.pinned_bytes() <= options_.queue_pinned_bytes_max) {
     return Status::Ok();
   }
+  // The end of this turn will be the first to offer it to the kernel.
+  if (state_ == State::kOpen && !write_waiting_) return Status::Ok();
   const Duration since = EventLoop::Now() - last_progress_;
-  const bool hard =
-      queue_.frames() > options_.queue_frames_max || queue_.copied_bytes() > options_.queue_copied_bytes_max;
-  if (!hard && since < options_.stall_max) return Status::Ok();
+  if (since < options_.stall_max) return Status::Ok();
   return ResourceExhausted(
       "{} does not read what is sent to it: {} frames, {} copied and {} pinned bytes are queued and none has "
       "left for {} ms; "

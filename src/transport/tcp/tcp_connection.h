@@ -58,6 +58,7 @@ class TcpConnection final : private wire::FrameSink {
   // Hands to the kernel what it takes now.
   void Flush();
   [[nodiscard]] std::uint64_t QueuedBytes() const { return queue_.bytes(); }
+  [[nodiscard]] TimePoint last_received() const { return last_received_; }
 
  private:
   enum class State : std::uint8_t { kConnecting, kOpen, kEnded };
@@ -97,6 +98,7 @@ class TcpConnection final : private wire::FrameSink {
   Status failure_;                         // found where no event may be made; reported in a turn of its own
   TimerId linger_timer_;
   TimePoint last_progress_;  // when bytes last left, or the queue last began to fill
+  TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
   SendQueue queue_;
   wire::FrameReader reader_;

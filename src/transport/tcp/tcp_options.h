@@ -11,9 +11,10 @@ struct TcpOptions {
   bool allow_non_loopback = false;  // Listen elsewhere than on loopback (--bind-any)
 
   // A peer that reads too slowly for what is sent to it is cut off, so that nothing here grows without bound.
-  // Frames and copied bytes are hard limits. Pinned bytes cost the transport nothing (their owner bounds
-  // them, and a first broadcast of a large model queues all of it), so they count only once the peer has
-  // taken nothing for stall_max.
+  // The limits count only once the peer has taken nothing for stall_max: a peer that reads, however slowly,
+  // is not at fault, a first broadcast of a large model queues all of it, and a queue that is thrown away
+  // would only be filled with the same again after a reconnect. Meanwhile the credit of pushes and one answer
+  // per pull bound what is queued.
   std::size_t queue_frames_max = std::size_t{1} << 20;
   std::uint64_t queue_copied_bytes_max = 64ULL << 20;
   std::uint64_t queue_pinned_bytes_max = 1ULL << 30;

@@ -64,6 +64,11 @@ std::uint64_t TcpTransport::QueuedBytes(ConnectionId id) const {
   return connection == nullptr ? 0 : connection->QueuedBytes();
 }
 
+TimePoint TcpTransport::LastReceived(ConnectionId id) const {
+  const TcpConnection* connection = Find(id);
+  return connection == nullptr ? TimePoint::min() : connection->last_received();
+}
+
 void TcpTransport::FlushAtTurnEnd(ConnectionId id) {
   dirty_.push_back(id);
   loop_.EnsureTurnEnd();

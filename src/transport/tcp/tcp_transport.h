@@ -33,6 +33,7 @@ class TcpTransport final : public Transport, private TcpConnection::Owner {
   void Close(ConnectionId id) override;
   void CloseAfterSend(ConnectionId id) override;
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const override;
+  [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override;
 
  private:
   // An id is a slot's index and how often the slot was taken: found without hashing, never given twice.
