@@ -123,7 +123,9 @@ std::uint64_t SimNetwork::QueuedBytes(ConnectionId id) const {
 std::optional<Duration> SimNetwork::SilentFor(ConnectionId id) const {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return std::nullopt;
-  const std::optional<Duration> received = connection->ends[SideOf(id)]->last_received();
+  const ConnectionEnd& end = *connection->ends[SideOf(id)];
+  // The entry outlives an end that has closed until the other one has heard of it.
+  const std::optional<Duration> received = end.state == State::kClosed ? std::nullopt : end.last_received();
   return received ? std::optional(queue_.now() - *received) : std::nullopt;
 }
 
