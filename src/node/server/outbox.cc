@@ -8,11 +8,12 @@
 namespace leeway {
 
 Outbox::Letter& Outbox::LetterTo(MemberKey to) {
-  // From the back: what one event gives goes mostly to one worker.
-  for (std::size_t i = used_; i > 0; --i) {
-    if (letters_[i - 1].to == to) return letters_[i - 1];
-  }
+  // What one event gives goes mostly to one worker.
+  if (used_ > 0 && letters_[used_ - 1].to == to) return letters_[used_ - 1];
+  std::size_t& place = places_[std::uint64_t{to.worker.value()} << 32 | to.incarnation.value()];
+  if (place < used_ && letters_[place].to == to) return letters_[place];
   if (used_ == letters_.size()) letters_.emplace_back();
+  place = used_;
   Letter& letter = letters_[used_++];
   letter.to = to;
   return letter;
@@ -63,13 +64,14 @@ void Outbox::SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound) {
   while (at < letter.answers.size()) {
     answers_.entries.clear();
     std::size_t bytes = 0;
-    while (at < letter.answers.size() && bytes < kAnswerBytesMax &&
-           answers_.entries.size() < wire::kEntriesMax) {
+    while (at < letter.answers.size() && answers_.entries.size() < wire::kEntriesMax) {
+      const std::size_t size = letter.values[at] ? letter.values[at]->bytes().size() : 0;
+      if (bytes > 0 && bytes + size > kAnswerBytesMax) break;
       answers_.entries.push_back(letter.answers[at]);
       if (ConstBufferRef& values = letter.values[at]; values != nullptr) {
         const std::span<const std::byte> sent = values->bytes();
-        bytes += sent.size();
         payload_.push_back({sent, std::move(values)});
+        bytes += size;
       }
       ++at;
     }

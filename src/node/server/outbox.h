@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "block/block.h"
@@ -20,8 +21,9 @@ namespace leeway {
 
 class Outbox {
  public:
-  static constexpr std::size_t kAnswerBytesMax = 1U
-                                                 << 20;  // a frame of answers ends beyond this much payload
+  // Payload of a frame of answers, unless a single block is larger: receivers take at least this, and a
+  // block.
+  static constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
 
   void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
   // `values` null: unchanged.
@@ -45,6 +47,8 @@ class Outbox {
 
   std::vector<Letter> letters_;
   std::size_t used_ = 0;  // letters_[0, used_) hold something
+  // Where the letter to a life (rank and incarnation) is, or was in an earlier event.
+  std::unordered_map<std::uint64_t, std::size_t> places_;
   wire::Verdicts verdicts_;
   wire::Answers answers_;
   std::vector<Pinned> payload_;

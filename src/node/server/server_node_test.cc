@@ -194,14 +194,47 @@ TEST_F(ServerNodeTest, ABlockOfAnotherSizeThatIsMadeWhileItsFrameIsUnderWayDoesN
 
 TEST_F(ServerNodeTest, AnswersBeyondAMebibyteGoInSeveralFrames) {
   SendRoster(1, 1);
-  SendMap(Map("asp", 6, 150'000));
+  SendMap(Map("asp", 6, 110'000));
   const ConnectionId w0 = HelloWorker(0);
-  for (const std::uint32_t block : {1U, 3U, 5U}) Init(w0, 0, block, std::vector<float>(150'000, 1.0F));
+  for (const std::uint32_t block : {1U, 3U, 5U}) Init(w0, 0, block, std::vector<float>(110'000, 1.0F));
   ASSERT_TRUE(Pull(w0, 0, -1, {1, 3, 5}).ok());
   const auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
   ASSERT_EQ(answers.size(), 2U);
   EXPECT_EQ(DecodeAs<wire::Answers>(answers[0]).entries.size(), 2U);
   EXPECT_EQ(DecodeAs<wire::Answers>(answers[1]).entries.size(), 1U);
+}
+
+TEST_F(ServerNodeTest, AFrameOfAnswersIsNoLargerThanAMebibyteOrOneBlock) {
+  SendRoster(1, 1);
+  SendMap(Map("asp", 6, 300'000));
+  const ConnectionId w0 = HelloWorker(0);
+  for (const std::uint32_t block : {1U, 3U, 5U}) Init(w0, 0, block, std::vector<float>(300'000, 1.0F));
+  ASSERT_TRUE(Pull(w0, 0, -1, {1, 3, 5}).ok());
+  const auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 3U);
+  for (const auto& frame : answers) EXPECT_EQ(frame.payload.size(), 300'000U * sizeof(float));
+}
+
+TEST_F(ServerNodeTest, WhatOneEventLeadsToIsOneFramePerWorker) {
+  SetUpTable("bsp", 3);
+  std::vector<ConnectionId> workers;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) workers.push_back(HelloWorker(rank));
+  for (const std::uint32_t block : {1U, 3U}) Init(workers[0], 0, block, {0, 0});
+  for (std::int64_t iteration = 0; iteration < 2; ++iteration) {
+    const auto seq = static_cast<std::uint64_t>(iteration) + 1;
+    for (const std::uint32_t rank : {0U, 1U}) {
+      ASSERT_TRUE(
+          Push(workers[rank], rank, iteration, {Entry(1, seq, 2), Entry(3, seq, 2)}, {1, 1, 1, 1}).ok());
+      ASSERT_TRUE(Pull(workers[rank], rank, iteration, {1, 3}).ok());
+    }
+    // The last push ends the iteration in both blocks, which answer the two in turn.
+    ASSERT_TRUE(Push(workers[2], 2, iteration, {Entry(1, seq, 2), Entry(3, seq, 2)}, {1, 1, 1, 1}).ok());
+    for (const std::uint32_t rank : {0U, 1U}) {
+      const auto answers = world.transport.TakeSent(workers[rank], Kind::kAnswers);
+      ASSERT_EQ(answers.size(), 1U);
+      EXPECT_EQ(DecodeAs<wire::Answers>(answers[0]).entries.size(), 2U);
+    }
+  }
 }
 
 }  // namespace
