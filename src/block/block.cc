@@ -21,6 +21,21 @@ namespace leeway {
 namespace {
 // No job gets here; a peer that says so is refused before its arithmetic overflows ours.
 constexpr Iteration kIterationEnd{std::int64_t{1} << 62};
+
+// What WhyWaiting says is for people, and goes to the scheduler with every beat.
+constexpr std::size_t kWaitersNamed = 3;
+constexpr std::size_t kMissingNamed = 8;
+constexpr std::size_t kWhyBytesMax = 512;
+
+// "1, 2, 5 and 60 more".
+std::string NameSome(const std::vector<WorkerId>& workers) {
+  std::vector<std::uint32_t> named;
+  for (const WorkerId worker : std::span(workers).first(std::min(workers.size(), kMissingNamed)))
+    named.push_back(worker.value());
+  const std::string names = fmt::format("{}", fmt::join(named, ", "));
+  return workers.size() > named.size() ? fmt::format("{} and {} more", names, workers.size() - named.size())
+                                       : names;
+}
 }  // namespace
 
 class Block::Core {
@@ -101,12 +116,16 @@ void Block::Core::OnInit(MemberKey from, Term term, BufferRef values, TimePoint 
     Say(from, Seq(0), BlockVerdict::kMoved);
     return;
   }
-  if (values->floats().size() != options_.elements) {
+  const bool counts = !values_.initialized();
+  // One value that is not finite would make every later one so.
+  const bool spoilt =
+      counts && options_.nonfinite == NonFinite::kRefuse && !kernels::AllFinite(values->floats());
+  if (values->floats().size() != options_.elements || spoilt) {
     ++counters_.refused;
     Say(from, Seq(0), BlockVerdict::kRefused);
     return;
   }
-  if (!values_.initialized()) values_.Initialize(std::move(values));
+  if (counts) values_.Initialize(std::move(values));
   Say(from, Seq(0), BlockVerdict::kInitialized);
   ReleaseBlocked(now);
 }
@@ -349,8 +368,11 @@ void Block::Core::OnDisconnected(MemberKey who) {
 }
 
 std::string Block::Core::WhyWaiting() const {
+  const std::vector<PullEvent> waiting = pulls_.List();
+  if (waiting.empty()) return "";
+  const std::string lacks = NameSome(progress_.Missing());
   std::string why;
-  for (const PullEvent& pull : pulls_.List()) {
+  for (const PullEvent& pull : std::span(waiting).first(std::min(waiting.size(), kWaitersNamed))) {
     if (!why.empty()) why += "; ";
     why += fmt::format("worker {} waits with progress {} ", pull.from.worker.value(), pull.progress.value());
     if (!values_.initialized()) {
@@ -358,12 +380,12 @@ std::string Block::Core::WhyWaiting() const {
     } else if (epoch_ < pull.epoch_min) {
       why += fmt::format("for epoch {} (now {})", pull.epoch_min.value(), epoch_.value());
     } else {
-      std::vector<std::uint32_t> missing;
-      for (const WorkerId worker : progress_.Missing()) missing.push_back(worker.value());
-      why += fmt::format("for iteration {} to end, which lacks workers {}", progress_.v_train().value(),
-                         fmt::join(missing, ", "));
+      why +=
+          fmt::format("for iteration {} to end, which lacks workers {}", progress_.v_train().value(), lacks);
     }
   }
+  if (waiting.size() > kWaitersNamed) why += fmt::format("; {} more wait", waiting.size() - kWaitersNamed);
+  if (why.size() > kWhyBytesMax) why.replace(kWhyBytesMax - 3, std::string::npos, "...");
   return why;
 }
 
@@ -387,6 +409,7 @@ void Block::OnTimer(TimePoint now) { core_->OnTimer(now); }
 void Block::OnDisconnected(MemberKey who) { core_->OnDisconnected(who); }
 
 BlockId Block::id() const { return core_->options().id; }
+TableId Block::table() const { return core_->options().table; }
 std::size_t Block::elements() const { return core_->options().elements; }
 Iteration Block::v_train() const { return core_->progress().v_train(); }
 Version Block::version() const { return core_->values().version(); }

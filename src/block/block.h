@@ -47,7 +47,8 @@ class Block {
   Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool, BlockEvents& events);
   ~Block();
 
-  // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`.
+  // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`. Values that
+  // are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block still has none.
   void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
   // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered).
   void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
@@ -60,6 +61,7 @@ class Block {
   void OnDisconnected(MemberKey who);
 
   [[nodiscard]] BlockId id() const;
+  [[nodiscard]] TableId table() const;
   [[nodiscard]] std::size_t elements() const;
   [[nodiscard]] Iteration v_train() const;
   [[nodiscard]] Version version() const;
@@ -67,7 +69,8 @@ class Block {
   [[nodiscard]] std::span<const float> values() const;  // empty before the initial values
   [[nodiscard]] const BlockCounters& counters() const;
   [[nodiscard]] std::size_t waiting() const;            // pulls waiting now
-  // For people: who waits, under which condition, for whom. Empty when nobody waits.
+  // For people: who waits, under which condition, for whom; a few of each and how many more. At most 512 bytes. Empty
+  // when nobody waits.
   [[nodiscard]] std::string WhyWaiting() const;
   // Members that iteration v_train still waits for.
   [[nodiscard]] std::vector<WorkerId> Missing() const;

@@ -55,6 +55,22 @@ TEST(BlockPullTest, UnderBspAPullWaitsForEveryone) {
   EXPECT_EQ(block->WhyWaiting(), "");
 }
 
+TEST(BlockPullTest, WhoWaitsIsSaidInAFewWordsHoweverManyTheyAre) {
+  HandFedBlock block;
+  block.Begin(4000);
+  for (std::uint32_t worker = 2000; worker < 4000; ++worker) {
+    block.Push(worker, 0);
+    block.Pull(worker, 0);
+  }
+  ASSERT_EQ(block->waiting(), 2000U);
+  const std::string why = block->WhyWaiting();
+  EXPECT_THAT(why,
+              HasSubstr("worker 2000 waits with progress 0 for iteration 0 to end, which lacks workers 0, 1, "
+                        "2, 3, 4, 5, 6, 7 and 1992 more"));
+  EXPECT_THAT(why, HasSubstr("; 1997 more wait"));
+  EXPECT_LE(why.size(), 512U);
+}
+
 TEST(BlockPullTest, UnderAspNobodyWaits) {
   HandFedBlock block({.sync = "asp"});
   block.Begin(2);

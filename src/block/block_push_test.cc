@@ -205,6 +205,26 @@ TEST(BlockPushTest, WhatIsNotAGradientOfThisBlockIsRefused) {
   }
 }
 
+TEST(BlockPushTest, InitialValuesThatAreNotFiniteAreRefusedAndDoNotCount) {
+  HandFedBlock block;
+  block.Join(0, 0).Join(1, 0).Roster();
+  block.Init({1, kNan});
+  block.Init({std::numeric_limits<float>::infinity(), 1});
+  EXPECT_THAT(block.Heard(), ElementsAre("REFUSED 0#0 v0", "REFUSED 0#0 v0"));
+  EXPECT_FALSE(block->initialized());
+  EXPECT_EQ(block->counters().refused, 2U);
+  block.Init({1, 2}, 1);
+  block.Init({1, kNan});
+  EXPECT_THAT(block.Heard(), ElementsAre("INITIALIZED 1#0 v0", "INITIALIZED 0#0 v0"))
+      << "later ones change nothing";
+  EXPECT_THAT(block.values(), ElementsAre(1.0F, 2.0F));
+
+  HandFedBlock lenient({.nonfinite = NonFinite::kAccept});
+  lenient.Join(0, 0).Roster();
+  lenient.Init({1, kNan});
+  EXPECT_TRUE(lenient->initialized());
+}
+
 TEST(BlockPushTest, APushBeforeTheInitialValuesIsRefused) {
   HandFedBlock block;
   block.Join(0, 0).Roster();
