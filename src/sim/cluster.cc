@@ -33,6 +33,7 @@ void AddCounters(BlockCounters& sum, const BlockCounters& part) {
   sum.advances += part.advances;
   sum.steps += part.steps;
   sum.hyper_mismatches += part.hyper_mismatches;
+  sum.overflowed += part.overflowed;
 }
 
 LinkOptions ClusterOptions::QuickLinks() {

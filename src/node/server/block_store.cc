@@ -14,6 +14,7 @@ BlockStore::BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer
 Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(
     const wire::pb::Table& table) const {
   auto policies = std::make_unique<TablePolicies>();
+  policies->name = table.name();
   LW_ASSIGN_OR_RETURN(policies->sync, MakeSyncPolicy(sync_, table.sync()));
   LW_ASSIGN_OR_RETURN(policies->apply, MakeApplyMode(table.apply(), *policies->sync.model));
   LW_ASSIGN_OR_RETURN(policies->optimizer, optimizers_.MakeFromSpec(table.optimizer()));
@@ -92,8 +93,13 @@ BlockCounters BlockStore::Sum() const {
     sum.advances += c.advances;
     sum.steps += c.steps;
     sum.hyper_mismatches += c.hyper_mismatches;
+    sum.overflowed += c.overflowed;
   }
   return sum;
+}
+
+const std::string& BlockStore::TableName(const Block& block) const {
+  return policies_.at(block.table())->name;
 }
 
 }  // namespace leeway

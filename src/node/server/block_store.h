@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/registry.h"
@@ -40,9 +41,12 @@ class BlockStore {
   // In the order of their making.
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& all() const { return blocks_; }
   [[nodiscard]] BlockCounters Sum() const;
+  // REQUIRES: a block of this store.
+  [[nodiscard]] const std::string& TableName(const Block& block) const;
 
  private:
   struct TablePolicies {
+    std::string name;  // of the table
     SyncPolicy sync;
     ApplyMode apply;
     OptimizerPtr optimizer;

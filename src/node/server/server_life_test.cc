@@ -151,6 +151,37 @@ TEST_F(ServerLifeTest, ReportsItsFiguresWithEveryBeat) {
   EXPECT_FALSE(report.waiting_for().empty());
 }
 
+TEST_F(ServerLifeTest, WarnsOnceOfHyperParametersThatDifferAndOfStepsThatOverflow) {
+  SetUpTable("bsp");
+  const ConnectionId w0 = HelloWorker(0);
+  const ConnectionId w1 = HelloWorker(1);
+  Init(w0, 0, 3, {0, 0});
+  for (std::int64_t iteration = 0; iteration < 2; ++iteration) {
+    for (const auto& [id, rank] : {std::pair(w0, 0U), std::pair(w1, 1U)}) {
+      wire::Push push;
+      push.worker = WorkerId(rank);
+      push.incarnation = Incarnation(1);
+      push.iteration = Iteration(iteration);
+      push.hyper.lr = static_cast<float>(rank + 1);
+      push.entries = {Entry(3, static_cast<std::uint64_t>(iteration) + 1, 2)};
+      ASSERT_TRUE(world.transport.DeliverData(id, Kind::kPush, push, std::vector<float>{3e38F, 1}).ok());
+    }
+    world.Advance(seconds(1));
+  }
+  EXPECT_EQ(node->counters().hyper_mismatches, 2U);
+  EXPECT_EQ(node->counters().overflowed, 2U);
+  const auto reports = world.transport.TakeSent(scheduler, Kind::kReport);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(ParseAs<wire::pb::Report>(reports.back()).values().at("overflowed"), 2);
+  const auto said = [this](const char* what) {
+    return std::ranges::count_if(world.log.lines, [&](const std::string& line) {
+      return line.find("table \"w\" block 3: ") != std::string::npos && line.find(what) != std::string::npos;
+    });
+  };
+  EXPECT_EQ(said("different hyper-parameters"), 1);
+  EXPECT_EQ(said("not finite"), 1);
+}
+
 TEST_F(ServerLifeTest, EndsWithTheJob) {
   const ConnectionId w0 = HelloWorker(0);
   wire::pb::JobEnd end;

@@ -9,6 +9,7 @@
 #include "node/link_options.h"
 #include "node/server/block_alarms.h"
 #include "node/server/block_store.h"
+#include "node/server/block_warnings.h"
 #include "node/server/delayed_pulls.h"
 #include "node/server/landed.h"
 #include "node/server/outbox.h"
@@ -359,6 +360,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   }
 
   void SendReport() {
+    warnings_.Look(blocks_, env_.log);
     traffic_.bytes_out = outbox_.bytes_sent();
     traffic_.delayed_pulls = delayed_pulls_.count();
     wire::pb::Report report;
@@ -394,6 +396,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Outbox outbox_;
   DelayedPulls delayed_pulls_;
   ShardTraffic traffic_;
+  BlockWarnings warnings_;
   wire::Absent absent_;
   wire::Pull pull_;
   BlockStore blocks_;

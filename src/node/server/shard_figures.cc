@@ -31,6 +31,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
   set("advances", sum.advances);
   set("steps", sum.steps);
   set("hyper_mismatches", sum.hyper_mismatches);
+  set("overflowed", sum.overflowed);
   set("waiting", waiting);
   set("bytes_in", traffic.bytes_in);
   set("bytes_out", traffic.bytes_out);
