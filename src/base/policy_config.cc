@@ -48,7 +48,19 @@ std::string PositionsTaken(const std::vector<std::string>& positional, const Spe
 }  // namespace
 
 PolicyConfig::PolicyConfig(std::string kind, SpecTerm term)
-    : kind_(std::move(kind)), term_(std::move(term)), taken_(term_.args.size(), false) {}
+    : kind_(std::move(kind)), term_(std::move(term)), taken_(term_.args.size(), false) {
+  resolved_.name = term_.name;
+  resolved_.inner = term_.inner;
+}
+
+template <typename Value>
+Result<Value> PolicyConfig::Note(std::string_view key, Result<Value> value) const {
+  const auto known = [key](const SpecArg& arg) { return arg.key == key; };
+  if (value.ok() && std::ranges::none_of(resolved_.args, known)) {
+    resolved_.args.push_back({std::string(key), fmt::format("{}", *value)});
+  }
+  return value;
+}
 
 const SpecArg* PolicyConfig::Take(std::string_view key, bool positional) const {
   if (!Holds(asked_, key)) asked_.emplace_back(key);
@@ -96,8 +108,8 @@ Result<std::string> PolicyConfig::CheckOneOf(std::string_view key, const SpecArg
 Result<std::int64_t> PolicyConfig::IntInRange(std::string_view key, std::int64_t low, std::int64_t high,
                                               std::optional<std::int64_t> absent) const {
   const SpecArg* arg = Take(key, true);
-  if (arg != nullptr) return ParseInt(key, *arg, low, high);
-  if (absent) return *absent;
+  if (arg != nullptr) return Note(key, ParseInt(key, *arg, low, high));
+  if (absent) return Note<std::int64_t>(key, *absent);
   return InvalidArgument("{}: got nothing, wanted a whole number from {} to {}", Where(key), low, high);
 }
 
@@ -105,36 +117,36 @@ Result<double> PolicyConfig::DoubleInRange(std::string_view key, double low, dou
                                            std::optional<double> absent) const {
   const SpecArg* arg = Take(key, true);
   if (arg == nullptr) {
-    if (absent) return *absent;
+    if (absent) return Note<double>(key, *absent);
     return InvalidArgument("{}: got nothing, wanted {}", Where(key), DoubleRange(low, high));
   }
   const std::optional<double> value = ParseWhole<double>(arg->value);
   if (!value || !std::isfinite(*value) || *value < low || *value > high) {
     return InvalidArgument("{}: got \"{}\", wanted {}", Where(key), arg->value, DoubleRange(low, high));
   }
-  return *value;
+  return Note<double>(key, *value);
 }
 
 Result<std::string> PolicyConfig::OneOf(std::string_view key, const std::vector<std::string>& known,
                                         std::optional<std::string> absent) const {
   const SpecArg* arg = Take(key, true);
-  if (arg != nullptr) return CheckOneOf(key, *arg, known);
-  if (absent) return *std::move(absent);
+  if (arg != nullptr) return Note(key, CheckOneOf(key, *arg, known));
+  if (absent) return Note<std::string>(key, *std::move(absent));
   return InvalidArgument("{}: got nothing, wanted one of: {}", Where(key), fmt::join(known, ", "));
 }
 
 Result<std::string> PolicyConfig::KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
                                              std::string absent) const {
   const SpecArg* arg = Take(key, false);
-  if (arg != nullptr) return CheckOneOf(key, *arg, known);
-  return absent;
+  if (arg != nullptr) return Note(key, CheckOneOf(key, *arg, known));
+  return Note<std::string>(key, std::move(absent));
 }
 
 Result<std::int64_t> PolicyConfig::KeyedIntInRange(std::string_view key, std::int64_t low, std::int64_t high,
                                                    std::int64_t absent) const {
   const SpecArg* arg = Take(key, false);
-  if (arg != nullptr) return ParseInt(key, *arg, low, high);
-  return absent;
+  if (arg != nullptr) return Note(key, ParseInt(key, *arg, low, high));
+  return Note<std::int64_t>(key, absent);
 }
 
 Status PolicyConfig::Finish() const {

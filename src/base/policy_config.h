@@ -41,10 +41,16 @@ class PolicyConfig {
   [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low,
                                                      std::int64_t high, std::int64_t absent) const;
 
+  // The term with every argument that was asked for, by key and with the value in use, given or not: two
+  // terms that mean the same are equal.
+  [[nodiscard]] const SpecTerm& resolved() const { return resolved_; }
+
   // An error if an argument was given that nobody asked for (unknown key with a suggestion, or one too many).
   [[nodiscard]] Status Finish() const;
 
  private:
+  template <typename Value>
+  Result<Value> Note(std::string_view key, Result<Value> value) const;
   [[nodiscard]] const SpecArg* Take(std::string_view key, bool positional) const;
   // `sync model "ssp": s`, the beginning of every message about one argument.
   [[nodiscard]] std::string Where(std::string_view key) const;
@@ -60,6 +66,7 @@ class PolicyConfig {
   mutable std::vector<std::string> asked_;             // all, in the order of asking
   mutable std::vector<std::string> asked_positional_;  // those that may come without a key
   mutable bool inner_asked_ = false;
+  mutable SpecTerm resolved_;
 };
 
 }  // namespace leeway

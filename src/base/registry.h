@@ -46,13 +46,15 @@ class Registry {
     return found->second(config);
   }
 
-  // Makes the policy of a spec of one term and no arguments but the factory's own.
-  [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text) const {
+  // Makes the policy of a spec of one term and no arguments but the factory's own. `resolved`, if given, gets the term as
+  // the factory understood it.
+  [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text, SpecTerm* resolved = nullptr) const {
     LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
     if (spec.terms.size() != 1) return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
     const PolicyConfig config(kind_, spec.terms[0]);
     LW_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy, Make(config));
     LW_RETURN_IF_ERROR(config.Finish());
+    if (resolved != nullptr) *resolved = config.resolved();
     return policy;
   }
 

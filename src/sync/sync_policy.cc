@@ -23,6 +23,7 @@ Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string
   LW_ASSIGN_OR_RETURN(const std::string scope, config.KeyedOneOf("scope", {"job", "server"}, "job"));
   policy.scope = scope == "server" ? CoinScope::kServer : CoinScope::kJob;
   LW_RETURN_IF_ERROR(config.Finish());
+  policy.resolved = config.resolved();
   return policy;
 }
 

@@ -26,6 +26,7 @@ struct SyncPolicy {
   Release release = Release::kLazy;
   std::optional<Late> late;  // nothing: drop under aggregate, apply under immediate
   CoinScope scope = CoinScope::kJob;
+  SpecTerm resolved;  // the spec with every option by name and defaults filled in; late is empty if not given
 };
 
 // The rows of builtin.def; users may Add to their copy.

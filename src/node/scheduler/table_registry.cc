@@ -49,6 +49,32 @@ Result<TableSpec> TableRegistry::Resolve(const wire::pb::Table& table) const {
   return spec;
 }
 
+Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
+  LW_ASSIGN_OR_RETURN(SyncPolicy sync, MakeSyncPolicy(policies_.sync, spec.sync));
+  LW_ASSIGN_OR_RETURN(const ApplyMode apply, MakeApplyMode(spec.apply, *sync.model));
+  const bool aggregate = apply.kind == ApplyMode::Kind::kAggregate;
+  for (SpecArg& arg : sync.resolved.args) {
+    if (arg.key == "late" && arg.value.empty()) arg.value = aggregate ? "drop" : "apply";
+  }
+  SpecTerm optimizer;
+  LW_RETURN_IF_ERROR(policies_.optimizers.MakeFromSpec(spec.optimizer, &optimizer).status());
+  spec.sync = PrintSpec({{sync.resolved}});
+  spec.apply = aggregate ? fmt::format("aggregate:reduce={},window={}", apply.ordered ? "ordered" : "arrival",
+                                       apply.window)
+                         : "immediate";
+  spec.optimizer = PrintSpec({{optimizer}});
+  return spec;
+}
+
+Result<std::optional<std::string>> TableRegistry::Compare(const TableSpec& got,
+                                                          const TableSpec& wanted) const {
+  // Most are the same word for word.
+  if (!Difference(got, wanted)) return std::optional<std::string>();
+  LW_ASSIGN_OR_RETURN(const TableSpec canonical_got, Canonical(got));
+  LW_ASSIGN_OR_RETURN(const TableSpec canonical_wanted, Canonical(wanted));
+  return Difference(canonical_got, canonical_wanted);
+}
+
 std::uint64_t TableRegistry::BlockCount(const TableSpec& spec) const {
   const std::uint64_t per_block = job_.block_bytes / sizeof(float);
   return (spec.elements() + per_block - 1) / per_block;
@@ -80,7 +106,8 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
       defined.epoch = next;
     }
     if (wanted != nullptr) {
-      if (const auto differs = Difference(*resolved, *wanted)) {
+      LW_ASSIGN_OR_RETURN(const std::optional<std::string> differs, Compare(*resolved, *wanted));
+      if (differs) {
         return AlreadyExists("table \"{}\" is defined already, and differently: {}", table.name(), *differs);
       }
     }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,12 @@ class TableRegistry {
  private:
   [[nodiscard]] Result<TableSpec> Resolve(const wire::pb::Table& table) const;
   [[nodiscard]] Status CheckPolicies(const TableSpec& spec) const;
+  // The same table with its specs as they are understood, so that two that mean the same are equal. REQUIRES:
+  // resolved.
+  [[nodiscard]] Result<TableSpec> Canonical(TableSpec spec) const;
+  // What two resolved definitions of one table differ in.
+  [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
+                                                           const TableSpec& wanted) const;
   [[nodiscard]] std::uint64_t BlockCount(const TableSpec& spec) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;

@@ -109,6 +109,29 @@ TEST_F(TableRegistryTest, ADifferentDefinitionIsRefusedAndSaysWhatDiffers) {
               HasSubstr("shape: got [2], wanted [1]"));
 }
 
+TEST_F(TableRegistryTest, SpecsThatMeanTheSameAreTheSameHoweverWritten) {
+  const auto with = [](const std::string& name, const std::string& sync_spec, const std::string& apply) {
+    wire::pb::Table table = Table(name, {4});
+    table.set_sync(sync_spec);
+    table.set_apply(apply);
+    return table;
+  };
+  ASSERT_TRUE(Define({with("s", "ssp:2", "")}).ok());
+  for (const char* same : {"ssp:s=2", "ssp:2,release=lazy", "ssp:release=lazy,s=2,scope=job"}) {
+    const auto again = Define({with("s", same, "")});
+    EXPECT_TRUE(again.ok()) << same << ": " << again.status().ToString();
+  }
+  EXPECT_THAT(Define({with("s", "ssp:3", "")}).status().message(), HasSubstr("sync: got \"ssp:s=3"));
+  EXPECT_THAT(Define({with("s", "ssp:2,release=soft", "")}).status().message(), HasSubstr("sync: got"));
+
+  ASSERT_TRUE(Define({with("b", "bsp", "")}).ok());
+  EXPECT_TRUE(Define({with("b", "bsp:late=drop", "aggregate:window=2,reduce=arrival")}).ok());
+  EXPECT_THAT(
+      Define({with("b", "bsp", "aggregate:reduce=ordered")}).status().message(),
+      HasSubstr("apply: got \"aggregate:reduce=ordered,window=2\", wanted \"aggregate:reduce=arrival"));
+  EXPECT_THAT(Define({with("b", "bsp:late=apply", "")}).status().message(), HasSubstr("sync: got"));
+}
+
 TEST_F(TableRegistryTest, OneBadTableRefusesTheWholeRequest) {
   wire::pb::Table bad = Table("bad", {4});
   bad.set_sync("bpp");
