@@ -22,6 +22,9 @@
 
 namespace leeway::sim {
 
+// How long after the last fault a workload without limits of its own may take to end, in simulated time.
+inline constexpr Duration kCalmLimit = std::chrono::seconds(20);
+
 struct ClusterOptions {
   std::uint64_t seed = 1;
   JobOptions job;  // workers, servers and shards say how many nodes there are

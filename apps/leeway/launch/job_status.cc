@@ -7,11 +7,11 @@
 namespace leeway::app {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 // value() throws when a field has another type than asked for; a field of a wrong type counts as absent.
 template <typename T>
-T Get(const json& object, const char* key, T absent) {
+T Get(const Json& object, const char* key, T absent) {
   const auto found = object.find(key);
   if (found == object.end()) return absent;
   if constexpr (std::is_same_v<T, std::string>) {
@@ -21,7 +21,7 @@ T Get(const json& object, const char* key, T absent) {
   }
 }
 
-Figures GetFigures(const json& object) {
+Figures GetFigures(const Json& object) {
   Figures figures;
   const auto found = object.find("figures");
   if (found == object.end() || !found->is_object()) return figures;
@@ -32,10 +32,10 @@ Figures GetFigures(const json& object) {
 }
 
 template <typename Make>
-void ForEach(const json& object, const char* key, Make make) {
+void ForEach(const Json& object, const char* key, Make make) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return;
-  for (const json& entry : *found) {
+  for (const Json& entry : *found) {
     if (entry.is_object()) make(entry);
   }
 }
@@ -60,27 +60,27 @@ double JobStatus::OfShards(const std::string& figure) const {
 }
 
 Result<JobStatus> ParseJobStatus(std::string_view text) {
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return InvalidArgument("the job's status is no JSON object ({} bytes)", text.size());
   JobStatus status;
   status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
-  ForEach(root, "workers", [&](const json& w) {
+  ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get<std::string>(w, "state", ""),
                               Get(w, "iteration", std::int64_t{-1}), Get<std::string>(w, "waiting_for", ""),
                               GetFigures(w)});
   });
-  ForEach(root, "shards", [&](const json& s) {
+  ForEach(root, "shards", [&](const Json& s) {
     status.shards.push_back(
         {Get(s, "shard", 0U), Get(s, "server", 0U), Get<std::string>(s, "state", ""), GetFigures(s)});
   });
-  ForEach(root, "tables", [&](const json& t) {
+  ForEach(root, "tables", [&](const Json& t) {
     status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),
                              Get<std::string>(t, "apply", ""), Get<std::string>(t, "optimizer", ""),
                              Get(t, "elements", std::uint64_t{0}), Get(t, "blocks", std::uint64_t{0})});
   });
-  ForEach(root, "pools", [&](const json& p) {
+  ForEach(root, "pools", [&](const Json& p) {
     status.pools.push_back({Get<std::string>(p, "name", ""), Get(p, "batches", std::uint64_t{0}),
                             Get(p, "done", std::uint64_t{0})});
   });

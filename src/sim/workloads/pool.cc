@@ -11,7 +11,6 @@
 namespace leeway::sim {
 namespace {
 
-constexpr Duration kCalmLimit = std::chrono::seconds(20);
 constexpr Duration kBatchTime = std::chrono::milliseconds(1);
 
 class PoolWorker {

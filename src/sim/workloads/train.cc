@@ -11,7 +11,6 @@
 namespace leeway::sim {
 namespace {
 
-constexpr Duration kCalmLimit = std::chrono::seconds(20);
 // In the order of use; together several blocks on every shard.
 constexpr std::int64_t kElements[] = {150, 7, 40};
 constexpr std::uint32_t kTables = 3;
