@@ -119,6 +119,20 @@ TEST_F(PairLandingTest, ALandingThatWasCutOffLeavesTheBlockUnarrived) {
   EXPECT_EQ(front(), (Values{2, 2, 1, 1})) << "half of a block must not be seen";
 }
 
+TEST_F(PairLandingTest, HalfALandingOverAnEqualVersionIsMadeGoodFromTheFront) {
+  LandAndTake(-1, 1, 1.0F);
+  Land(0, 0, 2, 2.0F);
+  ASSERT_TRUE(landing.Unchanged(1, Iteration(0), Version(1)));
+  ASSERT_TRUE(landing.PublishIfWhole(Iteration(0)));
+  ASSERT_TRUE(pair.Take());            // both buffers hold version 1 of block 1 now
+  landing.Begin(1).values[0] = 99.0F;  // and then the connection is lost
+  Land(0, 1, 3, 3.0F);
+  ASSERT_TRUE(landing.Unchanged(1, Iteration(1), Version(1)));
+  ASSERT_TRUE(landing.PublishIfWhole(Iteration(1)));
+  ASSERT_TRUE(pair.Take());
+  EXPECT_EQ(front(), (Values{3, 3, 1, 1}));
+}
+
 TEST_F(PairLandingTest, ASecondLandingOverAnArrivedBlockTakesItBackUntilItIsWhole) {
   LandAndTake(-1, 1, 1.0F);
   Land(0, 0, 2, 2.0F);

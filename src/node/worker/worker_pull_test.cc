@@ -111,6 +111,9 @@ TEST_F(WorkerPullTest, AnAnswerThatNobodyAskedForGoesNowhere) {
   Answer(0, 0, -1, 1, {9, 9});
   Answer(1, 1, 0, 2, {8, 8});
   EXPECT_EQ(w_pair.ready(), Iteration(-1)) << "an answer for an older progress does not count for the newer";
+  Answer(0, 0, 0, 1);
+  EXPECT_TRUE(w_pair.Take());
+  EXPECT_THAT(Copy(w_pair), ElementsAre(1, 1, 8, 8));
   EXPECT_FALSE(failed.has_value());
 }
 
