@@ -57,10 +57,12 @@ class Job:
             for process in list(waiting):
                 if process.poll() is not None:
                     waiting.remove(process)
-                    assert process.returncode == code, f"{process.who} ended with {process.returncode}, wanted "
-                                                       f"{code}:{self.logs()}"
-            assert time.monotonic() < deadline, f"still running after {limit_s} s: "
-                                                f"{[p.who for p in waiting]}{self.logs()}"
+                    assert process.returncode == code, (
+                        f"{process.who} ended with {process.returncode}, wanted {code}:{self.logs()}"
+                    )
+            assert time.monotonic() < deadline, (
+                f"still running after {limit_s} s: {[p.who for p in waiting]}{self.logs()}"
+            )
             time.sleep(0.01)
 
     def logs(self):

@@ -95,7 +95,7 @@ TEST_F(MembershipTest, WhileGatheringALostSeatGoesToTheNextLifeAtOnce) {
   for (WorkerSeat& lost : members.workers()) lost.connection = {};
   members.shards()[0].connection = {};
   const auto named = Worker(1, 12);
-  ASSERT_TRUE(named.ok());
+  ASSERT_TRUE(named.ok()) << named.status().ToString();
   EXPECT_EQ(named->seat.rank, WorkerId(1));
   EXPECT_EQ(named->seat.incarnation, Incarnation(2));
   const auto any = Worker(-1, 13);
