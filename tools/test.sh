@@ -12,7 +12,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:second_deadlock_stack=1}
 
 code=0
-timeout --signal=INT --kill-after=20 "$limit_s" \
+# In the foreground, so that Ctrl-C reaches the tests and a terminal does not stop them.
+timeout --foreground --signal=INT --kill-after=20 "$limit_s" \
   ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error || code=$?
 if [[ $code -eq 124 || $code -eq 137 ]]; then
   echo "test: not done after $limit_s s, the limit of all suites together" >&2

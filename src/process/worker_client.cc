@@ -80,7 +80,7 @@ WorkerClient::~WorkerClient() {
   const Status why = Cancelled("the worker was destroyed before its Shutdown");
   if (thread_->Call([this, why] { node_->Abandon(why); }, kGoodbyeLimit)) {
     std::unique_lock lock(failure_mutex_);
-    failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return !failure_.ok(); });
+    failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return failure_settled_; });
   }
   StopThread(why);
 }
@@ -245,10 +245,15 @@ void WorkerClient::StopThread(const Status& why) {
   thread_.reset();
 }
 
-void WorkerClient::OnFailed(const Status& why) {
+void WorkerClient::OnFailing(const Status& why) {
   const std::lock_guard lock(failure_mutex_);
   failure_ = why;
   failed_ = true;
+}
+
+void WorkerClient::OnFailed(const Status& /*why*/) {
+  const std::lock_guard lock(failure_mutex_);
+  failure_settled_ = true;
   failure_known_.notify_all();
 }
 

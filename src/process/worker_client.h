@@ -81,7 +81,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
     [[nodiscard]] bool own_clock() const { return spec.clock == TableClock::kOwn; }
   };
 
-  void OnFailed(const Status& why) override;  // on the node's thread
+  // On the node's thread.
+  void OnFailing(const Status& why) override;
+  void OnFailed(const Status& why) override;
 
   // The state that every call begins with: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
@@ -119,6 +121,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   mutable std::mutex failure_mutex_;
   std::condition_variable failure_known_;
   Status failure_;
+  bool failure_settled_ = false;  // every pending callback has heard of it
   bool left_ = false;
   bool finished_ = false;
   std::atomic<bool> stopped_{false};

@@ -171,6 +171,7 @@ void WorkerNode::Core::Fail(const Status& why) {
   if (phase_ == Phase::kFailed || phase_ == Phase::kStopped) return;
   phase_ = Phase::kFailed;
   failure_ = why;
+  events_.OnFailing(why);
   StopLinks(why);
   FailPending(why);
   if (draining_.empty() && !std::exchange(failure_told_, true)) Later([this] { events_.OnFailed(failure_); });

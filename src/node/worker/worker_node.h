@@ -32,6 +32,8 @@ class WorkerNodeEvents {
   // been called with this status before. The node must not be destroyed from inside this or any other
   // callback.
   virtual void OnFailed(const Status& why) = 0;
+  // The same, before any pending callback hears of it: what a callback's owner does next meets the failure.
+  virtual void OnFailing(const Status& /*why*/) {}
 };
 
 class WorkerNode {
