@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "wire/frame.h"
@@ -12,9 +13,9 @@ void SendQueue::Push(const FrameHead& head, std::span<const std::byte> body,
                      std::span<const Pinned> payload) {
   const std::array<std::byte, wire::kHeaderBytes> header = wire::EncodeHeader(head);
   Piece first;
-  first.own.reserve(header.size() + body.size());
-  first.own.insert(first.own.end(), header.begin(), header.end());
-  first.own.insert(first.own.end(), body.begin(), body.end());
+  first.own.resize(header.size() + body.size());
+  std::memcpy(first.own.data(), header.data(), header.size());
+  if (!body.empty()) std::memcpy(first.own.data() + header.size(), body.data(), body.size());
   bytes_ += first.own.size();
   pieces_.push_back(std::move(first));
   for (const Pinned& part : payload) {
@@ -32,16 +33,16 @@ void SendQueue::PushRaw(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> SendQueue::Leave(std::size_t n) {
   n = std::min<std::uint64_t>(n, bytes_);
-  std::vector<std::byte> out;
-  out.reserve(n);
+  std::vector<std::byte> out(n);
+  std::size_t filled = 0;
   // Dropped last: whoever learns by a pin that its bytes have left may queue more.
   std::vector<std::shared_ptr<const void>> left;
   bytes_ -= n;
-  while (out.size() < n) {
+  while (filled < n) {
     const std::span<const std::byte> piece = pieces_.front().bytes();
-    const std::size_t take = std::min(n - out.size(), piece.size() - front_left_);
-    const std::span<const std::byte> part = piece.subspan(front_left_, take);
-    out.insert(out.end(), part.begin(), part.end());
+    const std::size_t take = std::min(n - filled, piece.size() - front_left_);
+    std::memcpy(out.data() + filled, piece.data() + front_left_, take);
+    filled += take;
     front_left_ += take;
     if (front_left_ == piece.size()) {
       left.push_back(std::move(pieces_.front().pinned.pin));
