@@ -1,8 +1,9 @@
 // Env: the only way in which a node touches the world.
 //
-// transport/ implements it over an Asio event loop, sim/ over a virtual clock and modelled links; nodes cannot tell
-// which. One Env belongs to one node and one thread: every call is made on that thread, every callback comes on it,
-// and no callback is made from inside a call. Storage and Compute join this struct when first needed.
+// transport/ implements it over an Asio event loop, sim/ over a virtual clock and modelled links; nodes
+// cannot tell which. One Env belongs to one node and one thread: every call is made on that thread, every
+// callback comes on it, and no callback is made from inside a call. Storage and Compute join this struct when
+// first needed.
 #pragma once
 
 #include <chrono>

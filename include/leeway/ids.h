@@ -1,4 +1,5 @@
-// The ids and counters of Leeway, each a type of its own so that a worker is never passed where a block is meant.
+// The ids and counters of Leeway, each a type of its own so that a worker is never passed where a block is
+// meant.
 #pragma once
 
 #include <compare>
@@ -23,26 +24,40 @@ class StrongInt {
 
   friend constexpr auto operator<=>(StrongInt, StrongInt) = default;
 
-  constexpr StrongInt& operator++() requires kCounts { ++value_; return *this; }
-  constexpr StrongInt& operator--() requires kCounts { --value_; return *this; }
-  friend constexpr StrongInt operator+(StrongInt a, Rep n) requires kCounts { return StrongInt(static_cast<Rep>(a.value_ + n)); }
-  friend constexpr StrongInt operator-(StrongInt a, Rep n) requires kCounts { return StrongInt(static_cast<Rep>(a.value_ - n)); }
-  friend constexpr Rep operator-(StrongInt a, StrongInt b) requires kCounts { return static_cast<Rep>(a.value_ - b.value_); }
+  constexpr StrongInt& operator++() requires kCounts {
+    ++value_;
+    return *this;
+  }
+  constexpr StrongInt& operator--() requires kCounts {
+    --value_;
+    return *this;
+  }
+  friend constexpr StrongInt operator+(StrongInt a, Rep n) requires kCounts {
+    return StrongInt(static_cast<Rep>(a.value_ + n));
+  }
+  friend constexpr StrongInt operator-(StrongInt a, Rep n) requires kCounts {
+    return StrongInt(static_cast<Rep>(a.value_ - n));
+  }
+  friend constexpr Rep operator-(StrongInt a, StrongInt b) requires kCounts {
+    return static_cast<Rep>(a.value_ - b.value_);
+  }
 
  private:
   Rep value_{};
 };
 
-using WorkerId = StrongInt<struct WorkerTag, std::uint32_t>;    // the rank of a worker, dense from 0
-using ServerId = StrongInt<struct ServerTag, std::uint32_t>;    // one server process, dense from 0
-using ShardId = StrongInt<struct ShardTag, std::uint32_t>;      // one shard of one server, dense over the job
-using TableId = StrongInt<struct TableTag, std::uint32_t>;      // dense over the job
-using BlockId = StrongInt<struct BlockTag, std::uint32_t>;      // dense over the job
+using WorkerId = StrongInt<struct WorkerTag, std::uint32_t>;  // the rank of a worker, dense from 0
+using ServerId = StrongInt<struct ServerTag, std::uint32_t>;  // one server process, dense from 0
+using ShardId = StrongInt<struct ShardTag, std::uint32_t>;    // one shard of one server, dense over the job
+using TableId = StrongInt<struct TableTag, std::uint32_t>;    // dense over the job
+using BlockId = StrongInt<struct BlockTag, std::uint32_t>;    // dense over the job
 using Incarnation = StrongInt<struct IncarnationTag, std::uint32_t, true>;  // lives of one worker, from 1
 using Epoch = StrongInt<struct EpochTag, std::uint64_t, true>;  // version of membership and placement, from 1
 using Term = StrongInt<struct TermTag, std::uint32_t, true>;    // version of one block's ownership, from 1
-using Seq = StrongInt<struct SeqTag, std::uint64_t, true>;      // dense per (worker life, block), from 1; 0 is none
-using Version = StrongInt<struct VersionTag, std::uint64_t, true>;  // changes of a block's values; 0 is none, 1 the initial values
+using Seq =
+    StrongInt<struct SeqTag, std::uint64_t, true>;  // dense per (worker life, block), from 1; 0 is none
+using Version = StrongInt<struct VersionTag, std::uint64_t,
+                          true>;  // changes of a block's values; 0 is none, 1 the initial values
 using Iteration = StrongInt<struct IterationTag, std::int64_t, true>;  // from 0; -1 is before the first
 
 inline constexpr Iteration kIterationMax{std::numeric_limits<std::int64_t>::max()};
@@ -52,5 +67,7 @@ inline constexpr WorkerId kNoWorker{std::numeric_limits<std::uint32_t>::max()};
 
 template <typename Tag, typename Rep, bool kCounts>
 struct std::hash<leeway::StrongInt<Tag, Rep, kCounts>> {
-  std::size_t operator()(leeway::StrongInt<Tag, Rep, kCounts> id) const noexcept { return std::hash<Rep>{}(id.value()); }
+  std::size_t operator()(leeway::StrongInt<Tag, Rep, kCounts> id) const noexcept {
+    return std::hash<Rep>{}(id.value());
+  }
 };

@@ -11,7 +11,8 @@
 
 namespace leeway {
 
-// The hyper-parameters that travel in every push, so that schedules and parameter groups need no server state.
+// The hyper-parameters that travel in every push, so that schedules and parameter groups need no server
+// state.
 struct Hyper {
   float lr = 0.01F;
   float weight_decay = 0.0F;
@@ -25,12 +26,12 @@ struct Hyper {
 // One run over one block. Sizes of w, g, every slot and every output are equal.
 struct StepInput {
   std::span<const float> w;
-  std::span<const float> g;                         // one gradient, or a weighted sum of several
-  float g_scale = 1.0F;                             // g * g_scale is the (mean) gradient to step on
-  float lr_scale = 1.0F;                            // 1/N (immediate) or d/N (aggregate), on lr as a whole
-  std::uint64_t step = 1;                           // which run of the optimizer on this block, from 1
+  std::span<const float> g;  // one gradient, or a weighted sum of several
+  float g_scale = 1.0F;      // g * g_scale is the (mean) gradient to step on
+  float lr_scale = 1.0F;     // 1/N (immediate) or d/N (aggregate), on lr as a whole
+  std::uint64_t step = 1;    // which run of the optimizer on this block, from 1
   Hyper hyper;
-  std::span<const std::span<const float>> slots;    // state after the run before; zeros before the first
+  std::span<const std::span<const float>> slots;  // state after the run before; zeros before the first
 };
 
 struct StepOutput {
@@ -43,8 +44,8 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Arrays of state per value (0 for sgd, 1 for momentum, 2 for adam).
   [[nodiscard]] virtual int slots() const = 0;
-  // Writes new values and state into `out`, which overlaps nothing of `in`. Returns whether all it wrote is finite; if
-  // not the caller publishes nothing. Stateless and thread-safe.
+  // Writes new values and state into `out`, which overlaps nothing of `in`. Returns whether all it wrote is
+  // finite; if not the caller publishes nothing. Stateless and thread-safe.
   [[nodiscard]] virtual bool Step(const StepInput& in, const StepOutput& out) const = 0;
 };
 

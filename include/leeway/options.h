@@ -1,5 +1,6 @@
-// Options: one commented struct per role, with defaults in place. Every queue, retry and wait has its limit here.
-// Filled by apps/ and python/ (the only readers of argv, environment and files); checked by the role that takes them.
+// Options: one commented struct per role, with defaults in place. Every queue, retry and wait has its limit
+// here. Filled by apps/ and python/ (the only readers of argv, environment and files); checked by the role
+// that takes them.
 #pragma once
 
 #include <chrono>
@@ -10,61 +11,63 @@ namespace leeway {
 
 // Shared by all roles.
 struct LinkOptions {
-  std::chrono::milliseconds beat{1000};            // a ping this long after the last frame sent
-  std::chrono::milliseconds silence_max{10'000};   // a peer silent for this long is cut off and reconnected to
+  std::chrono::milliseconds beat{1000};           // a ping this long after the last frame sent
+  std::chrono::milliseconds silence_max{10'000};  // a peer silent for this long is cut off and reconnected to
   std::chrono::milliseconds hello_timeout{2'000};  // connect + hello + welcome
   std::chrono::milliseconds backoff_min{20};       // first pause before reconnecting; doubles, with jitter
   std::chrono::milliseconds backoff_max{1'000};
   std::chrono::milliseconds give_up_after{30'000};  // no welcome for this long: the peer is unreachable
-  std::uint32_t body_bytes_max = 16U << 20;        // frames after the hello
+  std::uint32_t body_bytes_max = 16U << 20;         // frames after the hello
   std::uint64_t payload_bytes_max = 64ULL << 20;
 };
 
 // What a whole job shares; the scheduler has it and tells it to everyone in the welcome.
 struct JobOptions {
-  std::string job = "leeway";     // nodes of another job are refused
-  std::uint32_t workers = 1;      // members that the job starts with
+  std::string job = "leeway";  // nodes of another job are refused
+  std::uint32_t workers = 1;   // members that the job starts with
   std::uint32_t servers = 1;
-  std::uint32_t shards = 1;       // per server
-  std::string sync = "bsp";       // default of tables that name none
-  std::string apply;              // empty: the sync model's own default
+  std::uint32_t shards = 1;  // per server
+  std::string sync = "bsp";  // default of tables that name none
+  std::string apply;         // empty: the sync model's own default
   std::string placement = "round_robin";
   std::uint32_t block_bytes = 4U << 20;
-  std::uint64_t seed = 1;         // coins and everything else that is drawn
+  std::uint64_t seed = 1;  // coins and everything else that is drawn
 };
 
 struct SchedulerOptions {
   JobOptions job;
   LinkOptions link;
   std::string listen = "127.0.0.1:0";
-  bool bind_any = false;                            // allow `listen` to be an address that other machines can reach
-  std::chrono::milliseconds suspect_after{3'000};   // no beat for this long: reported
-  std::chrono::milliseconds expel_after{10'000};    // no beat for this long: declared dead
-  std::chrono::milliseconds gather_timeout{60'000};  // not all workers and servers there: the job fails, naming who is missing
+  bool bind_any = false;  // allow `listen` to be an address that other machines can reach
+  std::chrono::milliseconds suspect_after{3'000};  // no beat for this long: reported
+  std::chrono::milliseconds expel_after{10'000};   // no beat for this long: declared dead
+  std::chrono::milliseconds gather_timeout{
+      60'000};  // not all workers and servers there: the job fails, naming who is missing
 };
 
 struct ServerOptions {
   LinkOptions link;
   std::string job = "leeway";
-  std::string scheduler;           // "host:port", or "file:<path>" that holds it
+  std::string scheduler;  // "host:port", or "file:<path>" that holds it
   std::string listen = "127.0.0.1:0";
-  bool bind_any = false;           // allow `listen` to be an address that other machines can reach
-  std::uint32_t server = 0;        // which server of the job this process is
-  std::uint32_t shard = 0;         // which shard of that server this node is
+  bool bind_any = false;     // allow `listen` to be an address that other machines can reach
+  std::uint32_t server = 0;  // which server of the job this process is
+  std::uint32_t shard = 0;   // which shard of that server this node is
   std::uint64_t spare_bytes_max = 256ULL << 20;  // buffers kept for reuse
 };
 
 struct WorkerOptions {
   LinkOptions link;
   std::string job = "leeway";
-  std::string scheduler;           // "host:port", or "file:<path>" that holds it
-  std::int64_t rank = -1;          // -1: the scheduler picks the lowest free one
-  std::string host;                // where this process runs and its id, for people; filled in when empty and 0
+  std::string scheduler;   // "host:port", or "file:<path>" that holds it
+  std::int64_t rank = -1;  // -1: the scheduler picks the lowest free one
+  std::string host;        // where this process runs and its id, for people; filled in when empty and 0
   std::uint64_t pid = 0;
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard, pushes without a verdict
-  std::uint32_t queue_max = 1U << 16;                     // calls queued between the user's thread and the node
-  std::chrono::milliseconds wait_max{600'000};            // the longest any blocking call waits before it fails, saying for what
-  std::chrono::milliseconds stall_warn{10'000};           // a wait this long is reported once, with its culprit
+  std::uint32_t queue_max = 1U << 16;  // calls queued between the user's thread and the node
+  std::chrono::milliseconds wait_max{
+      600'000};  // the longest any blocking call waits before it fails, saying for what
+  std::chrono::milliseconds stall_warn{10'000};  // a wait this long is reported once, with its culprit
 };
 
 }  // namespace leeway

@@ -1,4 +1,5 @@
-// Placement: which shard owns which block. One file per strategy in src/placement/; asked by the scheduler alone.
+// Placement: which shard owns which block. One file per strategy in src/placement/; asked by the scheduler
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,10 @@ struct PlacedShard {
 class Placement {
  public:
   virtual ~Placement() = default;
-  // One shard per block, in the order of `blocks`. `before` counts blocks placed earlier (tables may come in several
-  // rounds), so that a strategy can go on where it stopped. REQUIRES: shards is not empty.
-  [[nodiscard]] virtual std::vector<ShardId> Place(std::span<const PlacedBlock> blocks, std::span<const PlacedShard> shards,
+  // One shard per block, in the order of `blocks`. `before` counts blocks placed earlier (tables may come in
+  // several rounds), so that a strategy can go on where it stopped. REQUIRES: shards is not empty.
+  [[nodiscard]] virtual std::vector<ShardId> Place(std::span<const PlacedBlock> blocks,
+                                                   std::span<const PlacedShard> shards,
                                                    std::uint64_t before) const = 0;
 };
 

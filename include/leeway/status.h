@@ -1,6 +1,7 @@
 // Status and Result: how everything that a peer, a user, a file or the network can cause is reported.
 //
-// The core throws nothing. A message says what, which, got, wanted. Values are plain and may be copied between threads.
+// The core throws nothing. A message says what, which, got, wanted. Values are plain and may be copied
+// between threads.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +54,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT(google-explicit-constructor): return Status
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor): return value
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor): return Status
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor): return value
   [[nodiscard]] bool ok() const { return value_.has_value(); }
   [[nodiscard]] const Status& status() const { return status_; }
   // REQUIRES: ok().
@@ -77,10 +78,10 @@ class [[nodiscard]] Result {
 #define LW_CONCAT_INNER(a, b) a##b
 #define LW_CONCAT(a, b) LW_CONCAT_INNER(a, b)
 
-#define LW_RETURN_IF_ERROR(expr)                  \
-  do {                                            \
-    ::leeway::Status lw_status_ = (expr);         \
-    if (!lw_status_.ok()) return lw_status_;      \
+#define LW_RETURN_IF_ERROR(expr)             \
+  do {                                       \
+    ::leeway::Status lw_status_ = (expr);    \
+    if (!lw_status_.ok()) return lw_status_; \
   } while (false)
 
 #define LW_ASSIGN_OR_RETURN(decl, expr) LW_ASSIGN_OR_RETURN_IMPL(LW_CONCAT(lw_result_, __LINE__), decl, expr)

@@ -1,7 +1,9 @@
-// SyncModel: when a pull is answered and when a block goes on to its next iteration. One file per model in src/sync/.
+// SyncModel: when a pull is answered and when a block goes on to its next iteration. One file per model in
+// src/sync/.
 //
-// Models are stateless; what one must remember of a block is in Memory, which moves and is checkpointed with the block.
-// Asked on the thread of the block's shard. The conditions follow FluentPS, Table III; docs/glossary.md has the words.
+// Models are stateless; what one must remember of a block is in Memory, which moves and is checkpointed with
+// the block. Asked on the thread of the block's shard. The conditions follow FluentPS, Table III;
+// docs/glossary.md has the words.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ struct SyncView {
   Iteration v_train;
   const ProgressView& progress;
   double significance = 1.0;  // of the pulling worker; 1 when unknown
-  double coin = 1.0;          // in (0, 1], a hash of (seed, scope, worker, progress); the same when asked again
+  double coin = 1.0;  // in (0, 1], a hash of (seed, scope, worker, progress); the same when asked again
 
   [[nodiscard]] std::uint32_t CountAt(Iteration i) const { return progress.CountAt(i); }
   [[nodiscard]] std::uint32_t MembersAt(Iteration i) const { return progress.MembersAt(i); }
@@ -58,9 +60,11 @@ struct Advance {
 class SyncModel {
  public:
   virtual ~SyncModel() = default;
-  virtual PullVerdict OnPull(const SyncView& view, Memory& memory, WorkerId worker, Iteration progress) const = 0;
+  virtual PullVerdict OnPull(const SyncView& view, Memory& memory, WorkerId worker,
+                             Iteration progress) const = 0;
   virtual Advance MayAdvance(const SyncView& view, Memory& memory) const = 0;
-  // The most iterations a worker may be ahead of v_train when it pushes, if bounded: aggregate needs a window above it.
+  // The most iterations a worker may be ahead of v_train when it pushes, if bounded: aggregate needs a window
+  // above it.
   [[nodiscard]] virtual std::optional<std::int64_t> Lead() const = 0;
   // The apply mode when the user names none.
   [[nodiscard]] virtual const char* DefaultApply() const = 0;

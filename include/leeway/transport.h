@@ -1,8 +1,9 @@
 // Transport: connections that carry frames, as a node sees them.
 //
-// A frame is a kind, a small body and a payload (src/wire/frame.h has the bytes). Implementations frame and check
-// lengths; they know nothing of what a frame means. Frames of one connection arrive whole, in order, at most once; when
-// a connection is lost, any suffix of what was sent may be lost with it. Thread rule: that of Env.
+// A frame is a kind, a small body and a payload (src/wire/frame.h has the bytes). Implementations frame and
+// check lengths; they know nothing of what a frame means. Frames of one connection arrive whole, in order, at
+// most once; when a connection is lost, any suffix of what was sent may be lost with it. Thread rule: that of
+// Env.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +19,19 @@
 
 namespace leeway {
 
-using ConnectionId = StrongInt<struct ConnectionTag, std::uint64_t>;  // never reused within a process; 0 is none
+using ConnectionId =
+    StrongInt<struct ConnectionTag, std::uint64_t>;  // never reused within a process; 0 is none
 
-// Bytes to send, and what keeps them alive and unchanged until they have left. The pin is dropped when the transport
-// needs the bytes no more, which is how a sender learns of it.
+// Bytes to send, and what keeps them alive and unchanged until they have left. The pin is dropped when the
+// transport needs the bytes no more, which is how a sender learns of it.
 struct Pinned {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> pin;  // shared: the transport and the owner of the bytes hold it independently
 };
 
-// Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the lease
-// that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection (dropped); a
-// half-filled landing is never handed to anyone.
+// Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the
+// lease that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection
+// (dropped); a half-filled landing is never handed to anyone.
 struct Landing {
   std::vector<std::span<std::byte>> places;
   std::shared_ptr<void> lease;  // shared: places may belong to several buffers, kept by one owner object
@@ -56,24 +58,30 @@ class TransportEvents {
   virtual void OnConnected(ConnectionId id) = 0;
   // The header and body of a frame with a payload are here: says where the payload goes. An error closes the
   // connection (OnClosed with that status follows). Not called for frames without a payload.
-  virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) = 0;
+  virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
+                                       std::span<const std::byte> body) = 0;
   // A whole frame. `body` is valid during the call.
-  virtual void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
-  // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of `id`.
+  virtual void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                       Landing landing) = 0;
+  // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of
+  // `id`.
   virtual void OnClosed(ConnectionId id, const Status& why) = 0;
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Listens at "host:port" (port 0: any free one) and returns the address as bound. `events` outlives the transport.
+  // Listens at "host:port" (port 0: any free one) and returns the address as bound. `events` outlives the
+  // transport.
   virtual Result<std::string> Listen(const std::string& address, TransportEvents& events) = 0;
   // Starts to connect; OnConnected or OnClosed follows.
   virtual ConnectionId Connect(const std::string& address, TransportEvents& events) = 0;
-  // Queues one frame. The body is copied; payload bytes are pinned until they have left. On a connection that is gone
-  // or not yet up: nothing is sent (a connection that is not yet up queues).
-  virtual void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload) = 0;
-  // Lifts or lowers what `id` may send from the next header on. A new connection has the defaults of FrameLimits.
+  // Queues one frame. The body is copied; payload bytes are pinned until they have left. On a connection that
+  // is gone or not yet up: nothing is sent (a connection that is not yet up queues).
+  virtual void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
+                    std::span<const Pinned> payload) = 0;
+  // Lifts or lowers what `id` may send from the next header on. A new connection has the defaults of
+  // FrameLimits.
   virtual void SetLimits(ConnectionId id, const FrameLimits& limits) = 0;
   // Closes at once, dropping what was not sent; no further event of `id` follows.
   virtual void Close(ConnectionId id) = 0;
@@ -81,8 +89,8 @@ class Transport {
   virtual void CloseAfterSend(ConnectionId id) = 0;
   // Bytes queued and not yet handed to the network.
   [[nodiscard]] virtual std::uint64_t QueuedBytes(ConnectionId id) const = 0;
-  // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if none have come
-  // or the connection is gone.
+  // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if
+  // none have come or the connection is gone.
   [[nodiscard]] virtual TimePoint LastReceived(ConnectionId id) const = 0;
 };
 

@@ -5,18 +5,20 @@
 //   worker->Start();                                    // all workers agree on tables; blocks are placed
 //   worker->Broadcast(table, initial);                  // the first broadcast of a table gives its values
 //   for (...) {
-//     span<const float> w = worker->Sync(table);        // waits until the table may be used in this iteration
-//     worker->Update(table, gradient, how);             // lends the gradient until its ticket is done
-//     worker->Clock();                                  // ends the iteration; tables without an update are absent
+//     span<const float> w = worker->Sync(table);        // waits until the table may be used in this
+//     iteration worker->Update(table, gradient, how);             // lends the gradient until its ticket is
+//     done worker->Clock();                                  // ends the iteration; tables without an update
+//     are absent
 //   }
-//   worker->Shutdown();                                 // leaves, waits for the last member, pulls the final values
+//   worker->Shutdown();                                 // leaves, waits for the last member, pulls the final
+//   values
 //
-// For ps-lite's way of working make tables with TableClock::kOwn: Push, Pull and Wait need no Clock, each Push is one
-// iteration of its table.
+// For ps-lite's way of working make tables with TableClock::kOwn: Push, Pull and Wait need no Clock, each
+// Push is one iteration of its table.
 //
-// Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull) come from one thread at a time; callbacks run on
-// the worker's I/O thread and must not block. A blocking call waits at most options.wait_max and says what it waited for.
-// After fork() every call in the child fails with kFailedPrecondition.
+// Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull) come from one thread at a time;
+// callbacks run on the worker's I/O thread and must not block. A blocking call waits at most options.wait_max
+// and says what it waited for. After fork() every call in the child fails with kFailedPrecondition.
 #pragma once
 
 #include <cstdint>
@@ -37,27 +39,29 @@ namespace leeway {
 // How one gradient is to be applied.
 struct UpdateOptions {
   Hyper hyper = {};
-  std::uint32_t samples = 1;                  // the gradient is a mean over this many
-  std::shared_ptr<const void> pin = {};        // dropped once the gradient is needed no more (on the I/O thread)
-  std::function<void(const Status&)> done = {};  // called once every block has its verdict; a refused block is an error
+  std::uint32_t samples = 1;             // the gradient is a mean over this many
+  std::shared_ptr<const void> pin = {};  // dropped once the gradient is needed no more (on the I/O thread)
+  std::function<void(const Status&)> done =
+      {};  // called once every block has its verdict; a refused block is an error
 };
 
 using Ticket = std::uint64_t;  // names one asynchronous call; 0 is none
 
-// The parameter memory of a table: two buffers of elements() floats, both the user's or (null) both the worker's own.
+// The parameter memory of a table: two buffers of elements() floats, both the user's or (null) both the
+// worker's own.
 struct TableBuffers {
   float* first = nullptr;
   float* second = nullptr;
 };
 
 struct WorkerCounters {
-  std::uint64_t pushes = 0;            // blocks pushed, by their verdicts:
+  std::uint64_t pushes = 0;  // blocks pushed, by their verdicts:
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t resent = 0, reconnects = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t wait_ns = 0;           // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
-  std::uint64_t staleness_sum = 0;     // over answers: progress + 1 - v_train, where positive
+  std::uint64_t wait_ns = 0;        // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
+  std::uint64_t staleness_sum = 0;  // over answers: progress + 1 - v_train, where positive
 };
 
 // A run of batch numbers leased from a pool (leeway.BatchPool); empty when the pool is used up.
@@ -77,7 +81,8 @@ class Worker {
   [[nodiscard]] virtual const JobOptions& job() const = 0;
 
   virtual Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers = {}) = 0;
-  // Agrees with the job on the tables created since the last Start. May be called again after more CreateTable calls.
+  // Agrees with the job on the tables created since the last Start. May be called again after more
+  // CreateTable calls.
   virtual Status Start() = 0;
   // Offers initial values. The first offer of the job counts, later ones are ignored. Any rank may call it.
   virtual Status Broadcast(TableId table, std::span<const float> values) = 0;
@@ -86,35 +91,41 @@ class Worker {
   virtual Result<Ticket> Update(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
   // Ends the iteration: what was not updated is absent; pulls go out for the next one.
   virtual Status Clock() = 0;
-  // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and returns
-  // the buffer now in use. It stays as it is until the first Sync of a later iteration.
+  // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and
+  // returns the buffer now in use. It stays as it is until the first Sync of a later iteration.
   virtual Result<std::span<const float>> Sync(TableId table) = 0;
   // True when Sync would not wait.
   [[nodiscard]] virtual bool Ready(TableId table) const = 0;
 
   // ps-lite's calls, for tables with a clock of their own.
   virtual Result<Ticket> Push(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
-  virtual Result<Ticket> Pull(TableId table, std::span<float> values, std::function<void(const Status&)> done = {}) = 0;
-  // Waits for a ticket and gives its outcome (once: it is forgotten then). Ticket 0 and unknown ones: kNotFound.
+  virtual Result<Ticket> Pull(TableId table, std::span<float> values,
+                              std::function<void(const Status&)> done = {}) = 0;
+  // Waits for a ticket and gives its outcome (once: it is forgotten then). Ticket 0 and unknown ones:
+  // kNotFound.
   virtual Status Wait(Ticket ticket) = 0;
   // Has the ticket's outcome arrived? Unknown tickets are done.
   [[nodiscard]] virtual bool Done(Ticket ticket) const = 0;
 
   // Waits until every member of the job has called it with the same name.
   virtual Status Barrier(const std::string& name) = 0;
-  // Leases the next batches of the job-wide pool `pool` of `batches` batches, giving back as done what was leased before.
-  virtual Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted) = 0;
+  // Leases the next batches of the job-wide pool `pool` of `batches` batches, giving back as done what was
+  // leased before.
+  virtual Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
+                                          std::uint32_t wanted) = 0;
 
   // Leaves all counts once every push has its verdict; after that the worker may only Pull and Sync.
   virtual Status Leave() = 0;
-  // Leave, then wait until no member is left, then pull the final values of all tables (Sync returns them), equal on all ranks.
+  // Leave, then wait until no member is left, then pull the final values of all tables (Sync returns them),
+  // equal on all ranks.
   virtual Status Finish() = 0;
   // Finish if not done before, say goodbye, stop the I/O thread.
   virtual Status Shutdown() = 0;
 
   [[nodiscard]] virtual Iteration iteration() const = 0;  // of the job clock, as this worker counts it
   [[nodiscard]] virtual WorkerCounters counters() const = 0;
-  // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next beat.
+  // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next
+  // beat.
   virtual void SetFigure(const std::string& name, double value) = 0;
   // What a blocking call would wait for now, in words; empty when nothing.
   [[nodiscard]] virtual std::string WaitingFor() const = 0;

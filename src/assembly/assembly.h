@@ -1,4 +1,5 @@
-// Assembly: options + Env -> policies -> wired node. The one place that joins names to concrete types, for both worlds.
+// Assembly: options + Env -> policies -> wired node. The one place that joins names to concrete types, for
+// both worlds.
 #pragma once
 
 #include <functional>
@@ -22,11 +23,13 @@ struct Policies {
 };
 
 // `policies` outlives the node.
-[[nodiscard]] std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env, const Policies& policies,
+[[nodiscard]] std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env,
+                                                           const Policies& policies,
                                                            std::function<void(const Status&)> ended);
-[[nodiscard]] std::unique_ptr<ServerNode> MakeServer(const ServerOptions& options, Env& env, const Policies& policies,
-                                                     AddressSource scheduler, std::function<void(const Status&)> ended);
-[[nodiscard]] std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env, AddressSource scheduler,
-                                                     WorkerNodeEvents& events);
+[[nodiscard]] std::unique_ptr<ServerNode> MakeServer(const ServerOptions& options, Env& env,
+                                                     const Policies& policies, AddressSource scheduler,
+                                                     std::function<void(const Status&)> ended);
+[[nodiscard]] std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env,
+                                                     AddressSource scheduler, WorkerNodeEvents& events);
 
 }  // namespace leeway

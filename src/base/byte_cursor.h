@@ -1,4 +1,5 @@
-// ByteReader and ByteWriter: little-endian values in and out of byte spans, with bounds checked on every read.
+// ByteReader and ByteWriter: little-endian values in and out of byte spans, with bounds checked on every
+// read.
 #pragma once
 
 #include <bit>

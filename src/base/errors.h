@@ -12,10 +12,10 @@
 
 namespace leeway {
 
-#define LW_ERROR_FUNCTION(name)                                                              \
-  template <typename... Args>                                                                \
-  [[nodiscard]] Status name(fmt::format_string<Args...> format, Args&&... args) {            \
-    return {StatusCode::k##name, fmt::format(format, std::forward<Args>(args)...)};          \
+#define LW_ERROR_FUNCTION(name)                                                     \
+  template <typename... Args>                                                       \
+  [[nodiscard]] Status name(fmt::format_string<Args...> format, Args&&... args) {   \
+    return {StatusCode::k##name, fmt::format(format, std::forward<Args>(args)...)}; \
   }
 LW_ERROR_FUNCTION(InvalidArgument)
 LW_ERROR_FUNCTION(NotFound)
@@ -30,7 +30,8 @@ LW_ERROR_FUNCTION(Fenced)
 LW_ERROR_FUNCTION(Cancelled)
 #undef LW_ERROR_FUNCTION
 
-// ` (did you mean "ssp"?)` for the known name nearest to `got` within an edit distance that a slip explains, else "".
+// ` (did you mean "ssp"?)` for the known name nearest to `got` within an edit distance that a slip explains,
+// else "".
 [[nodiscard]] std::string DidYouMean(std::string_view got, std::span<const std::string> known);
 
 }  // namespace leeway

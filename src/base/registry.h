@@ -35,22 +35,25 @@ class Registry {
 
   [[nodiscard]] const std::string& kind() const { return kind_; }
 
-  // Makes the policy of one term, without looking for arguments left over: the caller asks `config` for its own ones
-  // (release=..., late=...) and then calls config.Finish().
+  // Makes the policy of one term, without looking for arguments left over: the caller asks `config` for its
+  // own ones (release=..., late=...) and then calls config.Finish().
   [[nodiscard]] Result<std::unique_ptr<Policy>> Make(const PolicyConfig& config) const {
     const auto found = factories_.find(config.name());
     if (found == factories_.end()) {
       const std::vector<std::string> known = names();
-      return NotFound("unknown {} \"{}\"; known: {}{}", kind_, config.name(), fmt::join(known, ", "), DidYouMean(config.name(), known));
+      return NotFound("unknown {} \"{}\"; known: {}{}", kind_, config.name(), fmt::join(known, ", "),
+                      DidYouMean(config.name(), known));
     }
     return found->second(config);
   }
 
-  // Makes the policy of a spec of one term and no arguments but the factory's own. `resolved`, if given, gets the term as
-  // the factory understood it.
-  [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text, SpecTerm* resolved = nullptr) const {
+  // Makes the policy of a spec of one term and no arguments but the factory's own. `resolved`, if given, gets
+  // the term as the factory understood it.
+  [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text,
+                                                             SpecTerm* resolved = nullptr) const {
     LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-    if (spec.terms.size() != 1) return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
+    if (spec.terms.size() != 1)
+      return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
     const PolicyConfig config(kind_, spec.terms[0]);
     LW_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy, Make(config));
     LW_RETURN_IF_ERROR(config.Finish());

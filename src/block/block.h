@@ -1,7 +1,9 @@
-// Block: the unit of state. Values, optimizer state, push ledger, open sums, members, waiting pulls, model memory.
+// Block: the unit of state. Values, optimizer state, push ledger, open sums, members, waiting pulls, model
+// memory.
 //
-// A pure state machine: events in (OnPush, OnPull, ...), answers out through BlockEvents, during the call. Belongs to one
-// shard and its thread. The files beside this one hold its parts: ledger, progress, open_sums, waiting_pulls, values.
+// A pure state machine: events in (OnPush, OnPull, ...), answers out through BlockEvents, during the call.
+// Belongs to one shard and its thread. The files beside this one hold its parts: ledger, progress, open_sums,
+// waiting_pulls, values.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +25,14 @@
 namespace leeway {
 
 struct BlockCounters {
-  std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;  // verdicts given first time
+  std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0,
+                refused = 0;  // verdicts given first time
   std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
-  std::uint64_t delayed = 0;           // pulls that had to wait (DPRs, per block)
+  std::uint64_t delayed = 0;  // pulls that had to wait (DPRs, per block)
   std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
-  std::uint64_t overflowed = 0;        // aggregated steps that were not finite though every gradient was: values kept
+  std::uint64_t overflowed =
+      0;  // aggregated steps that were not finite though every gradient was: values kept
 };
 
 struct BlockOptions {
@@ -44,11 +48,13 @@ struct BlockOptions {
 class Block {
  public:
   // Borrows all references for its life.
-  Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool, BlockEvents& events);
+  Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool,
+        BlockEvents& events);
   ~Block();
 
-  // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`. Values that
-  // are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block still has none.
+  // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`.
+  // Values that are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block
+  // still has none.
   void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
   // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered).
   void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
@@ -68,9 +74,9 @@ class Block {
   [[nodiscard]] bool initialized() const;
   [[nodiscard]] std::span<const float> values() const;  // empty before the initial values
   [[nodiscard]] const BlockCounters& counters() const;
-  [[nodiscard]] std::size_t waiting() const;            // pulls waiting now
-  // For people: who waits, under which condition, for whom; a few of each and how many more. At most 512 bytes. Empty
-  // when nobody waits.
+  [[nodiscard]] std::size_t waiting() const;  // pulls waiting now
+  // For people: who waits, under which condition, for whom; a few of each and how many more. At most 512
+  // bytes. Empty when nobody waits.
   [[nodiscard]] std::string WhyWaiting() const;
   // Members that iteration v_train still waits for.
   [[nodiscard]] std::vector<WorkerId> Missing() const;

@@ -19,12 +19,14 @@ class Buffer {
   [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(floats()); }
 
  private:
-  struct Free { void operator()(float* p) const; };
+  struct Free {
+    void operator()(float* p) const;
+  };
   std::unique_ptr<float[], Free> data_;  // 64-byte aligned, not initialized
   std::size_t size_;
 };
 
-using BufferRef = std::shared_ptr<Buffer>;             // shared: versions are held by blocks and by sends under way
+using BufferRef = std::shared_ptr<Buffer>;  // shared: versions are held by blocks and by sends under way
 using ConstBufferRef = std::shared_ptr<const Buffer>;
 
 class BufferPool {

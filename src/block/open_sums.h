@@ -27,10 +27,10 @@ class OpenSums {
   void Add(Iteration iteration, const PushEvent& push, BufferRef gradient);
 
   struct Closed {
-    BufferRef sum{};                   // of samples * gradient
+    BufferRef sum{};                 // of samples * gradient
     float mean_scale = 1.0F;         // 1 / all samples
     std::uint32_t contributors = 0;  // d
-    Hyper hyper{};                     // of the contributor with the most own steps, ties to the lowest rank
+    Hyper hyper{};                   // of the contributor with the most own steps, ties to the lowest rank
     bool hyper_mismatch = false;     // contributors did not agree on it
   };
   // Takes the sum of `iteration` out; nothing if nobody contributed.
@@ -46,7 +46,7 @@ class OpenSums {
     float weight = 1.0F;
   };
   struct Sum {
-    Weighted total{};                // arrival order: a lone first gradient is kept as it came, with its weight
+    Weighted total{};              // arrival order: a lone first gradient is kept as it came, with its weight
     std::map<Key, Weighted> held;  // reduce=ordered
     std::uint64_t samples = 0;
     std::uint32_t contributors = 0;

@@ -14,7 +14,8 @@
 
 namespace leeway {
 
-// What happens to a pull that must wait: kLazy answers when v_train passes its progress, kSoft at the next advance.
+// What happens to a pull that must wait: kLazy answers when v_train passes its progress, kSoft at the next
+// advance.
 enum class Release : std::uint8_t { kLazy, kSoft };
 // What happens to a push for an iteration below v_train.
 enum class Late : std::uint8_t { kDrop, kApply };

@@ -14,10 +14,10 @@ enum class Kind : std::uint8_t {
   // Control: the body is the protobuf message of the same name in control.proto.
   kHello = 1,
   kWelcome = 2,
-  kGoodbye = 3,   // the sender closes, and says why
-  kPing = 4,      // no body
-  kPong = 5,      // no body
-  kRoster = 6,    // scheduler -> all: epoch, members, shards
+  kGoodbye = 3,  // the sender closes, and says why
+  kPing = 4,     // no body
+  kPong = 5,     // no body
+  kRoster = 6,   // scheduler -> all: epoch, members, shards
   kDefineTables = 7,
   kTableMap = 8,
   kBarrier = 9,
@@ -34,7 +34,7 @@ enum class Kind : std::uint8_t {
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,
-  kAbsent = 34,   // the CLOCK frame: blocks that were not pushed
+  kAbsent = 34,  // the CLOCK frame: blocks that were not pushed
   kVerdicts = 35,
   kPull = 36,
   kAnswers = 37,
