@@ -114,8 +114,8 @@ Status LeewayClient::CheckAndLeave() {
   for (std::uint64_t i = 0; i < shape_.blocks; ++i) {
     LW_ASSIGN_OR_RETURN(const Ticket pull, worker_->Pull(tables_[i], ValuesOf(i)));
     LW_RETURN_IF_ERROR(worker_->Wait(pull));
-    const auto wanted =
-        static_cast<float>(finished_ / shape_.blocks + (i < finished_ % shape_.blocks ? 1 : 0));
+    const std::uint64_t pushes = finished_ / shape_.blocks + (i < finished_ % shape_.blocks ? 1 : 0);
+    const auto wanted = static_cast<float>(pushes);
     for (const float got : ValuesOf(i)) {
       if (got != wanted)
         return Internal("block {} of the bench: got a value of {}, wanted {}", i, got, wanted);

@@ -1,5 +1,5 @@
-// momentum: torch.optim.SGD with momentum. The first step takes the gradient itself as its buffer,
-// undampened.
+// momentum and nesterov: torch.optim.SGD with momentum, and with nesterov=True. The first step takes the
+// gradient itself as its buffer, undampened.
 #include "base/policy_config.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernels.h"
@@ -10,6 +10,7 @@ namespace {
 
 class Momentum final : public Optimizer {
  public:
+  explicit Momentum(bool nesterov) : nesterov_(nesterov) {}
   int slots() const override { return 1; }
   bool Step(const StepInput& in, const StepOutput& out) const override {
     return kernels::Momentum({.g_scale = in.g_scale,
@@ -18,13 +19,21 @@ class Momentum final : public Optimizer {
                               .mu = in.hyper.momentum,
                               .keep = 1.0F - in.hyper.dampening,
                               .first = in.step == 1,
-                              .nesterov = false},
+                              .nesterov = nesterov_},
                              in.w, in.g, in.slots[0], out.w, out.slots[0]);
   }
+
+ private:
+  const bool nesterov_;
 };
 
 }  // namespace
 
-Result<OptimizerPtr> MakeMomentum(const PolicyConfig&) { return OptimizerPtr(std::make_unique<Momentum>()); }
+Result<OptimizerPtr> MakeMomentum(const PolicyConfig&) {
+  return OptimizerPtr(std::make_unique<Momentum>(false));
+}
+Result<OptimizerPtr> MakeNesterov(const PolicyConfig&) {
+  return OptimizerPtr(std::make_unique<Momentum>(true));
+}
 
 }  // namespace leeway

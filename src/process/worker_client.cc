@@ -186,16 +186,34 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
                                               std::uint32_t wanted) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
-  auto lease = std::make_shared<BatchLease>();  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(Block(
-      [=](WorkerNode& node, const leeway::Done& done) {
-        node.LeaseBatches(pool, batches, wanted, [lease, done](const Status& status, const BatchLease& got) {
-          *lease = got;
-          done(status);
+  // Shared: the call may outlive a wait that is broken off. Then nobody works on its batches, so they are
+  // kept for the next call. Only the node's thread looks into it until the wait is over.
+  struct Call {
+    BatchLease lease;
+    bool broken_off = false;
+  };
+  auto call = std::make_shared<Call>();
+  const Status status = Block(
+      [=, this](WorkerNode& node, const leeway::Done& done) {
+        if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
+          call->lease = std::move(kept.mapped());
+          return done(Status::Ok());
+        }
+        node.LeaseBatches(pool, batches, wanted, [=, this](const Status& answered, const BatchLease& got) {
+          call->lease = got;
+          if (call->broken_off && !got.batches.empty()) kept_leases_[pool] = got;
+          done(answered);
         });
       },
-      fmt::format("batches of pool \"{}\"", pool)));
-  return *lease;
+      fmt::format("batches of pool \"{}\"", pool));
+  if (status.ok()) return std::move(call->lease);
+  (void)calls_.Push(
+      [this, pool, call] {
+        call->broken_off = true;
+        if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
+      },
+      kQuestionLimit);
+  return status;
 }
 
 Status WorkerClient::Leave() {

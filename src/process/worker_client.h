@@ -10,6 +10,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -112,6 +113,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::vector<std::unique_ptr<Table>> tables_;
   TicketBook tickets_;
   CallQueue calls_;
+  std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 

@@ -22,9 +22,6 @@
 
 namespace leeway::sim {
 
-// How long after the last fault a workload without limits of its own may take to end, in simulated time.
-inline constexpr Duration kCalmLimit = std::chrono::seconds(20);
-
 struct ClusterOptions {
   std::uint64_t seed = 1;
   JobOptions job;  // workers, servers and shards say how many nodes there are
@@ -58,6 +55,7 @@ class Cluster {
   // What ended badly; empty when all is well so far.
   [[nodiscard]] std::vector<std::string> Problems() const;
 
+  [[nodiscard]] std::uint32_t workers() const { return static_cast<std::uint32_t>(workers_.size()); }
   [[nodiscard]] WorkerNode& worker(std::uint32_t rank) { return *workers_[rank]->node; }
   // Timers and random bits of the process that a worker's node is in.
   [[nodiscard]] Env& worker_env(std::uint32_t rank) { return workers_[rank]->env.env(); }

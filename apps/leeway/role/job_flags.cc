@@ -38,7 +38,7 @@ void DeclareLogFlag(FlagSet& flags, std::string& level) {
 }
 
 Status CheckJobFlags(const JobOptions& job) {
-  const Status fits = CheckApply(job.sync, job.apply);
+  Status fits = CheckApply(job.sync, job.apply);
   if (fits.ok()) return fits;
   return InvalidArgument("--apply with --sync {}: {}", job.sync, fits.message());
 }

@@ -17,6 +17,11 @@ std::string Whereabouts(const WorkerSeat& seat) {
   return fmt::format(" ({}, process {})", seat.host.empty() ? "unknown host" : seat.host, seat.pid);
 }
 
+bool IsHere(const WorkerSeat& seat) {
+  return seat.state != WorkerState::kAwaited && seat.connection != ConnectionId{};
+}
+bool IsHere(const ShardSeat& seat) { return seat.taken && seat.connection != ConnectionId{}; }
+
 }  // namespace
 
 const char* WorkerStateName(WorkerState state) {
@@ -127,9 +132,8 @@ void Membership::Free(ShardSeat& seat) {
 }
 
 bool Membership::Complete() const {
-  return std::ranges::all_of(workers_,
-                             [](const WorkerSeat& s) { return s.state != WorkerState::kAwaited; }) &&
-         std::ranges::all_of(shards_, &ShardSeat::taken);
+  return std::ranges::all_of(workers_, [](const WorkerSeat& s) { return IsHere(s); }) &&
+         std::ranges::all_of(shards_, [](const ShardSeat& s) { return IsHere(s); });
 }
 
 void Membership::Gather(Epoch epoch) {
@@ -140,13 +144,13 @@ void Membership::Gather(Epoch epoch) {
 std::string Membership::Missing() const {
   std::vector<std::uint32_t> ranks;
   for (const WorkerSeat& seat : workers_) {
-    if (seat.state == WorkerState::kAwaited) ranks.push_back(seat.rank.value());
+    if (!IsHere(seat)) ranks.push_back(seat.rank.value());
   }
   std::vector<std::string> parts;
   if (!ranks.empty())
     parts.push_back(fmt::format("worker{} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", ")));
   for (const ShardSeat& seat : shards_) {
-    if (!seat.taken) parts.push_back(fmt::format("shard {} of server {}", seat.shard, seat.server.value()));
+    if (!IsHere(seat)) parts.push_back(fmt::format("shard {} of server {}", seat.shard, seat.server.value()));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -77,7 +77,8 @@ class Membership {
   void Free(WorkerSeat& seat);
   void Free(ShardSeat& seat);
 
-  // All workers and shards that the job starts with are here.
+  // All workers and shards that the job starts with are here, and connected: a job does not begin with a
+  // process that crashed while it gathered.
   [[nodiscard]] bool Complete() const;
   [[nodiscard]] bool gathered() const { return roster_epoch_ != Epoch{}; }
   // REQUIRES: Complete().

@@ -70,6 +70,19 @@ TEST_F(MembershipTest, ShardIdsAreDenseOverServers) {
   EXPECT_EQ(Shard(1, 1, 2)->seat.id, ShardId(3));
 }
 
+TEST_F(MembershipTest, AJobDoesNotGatherWithOneThatLostItsConnection) {
+  for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(Shard(i / 2, i % 2, 20 + i).ok());
+  ASSERT_TRUE(Worker(0, 10).ok());
+  seat(0).connection = {};
+  members.shards()[2].connection = {};
+  ASSERT_TRUE(Worker(1, 11).ok());
+  EXPECT_FALSE(members.Complete());
+  EXPECT_EQ(members.Missing(), "worker 0, shard 0 of server 1");
+  ASSERT_TRUE(Worker(0, 12).ok());
+  ASSERT_TRUE(Shard(1, 0, 22).ok());
+  EXPECT_TRUE(members.Complete());
+}
+
 TEST_F(MembershipTest, ARepeatedHelloFindsItsOwnSeatAndReplacesItsConnection) {
   const auto first = Worker(-1, 10);
   const auto again = Worker(-1, 10);

@@ -46,6 +46,15 @@ void SchedulerRequests::SendBarrier(const std::string& name, std::uint64_t round
 
 void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               LeaseDone done) {
+  // One request of a pool at a time, so that the scheduler need keep one answer to repeat. A call that was
+  // broken off leaves its request open; the next one takes it over.
+  for (auto& [id, open] : leases_) {
+    if (open.message.pool() != pool) continue;
+    later_([older = std::exchange(open.done, std::move(done)), pool] {
+      older(Cancelled("pool \"{}\": another call leases from it", pool), {});
+    });
+    return;
+  }
   OpenLease& request = leases_[++last_request_];
   request.message.set_request(last_request_);
   request.message.set_pool(pool);

@@ -94,6 +94,24 @@ TEST_F(WorkerLifeTest, RequestsAreSentAgainWhenTheSchedulerIsBackAndAnsweredOnce
   EXPECT_THAT(std::vector<std::uint64_t>(next.done().begin(), next.done().end()), ElementsAre(4, 7));
 }
 
+TEST_F(WorkerLifeTest, ASecondLeaseOfAPoolTakesOverTheOpenOne) {
+  StartTables();
+  (void)env.transport.TakeSent(scheduler);
+  std::optional<Status> first;
+  BatchLease lease;
+  node->LeaseBatches("pool", 10, 2, [&](const Status& status, const BatchLease&) { first = status; });
+  node->LeaseBatches("pool", 10, 2, [&](const Status&, const BatchLease& got) { lease = got; });
+  const std::vector<SentFrame> sent = env.transport.TakeSent(scheduler);
+  ASSERT_EQ(sent.size(), 1U) << "the scheduler keeps one answer of a pool to repeat";
+  wire::pb::BatchLease answer;
+  answer.set_request(ParseAs<wire::pb::LeaseBatches>(sent[0]).request());
+  answer.add_batches(4);
+  Control(scheduler, wire::Kind::kBatchLease, answer);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->code(), StatusCode::kCancelled);
+  EXPECT_THAT(lease.batches, ElementsAre(4));
+}
+
 TEST_F(WorkerLifeTest, LeavingWaitsForEveryVerdict) {
   StartTables();
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());

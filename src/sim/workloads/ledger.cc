@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "sim/cluster.h"
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
 #include "sim/workloads/ledger_worker.h"
+#include "sim/workloads/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -50,27 +50,13 @@ std::string LedgerReport::Failure() const {
 LedgerReport RunLedger(const LedgerOptions& options) {
   const LedgerPlan plan = MakeLedgerPlan(options);
   LedgerBook book(plan);
-  std::vector<std::unique_ptr<LedgerWorker>> workers(plan.options.workers);
-  // After the workers: its events may speak of them.
+  std::vector<std::unique_ptr<WorkloadPart>> parts;
+  // After the parts: its events may speak of them.
   Cluster cluster(ClusterFor(plan));
-  cluster.Start([&](std::uint32_t rank) {
-    workers[rank] = std::make_unique<LedgerWorker>(cluster, plan, book, rank);
-    workers[rank]->Begin();
-  });
-  const auto all_done = [&] {
-    return std::all_of(workers.begin(), workers.end(),
-                       [](const auto& w) { return w != nullptr && w->done(); });
-  };
-  const auto over = [&] { return !book.problems().empty() || (all_done() && cluster.Ended()); };
-  const bool ended = cluster.RunUntil(over, cluster.healed_by() + CalmLimit(plan));
-
-  for (const std::string& problem : cluster.Problems()) book.Problem(problem);
-  if (!ended && book.problems().empty()) {
-    book.Problem(fmt::format("the job had not ended {} s after the last fault",
-                             std::chrono::duration_cast<std::chrono::seconds>(CalmLimit(plan)).count()));
-    for (const auto& worker : workers)
-      book.Problem(worker == nullptr ? "a worker never began" : worker->Where());
-  }
+  RunToEnd(
+      cluster, parts,
+      [&](std::uint32_t rank) { return std::make_unique<LedgerWorker>(cluster, plan, book, rank); },
+      book.problems(), CalmLimit(plan));
   if (book.problems().empty()) book.CheckCounts(cluster.ServerCounters());
 
   LedgerReport report;
@@ -86,7 +72,7 @@ LedgerReport RunLedger(const LedgerOptions& options) {
   report.servers = cluster.ServerCounters();
   report.faults = cluster.faults();
   for (std::uint32_t rank = 0; rank < plan.options.workers; ++rank) {
-    if (workers[rank] == nullptr) continue;
+    if (rank >= parts.size() || parts[rank] == nullptr) continue;
     report.resent += cluster.worker(rank).counters().resent;
     report.reconnects += cluster.worker(rank).counters().reconnects;
   }

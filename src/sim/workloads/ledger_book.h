@@ -45,7 +45,7 @@ class LedgerBook {
   void CheckCounts(const BlockCounters& servers);
 
   void Problem(std::string what);
-  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+  [[nodiscard]] std::vector<std::string>& problems() { return problems_; }
   [[nodiscard]] const VerdictCounts& verdicts() const { return verdicts_; }
 
  private:

@@ -12,18 +12,18 @@
 #include "sim/seeded_random.h"
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
+#include "sim/workloads/run_to_end.h"
 
 namespace leeway::sim {
 
-class LedgerWorker {
+class LedgerWorker final : public WorkloadPart {
  public:
   // Borrows all; the worker's node exists.
   LedgerWorker(Cluster& cluster, const LedgerPlan& plan, LedgerBook& book, std::uint32_t rank);
 
-  void Begin();
-  [[nodiscard]] bool done() const { return done_; }
-  // Where it is, for the report of a run that did not end.
-  [[nodiscard]] std::string Where() const;
+  void Begin() override;
+  [[nodiscard]] bool done() const override { return done_; }
+  [[nodiscard]] std::string Where() const override;
 
  private:
   void MakeTables();

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/hash.h"
 #include "sim/cluster.h"
+#include "sim/workloads/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
 
 constexpr Duration kBatchTime = std::chrono::milliseconds(1);
 
-class PoolWorker {
+class PoolWorker final : public WorkloadPart {
  public:
   PoolWorker(Cluster& cluster, const PoolOptions& options, std::uint32_t rank, PoolReport& report)
       : options_(options),
@@ -22,11 +22,11 @@ class PoolWorker {
         env_(cluster.worker_env(rank)),
         report_(report) {}
 
-  void Begin() {
+  void Begin() override {
     node_.Join(Then([this] { Lease(); }));
   }
-  [[nodiscard]] bool done() const { return done_; }
-  [[nodiscard]] std::string Where() const {
+  [[nodiscard]] bool done() const override { return done_; }
+  [[nodiscard]] std::string Where() const override {
     return fmt::format("worker {} waits for: {}", rank_, node_.WaitingFor());
   }
 
@@ -83,24 +83,12 @@ PoolReport RunPool(const PoolOptions& options) {
   PoolReport report;
   report.done.resize(options.batches);
   report.by_worker.resize(options.workers);
-  std::vector<std::unique_ptr<PoolWorker>> workers(options.workers);
+  std::vector<std::unique_ptr<WorkloadPart>> parts;
   Cluster cluster(cluster_options);
-  cluster.Start([&](std::uint32_t rank) {
-    workers[rank] = std::make_unique<PoolWorker>(cluster, options, rank, report);
-    workers[rank]->Begin();
-  });
-  const auto over = [&] {
-    if (!report.problems.empty()) return true;
-    return std::ranges::all_of(workers, [](const auto& w) { return w != nullptr && w->done(); }) &&
-           cluster.Ended();
-  };
-  const bool ended = cluster.RunUntil(over, cluster.healed_by() + kCalmLimit);
-  for (const std::string& problem : cluster.Problems()) report.problems.push_back(problem);
-  if (!ended) {
-    report.problems.emplace_back("the job did not end");
-    for (const auto& worker : workers)
-      report.problems.push_back(worker ? worker->Where() : "a worker never began");
-  }
+  RunToEnd(
+      cluster, parts,
+      [&](std::uint32_t rank) { return std::make_unique<PoolWorker>(cluster, options, rank, report); },
+      report.problems);
   return report;
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/hash.h"
 #include "sim/cluster.h"
+#include "sim/workloads/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -26,23 +26,23 @@ std::vector<float> GradientAt(std::uint64_t problem, std::uint32_t rank, std::in
   return gradient;
 }
 
-class TrainWorker {
+class TrainWorker final : public WorkloadPart {
  public:
   TrainWorker(Cluster& cluster, const TrainOptions& options, std::uint32_t rank,
-              std::vector<std::string>& problems)
+              std::vector<std::string>& problems, std::vector<float>& values)
       : options_(options),
         rank_(rank),
         node_(cluster.worker(rank)),
         env_(cluster.worker_env(rank)),
         problems_(problems),
+        values_(values),
         random_(Hash64({options.seed, 77, rank})) {}
 
-  void Begin() {
+  void Begin() override {
     node_.Join(Then([this] { MakeTables(); }));
   }
-  [[nodiscard]] bool done() const { return done_; }
-  [[nodiscard]] const std::vector<float>& values() const { return values_; }
-  [[nodiscard]] std::string Where() const {
+  [[nodiscard]] bool done() const override { return done_; }
+  [[nodiscard]] std::string Where() const override {
     return fmt::format("worker {} in iteration {} waits for: {}", rank_, iteration_, node_.WaitingFor());
   }
 
@@ -132,9 +132,9 @@ class TrainWorker {
   WorkerNode& node_;
   Env& env_;
   std::vector<std::string>& problems_;
+  std::vector<float>& values_;  // at the end, table after table
   SeededRandom random_;
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
-  std::vector<float> values_;
   std::int64_t iteration_ = 0;
   bool done_ = false;
 };
@@ -154,30 +154,21 @@ TrainReport RunTrain(const TrainOptions& options) {
   cluster_options.job.block_bytes = 20 * sizeof(float);
 
   TrainReport report;
-  std::vector<std::unique_ptr<TrainWorker>> workers(options.workers);
+  std::vector<std::vector<float>> values(options.workers);
+  std::vector<std::unique_ptr<WorkloadPart>> parts;
   Cluster cluster(cluster_options);
-  cluster.Start([&](std::uint32_t rank) {
-    workers[rank] = std::make_unique<TrainWorker>(cluster, options, rank, report.problems);
-    workers[rank]->Begin();
-  });
-  const auto over = [&] {
-    if (!report.problems.empty()) return true;
-    return std::ranges::all_of(workers, [](const auto& w) { return w != nullptr && w->done(); }) &&
-           cluster.Ended();
-  };
-  const bool ended = cluster.RunUntil(over, cluster.healed_by() + kCalmLimit);
-  for (const std::string& problem : cluster.Problems()) report.problems.push_back(problem);
-  if (!ended) {
-    report.problems.emplace_back("the job did not end");
-    for (const auto& worker : workers)
-      report.problems.push_back(worker ? worker->Where() : "a worker never began");
-  }
+  RunToEnd(
+      cluster, parts,
+      [&](std::uint32_t rank) {
+        return std::make_unique<TrainWorker>(cluster, options, rank, report.problems, values[rank]);
+      },
+      report.problems);
   report.trace_hash = cluster.trace().value();
   report.cuts = cluster.network().counters().cuts;
   if (!report.problems.empty()) return report;
-  report.values = workers[0]->values();
-  for (const auto& worker : workers) {
-    if (worker->values() != report.values) report.problems.emplace_back("final values differ between ranks");
+  report.values = values[0];
+  for (const auto& of_rank : values) {
+    if (of_rank != report.values) report.problems.emplace_back("final values differ between ranks");
   }
   return report;
 }
