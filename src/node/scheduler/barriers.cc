@@ -20,9 +20,13 @@ Status Barriers::Arrive(WorkerId worker, const std::string& name, std::uint64_t 
 
 std::vector<Barriers::Release> Barriers::Released(std::span<const WorkerId> live) {
   std::vector<Release> released;
-  for (auto& [name, barrier] : barriers_) {
+  for (auto& named : barriers_) {
+    // (clang 14 cannot capture structured bindings.)
+    const std::string& name = named.first;
+    Barrier& barrier = named.second;
     std::erase_if(barrier.arrived, [&](const auto& entry) {
-      const auto& [round, arrived] = entry;
+      const std::uint64_t round = entry.first;
+      const std::set<WorkerId>& arrived = entry.second;
       const bool all = std::ranges::all_of(live, [&](WorkerId worker) { return arrived.contains(worker); });
       if (!all && round > barrier.over) return false;
       barrier.over = std::max(barrier.over, round);
