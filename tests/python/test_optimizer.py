@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import warnings
 
 import pytest
 import small
@@ -48,6 +49,21 @@ def test_follows_learning_rate_schedulers(alone, name):
     train(plain, optimizer, SCHEDULERS[name](optimizer))
     optimizer = small.distributed(model)
     train(model, optimizer, SCHEDULERS[name](optimizer))
+    alone.shutdown()
+    assert small.close(model, plain)
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_follows_a_scheduler_that_was_made_before_it(alone, name):
+    plain, model = small.model(), small.model()
+    optimizer = small.sgd(plain)
+    train(plain, optimizer, SCHEDULERS[name](optimizer))
+    optimizer = small.sgd(model)
+    scheduler = SCHEDULERS[name](optimizer)  # it puts a step() of its own on the optimizer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train(model, small.distributed(model, optimizer), scheduler)
+    assert alone.iteration() == 12, "the job must have made the steps"
     alone.shutdown()
     assert small.close(model, plain)
 

@@ -44,7 +44,12 @@ def no_sync():
 class _Distributed(torch.optim.Optimizer):
     def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm):
         # Not super().__init__: the groups, defaults and state are those of the wrapped optimizer, shared.
-        self.__dict__.update(optimizer.__dict__)
+        # Without methods patched onto the instance: the step() that a scheduler counts with would hide ours, and
+        # train this process alone.
+        kind = type(optimizer)
+        self.__dict__.update((name, value) for name, value in optimizer.__dict__.items()
+                             if not callable(getattr(kind, name, None)))
+        self._wrapped = optimizer
         if clip_norm is not None and not clip_norm > 0:
             raise InvalidArgument(f"DistributedOptimizer: clip_norm must be above 0, got {clip_norm}")
         session = _session.current()
@@ -88,6 +93,8 @@ class _Distributed(torch.optim.Optimizer):
         self._end_iteration()
         self._phases.samples += self._samples
         self._phases.stepped()
+        if "_step_count" in self._wrapped.__dict__:
+            self._wrapped._step_count += 1  # for a scheduler made before wrapping: it warns when it sees no steps
         return loss
 
     def skip(self):
