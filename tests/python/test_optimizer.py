@@ -68,6 +68,27 @@ def test_follows_a_scheduler_that_was_made_before_it(alone, name):
     assert small.close(model, plain)
 
 
+def test_a_model_is_plain_again_after_its_job(alone):
+    plain, model = small.model(), small.model()
+    train(plain, small.sgd(plain), steps=3)
+    train(model, small.distributed(model), steps=3)
+    alone.shutdown()
+    plain.zero_grad(set_to_none=True)  # and none for the model: what the job left behind must not be added to
+    for net in (plain, model):
+        small.loss(net, 3).backward()
+    assert all(torch.allclose(a.grad, b.grad, atol=1e-5) for a, b in zip(model.parameters(), plain.parameters()))
+
+
+def test_a_model_can_be_trained_in_one_job_after_another(alone):
+    plain, model = small.model(), small.model()
+    for _ in range(2):
+        train(plain, small.sgd(plain), steps=3)
+        alone.init()
+        train(model, small.distributed(model), steps=3)
+        alone.shutdown()
+    assert small.close(model, plain)
+
+
 @pytest.mark.parametrize("options", [{"overlap": False}, {"clip_norm": 0.5}, {}])
 @pytest.mark.parametrize("set_to_none", [True, False])
 def test_zero_grad_with_and_without_tensors(alone, options, set_to_none):

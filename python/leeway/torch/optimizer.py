@@ -151,7 +151,11 @@ class _Distributed(torch.optim.Optimizer):
         self._phases.report()
 
     def close(self):
+        """The model is a plain one again."""
         self._hooks.remove()
+        ready_hooks.remove(self._tables)
+        for table in self._tables:
+            table.release_gradient()
 
     @property
     def tables(self):

@@ -13,7 +13,13 @@ def install(optimizer, tables):
         parameter = table.parameter
         # The node must stay referenced, or torch makes a new one without the hook.
         table.accumulator = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-        table.accumulator.register_hook(_hook(reference, table))
+        table.ready_hook = table.accumulator.register_hook(_hook(reference, table))
+
+
+def remove(tables):
+    for table in tables:
+        table.ready_hook.remove()
+        table.accumulator = None
 
 
 def _hook(reference, table):

@@ -15,7 +15,7 @@ from leeway.torch.gradients import GradientBuffers
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
                  "gradients", "synced", "initialized", "watched", "touched", "pushed", "lent_gradient", "lent_version",
-                 "fresh_gradient", "fresh_version", "accumulator")
+                 "fresh_gradient", "fresh_version", "accumulator", "ready_hook")
 
     def __init__(self, name, parameter, group, spec, session, phases):
         _check_parameter(name, parameter)
@@ -41,6 +41,7 @@ class TableParameter:
         self.fresh_gradient = None    # what step() gave autograd to write into, and its version then
         self.fresh_version = 0
         self.accumulator = None       # keeps the ready hook alive
+        self.ready_hook = None        # its handle
 
     def create(self, sync, apply):
         first, second = self.buffers
@@ -118,6 +119,13 @@ class TableParameter:
         self.fresh_gradient, self.fresh_version = fresh, fresh._version
         self.lent_gradient = None
         self.pushed = False
+
+    def release_gradient(self):
+        """The job is over. What step() gave autograd to write into holds any values until it is zeroed, and nobody
+        checks that any more."""
+        gradient = self.parameter.grad
+        if gradient is not None and gradient is self.fresh_gradient and gradient._version == self.fresh_version:
+            self.parameter.grad = None
 
 
 def _describe(tensor):
