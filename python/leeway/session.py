@@ -103,6 +103,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
         current()
     if _Process.session is not None:
         return
+    _hook_process_end()  # first: an error in here has its own exit code as well
     launch = environment.read()
     scheduler = launch.scheduler if scheduler is None else scheduler
     if scheduler:
@@ -110,7 +111,6 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
                              wait_max_s)
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max_s)
-    _hook_process_end()
     _Process.session = Session(worker, launch.slowdown)
 
 
@@ -150,10 +150,17 @@ def _at_exit():
     session, _Process.session = _Process.session, None
     if session is None or _Process.forked:
         return
+    failure = None
     try:
         if not _Process.failed and not session.finished:
             session.worker.leave()
     except LeewayError as error:
+        failure = error
         print(f"leeway: could not leave the job cleanly: {error}", file=sys.stderr)
     finally:
         session.close()
+    if failure is not None:
+        # The interpreter ignores what an exit handler raises; only this gives the process another exit code.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(failure.exit_code)

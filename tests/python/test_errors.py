@@ -173,4 +173,17 @@ def test_ctrl_c_ends_a_call_that_waits():
 
 def test_a_wrong_environment_is_named():
     done = run("import leeway\nleeway.init()", LEEWAY_RANK="first")
-    assert 'LEEWAY_RANK: got "first"' in done.stderr and done.returncode != 0
+    assert 'LEEWAY_RANK: got "first"' in done.stderr and done.returncode == errors.InvalidArgument.exit_code
+
+
+def test_a_job_that_cannot_be_joined_gives_the_exit_code_of_its_error():
+    done = run("import leeway\nleeway.init(scheduler='127.0.0.1:1', wait_max_s=0.5)")
+    assert "joining the job" in done.stderr and done.returncode == errors.DeadlineExceeded.exit_code
+
+
+def test_a_leaving_that_fails_at_exit_gives_the_exit_code_of_its_error():
+    done = run("import leeway, leeway.errors, leeway.session as s\nleeway.init()\nreal = s.current().worker\n"
+               "class Worker:\n    close = real.close\n    def leave(self): raise leeway.errors.Unavailable('gone')\n"
+               "s.current().worker = Worker()\nprint('printed')")
+    assert done.returncode == errors.Unavailable.exit_code and "could not leave the job cleanly: gone" in done.stderr
+    assert done.stdout == "printed\n"
