@@ -82,6 +82,17 @@ def test_training_without_a_broadcast_says_what_is_missing(alone):
         small.loss(model, 0).backward()
 
 
+def test_a_second_broadcast_of_a_parameter_is_refused(alone):
+    model = small.model()
+    small.distributed(model)
+    with torch.no_grad():
+        model[0].weight.fill_(7.0)  # as loading a checkpoint does
+    with pytest.raises(errors.FailedPrecondition, match="0.weight.*load checkpoints before the first broadcast"):
+        alone.broadcast_parameters(model.state_dict())
+    for value in (1.0, 2.0):  # what has no table may be broadcast again and again
+        alone.broadcast_parameters({"seen": torch.tensor(value)})
+
+
 def test_a_model_that_was_moved_is_noticed(alone):
     model = small.model()
     small.distributed(model)

@@ -3,14 +3,15 @@
 import torch
 
 from leeway import session as _session
-from leeway.errors import InvalidArgument
+from leeway.errors import FailedPrecondition, InvalidArgument
 
 
 def broadcast_parameters(params, root_rank=0):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
     params: model.state_dict(), or pairs of name and tensor. All ranks call it, with the same names and shapes, after
-    DistributedOptimizer: parameters with a table get their initial values by it. Returns when the values are here.
+    DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when the values are
+    here.
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
@@ -25,13 +26,16 @@ def broadcast_parameters(params, root_rank=0):
             raise InvalidArgument(f"broadcast_parameters: {name} is a {type(tensor).__name__}, wanted a tensor")
         table = by_address.get(tensor.data_ptr()) if tensor.numel() else None
         if table is not None:
+            if table.initialized:
+                raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
+                                         "the servers take initial values once; load checkpoints before the first "
+                                         "broadcast, and give a later one only what it has not seen")
             tables[table.name] = table
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
         for table in tables.values():
-            if not table.initialized:
-                session.worker.broadcast(table.table, table.address, table.elements)
+            session.worker.broadcast(table.table, table.address, table.elements)
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
