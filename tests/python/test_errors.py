@@ -1,9 +1,11 @@
 """Input that cannot work: a clear error, and nothing else harmed."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+import weakref
 
 import pytest
 import small
@@ -91,6 +93,16 @@ def test_a_second_broadcast_of_a_parameter_is_refused(alone):
         alone.broadcast_parameters(model.state_dict())
     for value in (1.0, 2.0):  # what has no table may be broadcast again and again
         alone.broadcast_parameters({"seen": torch.tensor(value)})
+
+
+def test_buffers_of_an_optimizer_that_was_broken_off_outlive_it(alone):
+    model = small.model()
+    with pytest.raises(errors.LeewayError):
+        alone.DistributedOptimizer(small.sgd(model), model.named_parameters(), sync="bpp")
+    parameter = weakref.ref(model[0].weight)
+    del model
+    gc.collect()
+    assert parameter() is not None, "the worker may still land values in it"
 
 
 def test_a_model_that_was_moved_is_noticed(alone):

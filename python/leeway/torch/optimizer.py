@@ -185,9 +185,11 @@ class _Distributed(torch.optim.Optimizer):
             if table.name in taken:
                 raise AlreadyExists("DistributedOptimizer: another optimizer of this process has a parameter named "
                                     f"{table.name}; give names that differ (model.named_parameters(prefix=...))")
-        for table in tables:
-            table.create(sync, apply)
-        self._session.worker.start()
+        # The worker lands values in the tables' buffers from here on, also if this is broken off.
+        with self._session.lending(*tables):
+            for table in tables:
+                table.create(sync, apply)
+            self._session.worker.start()
         return tables
 
     def _check_groups(self):
