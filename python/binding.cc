@@ -9,7 +9,9 @@
 #include <pybind11/stl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,54 +73,79 @@ struct Loan {
   std::weak_ptr<const void> pin;
 };
 
-// The worker of this process and, for a script that runs alone, the rest of its job.
+// The longest wait_max_s. What is longer is a slip in a unit, and far below what a count of milliseconds
+// holds.
+constexpr double kWaitMaxS = 30.0 * 24 * 3600;
+
+// Rounded up, so that no wait above 0 becomes none. Written so that NaN is refused as well.
+std::chrono::milliseconds WaitMax(double wait_max_s) {
+  if (!(wait_max_s > 0 && wait_max_s <= kWaitMaxS)) {
+    throw StatusError(
+        InvalidArgument("wait_max_s {}, wanted above 0 and at most {} (30 days)", wait_max_s, kWaitMaxS));
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(wait_max_s));
+}
+
+// A worker and, for a script that runs alone, the rest of its job.
+struct Life {
+  ConsoleLog log{"worker", LogLevel::kWarning};
+  std::unique_ptr<LocalJob> local_job;  // before worker: ends after it
+  std::unique_ptr<Worker> worker;
+};
+
+// The worker of this process. Close may come while another thread is in a call.
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                       double wait_max_s) {
-    auto client = std::make_unique<Client>();
-    client->Connect(scheduler, job, rank, wait_max_s);
-    return client;
+    auto life = std::make_shared<Life>();
+    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s));
+    return std::make_unique<Client>(std::move(life));
   }
 
   static std::unique_ptr<Client> Alone(const std::string& sync, const std::string& apply,
                                        std::uint32_t block_bytes, double wait_max_s) {
-    auto client = std::make_unique<Client>();
+    const auto wait_max = WaitMax(wait_max_s);
+    auto life = std::make_shared<Life>();
     JobOptions job;
     job.job = "alone";
     job.sync = sync;
     job.apply = apply;
     job.block_bytes = block_bytes;
-    client->local_job_ = Check(LocalJob::Start(job, client->log_));
-    client->Connect(client->local_job_->scheduler(), job.job, 0, wait_max_s);
-    return client;
+    life->local_job = Check(LocalJob::Start(job, life->log));
+    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max);
+    return std::make_unique<Client>(std::move(life));
   }
 
+  explicit Client(std::shared_ptr<Life> life) : pid_(::getpid()), life_(std::move(life)) {}
   ~Client() { Close(); }
 
-  // Ends the life of the worker: as one that died, unless it has left or shut down before.
+  // Ends the life of the worker: as one that died, unless it has left or shut down before. A call that
+  // another thread is in keeps the worker until it returns.
   void Close() {
     if (::getpid() != pid_) {
-      // In a forked child the threads to be joined do not exist.
-      (void)worker_.release();
-      (void)local_job_.release();
+      // In a forked child the threads to be joined do not exist: nothing is destroyed.
+      (void)new std::shared_ptr<Life>(std::move(life_));
       return;
     }
-    worker_.reset();
-    local_job_.reset();
+    std::shared_ptr<Life> ending;  // before the lock: destroyed without it
+    const std::lock_guard lock(mutex_);
+    ending.swap(life_);
   }
 
-  Worker& worker() {
+  // Shared: a call holds the worker while it runs, so that Close on another thread does not take it away.
+  std::shared_ptr<Worker> worker() {
     if (::getpid() != pid_) {
       throw StatusError(FailedPrecondition(
           "this process (pid {}) was forked from the one that joined the job (pid {}); only that one "
           "may call Leeway",
           ::getpid(), pid_));
     }
-    if (!worker_)
+    const std::lock_guard lock(mutex_);
+    if (!life_)
       throw StatusError(
           FailedPrecondition("the job was shut down in this process; call init() for a new one"));
-    return *worker_;
+    return {life_, life_->worker.get()};
   }
 
   Loan Lend(TableId table, Address gradient, std::size_t elements, const Hyper& hyper, std::uint32_t samples,
@@ -130,27 +157,25 @@ class Client {
     how.samples = samples;
     how.pin = std::move(pin);
     const auto floats = Floats(gradient, elements);
-    loan.ticket = own_clock ? Check(worker().Push(table, floats, std::move(how)))
-                            : Check(worker().Update(table, floats, std::move(how)));
+    loan.ticket = own_clock ? Check(worker()->Push(table, floats, std::move(how)))
+                            : Check(worker()->Update(table, floats, std::move(how)));
     return loan;
   }
 
-  Client() : log_("worker", LogLevel::kWarning), pid_(::getpid()) {}
-
  private:
-  void Connect(const std::string& scheduler, const std::string& job, std::int64_t rank, double wait_max_s) {
+  static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
+                                         std::int64_t rank, std::chrono::milliseconds wait_max) {
     WorkerOptions options;
     options.scheduler = scheduler;
     options.job = job;
     options.rank = rank;
-    options.wait_max = std::chrono::milliseconds(static_cast<std::int64_t>(wait_max_s * 1e3));
-    worker_ = Check(InitializeWorker(options, SignalArrived));
+    options.wait_max = wait_max;
+    return Check(InitializeWorker(options, SignalArrived));
   }
 
-  ConsoleLog log_;
   const pid_t pid_;
-  std::unique_ptr<LocalJob> local_job_;  // before worker_: ends after it
-  std::unique_ptr<Worker> worker_;
+  std::mutex mutex_;  // of life_
+  std::shared_ptr<Life> life_;
 };
 
 py::dict Figures(const WorkerCounters& c) {
@@ -187,7 +212,7 @@ std::uint32_t CreateTable(Client& client, const std::string& name, std::vector<s
   spec.optimizer = optimizer;
   const TableBuffers buffers{reinterpret_cast<float*>(first),
                              reinterpret_cast<float*>(second)};  // NOLINT: data_ptr()
-  return Check(client.worker().CreateTable(spec, buffers)).value();
+  return Check(client.worker()->CreateTable(spec, buffers)).value();
 }
 
 }  // namespace
@@ -220,19 +245,18 @@ PYBIND11_MODULE(_leeway, m) {
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"))
       .def("close", &Client::Close, NoGil())
-      .def_property_readonly("rank", [](Client& c) { return c.worker().rank().value(); })
-      .def_property_readonly("size", [](Client& c) { return c.worker().size(); })
-      .def_property_readonly("job_sync", [](Client& c) { return c.worker().job().sync; })
-      .def("iteration", [](Client& c) { return c.worker().iteration().value(); })
+      .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
+      .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })
+      .def("iteration", [](Client& c) { return c.worker()->iteration().value(); })
       .def("create_table", &CreateTable, NoGil(), py::arg("name"), py::arg("shape"),
            py::arg("own_clock") = false, py::arg("accept_nonfinite") = false, py::arg("sync") = "",
            py::arg("apply") = "", py::arg("optimizer") = "", py::arg("first") = 0, py::arg("second") = 0)
       .def(
-          "start", [](Client& c) { Check(c.worker().Start()); }, NoGil())
+          "start", [](Client& c) { Check(c.worker()->Start()); }, NoGil())
       .def(
           "broadcast",
           [](Client& c, std::uint32_t table, Address values, std::size_t elements) {
-            Check(c.worker().Broadcast(TableId(table), Floats(values, elements)));
+            Check(c.worker()->Broadcast(TableId(table), Floats(values, elements)));
           },
           NoGil())
       .def(
@@ -252,41 +276,46 @@ PYBIND11_MODULE(_leeway, m) {
       .def(
           "pull",
           [](Client& c, std::uint32_t table, Address values, std::size_t elements) {
-            return Check(c.worker().Pull(
+            return Check(c.worker()->Pull(
                 TableId(table), {reinterpret_cast<float*>(values), elements}));  // NOLINT: data_ptr()
           },
           NoGil())
       .def(
-          "wait", [](Client& c, Ticket ticket) { Check(c.worker().Wait(ticket)); }, NoGil())
-      .def("done", [](Client& c, Ticket ticket) { return c.worker().Done(ticket); })
+          "wait", [](Client& c, Ticket ticket) { Check(c.worker()->Wait(ticket)); }, NoGil())
+      .def("done", [](Client& c, Ticket ticket) { return c.worker()->Done(ticket); })
       .def(
-          "clock", [](Client& c) { Check(c.worker().Clock()); }, NoGil())
+          "clock", [](Client& c) { Check(c.worker()->Clock()); }, NoGil())
       .def(
           "sync",
           [](Client& c, std::uint32_t table) {
-            return reinterpret_cast<Address>(Check(c.worker().Sync(TableId(table))).data());
+            return reinterpret_cast<Address>(Check(c.worker()->Sync(TableId(table))).data());
           },
           NoGil())
-      .def("ready", [](Client& c, std::uint32_t table) { return c.worker().Ready(TableId(table)); })
       .def(
-          "barrier", [](Client& c, const std::string& name) { Check(c.worker().Barrier(name)); }, NoGil())
+          "barrier", [](Client& c, const std::string& name) { Check(c.worker()->Barrier(name)); }, NoGil())
       .def(
           "lease_batches",
           [](Client& c, const std::string& pool, std::uint64_t batches, std::uint32_t wanted) {
-            return Check(c.worker().LeaseBatches(pool, batches, wanted)).batches;
+            return Check(c.worker()->LeaseBatches(pool, batches, wanted)).batches;
           },
           NoGil())
       .def(
-          "leave", [](Client& c) { Check(c.worker().Leave()); }, NoGil())
+          "leave", [](Client& c) { Check(c.worker()->Leave()); }, NoGil())
       .def(
-          "finish", [](Client& c) { Check(c.worker().Finish()); }, NoGil())
+          "finish", [](Client& c) { Check(c.worker()->Finish()); }, NoGil())
       .def(
-          "shutdown", [](Client& c) { Check(c.worker().Shutdown()); }, NoGil())
-      .def("counters", [](Client& c) { return Figures(c.worker().counters()); })
+          "shutdown", [](Client& c) { Check(c.worker()->Shutdown()); }, NoGil())
+      .def("counters",
+           [](Client& c) {
+             WorkerCounters counters;
+             {
+               const py::gil_scoped_release no_gil;  // it may wait for the I/O thread
+               counters = c.worker()->counters();
+             }
+             return Figures(counters);
+           })
       .def(
           "set_figure",
-          [](Client& c, const std::string& name, double value) { c.worker().SetFigure(name, value); },
-          NoGil())
-      .def(
-          "waiting_for", [](Client& c) { return c.worker().WaitingFor(); }, NoGil());
+          [](Client& c, const std::string& name, double value) { c.worker()->SetFigure(name, value); },
+          NoGil());
 }

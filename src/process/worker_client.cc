@@ -23,6 +23,9 @@ constexpr std::chrono::milliseconds kQuestionLimit{1'000};
 // Values of one table: 64 GiB of them. What is beyond is a slip in a shape, not a table of one machine.
 constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
+// The longest wait_max. What is longer is a slip in a unit, and a clock's sum with it might overflow.
+constexpr std::chrono::hours kWaitMaxLimit{30 * 24};
+
 WorkerOptions WithIdentity(WorkerOptions options) {
   if (options.host.empty()) {
     std::array<char, 256> name{};
@@ -41,6 +44,10 @@ Status CheckOptions(const WorkerOptions& options) {
   if (options.queue_max == 0) return InvalidArgument("queue_max is 0, wanted at least 1");
   if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
     return InvalidArgument("rank {}, wanted 0 or more, or -1 for any", options.rank);
+  }
+  if (options.wait_max <= std::chrono::milliseconds(0) || options.wait_max > kWaitMaxLimit) {
+    return InvalidArgument("wait_max {} ms, wanted above 0 and at most {} (30 days)",
+                           options.wait_max.count(), std::chrono::milliseconds(kWaitMaxLimit).count());
   }
   return Status::Ok();
 }

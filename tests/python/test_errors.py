@@ -210,3 +210,27 @@ def test_a_leaving_that_fails_at_exit_gives_the_exit_code_of_its_error():
                "s.current().worker = Worker()\nprint('printed')")
     assert done.returncode == errors.Unavailable.exit_code and "could not leave the job cleanly: gone" in done.stderr
     assert done.stdout == "printed\n"
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 0.0, -1.0, 1e9])
+@pytest.mark.parametrize("scheduler", ["", "127.0.0.1:1"])
+def test_a_wait_without_a_sensible_limit_is_refused(scheduler, seconds):
+    with pytest.raises(errors.InvalidArgument, match=f"wait_max_s {seconds:.0f}, wanted above 0 and at most 2592000"):
+        lw.init(scheduler=scheduler, wait_max_s=seconds)
+
+
+def test_closing_while_another_thread_is_in_a_call_harms_nothing():
+    script = ("import leeway, leeway.session, threading, time, numpy as np\nleeway.init(wait_max_s=1.5)\n"
+              "worker = leeway.session.current().worker\n"
+              "table = worker.create_table('never given values', [1], own_clock=True)\nworker.start()\nroom = np.zeros(1, np.float32)\n"
+              "ticket = worker.pull(table, room.ctypes.data, 1)\n"
+              "def wait():\n"
+              "    try: worker.wait(ticket)\n"
+              "    except leeway.LeewayError as error: print(error.code)\n"
+              "thread = threading.Thread(target=wait)\nthread.start()\ntime.sleep(0.3)\n"
+              "worker.close()\n"
+              "try: worker.counters()\n"
+              "except leeway.LeewayError as error: print(error.code)\n"
+              "thread.join()\nleeway.session._Process.session = None")
+    done = run(script)
+    assert (done.stdout.split(), done.returncode) == (["failed_precondition", "deadline_exceeded"], 0), done
