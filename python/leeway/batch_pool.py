@@ -1,5 +1,7 @@
 """BatchPool: the job's batches as one pool that all workers draw from, so that a slow worker simply does less."""
 
+from collections import deque
+
 import numpy as np
 
 from leeway import session
@@ -14,7 +16,7 @@ class BatchPool:
 
     Every worker makes the same pool; the scheduler leases batch numbers, and each batch of the job goes to exactly one
     worker. A batch counts as done when the worker asks for more; what a dead worker held is leased again. The last
-    batch of an epoch may be short. When the pool is used up the iteration ends; call join() or shutdown() then.
+    batch of an epoch may be short. A loop may be left and another begun: it goes on with the next batch. When the pool is used up the iteration ends; call join() or shutdown() then.
     """
 
     def __init__(self, samples, batch, epochs=1, seed=0, name=None):
@@ -28,6 +30,7 @@ class BatchPool:
         self.name = name or self._session.next_name("pool")
         self.epoch = 0       # of the batch given last
         self.progress = 0.0  # of the whole job at that batch, from 0 to 1: for schedules that all workers share
+        self._run = deque()  # leased and not given yet; outlives a loop that is left by break
         self._permutations = {}
 
     def __len__(self):
@@ -35,15 +38,19 @@ class BatchPool:
         return self.batches
 
     def __iter__(self):
-        while run := self._session.worker.lease_batches(self.name, self.batches, _RUN):
-            for number in run:
-                yield self.indices(number)
+        while self._run or self._lease():
+            yield self.indices(self._run.popleft())
 
     def indices(self, number):
         """The samples of batch `number`, the same on every worker."""
         self.epoch, place = divmod(number, self.per_epoch)
         self.progress = number / self.batches
         return self._permutation(self.epoch)[place * self.batch:(place + 1) * self.batch]
+
+    def _lease(self):
+        """Leases another run; false when the pool is used up."""
+        self._run.extend(self._session.worker.lease_batches(self.name, self.batches, _RUN))
+        return bool(self._run)
 
     def _permutation(self, epoch):
         if epoch not in self._permutations:

@@ -51,6 +51,16 @@ def test_the_pool_is_a_permutation_per_epoch_with_a_short_last_batch(alone):
     assert batch_pool.BatchPool(5, 2, 3).batches == 9
 
 
+def test_a_pool_goes_on_where_a_loop_was_left(alone):
+    pool = alone.BatchPool(samples=10, batch=1)
+    drawn = []
+    for indices in pool:
+        drawn.append(indices)
+        break
+    drawn += list(pool)
+    assert sorted(np.concatenate(drawn)) == list(range(10))
+
+
 def test_a_slowed_worker_takes_its_factor_longer(monkeypatch):
     monkeypatch.setenv("LEEWAY_SLOWDOWN", "3")
     lw.init()
