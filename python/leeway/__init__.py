@@ -27,7 +27,9 @@ def iteration():
 
 def barrier(name="barrier"):
     """Waits until every member of the job is here, in a barrier of this name; may be used again and again."""
-    _session.current().worker.barrier(name)
+    session = _session.current()
+    with session.waiting():
+        session.worker.barrier(name)
 
 
 def join():

@@ -49,7 +49,8 @@ class BatchPool:
 
     def _lease(self):
         """Leases another run; false when the pool is used up."""
-        self._run.extend(self._session.worker.lease_batches(self.name, self.batches, _RUN))
+        with self._session.waiting():
+            self._run.extend(self._session.worker.lease_batches(self.name, self.batches, _RUN))
         return bool(self._run)
 
     def _permutation(self, epoch):

@@ -8,6 +8,7 @@ import atexit
 import contextlib
 import os
 import sys
+import time
 
 from leeway import environment
 from leeway._leeway import Worker
@@ -27,6 +28,8 @@ class Session:
         self.slowdown = slowdown
         self.iteration = 0          # iterations this process has ended: a cheap mirror of the worker's clock
         self.no_sync_depth = 0
+        self.waits_s = 0.0          # in calls that wait for other members: see waiting()
+        self.phases = None          # of leeway.torch: one for all optimizers
         self.finished = False       # no member of the job any more
         self.names = {}             # how often each kind of one-off name was used: the same on all ranks
         self.exchanges = {}         # tables of push_pull by name
@@ -46,6 +49,15 @@ class Session:
         except BaseException:
             self._kept.append(tensors)
             raise
+
+    @contextlib.contextmanager
+    def waiting(self):
+        """Around calls that wait for other members outside of a step: their time is not this worker's computing."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.waits_s += time.perf_counter() - began
 
     def clock(self):
         self.worker.clock()

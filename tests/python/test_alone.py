@@ -1,12 +1,14 @@
 """A script that nobody launched is a job of one process."""
 
+import time
+
 import numpy as np
 import pytest
 import small
 import torch
 
 import leeway.torch as lw
-from leeway import batch_pool
+from leeway import batch_pool, session
 
 
 def test_one_process_has_rank_0_of_1(alone):
@@ -61,18 +63,66 @@ def test_a_pool_goes_on_where_a_loop_was_left(alone):
     assert sorted(np.concatenate(drawn)) == list(range(10))
 
 
-def test_a_slowed_worker_takes_its_factor_longer(monkeypatch):
-    monkeypatch.setenv("LEEWAY_SLOWDOWN", "3")
-    lw.init()
-    model = small.model()
-    optimizer = small.distributed(model)
-    for step in range(20):
+def train(model, optimizer, steps):
+    for step in range(steps):
         optimizer.zero_grad()
         small.loss(model, step).backward()
         optimizer.step()
-    figures = optimizer.figures()
-    lw.shutdown()
-    assert figures["slowed_s"] > 1.0 * figures["compute_s"] * 0.5
+
+
+def test_a_slowed_worker_takes_its_factor_longer(alone):
+    session.current().slowdown = 3.0
+    model = small.model()
+    optimizer = small.distributed(model)
+    train(model, optimizer, 1)  # the first step is never slowed
+    before, began = optimizer.figures(), time.perf_counter()
+    train(model, optimizer, 20)
+    took, after = time.perf_counter() - began, optimizer.figures()
+    computed, slowed = (after[name] - before[name] for name in ("compute_s", "slowed_s"))
+    assert computed > 0 and slowed == pytest.approx(2 * computed) and took >= computed + slowed
+
+
+class SlowCalls:
+    """Stands in for the worker; calls that wait for other members take half a second."""
+
+    def __init__(self, worker):
+        self._worker = worker
+
+    def __getattr__(self, name):
+        if name in ("barrier", "lease_batches", "pull"):
+            time.sleep(0.5)
+        return getattr(self._worker, name)
+
+
+@pytest.mark.parametrize("call", [lambda: lw.barrier(), lambda: lw.push_pull(torch.ones(1)), lambda: next(iter(lw.BatchPool(4, 1)))],
+                         ids=["barrier", "push_pull", "lease"])
+def test_waiting_for_others_is_not_computing(alone, call):
+    model = small.model()
+    optimizer = small.distributed(model)
+    train(model, optimizer, 1)
+    before = optimizer.figures()["compute_s"]
+    session.current().worker = SlowCalls(session.current().worker)
+    call()
+    train(model, optimizer, 1)
+    assert optimizer.figures()["compute_s"] - before < 0.4
+
+
+def test_figures_are_the_workers_whichever_optimizer_steps(alone):
+    told = {}
+
+    class Told(SlowCalls):
+        def set_figure(self, name, value):
+            told[name] = value
+
+    session.current().worker = Told(session.current().worker)
+    for name in ("first", "second"):
+        model = torch.nn.Linear(2, 2)
+        optimizer = alone.DistributedOptimizer(small.sgd(model), model.named_parameters(prefix=name), samples=5)
+        alone.broadcast_parameters(model.state_dict())
+        model(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    alone.join()
+    assert told["samples"] == 10
 
 
 def test_evaluation_after_join_sees_the_final_values(alone):

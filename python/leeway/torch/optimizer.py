@@ -54,7 +54,9 @@ class _Distributed(torch.optim.Optimizer):
             raise InvalidArgument(f"DistributedOptimizer: clip_norm must be above 0, got {clip_norm}")
         session = _session.current()
         self._session = session
-        self._phases = Phases(session)
+        if session.phases is None:
+            session.phases = Phases(session)
+        self._phases = session.phases
         self._overlap = overlap and clip_norm is None
         self._clip_norm = clip_norm
         self.samples = samples
@@ -64,6 +66,7 @@ class _Distributed(torch.optim.Optimizer):
         self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
         ready_hooks.install(self, self._tables)
         session.optimizers.append(self)
+        self._phases.begin()
 
     # The user's side.
 

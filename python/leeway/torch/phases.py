@@ -6,7 +6,10 @@ _REPORT_EVERY_S = 0.5
 
 
 class Phases:
-    """Seconds since the start, by phase, and counts. compute_s is what is left: forward, backward and data."""
+    """Seconds since the start, by phase, and counts. compute_s is what is left: forward, backward and data.
+
+    One per session: the figures are the worker's, whichever of its optimizers steps.
+    """
 
     def __init__(self, session):
         self._session = session
@@ -20,13 +23,18 @@ class Phases:
         self.gradient_copies = 0   # gradients that could not be lent as they are
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self._steps = 0
-        self._step_ended = time.perf_counter()
-        self._aside = 0.0          # wait_s + push_s at that moment
+        self._step_ended = 0.0
+        self._aside = 0.0          # _waits_and_pushes() at that moment
         self._reported = 0.0
+
+    def begin(self):
+        """An optimizer was made: what lies before it was no computing."""
+        self._step_ended = time.perf_counter()
+        self._aside = self._waits_and_pushes()
 
     def computed(self):
         """step() begins: what passed since the last one, less waits and pushes, was computing. Slows down if asked."""
-        computed = time.perf_counter() - self._step_ended - (self.wait_s + self.push_s - self._aside)
+        computed = time.perf_counter() - self._step_ended - (self._waits_and_pushes() - self._aside)
         self.compute_s += computed
         self._steps += 1
         if self._session.slowdown > 1.0 and self._steps > 1:  # before the first step lies the start of the script
@@ -34,17 +42,20 @@ class Phases:
             time.sleep(pause)
             self.slowed_s += pause
         self._step_ended = time.perf_counter()
-        self._aside = self.wait_s + self.push_s
+        self._aside = self._waits_and_pushes()
 
     def stepped(self):
         """step() ends."""
         now = time.perf_counter()
-        self.step_s += now - self._step_ended - (self.wait_s + self.push_s - self._aside)
+        self.step_s += now - self._step_ended - (self._waits_and_pushes() - self._aside)
         self._step_ended = now
-        self._aside = self.wait_s + self.push_s
+        self._aside = self._waits_and_pushes()
         if now - self._reported > _REPORT_EVERY_S:
             self._reported = now
             self.report()
+
+    def _waits_and_pushes(self):
+        return self.wait_s + self.push_s + self._session.waits_s
 
     def figures(self):
         return {name: getattr(self, name)
