@@ -35,6 +35,13 @@ def test_a_member_that_left_is_not_in_the_sum(results):
     assert [result["sum of the rest"].item() for result in results[:-1]] == pytest.approx([RANKS - 1] * (RANKS - 1))
 
 
+@pytest.mark.parametrize("name", ["n", "large n"])
+def test_a_tensor_that_is_not_finite_is_in_no_sum(results, name):
+    for rank, result in enumerate(results):
+        assert result[name][::2] == [[RANKS]] * 2
+        assert result[name][1] == ([pytest.approx(RANKS - 1)] if rank != 1 else "invalid_argument")
+
+
 def test_broadcast_carries_every_type_bit_by_bit(results):
     for result in results:
         odd = result["odd"]

@@ -13,7 +13,7 @@ def push_pull(tensor, name=None, average=True):
     """The mean (or sum) of `tensor` over the job's members, as a new tensor. All members call it in the same order.
 
     Calls with the same name (by default, those of the same shape) use the same table of the servers again. A member
-    that has left or died is in neither the sum nor the count.
+    that has left or died is in neither the sum nor the count; nor is one whose tensor is not finite, which gets an error.
     """
     session = _session.current()
     dense = tensor.layout == torch.strided and tensor.device.type == "cpu"
@@ -21,36 +21,40 @@ def push_pull(tensor, name=None, average=True):
         raise InvalidArgument(f"push_pull: got {tensor.dtype} on {tensor.device} with {tensor.numel()} elements, "
                               "wanted a dense torch.float32 on cpu that is not empty")
     name = name or "x".join(str(n) for n in tensor.shape) or "scalar"
-    exchange = _exchange(session, f"push_pull/{name}", tensor.shape, "mean")
-    mean = exchange.run(tensor.detach().contiguous())
-    if average:
-        return mean
-    # The servers' mean is over who took part; how many they were is the growth of a counter that each adds 1 to.
-    counter = _exchange(session, f"push_pull/{name}#members", torch.Size([1]), "sum")
-    before, counter.total = counter.total, counter.run(torch.ones(1)).item()
-    return mean.mul_(counter.total - before)
+    with session.waiting():
+        mean, members = _exchange(session, f"push_pull/{name}", tensor.shape).run(tensor.detach())
+    return mean if average else mean.mul_(members)
 
 
 class _Exchange:
-    """One table with a clock of its own: each push of all members is an iteration."""
+    """One table with a clock of its own: each push of all members is an iteration.
 
-    def __init__(self, session, name, shape, optimizer):
+    The servers' mean is over who took part. To know how many they were, each rank has one more element that it pushes
+    a 1 in: what is not 0 in the mean took part. It is in the same push, so that a refused push counts as neither.
+    """
+
+    def __init__(self, session, name, shape):
         self.session = session
         self.shape = shape
         self.name = name
-        self.total = 0.0
-        self.table = session.worker.create_table(name, list(shape) or [1], own_clock=True, sync="bsp",
-                                                 apply="aggregate:reduce=ordered", optimizer=optimizer)
+        self.elements = shape.numel()
+        zeros = torch.zeros(self.elements + session.size)
+        self.table = session.worker.create_table(name, [zeros.numel()], own_clock=True, sync="bsp",
+                                                 apply="aggregate:reduce=ordered", optimizer="mean")
         session.worker.start()
-        zeros = torch.zeros(shape)
-        with session.lending(zeros):
-            session.worker.broadcast(self.table, zeros.data_ptr(), zeros.numel())
+        session.worker.broadcast(self.table, zeros.data_ptr(), zeros.numel())
 
     def run(self, tensor):
+        """The mean, and over how many members it is."""
         worker = self.session.worker
-        result = torch.empty(tensor.shape)
-        with self.session.lending(tensor, result):
-            loan = worker.push(self.table, tensor.data_ptr(), tensor.numel(), _HYPER, 1)
+        pushed = torch.zeros(self.elements + self.session.size)
+        pushed[:self.elements] = tensor.flatten()
+        pushed[self.elements + self.session.rank] = 1.0
+        if not pushed.isfinite().all():
+            pushed.fill_(float("nan"))  # servers refuse block by block: all of them, or the count would not fit
+        result = torch.empty_like(pushed)
+        with self.session.lending(pushed, result):
+            loan = worker.push(self.table, pushed.data_ptr(), pushed.numel(), _HYPER, 1)
             pull = worker.pull(self.table, result.data_ptr(), result.numel())
             try:
                 worker.wait(loan.ticket)
@@ -58,13 +62,14 @@ class _Exchange:
                 worker.wait(pull)  # the tables of all members stay in step, also when a push was refused
                 raise
             worker.wait(pull)
-        return result
+        mean, took_part = result.split([self.elements, self.session.size])
+        return mean.clone().view(self.shape), took_part.count_nonzero().item()
 
 
-def _exchange(session, name, shape, optimizer):
+def _exchange(session, name, shape):
     exchange = session.exchanges.get(name)
     if exchange is None:
-        exchange = session.exchanges[name] = _Exchange(session, name, shape, optimizer)
+        exchange = session.exchanges[name] = _Exchange(session, name, shape)
     if exchange.shape != shape:
         raise InvalidArgument(f"{name}: got shape {list(shape)}, wanted {list(exchange.shape)} as in the first call; "
                               "give another name")

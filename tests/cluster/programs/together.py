@@ -33,6 +33,18 @@ for indices in pool:
 result["drawn"] = drawn
 lw.barrier()
 
+# A tensor that is not finite counts in no sum, whatever its size (the large one is of two blocks), and nobody hangs.
+for name, elements in (("n", 1), ("large n", 1_500_000)):
+    sums = result[name] = []
+    for i in range(3):
+        tensor = torch.ones(elements)
+        if i == 1 and rank == 1:
+            tensor[0] = float("nan")
+        try:
+            sums.append(lw.push_pull(tensor, name=name, average=False).unique().tolist())
+        except lw.LeewayError as error:
+            sums.append(error.code)
+
 # Two micro-batches under no_sync are one iteration and equal a batch twice as large.
 for name in ("accumulated", "large"):
     model = cnn(7)
