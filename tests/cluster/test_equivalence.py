@@ -1,5 +1,7 @@
 """Four workers under bsp, summed in rank order, do what one process does with the same four batches."""
 
+import json
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -30,15 +32,21 @@ def train_in_one_process(case):
 
 
 def run(folder):
-    with Job(folder, workers=RANKS, servers=SERVERS, shards=SHARDS, block_bytes=BLOCK_BYTES) as job:
+    with Job(folder, workers=RANKS, servers=SERVERS, shards=SHARDS, block_bytes=BLOCK_BYTES,
+             status_file=folder / "status.json") as job:
         job.run("equivalence", limit_s=90)
     return [torch.load(folder / f"result.{rank}.pt") for rank in range(RANKS)]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("first")
+
+
+@pytest.fixture(scope="module")
+def results(folder):
     torch.set_num_threads(1)
-    return run(tmp_path_factory.mktemp("first"))
+    return run(folder)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -53,9 +61,14 @@ def test_four_workers_equal_one_process(results, case):
     print(f"{case}: largest difference of a tensor by norm, after {STEPS} steps: {worst:.1e}")
 
 
-def test_a_table_is_spread_over_all_shards(results):
-    largest = max(tensor.numel() for tensor in results[0]["sgd"])
-    assert 4 * largest > (SERVERS * SHARDS - 1) * BLOCK_BYTES
+@pytest.mark.usefixtures("results")
+def test_the_tables_are_spread_over_all_shards(folder):
+    status = json.loads((folder / "status.json").read_text())
+    tables = [table["blocks"] for table in status["tables"]]
+    assert max(tables) >= SERVERS * SHARDS, "a table must be cut into as many blocks as there are shards"
+    held = [shard["figures"]["blocks"] for shard in status["shards"]]
+    assert sum(held) == sum(tables) and len(held) == SERVERS * SHARDS
+    assert max(held) - min(held) <= 1, held
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -34,20 +34,21 @@ def run_lent(job, proxy, elements):
 
 
 def test_zero_grad_does_not_reach_gradients_that_are_under_way(job):
-    delayed = []
+    pushes, delayed = [], []
 
     def to_worker(frame, _):
-        if frame.kind == VERDICTS and len(delayed) < STEPS:
+        if frame.kind == VERDICTS and pushes:  # those before are of the initial values
             delayed.append(frame)
             time.sleep(0.1)
         return [frame]
 
     def on_header(kind):
         if kind == PUSH:  # more than the sockets hold: the rest is still in the gradient when the script overwrites it
+            pushes.append(kind)
             time.sleep(0.1)
 
     result = run_lent(job, proxy_for(job, to_worker=to_worker, on_header=on_header), elements=4_000_000)
-    assert len(delayed) == STEPS
+    assert len(pushes) >= STEPS and len(delayed) >= STEPS
     assert result["weight"].unique().tolist() == [-float(2**STEPS - 1)]
 
 
