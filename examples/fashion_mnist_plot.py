@@ -14,7 +14,10 @@ def draw(history, arguments, workers, path):
     figure.suptitle(f"Fashion-MNIST: {_count(workers, 'worker')}, {_count(arguments.epochs, 'epoch')} from one pool "
                     "of batches",
                     fontsize=12, color=INK)
-    _draw_loss(upper, np.array(history.losses))
+    if history.losses:
+        _draw_loss(upper, np.array(history.losses))
+    else:
+        _caption(upper, "the chief drew no batch, so there is no loss to show")
     _draw_accuracy(lower, np.array(history.accuracies), arguments.min_accuracy)
     for axes in (upper, lower):
         axes.spines[["top", "right"]].set_visible(False)
