@@ -7,8 +7,10 @@ preset=$1 folder=$2 jobs=$3 what=${4:-build}
 
 # The lists of sources are globs that the build itself checks, so one configure is enough until a CMake file changes.
 if [[ ! -f $folder/build.ninja ]]; then
-  LEEWAY_PYTHON_EXECUTABLE=$([[ $preset == release || $preset == dev ]] && tools/find_python.sh || true)
-  export LEEWAY_PYTHON_EXECUTABLE
+  if [[ $preset == release || $preset == dev ]]; then
+    LEEWAY_PYTHON_EXECUTABLE=$(tools/find_python.sh)
+    export LEEWAY_PYTHON_EXECUTABLE
+  fi
   cmake --preset "$preset" -B "$folder"
 fi
 [[ $what == configure ]] || cmake --build "$folder" -j "$jobs"

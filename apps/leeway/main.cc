@@ -1,4 +1,7 @@
 // The program. Reads argv and the environment, here and nowhere else, and hands both on.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -8,9 +11,24 @@
 #include "cli/command_line.h"
 #include "command/commands.h"
 
+namespace {
+
+// Started with stdout closed, the next descriptor opened would be number 1, and what is meant for the reader
+// would go to a pipe or socket of ours.
+void OpenStandardStreams() {
+  int fd = -1;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
+}  // namespace
+
 int main(int argc, char** argv, char** envp) {
   using namespace leeway::app;
 
+  OpenStandardStreams();
   std::error_code error;
   Program program{std::filesystem::read_symlink("/proc/self/exe", error).string(), Environment(envp)};
   if (error) {

@@ -21,7 +21,12 @@ def leeway(*args, limit_s=30, **variables):
 class Leeway:
     """The program under way, with its output in files. Use it in a with statement: nothing of it outlives that."""
 
-    def __init__(self, folder, *args):
+    def __init__(self, folder, *args, ignored=()):
+        """`ignored`: the signals that it finds ignored when it starts; no others, however this test was started."""
+        def set_signals():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
         self.folder = Path(folder)
         self._mark = uuid.uuid4().hex
         self._out, self._err = self.folder / f"{self._mark}.out", self.folder / f"{self._mark}.err"
@@ -30,7 +35,8 @@ class Leeway:
         env = {**os.environ, MARK: self._mark, "TMPDIR": str(self.temporary)}
         with open(self._out, "wb") as out, open(self._err, "wb") as err:
             self.process = subprocess.Popen([str(BUILD / "leeway"), *map(str, args)], stdout=out, stderr=err,
-                                            stdin=subprocess.DEVNULL, env=env, start_new_session=True)
+                                            stdin=subprocess.DEVNULL, env=env, start_new_session=True,
+                                            preexec_fn=set_signals)
 
     def __enter__(self):
         return self

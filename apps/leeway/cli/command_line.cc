@@ -47,7 +47,10 @@ void Declare(Parser& parser, Command& command) {
   CLI::App* parent = &parser.root;
   if (space != std::string::npos) {
     CLI::App*& group = parser.groups[name.substr(0, space)];
-    if (group == nullptr) group = AddApp(parser.root, name.substr(0, space));
+    if (group == nullptr) {
+      group = AddApp(parser.root, name.substr(0, space));
+      group->require_subcommand(0, 1);
+    }
     parent = group;
   }
   Parsed& parsed = parser.commands.emplace_back();
@@ -188,6 +191,7 @@ int RunCommandLine(const ProgramText& program, const Commands& commands, std::ve
   Parser parser;
   parser.root.set_help_flag("-h,--help");
   parser.root.allow_extras();
+  parser.root.require_subcommand(0, 1);  // a second command on the line is a word too many
   for (const auto& command : commands) Declare(parser, *command);
   try {
     std::reverse(args.begin(), args.end());  // CLI11 takes them from the back

@@ -137,6 +137,21 @@ TEST_F(CommandLineTest, AStrayWordIsRefused) {
   EXPECT_THAT(err_, HasSubstr("after \"--\""));
 }
 
+TEST_F(CommandLineTest, ASecondCommandIsRefusedByName) {
+  EXPECT_EQ(Run({"sail", "-c", "1", "--fast", "harbour", "enter"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("boat sail: unexpected \"harbour\""));
+  EXPECT_EQ(Run({"harbour", "leave", "enter"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("boat harbour leave: unexpected \"enter\""));
+  EXPECT_EQ(Run({"harbour", "leave", "sail", "-c", "1"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("boat harbour leave: unexpected \"sail\""));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(sail(i).runs, 0) << i;
+}
+
+TEST_F(CommandLineTest, AValueMayBeTheNameOfACommand) {
+  EXPECT_EQ(Run({"sail", "--port", "harbour", "--port=sail", "--", "sail"}), 0);
+  EXPECT_THAT(sail().ports, ElementsAre("harbour", "sail"));
+}
+
 TEST_F(CommandLineTest, HelpShowsFlagsDefaultsAndLesson) {
   EXPECT_EQ(Run({"sail", "--help"}), 0);
   EXPECT_THAT(out_, AllOf(HasSubstr("-c, --crew N"), HasSubstr("how many come along [2]"),

@@ -40,7 +40,6 @@ std::string TwoColumns(const std::vector<Row>& rows) {
 std::string FlagColumn(const Flag& flag) {
   std::string names = flag.names;
   if (const std::size_t comma = names.find(','); comma != std::string::npos) names.insert(comma + 1, " ");
-  if (!names.starts_with("--") && names.find(',') == std::string::npos) return names;
   if (names.starts_with("--")) names = "    " + names;  // long names stand under long names
   return flag.value.empty() ? names : names + " " + flag.value;
 }

@@ -1,7 +1,10 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "base/errors.h"
 #include "cli/quantity.h"
@@ -57,17 +60,48 @@ class RunCommand final : public Command {
     const JobOptions& job = options_.scheduler.job;
     LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
     LW_RETURN_IF_ERROR(CheckJobFlags(job));
+    LW_RETURN_IF_ERROR(CheckWaits());
+    LW_RETURN_IF_ERROR(CheckSummaryFile());
     for (const auto& [rank, factor] : options_.slow_workers) {
       if (rank >= job.workers) {
         return InvalidArgument("--slow-worker: got rank {}, wanted 0 to {} ({} workers)", rank,
                                job.workers - 1, job.workers);
       }
     }
+    // There is no flag for it here: reported at the latest when it is declared dead.
+    options_.scheduler.suspect_after =
+        std::min(options_.scheduler.suspect_after, options_.scheduler.expel_after);
     options_.prefix = !no_prefix_;
     return LaunchJob(program_, options_);
   }
 
  private:
+  Status CheckWaits() const {
+    const SchedulerOptions& s = options_.scheduler;
+    if (s.gather_timeout.count() == 0) return InvalidArgument("--gather-timeout: got 0ms, wanted more");
+    if (s.expel_after < s.link.beat) {
+      return InvalidArgument("--expel-after: got {}, wanted at least {}: workers are heard that often",
+                             PrintTime(s.expel_after), PrintTime(s.link.beat));
+    }
+    return Status::Ok();
+  }
+
+  // Found out before the job, not after hours of it.
+  Status CheckSummaryFile() const {
+    if (options_.summary_json.empty()) return Status::Ok();
+    const std::filesystem::path file = options_.summary_json;
+    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+    std::error_code error;
+    if (std::filesystem::is_directory(file, error)) {
+      return InvalidArgument("--summary-json: got \"{}\", a folder; wanted a file", options_.summary_json);
+    }
+    if (!std::filesystem::is_directory(folder, error) || access(folder.c_str(), W_OK | X_OK) != 0) {
+      return InvalidArgument("--summary-json: got \"{}\", wanted a file in a folder that can be written to",
+                             options_.summary_json);
+    }
+    return Status::Ok();
+  }
+
   Status TakeSlowWorker(const std::string& text) {
     const std::size_t colon = text.find(':');
     if (colon != std::string::npos && text.ends_with("x")) {

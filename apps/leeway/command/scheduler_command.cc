@@ -44,7 +44,9 @@ class SchedulerCommand final : public Command {
   }
 
   Result<int> Run() override {
-    LW_RETURN_IF_ERROR(CheckListen(options_.listen, options_.bind_any));
+    // Who reads the file connects to what it says; without one, everybody is told an address by hand.
+    LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
+                                             : CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));

@@ -43,7 +43,8 @@ void BecomeProgram(const char* program, char* const* argv, char* const* envp, co
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(128 + SIGKILL);  // the parent ended before prctl took hold
   if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) return;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}) std::signal(signal, SIG_DFL);
+  // The others are as they came to the launcher, which has no handlers: what `nohup` ignores stays ignored.
+  for (const int signal : {SIGCHLD, SIGPIPE}) std::signal(signal, SIG_DFL);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   execve(program, argv, envp);
 }
@@ -90,7 +91,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : out(std::move(other.out)),
       err(std::move(other.err)),
       pid_(std::exchange(other.pid_, -1)),
-      exit_code_(other.exit_code_) {}
+      reaped_(other.reaped_) {}
 
 ChildProcess::~ChildProcess() {
   if (!running()) return;
@@ -111,21 +112,18 @@ bool ChildProcess::HasEnded() const {
          info.si_pid == pid_;
 }
 
-int ChildProcess::Reap() {
-  Signal(SIGKILL);  // of what it left behind in its group
+ProcessEnd ChildProcess::Reap() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return *exit_code_;
+  reaped_ = true;
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
+  return {WEXITSTATUS(status), 0};
 }
 
-std::string DescribeExit(int exit_code) {
-  if (exit_code > 128 && exit_code < 128 + 32) {
-    return fmt::format("exit code {} (signal {}, {})", exit_code, exit_code - 128,
-                       strsignal(exit_code - 128));
-  }
-  return fmt::format("exit code {}", exit_code);
+std::string DescribeEnd(const ProcessEnd& end) {
+  if (end.signal == 0) return fmt::format("exit code {}", end.exit_code);
+  return fmt::format("exit code {} (signal {}, {})", end.exit_code, end.signal, strsignal(end.signal));
 }
 
 }  // namespace leeway::app

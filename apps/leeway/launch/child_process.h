@@ -6,7 +6,6 @@
 #pragma once
 
 #include <csignal>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +21,11 @@ struct ChildCommand {
   sigset_t signal_mask{};                // what the child starts with
 };
 
+struct ProcessEnd {
+  int exit_code = 0;  // 128 + n for signal n, as in a shell
+  int signal = 0;     // that ended it; 0: it ended by itself, with whatever code
+};
+
 class ChildProcess {
  public:
   // Returns once the child runs the program, or says why it cannot. Its stdin is /dev/null.
@@ -31,14 +35,13 @@ class ChildProcess {
   ~ChildProcess();  // kills and reaps what still runs
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] bool running() const { return pid_ > 0 && !exit_code_.has_value(); }
+  [[nodiscard]] bool running() const { return pid_ > 0 && !reaped_; }
   // To the whole group; nothing when it has ended.
   void Signal(int signal) const;
   // True when it has ended and is not reaped yet: until then its pid and group cannot belong to anyone else.
   [[nodiscard]] bool HasEnded() const;
-  // Ends what is left of its group, then takes its exit code; 128 + n for signal n. REQUIRES: HasEnded().
-  int Reap();
-  [[nodiscard]] std::optional<int> exit_code() const { return exit_code_; }
+  // Gives its pid and group back to the system. REQUIRES: HasEnded().
+  ProcessEnd Reap();
 
   Descriptor out;  // non-blocking
   Descriptor err;
@@ -47,10 +50,10 @@ class ChildProcess {
   explicit ChildProcess(pid_t pid) : pid_(pid) {}
 
   pid_t pid_ = -1;
-  std::optional<int> exit_code_;
+  bool reaped_ = false;
 };
 
-// "exit code 3", or "signal 9 (Killed)" for a code of 128 + n that came from a signal.
-[[nodiscard]] std::string DescribeExit(int exit_code);
+// "exit code 3", or "exit code 137 (signal 9, Killed)".
+[[nodiscard]] std::string DescribeEnd(const ProcessEnd& end);
 
 }  // namespace leeway::app

@@ -42,6 +42,8 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
                   fmt::format("{}", s.job.seed),
                   "--gather-timeout",
                   Ms(s.gather_timeout),
+                  "--suspect-after",
+                  Ms(s.suspect_after),
                   "--expel-after",
                   Ms(s.expel_after),
                   "--log",

@@ -70,13 +70,13 @@ std::vector<EndedProcess> JobProcesses::Reap() {
     // behind.
     process.child.Signal(SIGKILL);
     guard_.Forget(process.child.pid());
-    const int code = process.child.Reap();
+    const ProcessEnd end = process.child.Reap();
     Forward(process);
     process.out.Finish();
     process.err.Finish();
     process.child.out.Close();
     process.child.err.Close();
-    ended.push_back({process.role, process.index, code});
+    ended.push_back({process.role, process.index, end});
   }
   return ended;
 }

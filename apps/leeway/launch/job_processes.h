@@ -25,7 +25,7 @@ enum class JobRole : std::uint8_t { kScheduler, kServer, kWorker };
 struct EndedProcess {
   JobRole role = JobRole::kWorker;
   std::uint32_t index = 0;
-  int exit_code = 0;
+  ProcessEnd end;
 };
 
 class JobProcesses {

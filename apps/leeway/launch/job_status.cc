@@ -63,17 +63,13 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return InvalidArgument("the job's status is no JSON object ({} bytes)", text.size());
   JobStatus status;
-  status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
-  status.uptime_s = Get(root, "uptime_s", 0.0);
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get<std::string>(w, "state", ""),
-                              Get(w, "iteration", std::int64_t{-1}), Get<std::string>(w, "waiting_for", ""),
-                              GetFigures(w)});
+                              Get(w, "iteration", std::int64_t{-1}), GetFigures(w)});
   });
   ForEach(root, "shards", [&](const Json& s) {
-    status.shards.push_back(
-        {Get(s, "shard", 0U), Get(s, "server", 0U), Get<std::string>(s, "state", ""), GetFigures(s)});
+    status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s)});
   });
   ForEach(root, "tables", [&](const Json& t) {
     status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),

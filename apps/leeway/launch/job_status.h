@@ -19,14 +19,12 @@ struct WorkerStatus {
   std::uint32_t rank = 0;
   std::string state;  // joined, suspect, left, dead
   std::int64_t iteration = -1;
-  std::string waiting_for;
   Figures figures;
 };
 
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::uint32_t server = 0;
-  std::string state;  // up, down
   Figures figures;
 };
 
@@ -41,9 +39,7 @@ struct PoolStatus {
 };
 
 struct JobStatus {
-  std::string job;
   std::string phase;  // gathering, running, ended
-  double uptime_s = 0;
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;

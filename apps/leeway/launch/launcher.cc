@@ -33,13 +33,13 @@ constexpr std::chrono::milliseconds kWorkerFirst{1'000};
 class Launch {
  public:
   Launch(const Program& program, const LaunchOptions& options, LaunchFiles files, std::string found,
-         SignalInbox& signals, const Guard& guard)
+         SignalInbox& signals, const Descriptor& stop, const Guard& guard)
       : program_(program),
         options_(options),
         files_(std::move(files)),
         found_(std::move(found)),
         signals_(signals),
-        screen_(Screen::StderrIsTerminal() && !options.quiet),
+        screen_(Screen::StderrIsTerminal() && !options.quiet, stop.get()),
         processes_(screen_, guard, options.prefix),
         progress_(options.scheduler.job.workers) {}
 
@@ -142,22 +142,24 @@ void Launch::OnSignal(int signal) {
     return;
   }
   interrupted_ = true;
+  screen_.Hurry();
   const char* name = signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
   End(128 + signal, fmt::format("ended by {}", name));
 }
 
 void Launch::OnEnded(const EndedProcess& ended) {
   const std::string name = NameOf(ended.role, ended.index);
-  if (ended.exit_code != 0 && !ending_) {
-    std::string why = fmt::format("{} ended with {}", name, DescribeExit(ended.exit_code));
+  const int exit_code = ended.end.exit_code;
+  if (exit_code != 0 && !ending_) {
+    std::string why = fmt::format("{} ended with {}", name, DescribeEnd(ended.end));
     if (ended.role == JobRole::kWorker) {
-      End(ended.exit_code, why);
+      End(exit_code, why);
     } else if (!failure_) {
-      failure_ = Failure{ended.exit_code, std::move(why), SteadyClock::now() + kWorkerFirst};
+      failure_ = Failure{exit_code, std::move(why), SteadyClock::now() + kWorkerFirst};
     }
   }
   // Its last status: the job is over, though scripts may have more to do.
-  if (ended.role == JobRole::kScheduler && ended.exit_code == 0) TakeLastStatus();
+  if (ended.role == JobRole::kScheduler && exit_code == 0) TakeLastStatus();
   if (ended.role == JobRole::kWorker && processes_.Running(JobRole::kWorker) == 0) {
     workers_ended_s_ = Elapsed();
     settle_at_ = SteadyClock::now() + options_.settle;
@@ -198,14 +200,14 @@ void Launch::End(int exit_code, const std::string& why) {
   ending_ = true;
   outcome_.exit_code = exit_code;
   outcome_.why = why;
+  processes_.SignalAll(SIGTERM);
+  kill_at_ = SteadyClock::now() + options_.term_grace;
   screen_.ClearBar();
   if (!why.empty()) {
     const std::string rest = processes_.Running() > 0 ? "; ending the job" : "";
     screen_.Line(STDERR_FILENO,
                  "leeway: ", why + rest + (interrupted_ ? " (once more to kill it at once)" : ""));
   }
-  processes_.SignalAll(SIGTERM);
-  kill_at_ = SteadyClock::now() + options_.term_grace;
 }
 
 void Launch::TakeStatus(const std::string& json) {
@@ -230,12 +232,19 @@ void Launch::Conclude() {
   const double ended_s = workers_ended_s_.value_or(total_s);
   const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);
   outcome_.times = {gathered_s, ended_s - gathered_s, total_s - ended_s};
-  if (!options_.quiet) fmt::print("\n{}", SummaryText(outcome_));
+  // The file first: it waits for no reader.
   if (!options_.summary_json.empty()) {
     const Status written = WriteTextFile(options_.summary_json, SummaryJson(outcome_));
-    if (!written.ok()) screen_.Line(STDERR_FILENO, "leeway: ", "summary: " + written.message());
+    if (!written.ok()) {
+      screen_.Line(STDERR_FILENO, "leeway: ", "summary: " + written.message());
+      if (outcome_.exit_code == 0)
+        outcome_.exit_code = ExitCode(written);  // whoever reads it must hear of it
+    }
   }
-  std::fflush(stdout);
+  if (options_.quiet) return;
+  std::string text = SummaryText(outcome_);
+  text.pop_back();  // its end of line comes with Line
+  screen_.Line(STDOUT_FILENO, "\n", text);
 }
 
 Result<std::string> MakeFolder(const Environment& environment) {
@@ -251,11 +260,14 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   if (options.command.empty())
     return InvalidArgument("no command given; wanted one after \"--\", such as: -- python3 train.py");
   LW_ASSIGN_OR_RETURN(const std::string found, program.environment.FindProgram(options.command[0]));
+  // Whoever started us may ignore it, and then no child could be waited for.
+  std::signal(SIGCHLD, SIG_DFL);
   // SIGPIPE is among them so that a reader of our output that went away does not end the job halfway.
   LW_ASSIGN_OR_RETURN(SignalInbox signals, SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE}));
+  LW_ASSIGN_OR_RETURN(const Descriptor stop, SignalInbox::Watch({SIGINT, SIGTERM, SIGHUP}));
   LW_ASSIGN_OR_RETURN(const std::string folder, MakeFolder(program.environment));
   LW_ASSIGN_OR_RETURN(const Guard guard, Guard::Start(folder));
-  return Launch(program, options, LaunchFiles{folder}, found, signals, guard).Run();
+  return Launch(program, options, LaunchFiles{folder}, found, signals, stop, guard).Run();
 }
 
 }  // namespace leeway::app

@@ -1,8 +1,8 @@
 // Launcher: starts scheduler, servers and workers of one job here, watches over them and ends them together.
 //
 // The first worker that fails ends the job, and its exit code is the launcher's. Whatever ends the launcher,
-// no process and no file of it stays behind (guard.h). Single-threaded, but for the monitor that asks the
-// scheduler for its status.
+// no file of it stays behind (guard.h), and no process but one that called `setsid`, which leaves the group
+// that it could be reached by. Single-threaded, but for the monitor that asks the scheduler for its status.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 namespace leeway::app {
 
 struct LaunchOptions {
-  SchedulerOptions scheduler;                    // of which the job, where to listen, and the two waits
+  SchedulerOptions scheduler;                    // of which the job, where to listen, and the three waits
   std::vector<std::string> command;              // what every worker runs
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none

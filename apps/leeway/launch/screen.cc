@@ -1,9 +1,15 @@
 #include "launch/screen.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 
 namespace leeway::app {
@@ -11,14 +17,12 @@ namespace {
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
 
-// A reader that went away is no reason to stop a job: what cannot be written is dropped.
-void WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
+// A terminal with room for one byte counts as ready and blocks a longer write. O_NONBLOCK on the descriptor
+// that was handed down would change it for the shell too, so the terminal is opened anew.
+Descriptor OwnTerminal(int fd) {
+  if (isatty(fd) != 1) return {};
+  const std::string path = fmt::format("/proc/self/fd/{}", fd);
+  return Descriptor(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 std::size_t TerminalColumns() {
@@ -29,6 +33,12 @@ std::size_t TerminalColumns() {
 
 }  // namespace
 
+Screen::Screen(bool terminal, int stop_fd)
+    : terminal_(terminal),
+      stop_fd_(stop_fd),
+      out_(OwnTerminal(STDOUT_FILENO)),
+      err_(OwnTerminal(STDERR_FILENO)) {}
+
 bool Screen::StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
@@ -37,20 +47,53 @@ void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
   std::string line;
   line.reserve(prefix.size() + text.size() + 1);
   line.append(prefix).append(text).push_back('\n');
-  WriteAll(fd, line);
+  Write(fd, line);
   if (!bar.empty()) Bar(bar);
 }
 
 void Screen::Bar(const std::string& text) {
   if (!terminal_) return;
   bar_ = text.substr(0, TerminalColumns() - 1);  // one column is left, or some terminals wrap
-  WriteAll(STDERR_FILENO, std::string(kEraseLine) + bar_);
+  Write(STDERR_FILENO, std::string(kEraseLine) + bar_);
 }
 
 void Screen::ClearBar() {
   if (bar_.empty()) return;
   bar_.clear();
-  WriteAll(STDERR_FILENO, kEraseLine);
+  Write(STDERR_FILENO, kEraseLine);
+}
+
+void Screen::Write(int fd, std::string_view bytes) {
+  if (fd == STDOUT_FILENO && out_.is_open()) fd = out_.get();
+  if (fd == STDERR_FILENO && err_.is_open()) fd = err_.get();
+  bool refused = false;
+  while (!bytes.empty() && AwaitRoom(fd, refused)) {
+    // A pipe or socket that is ready takes this much without blocking.
+    const ssize_t n = write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), PIPE_BUF));
+    refused = n < 0 && errno == EAGAIN;
+    if (refused || (n < 0 && errno == EINTR)) continue;
+    if (n <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+bool Screen::AwaitRoom(int fd, bool refused) const {
+  using std::chrono::milliseconds;
+  int patience_ms = -1;
+  if (patient_until_) {
+    const auto left = *patient_until_ - std::chrono::steady_clock::now();
+    patience_ms = static_cast<int>(std::max(std::chrono::ceil<milliseconds>(left), milliseconds(0)).count());
+  }
+  std::array<pollfd, 2> fds{{{fd, POLLOUT, 0}, {stop_fd_, POLLIN, 0}}};
+  if (!refused) {
+    if (poll(fds.data(), fds.size(), patience_ms) < 0) return errno == EINTR;
+    return fds[0].revents != 0;
+  }
+  // A terminal with room for one byte is ready, and takes no end of line, which is two: asking again at once
+  // would spin.
+  constexpr int kMoment_ms = 10;
+  if (patience_ms == 0) return false;
+  return poll(&fds[1], 1, kMoment_ms) <= 0;
 }
 
 }  // namespace leeway::app

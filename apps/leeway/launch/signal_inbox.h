@@ -12,8 +12,9 @@ namespace leeway::app {
 
 class SignalInbox {
  public:
-  // Blocks the signals in the calling thread; threads started after it inherit that. REQUIRES: made before
-  // any thread, and at most one at a time.
+  // Blocks the signals in the calling thread; threads started after it inherit that. A signal that this
+  // process ignores (started by `nohup`, or in the background by a script) stays ignored: blocked, it would
+  // be queued all the same. REQUIRES: made before any thread, and at most one at a time.
   static Result<SignalInbox> Open(std::initializer_list<int> signals);
   ~SignalInbox();
   SignalInbox(SignalInbox&&) = default;
@@ -22,6 +23,9 @@ class SignalInbox {
   [[nodiscard]] int fd() const { return fd_.get(); }
   // The next signal that came; nothing when none is left. Never blocks.
   [[nodiscard]] std::optional<int> Next();
+  // Readable while one of these waits in the inbox; not to be read from. REQUIRES: an inbox with them is
+  // open.
+  [[nodiscard]] static Result<Descriptor> Watch(std::initializer_list<int> signals);
   // The mask before this inbox: what a child is started with.
   [[nodiscard]] const sigset_t& outer_mask() const { return outer_; }
 

@@ -18,7 +18,11 @@ Status WriteTextFile(const std::string& path, const std::string& text) {
     std::ofstream file(beside, std::ios::binary | std::ios::trunc);
     file << text;
     file.close();
-    if (!file) return NotFound("cannot write {}: {}", beside, std::strerror(errno));
+    if (!file) {
+      const int error = errno;
+      std::remove(beside.c_str());  // half of it, when the disk is full
+      return NotFound("cannot write {}: {}", beside, std::strerror(error));
+    }
   }
   if (std::rename(beside.c_str(), path.c_str()) != 0) {
     const int error = errno;

@@ -1,0 +1,99 @@
+"""leeway run in odd surroundings: ignored signals, readers that do not read, flags that cannot work."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import pytest
+from cli_process import Leeway, leeway
+from job import BUILD
+
+
+def test_nohup_holds_for_the_launcher_and_its_workers(tmp_path):
+    go = tmp_path / "go"
+    script = f"kill -HUP $$; echo alive; while [ ! -e {go} ]; do sleep 0.05; done"
+    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", script, ignored=[signal.SIGHUP]) as job:
+        job.wait_for(lambda: "alive" in job.out(), "worker")
+        os.kill(job.process.pid, signal.SIGHUP)
+        time.sleep(0.3)  # time enough for a launcher that listens to end
+        go.touch()
+        assert job.wait() == 0, job.err()
+        job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("role", ["scheduler", "server"])
+def test_nohup_holds_for_roles_by_themselves(tmp_path, role):
+    flags = ["--listen", "127.0.0.1:0"] if role == "scheduler" else ["--scheduler", "127.0.0.1:1", "--give-up-after", "60s"]
+    with Leeway(tmp_path, role, *flags, "--log", "debug", ignored=[signal.SIGHUP]) as job:
+        caught = f"/proc/{job.process.pid}/status"
+        # Its signals are set up once SIGTERM (bit 14) is blocked.
+        job.wait_for(lambda: int(open(caught).read().split("SigBlk:")[1].split()[0], 16) & 1 << 14, "signals")
+        os.kill(job.process.pid, signal.SIGHUP)
+        time.sleep(0.3)
+        assert job.process.poll() is None
+        os.kill(job.process.pid, signal.SIGTERM)
+        assert job.wait(10) == 143
+
+
+def test_an_ignored_sigchld_does_not_hang_the_launcher(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "exit 3", ignored=[signal.SIGCHLD]) as job:
+        assert job.wait(20) == 3
+        job.expect_nothing_left()
+
+
+@pytest.mark.parametrize("make", [os.pipe, pty.openpty])
+def test_a_reader_that_does_not_read_leaves_ctrl_c_working(make):
+    read, write = make()
+    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-w", "1", "--", "yes"], stdout=write, stderr=write,
+                               stdin=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        time.sleep(1)  # `yes` has filled it long before
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+    finally:
+        process.kill()
+        os.close(read)
+
+
+def test_a_reader_that_went_away_costs_neither_the_exit_code_nor_the_file(tmp_path):
+    for redirection in (">&-", ">&- 2>&-", ">/dev/full"):
+        summary = tmp_path / "summary.json"
+        # By lines, as on a terminal: an error of a larger buffer would be found when nobody looks any more.
+        command = f'exec stdbuf -oL "{BUILD}/leeway" run -w 1 --summary-json "{summary}" -- echo hi {redirection}'
+        assert subprocess.run(["sh", "-c", command], timeout=30, check=False).returncode == 0, redirection
+        assert json.loads(summary.read_text())["exit_code"] == 0
+        summary.unlink()
+
+
+def test_an_exit_code_beyond_128_is_no_signal():
+    result = leeway("run", "-w", 1, "--", "sh", "-c", "exit 129")
+    assert result.returncode == 129
+    assert "worker 0 ended with exit code 129;" in result.stderr
+
+
+def test_a_short_expel_after_is_enough():
+    result = leeway("run", "-w", 1, "--expel-after", "2s", "--quiet", "--", "echo", "ran")
+    assert (result.returncode, result.stdout) == (0, "[w0] ran\n"), result
+
+
+@pytest.mark.parametrize("flags, names", [
+    (["--expel-after", "10ms"], "--expel-after: got 10ms"),
+    (["--gather-timeout", "0ms"], "--gather-timeout: got 0ms"),
+    (["--summary-json", "/no/such/folder/x"], "--summary-json: got \"/no/such/folder/x\""),
+    (["--summary-json", "/"], "--summary-json: got \"/\""),
+])
+def test_what_cannot_work_is_refused_before_anything_starts(flags, names):
+    result = leeway("run", "-w", 1, *flags, "--", "echo", "ran")
+    assert result.returncode == 2 and names in result.stderr, result
+    assert "ran" not in result.stdout
+
+
+def test_an_address_file_never_holds_an_address_for_nobody(tmp_path):
+    address = tmp_path / "address"
+    result = leeway("scheduler", "--listen", "0.0.0.0:0", "--bind-any", "--address-file", address)
+    assert result.returncode == 2 and "0.0.0.0" in result.stderr, result
+    assert not address.exists()
