@@ -78,7 +78,7 @@ def test_a_port_in_use_is_named():
         alone = leeway("scheduler", "--listen", address)
         launched = leeway("run", "-w", 1, "--listen", address, "--", "true")
     for result in (alone, launched):
-        assert 0 < result.returncode, result
+        assert result.returncode == 6, result
         assert address in result.stderr and "in use" in result.stderr, result.stderr
 
 

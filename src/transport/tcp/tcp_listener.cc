@@ -23,7 +23,7 @@ Result<Socket> BindAndListen(const SocketAddress& at, const std::string& address
   if (bind(socket.fd(), at.raw(), at.raw_bytes()) != 0 || listen(socket.fd(), kBacklog) != 0) {
     const int error = errno;
     if (error == EADDRINUSE) {
-      return Unavailable(
+      return ResourceExhausted(
           "cannot listen at {}: the port is in use; end the process that has it, or give port 0 for any free "
           "one",
           address);
