@@ -10,8 +10,8 @@ def broadcast_parameters(params, root_rank=0):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
     params: model.state_dict(), or pairs of name and tensor. All ranks call it, with the same names and shapes, after
-    DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when the values are
-    here.
+    DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when every rank has
+    the values: else one that is fast could have pushed before one that is slow has read them.
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
@@ -41,6 +41,8 @@ def broadcast_parameters(params, root_rank=0):
     for table in tables.values():
         table.initialized = True
         table.sync()
+    with session.waiting():
+        session.worker.barrier("broadcast_parameters")
 
 
 def _broadcast_once(session, tensors, root_rank):
@@ -62,7 +64,7 @@ def _broadcast_once(session, tensors, root_rank):
             for piece, tensor in zip(pieces, tensors.values()):
                 piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
             worker.broadcast(table, values.data_ptr(), values.numel())
-            return
+        # The root too: where it was started again, the values that count are those of its first life.
         worker.wait(worker.pull(table, values.data_ptr(), values.numel()))
     for piece, tensor in zip(pieces, tensors.values()):
         tensor.copy_(piece.clone().view(tensor.dtype).view(tensor.shape))
