@@ -1,9 +1,11 @@
 // Env: the only way in which a node touches the world.
 //
-// transport/ implements it over an Asio event loop, sim/ over a virtual clock and modelled links; nodes
-// cannot tell which. One Env belongs to one node and one thread: every call is made on that thread, every
-// callback comes on it, and no callback is made from inside a call. Storage and Compute join this struct when
-// first needed.
+// transport/ implements it over an Asio event loop and the system's files, sim/ over a virtual clock and
+// modelled links and disks; nodes cannot tell which. One Env belongs to one node and one thread: every call
+// is made on that thread, every callback comes on it, and no callback is made from inside a call. None comes
+// once the Env is gone; a node that goes before its Env must not be reached by what it left behind (it
+// cancels its timers, closes its connections, and lets the callbacks of Storage and Compute find out that it
+// is gone).
 #pragma once
 
 #include <chrono>
@@ -59,7 +61,9 @@ class Log {
   virtual void Write(LogLevel level, std::string_view line) = 0;
 };
 
-class Transport;
+class Transport;  // leeway/transport.h
+class Storage;    // leeway/storage.h
+class Compute;    // leeway/storage.h
 
 struct Env {
   Clock& clock;
@@ -67,6 +71,8 @@ struct Env {
   Transport& transport;
   Random& random;
   Log& log;
+  Storage& storage;
+  Compute& compute;
 };
 
 }  // namespace leeway

@@ -15,19 +15,13 @@
 
 #include "leeway/env.h"
 #include "leeway/ids.h"
+#include "leeway/pinned.h"
 #include "leeway/status.h"
 
 namespace leeway {
 
 using ConnectionId =
     StrongInt<struct ConnectionTag, std::uint64_t>;  // never reused within a process; 0 is none
-
-// Bytes to send, and what keeps them alive and unchanged until they have left. The pin is dropped when the
-// transport needs the bytes no more, which is how a sender learns of it.
-struct Pinned {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> pin;  // shared: the transport and the owner of the bytes hold it independently
-};
 
 // Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the
 // lease that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection

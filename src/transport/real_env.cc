@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "transport/event_loop.h"
+#include "transport/file_storage.h"
 #include "transport/tcp/tcp_options.h"
 #include "transport/tcp/tcp_transport.h"
+#include "transport/thread_compute.h"
 #include "transport/timer_queue.h"
 
 namespace leeway {
@@ -72,13 +74,17 @@ class RealEnv::Impl {
       : timers(loop),
         random(seed),
         transport(loop, timers, log, tcp),
-        env{clock, timers, transport, random, log} {}
+        storage(loop),
+        compute(loop, "leeway-compute"),
+        env{clock, timers, transport, random, log, storage, compute} {}
 
   EventLoop loop;
   RealClock clock;
   RealTimers timers;
   RealRandom random;
   TcpTransport transport;
+  FileStorage storage;
+  ThreadCompute compute;
   std::vector<std::unique_ptr<EventLoop::Watch>> watches;
   Env env;
 };

@@ -58,8 +58,10 @@ class SimWorld final : public TransportWorld {
   sim::LogRing ring_{queue_};
   sim::HostId server_host_ = network_.AddHost();
   sim::HostId client_host_ = network_.AddHost();
-  sim::SimEnv server_{queue_, network_, server_host_, ring_, "server", 1};
-  sim::SimEnv client_{queue_, network_, client_host_, ring_, "client", 2};
+  sim::Disk server_disk_{{}, 1};
+  sim::Disk client_disk_{{}, 2};
+  sim::SimEnv server_{queue_, network_, server_host_, server_disk_, ring_, "server", 1};
+  sim::SimEnv client_{queue_, network_, client_host_, client_disk_, ring_, "client", 2};
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // alike.
 //
 // The test is the rest of the cluster: it accepts and completes connections, delivers frames ("Receive ...")
-// and takes what the node sent ("Expect ..."); time stands still until Advance. Like a real Env it makes no
+// and takes what the node sent ("Expect ..."); time stands still until Advance, and calls on files and jobs
+// wait until they are stepped (fake_storage.h). Like a real Env it makes no
 // callback from inside a call of the node. Header only, so that the library leeway_node holds nothing of it.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "node/control_frame.h"
+#include "node/testing/fake_storage.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 #include "wire/messages.h"
@@ -286,7 +288,9 @@ class FakeEnv {
   FakeTransport transport;
   FakeRandom random;
   FakeLog log;
-  Env env{clock, timers, transport, random, log};
+  FakeStorage storage;
+  FakeCompute compute;
+  Env env{clock, timers, transport, random, log, storage, compute};
 };
 
 }  // namespace leeway::testing

@@ -1,0 +1,18 @@
+// FileError: what a call on files answers for an errno value. One table for the real and the simulated files,
+// so that a node meets the same codes and words in both worlds.
+#pragma once
+
+#include <string_view>
+
+#include "leeway/status.h"
+
+namespace leeway {
+
+// "<what>: <the system's words for `error`>" with the code that leeway/storage.h promises; ok for 0.
+[[nodiscard]] Status FileError(int error, std::string_view what);
+
+// What is wrong with `path` before any file is touched: ok, or an error for an empty one and one with a zero
+// byte in it, which the system would read as a shorter path.
+[[nodiscard]] Status CheckPath(std::string_view path);
+
+}  // namespace leeway

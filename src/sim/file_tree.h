@@ -1,0 +1,115 @@
+// FileTree: files and folders of one simulated machine, and what of them a loss of power would leave.
+//
+// Every call is carried out at once and answers as POSIX does: 0 or an errno value. Beside the files as
+// processes see them the tree knows which bytes of each file are synced, and the changes of names that no
+// SyncFolder has covered yet. Files only ever grow, so what is safe of one is a prefix. Paths are names
+// joined by '/'; relative ones start at the root.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/storage.h"
+#include "sim/seeded_random.h"
+
+namespace leeway::sim {
+
+// What a loss of power took.
+struct PowerLossCounters {
+  std::uint64_t lost_bytes = 0;        // appended, and not synced
+  std::uint64_t torn_files = 0;        // files that end inside an append
+  std::uint64_t undone_renames = 0;    // ... of which no SyncFolder was told
+  std::uint64_t undone_creations = 0;  // of files and folders
+  std::uint64_t undone_removals = 0;
+};
+
+class FileTree {
+ public:
+  FileTree();
+
+  // Appends what of `data` fits into `room` bytes; ENOSPC if that is not all.
+  int Append(const std::string& path, const std::vector<std::span<const std::byte>>& data,
+             std::uint64_t room);
+  int Sync(const std::string& path);
+  int SyncFolder(const std::string& path);
+  int Rename(const std::string& from, const std::string& to);
+  int Remove(const std::string& path);
+  int Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
+           std::vector<std::byte>& data) const;
+  int List(const std::string& path, std::vector<Storage::Entry>& entries) const;
+  // Of one file; 0 if there is none.
+  [[nodiscard]] std::uint64_t bytes(const std::string& path) const;
+  // Of all files that have a name.
+  [[nodiscard]] std::uint64_t bytes() const { return BytesBelow(kRoot); }
+
+  // Of every file's unsynced appends a random number survives, and perhaps a part of the next. Changes of
+  // names that no SyncFolder covered are each undone or not at random; one is undone with every one that it
+  // builds on, so a renamed file is at its old name or at its new one, never at both or at neither. What is
+  // left is safe.
+  void LosePower(SeededRandom& random, PowerLossCounters& counters);
+
+ private:
+  using NodeId = StrongInt<struct FileNodeTag, std::uint64_t>;  // 0 is none
+  using Names = std::map<std::string, NodeId>;
+  static constexpr NodeId kRoot{1};
+
+  struct Node {
+    bool folder = false;
+    Names names;                  // a folder, as processes see it
+    Names safe_names;             // and as a loss of power would leave it with every pending change undone
+    std::vector<std::byte> data;  // a file
+    std::uint64_t synced = 0;     // so many of its bytes are safe
+    std::vector<std::uint64_t> ends;  // of the appends since
+  };
+  struct Name {  // a place in a folder
+    NodeId folder;
+    std::string name;
+    auto operator<=>(const Name&) const = default;
+  };
+  struct Change {  // of names: the unit that a loss of power undoes or leaves
+    enum class Kind : std::uint8_t { kCreation, kRename, kRemoval };
+    Kind kind{};
+    std::vector<std::pair<Name, NodeId>> sets;  // a place, and what is there after
+    NodeId moved;                               // the node that it made or moved; 0 for a removal
+    std::vector<NodeId> within;                 // folders on the way to those places
+    std::set<NodeId> unsynced;                  // folders whose SyncFolder it still waits for
+  };
+  // What a dropped or a settled change takes along with it: places, and nodes that were made or moved.
+  struct Touched {
+    std::set<Name> names;
+    std::set<NodeId> nodes;
+    void Add(const Change& change);
+    [[nodiscard]] bool Meets(const Change& change) const;
+    [[nodiscard]] bool MeetsWithin(const Change& change) const;
+  };
+  // Where a path leads: the place, and what is there (0: nothing).
+  struct Place {
+    Name name;  // of the root: nowhere
+    NodeId node;
+    std::vector<NodeId> folders;  // from the root to the folder of the place
+  };
+  [[nodiscard]] int Find(std::span<const std::string> path, Place& place) const;
+  [[nodiscard]] int FindExisting(const std::string& path, bool folder, NodeId& id) const;
+  [[nodiscard]] NodeId Make(const Place& place, bool folder);
+  [[nodiscard]] static int MayReplace(const Node& from, const Node& to);
+  void RemoveAll(const Place& place);
+  void Note(Change change);
+  void Settle(const Change& change);
+  static void Cut(Node& file, SeededRandom& random, PowerLossCounters& counters);
+  // Forgets nodes that no name leads to, and pending changes in folders that are gone for good.
+  void Sweep();
+  [[nodiscard]] std::uint64_t BytesBelow(NodeId id) const;
+
+  std::map<NodeId, Node> nodes_;
+  std::vector<Change> pending_;  // in the order in which they were made
+  std::uint64_t last_ = 1;
+};
+
+}  // namespace leeway::sim

@@ -1,0 +1,62 @@
+// SimStorage: the Storage of one simulated process, a queue of calls on its host's Disk. A call is carried
+// out and answered when the disk has taken its time for it, as an event.
+//
+// Destroyed without a crash it ends as the real one does: the call under way is carried out, the rest is
+// dropped. After a crash it takes no calls and makes none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "leeway/storage.h"
+#include "sim/disk.h"
+#include "sim/event_queue.h"
+
+namespace leeway::sim {
+
+class SimStorage final : public Storage, private Disk::Process {
+ public:
+  // Borrows both.
+  SimStorage(EventQueue& queue, Disk& disk) : queue_(queue), disk_(disk) { disk_.Attach(this); }
+  ~SimStorage() override;
+  SimStorage(const SimStorage&) = delete;
+  SimStorage& operator=(const SimStorage&) = delete;
+
+  // This process alone dies, as in Disk::ProcessCrash.
+  void ProcessCrash() { OnCrash(); }
+
+  void Append(const std::string& path, std::vector<Pinned> data, Done done) override;
+  void Sync(const std::string& path, Done done) override;
+  void SyncFolder(const std::string& path, Done done) override;
+  void Rename(const std::string& from, const std::string& to, Done done) override;
+  void Remove(const std::string& path, Done done) override;
+  void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
+            std::function<void(Result<std::vector<std::byte>>)> done) override;
+  void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override;
+
+ private:
+  struct Call {
+    std::function<void()> carry_out;       // on the disk; keeps the answer
+    std::function<void()> answer;          // to the node
+    std::function<void()> tear;            // the process dies inside it; none: it is carried out or not
+    std::function<std::uint64_t()> bytes;  // to move, asked when its turn comes; none: none
+    bool sync = false;
+  };
+  template <typename Answer, typename Reply>
+  [[nodiscard]] static Call Make(std::function<Answer()> work, Reply done);
+  void Submit(Call call);
+  void StartNext();
+  void Finish();
+  void OnCrash() override;
+
+  EventQueue& queue_;
+  Disk& disk_;
+  bool crashed_ = false;
+  std::deque<Call> calls_;  // the first one is under way
+  EventId event_;           // its end
+};
+
+}  // namespace leeway::sim
