@@ -6,11 +6,11 @@ set -euo pipefail
 packages=(
   # to build
   make g++ cmake ninja-build ccache mold
-  protobuf-compiler libprotobuf-dev libasio-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  protobuf-compiler libprotobuf-dev libasio-dev libfmt-dev libcli11-dev nlohmann-json3-dev libxxhash-dev
   # to test and to lint
   libgtest-dev libgmock-dev python3-pytest git clang-format clang-tidy
   # Python: the binding, torch with a BLAS that uses vector units, the data and the plot of the main job
-  pybind11-dev python3-dev python3-torch python3-numpy libopenblas0-pthread python3-matplotlib dataset-fashion-mnist
+  pybind11-dev python3-dev python3-torch python3-numpy python3-xxhash libopenblas0-pthread python3-matplotlib dataset-fashion-mnist
 )
 
 missing=()

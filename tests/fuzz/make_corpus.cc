@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/byte_cursor.h"
+#include "checkpoint/testing/sample_checkpoint.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 
@@ -122,6 +123,43 @@ void WriteSpecs(Corpus& corpus) {
   for (const auto& [name, text] : seeds) corpus.Write("spec", name, std::as_bytes(std::span(text)));
 }
 
+void WriteRecord(Corpus& corpus, const std::string& name, std::uint64_t elements,
+                 const sample::StateOptions& options) {
+  sample::Draw draw(1);
+  const EncodedRecord record =
+      EncodeRecord({{BlockId(3), TableId(1), 40, elements, Term(2)}, DrawState(draw, options)});
+  Bytes input{std::byte{1}};
+  const Bytes bytes = sample::Joined(record.pieces);
+  input.insert(input.end(), bytes.begin(), bytes.end());
+  corpus.Write("records", name, input);
+}
+
+void WriteCheckpoints(Corpus& corpus) {
+  WriteRecord(corpus, "without_values", 3,
+              {.elements = 3, .slots = -1, .lives = 0, .sums = 0, .memory_bytes = 0});
+  WriteRecord(corpus, "adam", 3, {.elements = 3, .slots = 2, .lives = 2, .sums = 0});
+  WriteRecord(corpus, "sums", 2, {.elements = 2, .slots = 0, .lives = 3, .sums = 2, .ordered = true});
+  WriteRecord(corpus, "no_elements", 0, {.elements = 0, .slots = 1, .lives = 1, .sums = 1});
+  const sample::Checkpoint checkpoint =
+      sample::DrawCheckpoint(1, {.tables = {{4, 2}, {3}}, .block_elements = 4, .shards = 2, .ranks = 1});
+  for (const auto& [name, bytes] : checkpoint.files) {
+    corpus.Write("checkpoint-00000012", name, bytes);  // whole, for the tests of readers in other languages
+    if (!name.ends_with(".lwc")) continue;
+    Bytes input{std::byte{0}};
+    input.insert(input.end(), bytes.begin(), bytes.end());
+    corpus.Write("records", name, input);
+    input.resize(input.size() - 30);
+    corpus.Write("records", name + ".cut", input);
+  }
+  const Bytes& manifest = checkpoint.files.at("manifest.json");
+  const std::string_view text = sample::TextOf(manifest);
+  corpus.Write("manifest", "whole", manifest);
+  corpus.Write("manifest", "members", std::span(manifest).first(text.rfind("  \"checksum\"")));
+  corpus.Write("manifest", "cut", std::span(manifest).first(manifest.size() / 2));
+  const std::string_view empty = "{\n";
+  corpus.Write("manifest", "empty", std::as_bytes(std::span(empty)));
+}
+
 }  // namespace
 }  // namespace leeway::wire
 
@@ -134,6 +172,7 @@ int main(int argc, char** argv) {
   leeway::wire::WriteMessages(corpus);
   leeway::wire::WriteFrames(corpus);
   leeway::wire::WriteSpecs(corpus);
+  leeway::wire::WriteCheckpoints(corpus);
   if (corpus.failed()) std::fprintf(stderr, "could not write below %s\n", argv[1]);
   return corpus.failed() ? 1 : 0;
 }

@@ -81,9 +81,13 @@ Status Unknown(const std::string& word, const std::vector<std::string>& flags, b
 }
 
 Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
-  if (const std::vector<std::string> extra = parsed.app->remaining(); !extra.empty()) {
-    return Unknown(extra.front(), parsed.flags.names(), parsed.flags.takes_rest());
+  const std::vector<std::string> extra = parsed.app->remaining();
+  const auto is_flag = [](const std::string& word) { return word.starts_with("-"); };
+  if (const auto slip = parsed.flags.takes_words() ? std::ranges::find_if(extra, is_flag) : extra.begin();
+      slip != extra.end()) {
+    return Unknown(*slip, parsed.flags.names(), parsed.flags.takes_rest());
   }
+  if (parsed.flags.takes_words()) LW_RETURN_IF_ERROR(parsed.flags.TakeWords(extra));
   for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
     const Flag& flag = parsed.flags.flags()[i];
     const std::vector<std::string>& values = parsed.values[i];

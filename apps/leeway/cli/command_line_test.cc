@@ -83,6 +83,16 @@ TEST_F(CommandLineTest, FlagsReachTheirTargets) {
   EXPECT_EQ(sail().runs, 1);
 }
 
+TEST(WordsTest, ACommandMayTakeWordsThatAreNoFlags) {
+  std::vector<std::string> words;
+  FlagSet flags;
+  flags.Words("FROM TO", words, 2, 2, "from where to where");
+  EXPECT_TRUE(flags.TakeWords({"a", "b"}).ok());
+  EXPECT_THAT(words, ElementsAre("a", "b"));
+  EXPECT_EQ(flags.TakeWords({"a"}).message(), "FROM TO: got 1, wanted 2");
+  EXPECT_EQ(flags.TakeWords({"a", "b", "c"}).message(), "unexpected \"c\"");
+}
+
 TEST_F(CommandLineTest, DefaultsStayWhenNothingIsGiven) {
   EXPECT_EQ(Run({"sail"}), 0);
   EXPECT_EQ(sail().crew, 2U);

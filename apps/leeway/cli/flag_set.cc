@@ -98,6 +98,15 @@ void FlagSet::Rest(std::string value, std::vector<std::string>& target, std::str
   rest_help_ = std::move(help);
 }
 
+void FlagSet::Words(std::string value, std::vector<std::string>& target, std::size_t low, std::size_t high,
+                    std::string help) {
+  words_ = &target;
+  words_value_ = std::move(value);
+  words_help_ = std::move(help);
+  words_low_ = low;
+  words_high_ = high;
+}
+
 const Flag* FlagSet::Find(std::string_view name) const {
   for (const Flag& flag : flags_) {
     for (const std::string& part : SplitNames(flag.names)) {
@@ -116,6 +125,17 @@ std::vector<std::string> FlagSet::names() const {
 void FlagSet::TakeRest(std::vector<std::string> words) {
   LW_CHECK(rest_ != nullptr);
   *rest_ = std::move(words);
+}
+
+Status FlagSet::TakeWords(std::vector<std::string> words) {
+  LW_CHECK(words_ != nullptr);
+  if (words.size() < words_low_) {
+    return InvalidArgument("{}: got {}, wanted {}{}", words_value_, words.size(),
+                           words_low_ == words_high_ ? "" : "at least ", words_low_);
+  }
+  if (words.size() > words_high_) return InvalidArgument("unexpected \"{}\"", words[words_high_]);
+  *words_ = std::move(words);
+  return Status::Ok();
 }
 
 }  // namespace leeway::app

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -49,6 +50,10 @@ class FlagSet {
   // Takes what stands after "--". Without it a command refuses a "--".
   void Rest(std::string value, std::vector<std::string>& target, std::string help);
 
+  // Takes from `low` to `high` words that are no flags, as in "ls FOLDER". Without it a command refuses them.
+  void Words(std::string value, std::vector<std::string>& target, std::size_t low, std::size_t high,
+             std::string help);
+
   [[nodiscard]] const std::vector<Flag>& flags() const { return flags_; }
   [[nodiscard]] const Flag* Find(std::string_view name) const;  // "--workers" or "-w"
   // Every long name, for suggestions.
@@ -57,6 +62,10 @@ class FlagSet {
   [[nodiscard]] const std::string& rest_value() const { return rest_value_; }
   [[nodiscard]] const std::string& rest_help() const { return rest_help_; }
   void TakeRest(std::vector<std::string> words);
+  [[nodiscard]] bool takes_words() const { return words_ != nullptr; }
+  [[nodiscard]] const std::string& words_value() const { return words_value_; }
+  [[nodiscard]] const std::string& words_help() const { return words_help_; }
+  [[nodiscard]] Status TakeWords(std::vector<std::string> words);
 
  private:
   template <typename T>
@@ -66,6 +75,10 @@ class FlagSet {
   std::vector<std::string>* rest_ = nullptr;
   std::string rest_value_;
   std::string rest_help_;
+  std::vector<std::string>* words_ = nullptr;
+  std::string words_value_;
+  std::string words_help_;
+  std::size_t words_low_ = 0, words_high_ = 0;
 };
 
 }  // namespace leeway::app

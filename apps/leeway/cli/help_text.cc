@@ -69,8 +69,11 @@ std::string CommandsHelp(const ProgramText& program, const Commands& commands, c
 }
 
 std::string CommandHelp(const ProgramText& program, const Command& command, const FlagSet& flags) {
-  std::string text = fmt::format("{}\n\nUsage: {} {} [FLAGS]{}\n\nFlags:\n", command.summary(), program.name,
-                                 command.name(), flags.takes_rest() ? " -- " + flags.rest_value() : "");
+  std::string text = fmt::format("{}\n\nUsage: {} {}{} [FLAGS]{}\n\n", command.summary(), program.name,
+                                 command.name(), flags.takes_words() ? " " + flags.words_value() : "",
+                                 flags.takes_rest() ? " -- " + flags.rest_value() : "");
+  if (flags.takes_words()) text += TwoColumns({{flags.words_value(), flags.words_help()}}) + "\n";
+  text += "Flags:\n";
   std::vector<Row> rows;
   for (const Flag& flag : flags.flags()) rows.emplace_back(FlagColumn(flag), FlagHelp(flag));
   rows.emplace_back("-h, --help", "this text");

@@ -1,0 +1,210 @@
+// leeway checkpoint ls, verify and diff.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "cli/quantity.h"
+#include "command/commands.h"
+#include "inspect/checkpoint_folder.h"
+#include "inspect/diff.h"
+#include "inspect/verify.h"
+#include "launch/table_text.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr int kBadExitCode = 1;
+
+class CheckpointLsCommand final : public Command {
+ public:
+  std::string name() const override { return "checkpoint ls"; }
+  std::string summary() const override { return "list the checkpoints in a folder"; }
+  std::string lesson() const override {
+    return "Examples:\n  leeway checkpoint ls out/checkpoints\n\n"
+           "Reads the manifests and no more; verify reads everything.\n";
+  }
+  void Declare(FlagSet& flags) override {
+    flags.Words("FOLDER", words_, 1, 1, "where a job keeps its checkpoints, or one of them");
+    flags.Switch("--json", json_, "one JSON list");
+  }
+
+  Result<int> Run() override {
+    LW_ASSIGN_OR_RETURN(const std::vector<CheckpointPath> found, FindCheckpoints(words_[0]));
+    TableText table(
+        {"checkpoint", "state", "job", "iteration", "tables", "blocks", "shard files", "ranks", "size"});
+    nlohmann::json list = nlohmann::json::array();
+    for (const CheckpointPath& at : found) Row(at, table, list);
+    if (json_) {
+      fmt::print("{}\n", list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else {
+      fmt::print("{}", table.Print());
+    }
+    return 0;
+  }
+
+ private:
+  static void Row(const CheckpointPath& at, TableText& table, nlohmann::json& list) {
+    nlohmann::json row{{"id", at.id}, {"path", at.path}};
+    const Result<Manifest> manifest = at.complete ? OpenManifest(at.path) : NotFound("no manifest");
+    if (!manifest.ok()) {
+      const char* state = at.complete ? "bad manifest" : "incomplete";
+      row["state"] = state;
+      table.Row({fmt::format("{}", at.id), state});
+    } else {
+      std::uint64_t blocks = 0, bytes = 0;
+      for (const ManifestTable& t : manifest->tables) blocks += t.blocks.size();
+      for (const ManifestFile& f : manifest->files) bytes += f.bytes;
+      for (const ManifestRank& r : manifest->ranks) bytes += r.bytes;
+      const char* state = manifest->consistent ? "consistent" : "fuzzy";
+      row.update({{"state", state},
+                  {"job", manifest->job.job},
+                  {"iteration", manifest->iteration.value()},
+                  {"tables", manifest->tables.size()},
+                  {"blocks", blocks},
+                  {"files", manifest->files.size()},
+                  {"ranks", manifest->ranks.size()},
+                  {"bytes", bytes}});
+      table.Row({fmt::format("{}", manifest->checkpoint), state, manifest->job.job,
+                 fmt::format("{}", manifest->iteration.value()), fmt::format("{}", manifest->tables.size()),
+                 fmt::format("{}", blocks), fmt::format("{}", manifest->files.size()),
+                 fmt::format("{}", manifest->ranks.size()), ShortBytes(static_cast<double>(bytes))});
+    }
+    list.push_back(std::move(row));
+  }
+
+  std::vector<std::string> words_;
+  bool json_ = false;
+};
+
+class CheckpointVerifyCommand final : public Command {
+ public:
+  std::string name() const override { return "checkpoint verify"; }
+  std::string summary() const override { return "check every byte of a checkpoint, or of all in a folder"; }
+  std::string lesson() const override {
+    return fmt::format(
+        "Examples:\n  leeway checkpoint verify out/checkpoints\n"
+        "  leeway checkpoint verify out/checkpoints/checkpoint-00000012\n\n"
+        "Exit code 0 if all are good, {} if one is bad; problems name file, offset and block. A folder "
+        "without a "
+        "manifest.json is no checkpoint:\nit is named in a FOLDER, and bad if asked for by itself.\n",
+        kBadExitCode);
+  }
+  void Declare(FlagSet& flags) override {
+    flags.Words("FOLDER|CHECKPOINT", words_, 1, 1, "a folder of checkpoints, or one of them");
+  }
+
+  Result<int> Run() override {
+    LW_ASSIGN_OR_RETURN(const std::vector<CheckpointPath> found, FindCheckpoints(words_[0]));
+    bool bad = false;
+    for (const CheckpointPath& at : found) {
+      if (!at.complete) {
+        fmt::print("{}: incomplete: no manifest.json\n", at.path);
+        bad = bad || at.path == words_[0];
+        continue;
+      }
+      const Verified verified = VerifyCheckpoint(at.path);
+      for (const std::string& problem : verified.problems) fmt::print(stderr, "{}\n", problem);
+      bad = bad || !verified.problems.empty();
+      fmt::print("{}: {}: {} files, {} blocks, {}\n", at.path, verified.problems.empty() ? "good" : "BAD",
+                 verified.files, verified.blocks, ShortBytes(static_cast<double>(verified.bytes)));
+    }
+    return bad ? kBadExitCode : 0;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+class CheckpointDiffCommand final : public Command {
+ public:
+  std::string name() const override { return "checkpoint diff"; }
+  std::string summary() const override { return "how far apart the values of two checkpoints are"; }
+  std::string lesson() const override {
+    return "Examples:\n  leeway checkpoint diff out/checkpoints/checkpoint-00000011 "
+           "out/checkpoints/checkpoint-00000012\n"
+           "  leeway checkpoint diff before/ after/ --json\n\n"
+           "Of a folder of checkpoints its newest complete one is taken. |a-b| is the Euclidean norm over "
+           "the table; "
+           "steps and v_train are those of a and b.\n"
+           "Exit code 1 if one is damaged.\n";
+  }
+  void Declare(FlagSet& flags) override {
+    flags.Words("A B", words_, 2, 2, "two checkpoints");
+    flags.Switch("--json", json_, "one JSON object");
+  }
+
+  Result<int> Run() override {
+    LW_ASSIGN_OR_RETURN(const std::string a, OneCheckpoint(words_[0]));
+    LW_ASSIGN_OR_RETURN(const std::string b, OneCheckpoint(words_[1]));
+    const Result<std::vector<TableDiff>> diffs = DiffCheckpoints(a, b);
+    if (!diffs.ok()) {
+      // The words were right: what they name is damaged.
+      fmt::print(stderr, "{}\n", diffs.status().message());
+      return kBadExitCode;
+    }
+    if (json_) {
+      PrintJson(a, b, *diffs);
+    } else {
+      fmt::print("a: {}\nb: {}\n{}", a, b, Text(*diffs));
+    }
+    return 0;
+  }
+
+ private:
+  static std::string VTrain(const TableSide& side) {
+    if (side.v_train_min == side.v_train_max) return fmt::format("{}", side.v_train_min);
+    return fmt::format("{}-{}", side.v_train_min, side.v_train_max);
+  }
+
+  static std::string Text(const std::vector<TableDiff>& diffs) {
+    TableText table({"table", "elements", "|a-b|", "max |a-b|", "|a|", "|b|", "steps a", "steps b",
+                     "v_train a", "v_train b"});
+    for (const TableDiff& d : diffs) {
+      const bool both = d.a && d.b;
+      const std::string differs = !both ? "" : d.same_shape ? fmt::format("{:.6g}", d.norm) : "other shape";
+      const auto show = [](const std::optional<TableSide>& side, auto what) {
+        return side ? what(*side) : std::string("-");
+      };
+      const auto norm = [](const TableSide& s) { return fmt::format("{:.6g}", s.norm); };
+      const auto steps = [](const TableSide& s) { return fmt::format("{}", s.steps); };
+      table.Row({d.name, fmt::format("{}", d.elements), differs,
+                 both && d.same_shape ? fmt::format("{:.6g}", d.max_abs) : "", show(d.a, norm),
+                 show(d.b, norm), show(d.a, steps), show(d.b, steps), show(d.a, VTrain), show(d.b, VTrain)});
+    }
+    return table.Print();
+  }
+
+  static nlohmann::json ToJson(const std::optional<TableSide>& side) {
+    if (!side) return nullptr;
+    return {{"steps", side->steps},
+            {"v_train_min", side->v_train_min},
+            {"v_train_max", side->v_train_max},
+            {"norm", side->norm}};
+  }
+
+  static void PrintJson(const std::string& a, const std::string& b, const std::vector<TableDiff>& diffs) {
+    nlohmann::json tables = nlohmann::json::array();
+    for (const TableDiff& d : diffs) {
+      nlohmann::json row{{"table", d.name}, {"elements", d.elements}, {"a", ToJson(d.a)}, {"b", ToJson(d.b)}};
+      if (d.a && d.b) row["same_shape"] = d.same_shape;
+      if (d.a && d.b && d.same_shape) row.update({{"norm", d.norm}, {"max_abs", d.max_abs}});
+      tables.push_back(std::move(row));
+    }
+    const nlohmann::json out{{"a", a}, {"b", b}, {"tables", tables}};
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
+  std::vector<std::string> words_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewCheckpointLsCommand() { return std::make_unique<CheckpointLsCommand>(); }
+std::unique_ptr<Command> NewCheckpointVerifyCommand() { return std::make_unique<CheckpointVerifyCommand>(); }
+std::unique_ptr<Command> NewCheckpointDiffCommand() { return std::make_unique<CheckpointDiffCommand>(); }
+
+}  // namespace leeway::app

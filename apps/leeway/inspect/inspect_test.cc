@@ -1,0 +1,132 @@
+// The checkpoint tools on real files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "checkpoint/testing/sample_checkpoint.h"
+#include "inspect/checkpoint_folder.h"
+#include "inspect/diff.h"
+#include "inspect/verify.h"
+
+namespace leeway::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class InspectTest : public ::testing::Test {
+ protected:
+  InspectTest() : folder_(fs::temp_directory_path() / ("leeway-inspect-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~InspectTest() override { fs::remove_all(folder_); }
+
+  std::string Write(std::uint64_t seed, const sample::CheckpointOptions& options = {}) {
+    const sample::Checkpoint checkpoint = sample::DrawCheckpoint(seed, options);
+    const fs::path own = folder_ / CheckpointName(options.id);
+    fs::create_directories(own);
+    for (const auto& [name, bytes] : checkpoint.files) {
+      std::ofstream(own / name, std::ios::binary) << sample::TextOf(bytes);
+    }
+    manifest_ = checkpoint.manifest;
+    return own.string();
+  }
+  static void Flip(const std::string& path, std::uint64_t at) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekg(static_cast<std::streamoff>(at));
+    const int byte = file.get();
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(static_cast<char>(byte ^ 4));
+  }
+
+  const fs::path folder_;
+  Manifest manifest_;
+};
+
+TEST_F(InspectTest, FindsTheCompleteAndTheOthers) {
+  EXPECT_EQ(FindCheckpoints(folder_.string()).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(FindCheckpoints((folder_ / "none").string()).status().code(), StatusCode::kNotFound);
+  const std::string own = Write(1);
+  fs::create_directories(folder_ / "checkpoint-00000013");
+  const auto found = FindCheckpoints(folder_.string());
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_TRUE(found->at(0).complete);
+  EXPECT_FALSE(found->at(1).complete);
+  EXPECT_EQ(*OneCheckpoint(folder_.string()), own);
+  EXPECT_EQ(*OneCheckpoint(own + "/"), own + "/");
+}
+
+TEST_F(InspectTest, AGoodCheckpointHasNoProblems) {
+  const Verified verified = VerifyCheckpoint(Write(1));
+  EXPECT_THAT(verified.problems, IsEmpty());
+  EXPECT_EQ(verified.files, 5U);
+  EXPECT_EQ(verified.blocks, 8U);
+}
+
+TEST_F(InspectTest, ProblemsNameFileOffsetAndBlock) {
+  const std::string own = Write(1);
+  const ManifestBlock& block = manifest_.tables[1].blocks[0];
+  const std::string file = own + "/" + manifest_.files[block.file].name;
+  Flip(file, block.record.offset + block.record.bytes - 1);
+  const std::string place = "block " + std::to_string(block.record.block.value()) + " at offset " +
+                            std::to_string(block.record.offset);
+  EXPECT_THAT(VerifyCheckpoint(own).problems,
+              Contains(AllOf(HasSubstr(file), HasSubstr(place), HasSubstr("layer.1.weight"))));
+}
+
+TEST_F(InspectTest, HeadersFootersBlobsAndMissingFilesAreLookedAt) {
+  const std::string own = Write(1);
+  Flip(own + "/shard-000.lwc", 20);
+  Flip(own + "/shard-001.lwc", manifest_.files[1].bytes - 1);
+  Flip(own + "/rank-000.blob", 50);
+  fs::remove(own + "/rank-001.blob");
+  EXPECT_THAT(VerifyCheckpoint(own).problems,
+              ElementsAre(HasSubstr("shard-000.lwc: header at offset 0"),
+                          HasSubstr("shard-001.lwc: footer at offset"), HasSubstr("blob of rank 0"),
+                          HasSubstr("rank-001.blob")));
+}
+
+TEST_F(InspectTest, AFileOfAnotherCheckpointIsFound) {
+  const std::string own = Write(1);
+  const std::string other = Write(2, {.id = 13});
+  fs::copy_file(other + "/shard-000.lwc", own + "/shard-000.lwc", fs::copy_options::overwrite_existing);
+  EXPECT_THAT(VerifyCheckpoint(own).problems, Contains(HasSubstr("it is of another checkpoint")));
+}
+
+TEST_F(InspectTest, ACheckpointDoesNotDifferFromItselfHoweverItIsCut) {
+  const std::string a = Write(1);
+  const auto same = DiffCheckpoints(a, a);
+  ASSERT_TRUE(same.ok());
+  for (const TableDiff& d : *same) EXPECT_EQ(d.norm, 0);
+  const std::string b = Write(2, {.id = 13, .block_elements = 300, .shards = 2});
+  const auto diffs = DiffCheckpoints(a, b);
+  ASSERT_TRUE(diffs.ok()) << diffs.status().ToString();
+  ASSERT_EQ(diffs->size(), 3U);
+  const TableDiff& d = diffs->at(0);
+  // Both uniform in [-0.5, 0.5], so the difference has variance 1/6.
+  EXPECT_NEAR(d.norm, std::sqrt(4000.0 / 6), 2);
+  EXPECT_GT(d.max_abs, 0.9);
+  EXPECT_LE(d.max_abs, 1.0);
+  EXPECT_TRUE(d.a && d.b && d.same_shape);
+}
+
+TEST_F(InspectTest, TablesOfOneSideOnlyAreListed) {
+  const std::string a = Write(1);
+  const std::string b = Write(1, {.id = 13, .tables = {{100, 40}}});
+  const auto diffs = DiffCheckpoints(a, b);
+  ASSERT_EQ(diffs->size(), 3U);
+  EXPECT_FALSE(diffs->at(0).same_shape);
+  EXPECT_TRUE(diffs->at(1).a.has_value());
+  EXPECT_FALSE(diffs->at(1).b.has_value());
+}
+
+}  // namespace
+}  // namespace leeway::app

@@ -1,0 +1,30 @@
+// OpenFile: a file that is read in pieces.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+class OpenFile {
+ public:
+  [[nodiscard]] static Result<OpenFile> Open(const std::string& path);
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  // Exactly `bytes` from `offset`, or an error.
+  [[nodiscard]] Result<std::vector<std::byte>> Read(std::uint64_t offset, std::uint64_t bytes);
+
+ private:
+  OpenFile(std::string path, std::unique_ptr<std::ifstream> file, std::uint64_t bytes);
+
+  std::string path_;
+  std::unique_ptr<std::ifstream> file_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace leeway::app

@@ -1,0 +1,263 @@
+"""Checkpoints from Python: reads one with numpy, and turns them into torch state_dicts and back.
+
+    python -m leeway.checkpoint export CHECKPOINT out.pt
+    python -m leeway.checkpoint import state.pt FOLDER --like CHECKPOINT
+
+docs/checkpoint-format.md has every byte of the files. Whatever is read is checked against its checksums first;
+`leeway checkpoint verify` also looks at what is not read here.
+"""
+
+import argparse
+import json
+import os
+import re
+import struct
+import sys
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+from leeway.errors import InvalidArgument, LeewayError, NotFound
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
+RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC = 0x5242574C, 0x5446574C, b"LWYSHARD"
+# The front of a body: block, table, offset, elements, term; version, steps, number of slots.
+BODY_FRONT = struct.Struct("<IIQQIQQI")
+# What an entry of each list after it takes, in this order (v_train, highest_sent and untouched come before them).
+PROGRESS_BYTES = 17
+LIST_ENTRY_BYTES = {"lives": 26, "ended_firsts": 8, "ended_lasts": 8, "ledger": 20}
+SUM_BYTES, CONTRIBUTION_BYTES = 69, 20
+
+
+def checksum(data):
+    return xxhash.xxh3_64_intdigest(data)
+
+
+class Record:
+    """One block: what it is, its values (None before it has any), and the state beside them as raw bytes."""
+
+    def __init__(self, data, where):
+        if len(data) < RECORD_HEAD.size:
+            raise InvalidArgument(f"{where}: got {len(data)} bytes, wanted a record")
+        magic, body_bytes, payload_bytes, self.checksum = RECORD_HEAD.unpack_from(data)
+        if magic != RECORD_MAGIC or RECORD_HEAD.size + body_bytes + payload_bytes != len(data):
+            raise InvalidArgument(f"{where}: is no record of {len(data)} bytes")
+        hashed = xxhash.xxh3_64(data[:16])
+        hashed.update(data[RECORD_HEAD.size:])
+        if hashed.intdigest() != self.checksum:
+            raise InvalidArgument(f"{where}: got checksum {hashed.intdigest():016x}, wanted {self.checksum:016x}")
+        self.body = bytes(data[RECORD_HEAD.size:RECORD_HEAD.size + body_bytes])
+        (self.block, self.table, self.offset, self.elements, self.term, self.version, self.steps,
+         self.slots) = BODY_FRONT.unpack_from(self.body)
+        payload = np.frombuffer(data, "<f4", offset=RECORD_HEAD.size + body_bytes)
+        self.values = payload[:self.elements] if self.version else None
+
+    def ends(self):
+        """Where in the body the open sums begin, and where they end and the model's memory begins."""
+        at = BODY_FRONT.size + PROGRESS_BYTES
+        for entry_bytes in LIST_ENTRY_BYTES.values():
+            at += 4 + entry_bytes * self._count(at)
+        begin = at
+        at += 4
+        for _ in range(self._count(begin)):
+            at += SUM_BYTES + 4 + CONTRIBUTION_BYTES * self._count(at + SUM_BYTES)
+        return begin, at
+
+    def _count(self, at):
+        return struct.unpack_from("<I", self.body, at)[0]
+
+    def with_values(self, values):
+        """The bytes of this record with other values: the optimizer as before its first step, no open sums."""
+        begin, end = self.ends()
+        memory = self.body[end:end + 4 + self._count(end)]
+        front = BODY_FRONT.pack(self.block, self.table, self.offset, self.elements, self.term, max(self.version, 1), 0,
+                                self.slots)
+        body = front + self.body[BODY_FRONT.size:begin] + struct.pack("<I", 0) + memory
+        body += bytes(-len(body) % 4)
+        payload = np.ascontiguousarray(values, "<f4").tobytes() + bytes(4 * self.slots * self.elements)
+        head = struct.pack("<IIQ", RECORD_MAGIC, len(body), len(payload))
+        return head + struct.pack("<Q", checksum(head + body + payload)) + body + payload
+
+
+class Checkpoint:
+    """One checkpoint: `manifest` as a dict, and the values of its tables."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.manifest = read_manifest(self.path / MANIFEST)
+        self.tables = {table["name"]: table for table in self.manifest["tables"]}
+
+    def record(self, block):
+        """The Record of one entry of a table's "blocks"."""
+        path = self.path / self.manifest["files"][block["file"]]["name"]
+        where = f"{path}: block {block['block']} at offset {block['record_offset']}"
+        try:
+            with open(path, "rb") as file:
+                file.seek(block["record_offset"])
+                data = file.read(block["record_bytes"])
+        except FileNotFoundError:
+            raise NotFound(f"{path}: no such file") from None
+        if len(data) != block["record_bytes"]:
+            raise InvalidArgument(f"{where}: got {len(data)} bytes, wanted {block['record_bytes']}")
+        record = Record(data, where)
+        if f"{record.checksum:016x}" != block["checksum"] or record.block != block["block"]:
+            raise InvalidArgument(f"{where}: got block {record.block} with checksum {record.checksum:016x}, wanted "
+                                  f"{block['checksum']}: it is of another checkpoint")
+        return record
+
+    def values(self, name):
+        """The values of a table, in its shape; zeros where a block has none yet."""
+        if name not in self.tables:
+            raise NotFound(f"{self.path}: has no table {name!r}; known: {', '.join(self.tables)}")
+        table = self.tables[name]
+        flat = np.zeros(int(np.prod(table["shape"], dtype=np.int64)), np.float32)
+        for block in table["blocks"]:
+            record = self.record(block)
+            if record.values is not None:
+                flat[block["offset"]:block["offset"] + block["elements"]] = record.values
+        return flat.reshape(table["shape"])
+
+
+def read_manifest(path):
+    try:
+        text = Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"{path}: no such file; a folder without it is no checkpoint") from None
+    tail = len(seal(b""))
+    if len(text) < tail or seal(text[:-tail]) != text:
+        raise InvalidArgument(f"{path}: its checksum does not fit: it is cut or damaged")
+    manifest = json.loads(text)
+    if manifest.get("format") != FORMAT:
+        raise InvalidArgument(f"{path}: format: got {manifest.get('format')}, wanted {FORMAT}")
+    return manifest
+
+
+def seal(members):
+    """The text of a manifest from all of it that stands before its last key, the checksum."""
+    return members + b'  "checksum": "%016x"\n}\n' % checksum(members)
+
+
+def export_state(checkpoint):
+    """A torch state_dict of a checkpoint: table name -> tensor."""
+    import torch
+    source = Checkpoint(checkpoint)
+    return {name: torch.from_numpy(source.values(name)) for name in source.tables}
+
+
+def import_state(state, folder, like):
+    """Writes a checkpoint into `folder` that is `like` with the values of a state_dict; gives its path.
+
+    The optimizer's state is zero, and no gradients are open; ranks keep their blobs.
+    """
+    source = Checkpoint(like)
+    values = {name: _fitting(name, state, source.tables[name]) for name in source.tables}
+    if extra := [name for name in state if name not in source.tables]:
+        raise InvalidArgument(f"{extra[0]!r}: {source.path} has no such table; known: {', '.join(source.tables)}")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    found = [re.fullmatch(r"checkpoint-(\d{8,})", entry.name) for entry in folder.iterdir()]
+    manifest = json.loads(json.dumps(source.manifest))
+    manifest["checkpoint"] = 1 + max((int(match[1]) for match in found if match), default=0)
+    path = folder / f"checkpoint-{manifest['checkpoint']:08}"
+    path.mkdir()
+    for index, file in enumerate(manifest["files"]):
+        _write_shard_file(source, manifest, index, values, path / file["name"])
+    for rank in manifest["ranks"]:
+        blob = (source.path / rank["file"]).read_bytes()
+        if f"{checksum(blob):016x}" != rank["checksum"]:
+            raise InvalidArgument(f"{source.path / rank['file']}: its checksum does not fit: it is damaged")
+        _write(path / rank["file"], blob)
+    del manifest["checksum"]
+    members = json.dumps(manifest, indent=2).encode()[:-len("\n}")] + b",\n"
+    _write(path / f"{MANIFEST}.tmp", seal(members))
+    os.rename(path / f"{MANIFEST}.tmp", path / MANIFEST)
+    _sync_folder(path)
+    _sync_folder(folder)
+    return path
+
+
+def _fitting(name, state, table):
+    if name not in state:
+        raise InvalidArgument(f"table {name!r}: is not in the state_dict; there: {', '.join(state)}")
+    value = np.asarray(state[name].detach().cpu() if hasattr(state[name], "detach") else state[name])
+    if list(value.shape) != table["shape"] or value.dtype != np.float32:
+        raise InvalidArgument(f"table {name!r}: got {list(value.shape)} of {value.dtype}, wanted {table['shape']} of float32")
+    return value.reshape(-1)
+
+
+def _write_shard_file(source, manifest, index, values, path):
+    """The file `index` of the manifest, whose entries for it are brought up to date."""
+    old = (source.path / manifest["files"][index]["name"]).read_bytes()[:16]
+    if old[:8] != FILE_MAGIC:
+        raise InvalidArgument(f"{source.path / manifest['files'][index]['name']}: is no shard file")
+    shard = struct.unpack_from("<I", old, 12)[0]
+    job = manifest["job"]["name"].encode()
+    header = FILE_MAGIC + struct.pack("<IIQI", FORMAT, shard, manifest["checkpoint"], len(job)) + job
+    header += bytes(-len(job) % 4)
+    header += struct.pack("<Q", checksum(header))
+    pieces, hashed, at = [header], xxhash.xxh3_64(header), len(header)
+    here = [(table, block) for table in manifest["tables"] for block in table["blocks"] if block["file"] == index]
+    for table, block in sorted(here, key=lambda entry: entry[1]["record_offset"]):
+        record = source.record(block)
+        if record.values is None:
+            raise InvalidArgument(f"table {table['name']!r}: block {block['block']} has no values in {source.path}, so what its "
+                                  "optimizer keeps is not known")
+        data = record.with_values(values[table["name"]][block["offset"]:block["offset"] + block["elements"]])
+        block["record_offset"], block["record_bytes"] = at, len(data)
+        block["checksum"] = f"{RECORD_HEAD.unpack_from(data)[3]:016x}"
+        hashed.update(data[:RECORD_HEAD.size])
+        pieces.append(data)
+        at += len(data)
+    footer = struct.pack("<IIQ", FOOTER_MAGIC, 0, len(here))
+    hashed.update(footer)
+    last = struct.pack("<Q", hashed.intdigest())
+    hashed.update(last)
+    _write(path, b"".join([*pieces, footer, last]))
+    manifest["files"][index].update(bytes=at + len(footer) + len(last), checksum=f"{hashed.intdigest():016x}")
+
+
+def _write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def main(args=None):
+    parser = argparse.ArgumentParser(prog="python -m leeway.checkpoint", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("export", help="write the values as a torch state_dict")
+    command.add_argument("checkpoint")
+    command.add_argument("out", help="the file to write, as torch.save does")
+    command = commands.add_parser("import", help="write a checkpoint with the values of a torch state_dict")
+    command.add_argument("state", help="a file that torch.save wrote: table name -> tensor")
+    command.add_argument("folder", help="the folder of checkpoints that gets a new one")
+    command.add_argument("--like", required=True, metavar="CHECKPOINT", help="all but the values is taken from this one")
+    options = parser.parse_args(args)
+    import torch
+    try:
+        if options.command == "export":
+            state = export_state(options.checkpoint)
+            torch.save(state, options.out)
+            print(f"{options.out}: {len(state)} tables")
+        else:
+            print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like))
+    except LeewayError as error:
+        print(f"leeway.checkpoint: {error.message}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+// BlockRecord: one block of a checkpoint, and its bytes: a head of kRecordHeadBytes, a body (identity and all
+// that is small), the payload (values, optimizer slots, gradients of open sums, as raw floats).
+//
+// Pure functions on bytes; docs/checkpoint-format.md has the layout. Nothing here reads or writes a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "block/block_state.h"
+#include "block/buffer_pool.h"
+#include "leeway/ids.h"
+#include "leeway/pinned.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+struct BlockIdentity {
+  BlockId block{};
+  TableId table{};
+  std::uint64_t offset = 0, elements = 0;  // within its table
+  Term term{};
+  friend bool operator==(const BlockIdentity&, const BlockIdentity&) = default;
+};
+
+struct BlockRecord {
+  BlockIdentity id;
+  BlockState state;
+};
+
+// Where in its file a record is, and what it must be.
+struct RecordPlace {
+  BlockId block{};
+  std::uint64_t offset = 0, bytes = 0;
+  Iteration v_train{};
+  Term term{};
+  std::uint64_t checksum = 0;  // the record's own: tells it from one of another checkpoint
+  friend bool operator==(const RecordPlace&, const RecordPlace&) = default;
+};
+
+inline constexpr std::size_t kRecordHeadBytes = 24;
+// A body is read as a whole before anything of it is believed.
+inline constexpr std::uint32_t kRecordBodyBytesMax = 64U << 20;
+
+struct RecordHead {
+  std::uint32_t magic = 0;
+  std::uint32_t body_bytes = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t checksum = 0;  // of the three fields above, the body and the payload
+};
+
+struct EncodedRecord {
+  RecordHead head;
+  std::vector<Pinned> pieces;  // the head and the body in one, then the payload, pinned and not copied
+};
+
+// REQUIRES: values and every slot and gradient have id.elements floats; values are there unless version is 0,
+// and then there are no slots either.
+[[nodiscard]] EncodedRecord EncodeRecord(const BlockRecord& record);
+
+// What a record says of itself before its payload is looked at: magic and lengths; a body that fits them. No
+// checksum is looked at. Buffers of the state are null.
+// REQUIRES: head has kRecordHeadBytes.
+[[nodiscard]] Result<RecordHead> DecodeRecordHead(std::span<const std::byte> head);
+[[nodiscard]] Result<BlockRecord> DecodeRecordBody(const RecordHead& head, std::span<const std::byte> body);
+
+using TakeBuffer = std::function<BufferRef(std::size_t elements)>;  // a BufferPool's Take
+
+// Checks and decodes the bytes of one record. `take` is called only when all has been checked.
+[[nodiscard]] Result<BlockRecord> DecodeRecord(std::span<const std::byte> bytes, const TakeBuffer& take);
+// And that it is the one that the manifest means.
+[[nodiscard]] Result<BlockRecord> DecodeRecord(const RecordPlace& place, std::span<const std::byte> bytes,
+                                               const TakeBuffer& take);
+
+}  // namespace leeway

@@ -1,0 +1,33 @@
+// Checksum: XXH3 (64 bits) over bytes that come in pieces; what checkpoints are checked with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace leeway {
+
+// The same value however the bytes are cut. value() may be asked at any time, and more be added after.
+class Checksum {
+ public:
+  Checksum();
+  ~Checksum();
+  Checksum(Checksum&& other) noexcept;
+  Checksum& operator=(Checksum&& other) noexcept;
+  void Add(std::span<const std::byte> bytes);
+  [[nodiscard]] std::uint64_t value() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+[[nodiscard]] std::uint64_t ChecksumOf(std::span<const std::byte> bytes);
+[[nodiscard]] std::uint64_t ChecksumOf(std::string_view text);
+// As manifests and messages show it: 16 lower-case hexadecimal digits.
+[[nodiscard]] std::string ChecksumText(std::uint64_t checksum);
+
+}  // namespace leeway

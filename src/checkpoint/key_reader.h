@@ -1,0 +1,54 @@
+// KeyReader: the keys of one JSON object, each asked for once; what is missing, of the wrong kind, out of
+// range or left over is an error that names the key by its path ("tables[3].blocks[0].file").
+//
+// The first error is kept in a Status that all readers of one document share; after it every answer is empty.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "leeway/status.h"
+
+namespace leeway {
+
+class KeyReader {
+ public:
+  using Json = nlohmann::json;
+
+  // `object` and `first_error` are borrowed.
+  KeyReader(const Json& object, std::string path, Status& first_error);
+
+  [[nodiscard]] std::uint64_t Number(std::string_view key, std::uint64_t low, std::uint64_t high);
+  [[nodiscard]] std::int64_t Signed(std::string_view key, std::int64_t low);
+  [[nodiscard]] bool Bool(std::string_view key);
+  [[nodiscard]] std::string Text(std::string_view key);
+  // 16 hexadecimal digits.
+  [[nodiscard]] std::uint64_t Checksum(std::string_view key);
+  // The index of the text in `known`.
+  [[nodiscard]] std::size_t OneOf(std::string_view key, std::initializer_list<std::string_view> known);
+  // An empty one if it is not there or no list or no object.
+  [[nodiscard]] const Json& List(std::string_view key);
+  [[nodiscard]] KeyReader Object(std::string_view key);
+  // Call last: a key that nobody asked for is an error.
+  void Finish();
+
+  // A problem with the value of a key.
+  void Refuse(std::string_view key, const std::string& problem);
+  [[nodiscard]] std::string PathOf(std::string_view key) const;
+  [[nodiscard]] bool ok() const { return error_.ok(); }
+
+ private:
+  const Json& Find(std::string_view key);
+
+  const Json& object_;
+  std::string path_;
+  Status& error_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,58 @@
+// Names within a folder of checkpoints, and what a listing of one says.
+//
+//   <folder>/checkpoint-00000012/shard-000.lwc      one per shard
+//                                rank-000.blob      one per worker that gave one
+//                                manifest.json      last: a folder without it is no checkpoint
+//
+// To write one: append and Sync every file; append manifest.json.tmp and Sync it; SyncFolder the checkpoint's
+// folder; Rename to manifest.json; SyncFolder it again, and SyncFolder <folder>. To remove one: Remove its
+// manifest.json and SyncFolder first, then the folder, so that a removal cut short leaves no checkpoint with
+// parts missing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/storage.h"
+
+namespace leeway {
+
+inline constexpr std::string_view kManifestName = "manifest.json";
+inline constexpr std::string_view kManifestTempName = "manifest.json.tmp";
+inline constexpr std::size_t kCheckpointsKept = 2;
+
+[[nodiscard]] std::string CheckpointName(std::uint64_t checkpoint);  // "checkpoint-00000012"
+[[nodiscard]] std::string ShardFileName(ShardId shard);              // "shard-000.lwc"
+[[nodiscard]] std::string RankFileName(WorkerId rank);               // "rank-000.blob"
+// "folder/name"; no second slash if the folder ends in one.
+[[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
+// The id in a name that CheckpointName gave; nothing for any other name.
+[[nodiscard]] std::optional<std::uint64_t> CheckpointIdOf(std::string_view name);
+// Whether a name can be that of a file in a checkpoint: not empty, no slash, not "." or "..".
+[[nodiscard]] bool IsPlainFileName(std::string_view name);
+
+struct FoundCheckpoint {
+  std::uint64_t id = 0;
+  bool complete = false;  // has a manifest
+  friend bool operator==(const FoundCheckpoint&, const FoundCheckpoint&) = default;
+};
+
+// Ids of the folders in a listing of <folder> that are named like a checkpoint, ascending.
+[[nodiscard]] std::vector<std::uint64_t> CheckpointIds(const std::vector<Storage::Entry>& folder);
+// Whether a listing of a checkpoint's own folder has a manifest.
+[[nodiscard]] bool IsComplete(const std::vector<Storage::Entry>& checkpoint_folder);
+
+// The newest complete one; nothing if there is none.
+[[nodiscard]] std::optional<std::uint64_t> NewestCheckpoint(const std::vector<FoundCheckpoint>& found);
+// Above every id that is there, complete or not: leftovers are never written into.
+[[nodiscard]] std::uint64_t NextCheckpointId(const std::vector<std::uint64_t>& ids);
+// All complete ones but the newest `keep`, and incomplete ones older than the newest complete one, ascending.
+// An incomplete one that is newer may be under way.
+[[nodiscard]] std::vector<std::uint64_t> CheckpointsToRemove(const std::vector<FoundCheckpoint>& found,
+                                                             std::size_t keep = kCheckpointsKept);
+
+}  // namespace leeway

@@ -1,0 +1,72 @@
+// Manifest: what a checkpoint is made of, as readable JSON. It is written last: without it there is no
+// checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/block_record.h"
+#include "leeway/ids.h"
+#include "leeway/options.h"
+#include "leeway/status.h"
+#include "leeway/table.h"
+
+namespace leeway {
+
+inline constexpr std::uint32_t kManifestFormat = 1;
+
+struct ManifestBlock {
+  std::uint64_t offset = 0, elements = 0;  // within its table
+  std::uint32_t file = 0;                  // index into Manifest::files
+  RecordPlace record{};                    // in that file; block, term and v_train are here
+  friend bool operator==(const ManifestBlock&, const ManifestBlock&) = default;
+};
+
+struct ManifestTable {
+  TableId id{};
+  TableSpec spec{};                   // sync, apply and optimizer resolved, never empty
+  std::vector<ManifestBlock> blocks;  // by offset, without gap or overlap
+  friend bool operator==(const ManifestTable&, const ManifestTable&) = default;
+};
+
+struct ManifestFile {
+  std::string name;  // within the folder of the checkpoint
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  // ShardFileWriter::checksum after Footer
+  friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
+};
+
+struct ManifestRank {
+  WorkerId rank{};
+  Incarnation incarnation{};
+  Iteration iteration{};  // that its blob begins with
+  std::string file;       // within the folder of the checkpoint
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;  // ChecksumOf the whole blob
+  friend bool operator==(const ManifestRank&, const ManifestRank&) = default;
+};
+
+struct Manifest {
+  std::uint64_t checkpoint = 0;
+  JobOptions job{};
+  Iteration iteration{};
+  bool consistent = false;  // every block was written when it advanced to `iteration`
+  Epoch epoch{};
+  std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
+  std::vector<ManifestTable> tables;      // by id, dense from 0
+  std::vector<ManifestFile> files;
+  std::vector<ManifestRank> ranks;  // ascending; those that gave a blob
+};
+
+// Indented JSON whose last key is the checksum of all text before it.
+[[nodiscard]] std::string WriteManifest(const Manifest& manifest);
+// Strict: a wrong checksum or format, a key that is missing or unknown, blocks that overlap or leave a gap, a
+// block or table twice, an index out of range are errors that name the key.
+[[nodiscard]] Result<Manifest> ReadManifest(std::string_view text);
+// The end of WriteManifest: `members` is the text of an object up to where its last key would begin. For
+// tests and tools that change a manifest by hand.
+[[nodiscard]] std::string SealManifest(std::string members);
+
+}  // namespace leeway

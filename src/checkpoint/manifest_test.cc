@@ -1,0 +1,123 @@
+#include "checkpoint/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/testing/sample_checkpoint.h"
+
+namespace leeway {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string Sample() { return WriteManifest(sample::DrawCheckpoint(1).manifest); }
+
+// The sample with one text in it replaced, and a right checksum.
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = Sample();
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+  return SealManifest(text.substr(0, text.rfind("  \"checksum\"")));
+}
+
+std::string Problem(const std::string& text) { return ReadManifest(text).status().message(); }
+
+TEST(ManifestTest, WhatIsWrittenIsRead) {
+  const Manifest manifest = sample::DrawCheckpoint(1).manifest;
+  const Result<Manifest> again = ReadManifest(WriteManifest(manifest));
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(again->tables, manifest.tables);
+  EXPECT_EQ(again->files, manifest.files);
+  EXPECT_EQ(again->ranks, manifest.ranks);
+  EXPECT_EQ(again->incarnations, manifest.incarnations);
+  EXPECT_EQ(again->job.block_bytes, manifest.job.block_bytes);
+  EXPECT_EQ(WriteManifest(*again), WriteManifest(manifest));
+}
+
+TEST(ManifestTest, AJobWithoutTablesHasOneToo) {
+  EXPECT_TRUE(ReadManifest(WriteManifest({})).ok()) << Problem(WriteManifest({}));
+}
+
+TEST(ManifestTest, OddNamesAndLargeNumbersComeBack) {
+  Manifest manifest = sample::DrawCheckpoint(1).manifest;
+  manifest.job.job = "a \"job\"\n\u00e9\\";
+  manifest.job.seed = ~0ULL;
+  manifest.checkpoint = ~0ULL;
+  manifest.tables[0].spec.clock = TableClock::kOwn;
+  manifest.tables[0].spec.nonfinite = NonFinite::kAccept;
+  const Result<Manifest> again = ReadManifest(WriteManifest(manifest));
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(again->job.job, manifest.job.job);
+  EXPECT_EQ(WriteManifest(*again), WriteManifest(manifest));
+}
+
+TEST(ManifestTest, KeysMustBeAllThereAndNoOthers) {
+  EXPECT_EQ(Problem(With("\"format\": 1", "\"format\": 2")), "format: got 2, wanted 1");
+  EXPECT_EQ(Problem(With("  \"epoch\": 4,\n", "")), "epoch: is missing");
+  EXPECT_EQ(Problem(With("  \"epoch\": 4,\n", "  \"epoch\": 4, \"era\": 1,\n")), "\"era\": is not known");
+  EXPECT_EQ(Problem(With("\"term\":3,", "")), "tables[0].blocks[0].term: is missing");
+  EXPECT_EQ(Problem(With("\"term\":3,", "\"term\":3,\"turn\":3,")),
+            "tables[0].blocks[0].\"turn\": is not known");
+  EXPECT_EQ(Problem(With("\"servers\":3", "\"server\":3")), "job.servers: is missing");
+}
+
+TEST(ManifestTest, ValuesAreOfTheirKindAndRange) {
+  EXPECT_THAT(Problem(With("\"term\":3", "\"term\":-3")),
+              StartsWith("tables[0].blocks[0].term: got -3, wanted"));
+  EXPECT_THAT(Problem(With("\"term\":3", "\"term\":4294967296")), HasSubstr("to 4294967295"));
+  EXPECT_THAT(Problem(With("\"term\":3", "\"term\":3.5")), HasSubstr("got 3.5"));
+  EXPECT_THAT(Problem(With("\"consistent\": true", "\"consistent\": 1")),
+              StartsWith("consistent: got 1, wanted true"));
+  EXPECT_THAT(Problem(With("\"clock\":\"job\"", "\"clock\":\"jab\"")),
+              StartsWith("tables[0].clock: got \"jab\""));
+  EXPECT_THAT(Problem(With("\"shape\":[40,100]", "\"shape\":[40,-100]")), StartsWith("tables[0].shape[1]: "));
+  EXPECT_THAT(Problem(With("\"shape\":[40,100]", "\"shape\":[4294967296,4294967296,4294967296]")),
+              StartsWith("tables[0].shape[1]: "));
+  EXPECT_THAT(Problem(With("\"incarnations\": [2,2]", "\"incarnations\": [2,\"a\"]")),
+              StartsWith("incarnations[1]: "));
+  EXPECT_THAT(Problem(With("\"job\": {", "\"job\": 3, \"jab\": {")),
+              StartsWith("job: got 3, wanted an object"));
+}
+
+TEST(ManifestTest, BlocksCoverTheirTableOnce) {
+  EXPECT_EQ(Problem(With("\"offset\":1000,", "\"offset\":999,")),
+            "tables[0].blocks[1].offset: got 999, wanted 1000");
+  EXPECT_EQ(Problem(With("\"offset\":1000,", "\"offset\":1001,")),
+            "tables[0].blocks[1].offset: got 1001, wanted 1000");
+  EXPECT_EQ(Problem(With("\"shape\":[40,100]", "\"shape\":[41,100]")),
+            "tables[0].blocks: end at element 4000, wanted 4100");
+  EXPECT_EQ(Problem(With("\"block\":1,", "\"block\":0,")), "tables[0].blocks[1].block: 0 is listed twice");
+}
+
+TEST(ManifestTest, PlacesAreWithinFilesThatAreThere) {
+  EXPECT_EQ(Problem(With("\"file\":2,", "\"file\":3,")), "tables[0].blocks[2].file: got 3, wanted below 3");
+  EXPECT_THAT(Problem(With("\"record_offset\":44,", "\"record_offset\":9000000000,")),
+              StartsWith("tables[0].blocks[0].record_offset: got"));
+  // Block 3 is the second one in file 0.
+  Manifest manifest = sample::DrawCheckpoint(1).manifest;
+  manifest.tables[0].blocks[3].record.offset -= 4;
+  EXPECT_EQ(Problem(WriteManifest(manifest)), "record_offset: blocks 0 and 3 overlap in file 0");
+  EXPECT_THAT(Problem(With("shard-001.lwc", "shard-000.lwc")),
+              HasSubstr("files[1].name: \"shard-000.lwc\" is listed twice"));
+  EXPECT_THAT(Problem(With("shard-001.lwc", "../shard-001.lwc")),
+              HasSubstr("files[1].name: got \"../shard-001.lwc\""));
+}
+
+TEST(ManifestTest, RanksAreKnownAndInOrder) {
+  EXPECT_THAT(Problem(With("{\"rank\":1,", "{\"rank\":0,")), StartsWith("ranks[1].rank: got 0 after 0"));
+  EXPECT_THAT(Problem(With("{\"rank\":1,", "{\"rank\":2,")),
+              StartsWith("ranks[1].rank: got 2, wanted below 2"));
+  EXPECT_THAT(Problem(With("\"incarnation\":2", "\"incarnation\":3")),
+              StartsWith("ranks[1].incarnation: got 3"));
+}
+
+TEST(ManifestTest, TextThatIsNoManifestIsRefused) {
+  EXPECT_THAT(Problem(""), HasSubstr("got 0 bytes"));
+  EXPECT_THAT(Problem(SealManifest("")), HasSubstr("no JSON"));
+  EXPECT_THAT(Problem(SealManifest("{")), HasSubstr("format: is missing"));
+}
+
+}  // namespace
+}  // namespace leeway

@@ -1,0 +1,89 @@
+"""Checkpoints as Python reads and writes them, beside what the core wrote (the one kept with the fuzz seeds)."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from leeway import checkpoint
+from leeway.errors import InvalidArgument, NotFound
+
+KEPT = Path(__file__).resolve().parents[1] / "fuzz/corpus/checkpoint-00000012"
+
+
+def leeway(*words):
+    return subprocess.run([Path(os.environ["LEEWAY_BUILD"]) / "leeway", "checkpoint", *words], capture_output=True, text=True)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return Path(shutil.copytree(KEPT, tmp_path / KEPT.name))
+
+
+def test_export_gives_every_table_in_its_shape(tmp_path):
+    assert checkpoint.main(["export", str(KEPT), str(tmp_path / "out.pt")]) == 0
+    state = torch.load(tmp_path / "out.pt")
+    assert {name: tuple(tensor.shape) for name, tensor in state.items()} == {"layer.0.weight": (4, 2), "layer.1.weight": (3,)}
+    # As `leeway checkpoint diff` says of the same files.
+    assert state["layer.0.weight"].norm().item() == pytest.approx(0.7955287, rel=1e-6)
+    assert state["layer.1.weight"].norm().item() == pytest.approx(0.3097292, rel=1e-6)
+
+
+def test_import_is_a_good_checkpoint_with_those_values(tmp_path):
+    state = {name: tensor + 1 for name, tensor in checkpoint.export_state(KEPT).items()}
+    torch.save(state, tmp_path / "state.pt")
+    assert checkpoint.main(["import", str(tmp_path / "state.pt"), str(tmp_path / "all"), "--like", str(KEPT)]) == 0
+    made = tmp_path / "all" / "checkpoint-00000001"
+    again = checkpoint.export_state(made)
+    assert all(torch.equal(again[name], state[name]) for name in state)
+    verified = leeway("verify", made)
+    assert verified.returncode == 0, verified.stderr
+    for table in checkpoint.Checkpoint(made).tables.values():
+        for block in table["blocks"]:
+            record = checkpoint.Checkpoint(made).record(block)
+            assert record.steps == 0 and record.slots == 2
+    checkpoint.import_state(state, tmp_path / "all", made)
+    assert leeway("verify", tmp_path / "all").stdout.count(": good: ") == 2
+
+
+def test_import_wants_the_tables_and_their_shapes(tmp_path):
+    state = checkpoint.export_state(KEPT)
+    with pytest.raises(InvalidArgument, match="layer.1.weight"):
+        checkpoint.import_state({"layer.0.weight": state["layer.0.weight"]}, tmp_path, KEPT)
+    with pytest.raises(InvalidArgument, match=r"got \[2, 4\]"):
+        checkpoint.import_state({**state, "layer.0.weight": torch.zeros(2, 4)}, tmp_path, KEPT)
+    with pytest.raises(InvalidArgument, match="no such table"):
+        checkpoint.import_state({**state, "more": torch.zeros(2)}, tmp_path, KEPT)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_flipped_byte_is_found_or_not_read(copy):
+    wanted = checkpoint.export_state(copy)
+    found = 0
+    for name in ("shard-000.lwc", "shard-001.lwc", "manifest.json"):
+        good = (copy / name).read_bytes()
+        for at in range(0, len(good), 7):
+            (copy / name).write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1:])
+            try:
+                state = checkpoint.export_state(copy)
+            except InvalidArgument:
+                found += 1
+            else:
+                assert all(torch.equal(state[table], wanted[table]) for table in wanted)
+        (copy / name).write_bytes(good)
+    assert found > 400
+
+
+def test_what_is_not_there_is_named(copy):
+    with pytest.raises(NotFound, match="manifest.json"):
+        checkpoint.Checkpoint(copy / "none")
+    with pytest.raises(NotFound, match="known: layer.0.weight, layer.1.weight"):
+        checkpoint.Checkpoint(copy).values("layer.9")
+    (copy / "shard-001.lwc").unlink()
+    with pytest.raises(NotFound, match="shard-001.lwc"):
+        checkpoint.export_state(copy)
+    assert np.all(np.isfinite(checkpoint.Checkpoint(copy).values("layer.1.weight")))
