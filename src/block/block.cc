@@ -38,6 +38,28 @@ std::string NameSome(const std::vector<WorkerId>& workers) {
 }
 }  // namespace
 
+BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
+  applied += other.applied;
+  summed += other.summed;
+  absent += other.absent;
+  late_dropped += other.late_dropped;
+  refused += other.refused;
+  repeated += other.repeated;
+  gaps += other.gaps;
+  fenced += other.fenced;
+  moved += other.moved;
+  windows += other.windows;
+  pulls += other.pulls;
+  answers += other.answers;
+  unchanged += other.unchanged;
+  delayed += other.delayed;
+  advances += other.advances;
+  steps += other.steps;
+  hyper_mismatches += other.hyper_mismatches;
+  overflowed += other.overflowed;
+  return *this;
+}
+
 class Block::Core {
  public:
   Core(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool,
@@ -58,6 +80,9 @@ class Block::Core {
   void OnTimer(TimePoint now);
   void OnDisconnected(MemberKey who);
   std::string WhyWaiting() const;
+  BlockState Save() const;
+  void Load(const BlockState& state);
+  void NotifyAt(Iteration iteration);
 
   const BlockOptions& options() const { return options_; }
   const Progress& progress() const { return progress_; }
@@ -79,6 +104,7 @@ class Block::Core {
 
   void AdvanceWhilePossible(TimePoint now);
   void Fold(Iteration iteration);
+  void NotifyIfReached();
   void Release();
   void ReleaseBlocked(TimePoint now);
   void AnswerOrWait(const PullEvent& pull, TimePoint now);
@@ -107,6 +133,7 @@ class Block::Core {
   Memory memory_;
   Epoch epoch_{0};
   bool advanced_ = false;  // since the last Release
+  Iteration notify_at_ = kIterationMax;
   BlockCounters counters_;
 };
 
@@ -262,11 +289,26 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
     Fold(before);
     // Iterations in which nothing differs are passed in one stride, so that a far leap costs no more than a
     // step.
-    const Iteration next = std::min(progress_.StrideEnd(), sums_.First().value_or(kIterationMax));
+    const Iteration next =
+        std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_});
     progress_.AdvanceTo(next);
+    NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     advanced_ = true;
   }
+}
+
+void Block::Core::NotifyAt(Iteration iteration) {
+  LW_CHECK(progress_.v_train() <= iteration, "block {} is in iteration {}, wanted it at {}",
+           options_.id.value(), progress_.v_train().value(), iteration.value());
+  notify_at_ = iteration;
+  NotifyIfReached();
+}
+
+void Block::Core::NotifyIfReached() {
+  if (progress_.v_train() != notify_at_) return;
+  notify_at_ = kIterationMax;
+  events_.OnReached(options_.id);
 }
 
 // Applies what was summed for `iteration`. When everyone was absent the optimizer is not run (torch's
@@ -389,6 +431,25 @@ std::string Block::Core::WhyWaiting() const {
   return why;
 }
 
+BlockState Block::Core::Save() const {
+  BlockState state;
+  values_.Save(state);
+  state.progress = progress_.Save();
+  state.ledger = ledger_.Save();
+  state.sums = sums_.Save();
+  state.memory = memory_;
+  return state;
+}
+
+void Block::Core::Load(const BlockState& state) {
+  LW_CHECK(epoch_ == Epoch(0) && !values_.initialized(), "block {} is in use", options_.id.value());
+  values_.Load(state);
+  progress_.Load(state.progress);
+  ledger_.Load(state.ledger);
+  sums_.Load(state.sums);
+  memory_ = state.memory;
+}
+
 Block::Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer,
              BufferPool& pool, BlockEvents& events)
     : core_(std::make_unique<Core>(options, sync, optimizer, pool, events)) {}
@@ -408,8 +469,15 @@ void Block::OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoi
 void Block::OnTimer(TimePoint now) { core_->OnTimer(now); }
 void Block::OnDisconnected(MemberKey who) { core_->OnDisconnected(who); }
 
+BlockState Block::Save() const { return core_->Save(); }
+void Block::Load(const BlockState& state) { core_->Load(state); }
+void Block::NotifyAt(Iteration iteration) { core_->NotifyAt(iteration); }
+
+Term Block::term() const { return core_->options().term; }
 BlockId Block::id() const { return core_->options().id; }
 TableId Block::table() const { return core_->options().table; }
+std::uint64_t Block::offset() const { return core_->options().offset; }
+bool Block::aggregates() const { return core_->options().apply.kind == ApplyMode::Kind::kAggregate; }
 std::size_t Block::elements() const { return core_->options().elements; }
 Iteration Block::v_train() const { return core_->progress().v_train(); }
 Version Block::version() const { return core_->values().version(); }
@@ -421,6 +489,7 @@ std::span<const float> Block::values() const {
 const BlockCounters& Block::counters() const { return core_->counters(); }
 std::size_t Block::waiting() const { return core_->waiting(); }
 std::string Block::WhyWaiting() const { return core_->WhyWaiting(); }
+Iteration Block::FirstOf(WorkerId worker) const { return core_->progress().FirstOf(worker); }
 std::vector<WorkerId> Block::Missing() const { return core_->progress().Missing(); }
 
 }  // namespace leeway

@@ -14,6 +14,7 @@
 
 #include "block/apply_mode.h"
 #include "block/block_events.h"
+#include "block/block_state.h"
 #include "block/buffer_pool.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
@@ -33,12 +34,15 @@ struct BlockCounters {
   std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
   std::uint64_t overflowed =
       0;  // aggregated steps that were not finite though every gradient was: values kept
+
+  BlockCounters& operator+=(const BlockCounters& other);
 };
 
 struct BlockOptions {
   BlockId id;
   TableId table;
   Term term{1};
+  std::uint64_t offset = 0;  // of its first element in the table
   std::size_t elements = 0;
   NonFinite nonfinite = NonFinite::kRefuse;
   ApplyMode apply;
@@ -66,9 +70,22 @@ class Block {
   // Drops the waiting pulls of a life whose connection is gone; it pulls again when it is back.
   void OnDisconnected(MemberKey who);
 
+  // All that the block is now. Cheap: large parts are pinned, not copied.
+  [[nodiscard]] BlockState Save() const;
+  // REQUIRES: no event has come yet; the state fits the block (elements, slots of the optimizer).
+  void Load(const BlockState& state);
+  // Says OnReached once when v_train becomes `iteration`, at once if it is. A later call replaces the one
+  // before. REQUIRES: v_train is not beyond it.
+  void NotifyAt(Iteration iteration);
+
   [[nodiscard]] BlockId id() const;
+  [[nodiscard]] Term term() const;
   [[nodiscard]] TableId table() const;
+  [[nodiscard]] std::uint64_t offset() const;
   [[nodiscard]] std::size_t elements() const;
+  // Steps once an iteration (apply mode aggregate): what it is at an iteration's beginning is the same for
+  // all.
+  [[nodiscard]] bool aggregates() const;
   [[nodiscard]] Iteration v_train() const;
   [[nodiscard]] Version version() const;
   [[nodiscard]] bool initialized() const;
@@ -78,6 +95,9 @@ class Block {
   // For people: who waits, under which condition, for whom; a few of each and how many more. At most 512
   // bytes. Empty when nobody waits.
   [[nodiscard]] std::string WhyWaiting() const;
+  // The first iteration that the newest life of this worker counts for. REQUIRES: the roster named the
+  // worker.
+  [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
   // Members that iteration v_train still waits for.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 

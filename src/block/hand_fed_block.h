@@ -79,6 +79,15 @@ class HandFedBlock final : public BlockEvents {
     block_->OnMembers(epoch_, roster, Now());
   }
 
+  // The members and the counts of another, whose block this one was loaded from.
+  void ContinueFrom(const HandFedBlock& other) {
+    members_ = other.members_;
+    seqs_ = other.seqs_;
+    epoch_ = other.epoch_;
+    Roster();
+    lines_.clear();
+  }
+
   void Init(const std::vector<float>& values, std::uint32_t worker = 0) {
     block_->OnInit(Key(worker), Term(1), Fill(values), Now());
   }
@@ -187,6 +196,9 @@ class HandFedBlock final : public BlockEvents {
     lines_.push_back(fmt::format("{} {} p{} v{} r{}", answer.values ? "ANSWER" : "UNCHANGED", Name(to),
                                  answer.progress.value(), answer.v_train.value(), answer.version.value()));
     if (answer.values) held_[to.worker.value()] = answer.values;
+  }
+  void OnReached(BlockId) override {
+    lines_.push_back(fmt::format("REACHED v{}", block_->v_train().value()));
   }
   void OnWakeAt(BlockId, TimePoint when) override {
     lines_.push_back(fmt::format("WAKE {}", when.time_since_epoch().count()));

@@ -23,6 +23,7 @@ class IterationMultiset {
   [[nodiscard]] std::uint32_t CountFrom(Iteration i) const;            // those >= i
   [[nodiscard]] std::uint32_t CountUpTo(Iteration i) const;            // those <= i
   [[nodiscard]] std::optional<Iteration> NextFrom(Iteration i) const;  // the lowest one >= i
+  [[nodiscard]] const std::vector<Iteration>& sorted() const { return sorted_; }
   [[nodiscard]] bool empty() const { return sorted_.empty(); }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(sorted_.size()); }
   // REQUIRES: not empty.

@@ -2,6 +2,8 @@
 // and expects the ledger tests to fail.
 #include "block/ledger.h"
 
+#include <algorithm>
+
 namespace leeway {
 
 Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
@@ -36,6 +38,21 @@ void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
 void Ledger::Admit(MemberKey life) {
   Page& page = pages_[life.worker];
   if (page.incarnation < life.incarnation) page = {.incarnation = life.incarnation, .last = Seq(0)};
+}
+
+std::vector<LedgerState> Ledger::Save() const {
+  std::vector<LedgerState> pages;
+  for (const auto& [worker, page] : pages_) {
+    pages.push_back({{worker, page.incarnation}, page.last, page.verdicts});
+  }
+  std::ranges::sort(pages, {}, &LedgerState::member);
+  return pages;
+}
+
+void Ledger::Load(std::span<const LedgerState> pages) {
+  for (const LedgerState& page : pages) {
+    pages_[page.member.worker] = {page.member.incarnation, page.last, page.verdicts};
+  }
 }
 
 }  // namespace leeway

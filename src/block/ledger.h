@@ -8,16 +8,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "block/block_events.h"
+#include "block/block_state.h"
 #include "leeway/ids.h"
 
 namespace leeway {
 
 class Ledger {
  public:
-  static constexpr std::size_t kKept = 4;
+  static constexpr std::size_t kKept = kVerdictsKept;
 
   struct Decision {
     enum class Kind : std::uint8_t {
@@ -36,6 +39,8 @@ class Ledger {
   void Record(MemberKey from, Seq seq, BlockVerdict verdict);
   // Lives of this worker before `life` are fenced from now on.
   void Admit(MemberKey life);
+  [[nodiscard]] std::vector<LedgerState> Save() const;  // by worker
+  void Load(std::span<const LedgerState> pages);
 
  private:
   struct Page {

@@ -39,6 +39,54 @@ std::optional<Iteration> OpenSums::First() const {
   return sums_.begin()->first;
 }
 
+std::vector<OpenSumState> OpenSums::Save() const {
+  std::vector<OpenSumState> saved;
+  for (const auto& [iteration, sum] : sums_) {
+    OpenSumState& state = saved.emplace_back();
+    state.iteration = iteration;
+    state.samples = sum.samples;
+    state.contributors = sum.contributors;
+    state.steps = sum.steps;
+    state.chosen = {std::get<WorkerId>(sum.chosen), std::get<Incarnation>(sum.chosen)};
+    state.chosen_seq = std::get<Seq>(sum.chosen);
+    state.hyper = sum.hyper;
+    state.hyper_mismatch = sum.hyper_mismatch;
+    if (sum.total.gradient != nullptr) {
+      state.contributions.push_back({{}, Seq(0), sum.total.weight, sum.total.gradient});
+    }
+    for (const auto& [key, held] : sum.held) {
+      state.contributions.push_back({{std::get<WorkerId>(key), std::get<Incarnation>(key)},
+                                     std::get<Seq>(key),
+                                     held.weight,
+                                     held.gradient});
+    }
+  }
+  return saved;
+}
+
+void OpenSums::Load(std::span<const OpenSumState> sums) {
+  for (const OpenSumState& state : sums) {
+    Sum& sum = sums_[state.iteration];
+    sum.samples = state.samples;
+    sum.contributors = state.contributors;
+    sum.steps = state.steps;
+    sum.chosen = {state.chosen.worker, state.chosen.incarnation, state.chosen_seq};
+    sum.hyper = state.hyper;
+    sum.hyper_mismatch = state.hyper_mismatch;
+    for (const ContributionState& from : state.contributions) {
+      // Sums are added to in place, and what was loaded is not ours alone.
+      BufferRef own = pool_.Take(from.gradient->floats().size());
+      kernels::ScaleInto(own->floats(), from.gradient->floats(), 1.0F);
+      Weighted weighted{std::move(own), from.weight};
+      if (ordered_) {
+        sum.held[{from.from.worker, from.from.incarnation, from.seq}] = std::move(weighted);
+      } else {
+        sum.total = std::move(weighted);
+      }
+    }
+  }
+}
+
 // The first gradient becomes the sum without being copied or read; its weight is applied when the second
 // comes.
 void OpenSums::AddTo(Weighted& total, Weighted next) {

@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "block/block_events.h"
+#include "block/block_state.h"
 #include "block/buffer_pool.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
@@ -35,6 +38,8 @@ class OpenSums {
   };
   // Takes the sum of `iteration` out; nothing if nobody contributed.
   [[nodiscard]] std::optional<Closed> Close(Iteration iteration);
+  [[nodiscard]] std::vector<OpenSumState> Save() const;  // by iteration
+  void Load(std::span<const OpenSumState> sums);
   // The lowest iteration with a contribution.
   [[nodiscard]] std::optional<Iteration> First() const;
 

@@ -38,16 +38,51 @@ void Progress::Begin(const MemberState& member) {
   Life life{.incarnation = member.key.incarnation, .first = member.first};
   // The members a job starts with begin where the roster says. One that joins later cannot be waited for in
   // the iteration under way.
-  const bool untouched = v_train_ == Iteration(0) && highest_sent_ < Iteration(0);
-  if (!untouched) life.first = std::max(life.first, v_train_ + 1);
+  life.first = std::max(life.first, untouched_ ? v_train_ : v_train_ + 1);
   life.progress = life.first - 1;
   life.live = !member.gone;
-  if (life.live) {
-    progress_.Add(life.progress);
-    firsts_.Add(life.first);
-    silent_firsts_.Add(life.first);
-  }
+  Count(life);
   lives_[member.key.worker] = life;
+}
+
+void Progress::Count(const Life& life) {
+  if (!life.live) return;
+  progress_.Add(life.progress);
+  firsts_.Add(life.first);
+  if (life.silent) silent_firsts_.Add(life.first);
+}
+
+ProgressState Progress::Save() const {
+  ProgressState state{.v_train = v_train_,
+                      .highest_sent = highest_sent_,
+                      .untouched = untouched_,
+                      .lives = {},
+                      .ended_firsts = ended_firsts_.sorted(),
+                      .ended_lasts = ended_lasts_.sorted()};
+  for (const auto& [worker, life] : lives_) {
+    state.lives.push_back({{worker, life.incarnation}, life.first, life.progress, life.live, life.silent});
+  }
+  std::ranges::sort(state.lives, {}, &LifeState::key);
+  return state;
+}
+
+void Progress::Load(const ProgressState& state) {
+  LW_CHECK(lives_.empty(), "{} lives are known", lives_.size());
+  v_train_ = state.v_train;
+  highest_sent_ = state.highest_sent;
+  untouched_ = state.untouched;
+  for (const LifeState& from : state.lives) {
+    const Life life{.incarnation = from.key.incarnation,
+                    .first = from.first,
+                    .progress = from.progress,
+                    .live = from.live,
+                    .silent = from.silent};
+    Count(life);
+    lives_[from.key.worker] = life;
+  }
+  for (const Iteration first : state.ended_firsts) ended_firsts_.Add(first);
+  for (const Iteration last : state.ended_lasts) ended_lasts_.Add(last);
+  CountVTrain();
 }
 
 void Progress::End(Life& life) {
@@ -84,6 +119,7 @@ void Progress::Raise(Life& life, Iteration i) {
   life.progress = i;
   if (life.silent) silent_firsts_.Remove(life.first);
   life.silent = false;
+  untouched_ = false;
   highest_sent_ = std::max(highest_sent_, i);
   CountVTrain();
 }
@@ -112,6 +148,7 @@ void Progress::AdvanceTo(Iteration i) {
   LW_CHECK(v_train_ < i && i <= Limit(), "got an advance from {} to {}, wanted at most {}", v_train_.value(),
            i.value(), Limit().value());
   v_train_ = i;
+  untouched_ = false;
   // Passed lasts cancel their firsts in EndedAt, so it is enough to forget them once all are passed.
   if (ended_lasts_.CountUpTo(v_train_) == ended_lasts_.size()) {
     ended_lasts_ = {};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "block/block_events.h"
+#include "block/block_state.h"
 #include "block/iteration_multiset.h"
 #include "leeway/sync_model.h"
 
@@ -42,6 +43,10 @@ class Progress final : public ProgressView {
   // REQUIRES: v_train < i <= StrideEnd().
   void AdvanceTo(Iteration i);
 
+  [[nodiscard]] ProgressState Save() const;
+  // REQUIRES: nobody was a member yet.
+  void Load(const ProgressState& state);
+
   [[nodiscard]] Iteration v_train() const { return v_train_; }
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
@@ -68,6 +73,7 @@ class Progress final : public ProgressView {
   };
 
   void Begin(const MemberState& member);
+  void Count(const Life& life);
   void End(Life& life);
   [[nodiscard]] Life& Member(WorkerId worker);
   void Raise(Life& life, Iteration i);
@@ -77,6 +83,7 @@ class Progress final : public ProgressView {
 
   Iteration v_train_{0};
   Iteration highest_sent_{-1};
+  bool untouched_ = true;                     // nobody has sent anything, and nothing has advanced
   std::unordered_map<WorkerId, Life> lives_;  // the newest of each worker
   IterationMultiset progress_;                // of live members
   IterationMultiset firsts_;                  // of live members

@@ -16,9 +16,28 @@ void Values::Initialize(BufferRef values) {
   w_ = std::move(values);
   version_ = Version(1);
   for (int i = 0; i < optimizer_.slots(); ++i) {
-    slots_.push_back(pool_.Take(elements_));
-    std::ranges::fill(slots_.back()->floats(), 0.0F);
+    const BufferRef zeros = pool_.Take(elements_);
+    std::ranges::fill(zeros->floats(), 0.0F);
+    slots_.push_back(zeros);
   }
+}
+
+void Values::Save(BlockState& state) const {
+  state.version = version_;
+  state.steps = steps_;
+  state.values = w_;
+  state.slots = slots_;
+}
+
+void Values::Load(const BlockState& state) {
+  LW_CHECK(!initialized());
+  if (state.version == Version(0)) return;
+  LW_CHECK(state.values != nullptr && state.slots.size() == static_cast<std::size_t>(optimizer_.slots()),
+           "got {} slots, wanted {}", state.slots.size(), optimizer_.slots());
+  version_ = state.version;
+  steps_ = state.steps;
+  w_ = state.values;
+  slots_ = state.slots;
 }
 
 bool Values::Step(const Run& run) {
@@ -27,12 +46,12 @@ bool Values::Step(const Run& run) {
   std::vector<BufferRef> slots_next;
   std::vector<std::span<const float>> slots_in;
   std::vector<std::span<float>> slots_out;
-  for (const BufferRef& slot : slots_) {
+  for (const ConstBufferRef& slot : slots_) {
     slots_next.push_back(pool_.Take(elements_));
-    slots_in.push_back(std::as_const(*slot).floats());
+    slots_in.push_back(slot->floats());
     slots_out.push_back(slots_next.back()->floats());
   }
-  const bool finite = optimizer_.Step({.w = std::as_const(*w_).floats(),
+  const bool finite = optimizer_.Step({.w = w_->floats(),
                                        .g = run.g,
                                        .g_scale = run.g_scale,
                                        .lr_scale = run.lr_scale,
@@ -42,7 +61,7 @@ bool Values::Step(const Run& run) {
                                       {.w = w_next->floats(), .slots = slots_out});
   if (!finite && !run.publish_nonfinite) return false;
   w_ = std::move(w_next);
-  slots_ = std::move(slots_next);
+  slots_.assign(slots_next.begin(), slots_next.end());
   ++version_;
   ++steps_;
   return true;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "block/block_state.h"
 #include "block/buffer_pool.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
@@ -20,6 +21,11 @@ class Values {
  public:
   // Borrows the optimizer and the pool.
   Values(std::size_t elements, const Optimizer& optimizer, BufferPool& pool);
+
+  // The values and the optimizer's state, pinned.
+  void Save(BlockState& state) const;
+  // REQUIRES: not initialized; buffers of elements() floats, as many as the optimizer has slots.
+  void Load(const BlockState& state);
 
   // Takes the buffer over as version 1. REQUIRES: not initialized, values has elements() floats.
   void Initialize(BufferRef values);
@@ -47,8 +53,8 @@ class Values {
   BufferPool& pool_;
   Version version_{0};
   std::uint64_t steps_ = 0;  // runs published
-  BufferRef w_;
-  std::vector<BufferRef> slots_;  // the optimizer's state, as of version_
+  ConstBufferRef w_;
+  std::vector<ConstBufferRef> slots_;  // the optimizer's state, as of version_
 };
 
 }  // namespace leeway

@@ -1,0 +1,85 @@
+// BlockState: all that a block is at one moment, as plain data: what a checkpoint keeps and what moves with a
+// block.
+//
+// Values and gradients are pinned, not copied: versions are immutable, and a sum that is pinned is copied
+// before it is added to. What waits (pulls, pushes beyond the window) is not part of it: its owner asks
+// again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "block/block_events.h"
+#include "block/buffer_pool.h"
+#include "leeway/ids.h"
+#include "leeway/optimizer.h"
+#include "leeway/sync_model.h"
+
+namespace leeway {
+
+// Verdicts of its last pushes that a block remembers for each worker: a worker has no more without one.
+inline constexpr std::size_t kVerdictsKept = 4;
+
+struct LedgerState {
+  MemberKey member{};
+  Seq last{};
+  std::array<BlockVerdict, kVerdictsKept> verdicts{};  // of seq s at s % kVerdictsKept
+  friend bool operator==(const LedgerState&, const LedgerState&) = default;
+};
+
+struct LifeState {
+  MemberKey key{};
+  Iteration first{};
+  Iteration progress{};
+  bool live = false;
+  bool silent = true;
+  friend bool operator==(const LifeState&, const LifeState&) = default;
+};
+
+struct ProgressState {
+  Iteration v_train{0};
+  Iteration highest_sent{-1};
+  bool untouched = true;                             // nobody has sent anything since it began
+  std::vector<LifeState> lives;                      // by worker
+  std::vector<Iteration> ended_firsts, ended_lasts;  // of gone members that still count somewhere
+  friend bool operator==(const ProgressState&, const ProgressState&) = default;
+};
+
+// A gradient in an open sum, or, where gradients are added as they come, their sum so far.
+struct ContributionState {
+  MemberKey from{};
+  Seq seq{};
+  float weight = 1.0F;
+  ConstBufferRef gradient{};
+};
+
+struct OpenSumState {
+  Iteration iteration{};
+  std::uint64_t samples = 0;
+  std::uint32_t contributors = 0;
+  std::uint64_t steps = 0;  // own steps of the one whose hyper is taken, and who that is
+  MemberKey chosen{};
+  Seq chosen_seq{};
+  Hyper hyper{};
+  bool hyper_mismatch = false;
+  std::vector<ContributionState> contributions;
+};
+
+struct BlockState {
+  Version version{0};       // 0: no values yet
+  std::uint64_t steps = 0;  // runs of the optimizer that were published
+  ConstBufferRef values{};
+  std::vector<ConstBufferRef> slots;  // of the optimizer
+  ProgressState progress;
+  std::vector<LedgerState> ledger;  // by worker
+  std::vector<OpenSumState> sums;   // by iteration
+  Memory memory;
+
+  // As a job takes it up that begins in iteration `start` with workers of its own: nobody is a member,
+  // nothing is open, and the ledger keeps lives of before out.
+  void Rebase(Iteration start);
+};
+
+}  // namespace leeway
