@@ -34,15 +34,38 @@ struct JobOptions {
   std::uint64_t seed = 1;  // coins and everything else that is drawn
 };
 
+// What a job does when a worker has died.
+enum class OnWorkerLoss : std::uint8_t {
+  kShrink,  // goes on without it; one that comes later may take its place
+  kWait,    // keeps its place in every count until one takes it, for at most gather_timeout
+  kFail,    // ends
+};
+
+// When a job writes checkpoints, and what it begins from. Every server and the scheduler see the same folder.
+struct CheckpointOptions {
+  std::string folder;                       // empty: none are written
+  std::uint64_t every_iterations = 0;       // 0: not by iterations
+  std::chrono::milliseconds every{0};       // 0: not by time
+  std::chrono::milliseconds limit{60'000};  // one that is not complete by then is given up
+  std::uint32_t keep = 2;                   // the newest so many stay
+  std::string resume;  // a checkpoint, or a folder of them: its newest whole one; empty: begin anew
+};
+
 struct SchedulerOptions {
   JobOptions job;
   LinkOptions link;
+  CheckpointOptions checkpoint;
   std::string listen = "127.0.0.1:0";
   bool bind_any = false;  // allow `listen` to be an address that other machines can reach
   std::chrono::milliseconds suspect_after{3'000};  // no beat for this long: reported
   std::chrono::milliseconds expel_after{10'000};   // no beat for this long: declared dead
-  std::chrono::milliseconds gather_timeout{
-      60'000};  // not all workers and servers there: the job fails, naming who is missing
+  // Not all workers and servers there: the job begins with min_workers of them, or fails, naming who is
+  // missing. A worker that died and is waited for: the job fails.
+  std::chrono::milliseconds gather_timeout{60'000};
+  OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
+  // The job begins with so many once gather_timeout has passed, and does not shrink below: a worker that dies
+  // then is waited for. 0: it begins with all, and shrinks until nobody is left.
+  std::uint32_t min_workers = 0;
 };
 
 struct ServerOptions {

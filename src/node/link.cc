@@ -94,6 +94,10 @@ void Link::OnRetry() {
     Connect();
     return;
   }
+  if (told_to_wait_) {
+    return Fail(Unavailable("{}; asked for {:.1f} s", last_error_.message(),
+                            Seconds(env_.clock.Now() - down_since_)));
+  }
   Fail(Unavailable("no answer from {}{}{} for {:.1f} s: {}; is it running?", peer_,
                    address_.empty() ? "" : " at ", address_, Seconds(env_.clock.Now() - down_since_),
                    last_error_.message()));
@@ -169,7 +173,13 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
 void Link::OnWelcome(std::span<const std::byte> body) {
   wire::pb::Welcome welcome;
   if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
-  if (!welcome.error().empty()) return Fail({CodeFromWire(welcome.error_code()), welcome.error()});
+  if (!welcome.error().empty()) {
+    const Status refusal(CodeFromWire(welcome.error_code()), welcome.error());
+    // Not now, but perhaps soon: the usual limit decides.
+    told_to_wait_ = refusal.code() == StatusCode::kUnavailable;
+    return told_to_wait_ ? Lose(refusal) : Fail(refusal);
+  }
+  told_to_wait_ = false;
   if (welcome.version() < wire::kVersionMin || welcome.version() > wire::kVersionMax) {
     return Fail(Protocol("{} at {} chose protocol version {}, wanted one of {}-{}", peer_, address_,
                          welcome.version(), wire::kVersionMin, wire::kVersionMax));

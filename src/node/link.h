@@ -29,7 +29,8 @@ class LinkEvents {
   virtual void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) = 0;
   // Lost; the link reconnects by itself.
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
-  // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped.
+  // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped. (A
+  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after.)
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
   virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
@@ -102,6 +103,7 @@ class Link final : private TransportEvents {
   TimePoint down_since_;
   TimePoint last_heard_;
   TimePoint last_sent_;
+  bool told_to_wait_ = false;  // the last welcome said: not now
   Status last_error_;
 };
 

@@ -68,6 +68,10 @@ std::string_view KindName(Kind kind) {
       return "JobEnd";
     case Kind::kEpochAck:
       return "EpochAck";
+    case Kind::kCut:
+      return "Cut";
+    case Kind::kCutReply:
+      return "CutReply";
     case Kind::kInit:
       return "Init";
     case Kind::kPush:

@@ -31,6 +31,8 @@ enum class Kind : std::uint8_t {
   kStatusReply = 17,
   kJobEnd = 18,
   kEpochAck = 19,  // shard -> scheduler: this epoch (roster or table map) is in force here
+  kCut = 20,       // scheduler -> shard: write a part of a checkpoint
+  kCutReply = 21,  // shard -> scheduler: what became of it
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,

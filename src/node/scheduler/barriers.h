@@ -3,12 +3,18 @@
 //
 // A member that leaves or dies is waited for no more. A repeated call (after a reconnect) changes nothing,
 // and one for a round that is over is released at once.
+//
+// One that came to the running job runs its script from the beginning, and the others do not wait there for
+// it: until it has ended an iteration it passes every barrier. Then its next call is for the round that is
+// open, and a round waits for it only if those who called it are in a later iteration than it began with: a
+// barrier that it has not come by could otherwise wait for it while it waits for values that need those at
+// the barrier.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,16 +35,38 @@ class Barriers {
     std::uint64_t round = 0;
   };
 
+  // One call; `began`: where a member that came to the running job began.
+  struct Call {
+    WorkerId worker;
+    std::string name;
+    std::uint64_t round = 1;
+    Iteration iteration{0};
+    std::uint64_t steps = 0;
+    std::optional<Iteration> began{};
+  };
+  struct Member {
+    WorkerId worker;
+    std::optional<Iteration> began{};
+  };
   // A live member arrives. Call Released then.
-  [[nodiscard]] Status Arrive(WorkerId worker, const std::string& name, std::uint64_t round);
-  // Who may go on, now that `live` are the members.
-  [[nodiscard]] std::vector<Release> Released(std::span<const WorkerId> live);
+  [[nodiscard]] Status Arrive(const Call& call);
+  // A new life of this worker begins to count.
+  void Forget(WorkerId worker);
+  // Who may go on, now that these are the members.
+  [[nodiscard]] std::vector<Release> Released(std::span<const Member> members);
 
  private:
-  struct Barrier {
-    std::uint64_t over = 0;                               // rounds up to this one are over
-    std::map<std::uint64_t, std::set<WorkerId>> arrived;  // by round
+  struct Round {
+    std::map<WorkerId, std::uint64_t> arrived;  // with the round in the worker's own count
+    Iteration lowest = kIterationMax;           // in which those who called it are
   };
+  struct Barrier {
+    std::uint64_t over = 0;  // rounds up to this one are over
+    std::map<std::uint64_t, Round> rounds;
+    std::map<WorkerId, std::int64_t> ahead;  // of a worker's own count: how far the job's is
+  };
+  [[nodiscard]] static bool IsComplete(const Round& round, std::span<const Member> members);
+
   std::map<std::string, Barrier> barriers_;
 };
 

@@ -26,6 +26,8 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       members_(checked_.ok() ? options.job : JobOptions{}),
       tables_(checked_.ok() ? options.job : JobOptions{}, policies),
       acks_(members_.shards().size()),
+      checkpoints_(options.checkpoint, members_.shards().size()),
+      files_(env.storage, env.log),
       inbound_(env, options.link, options.job.job, *this) {}
 
 SchedulerNode::Core::~Core() {
@@ -41,11 +43,9 @@ Status SchedulerNode::Core::Start() {
   LW_RETURN_IF_ERROR(tables_.Check());
   LW_ASSIGN_OR_RETURN(address_, inbound_.Listen(options_.listen));
   started_ = env_.clock.Now();
-  gather_timer_ = env_.timers.After(options_.gather_timeout, [this] {
-    Finish(DeadlineExceeded("the job did not gather within {:.1f} s: missing {}",
-                            Seconds(options_.gather_timeout), members_.Missing()));
-  });
+  gather_timer_ = env_.timers.After(options_.gather_timeout, [this] { OnGatherTimeout(); });
   ArmReview();
+  PrepareCheckpoints();
   return Status::Ok();
 }
 
@@ -66,6 +66,14 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitWorker(hello, id, env_.clock.Now()));
     older = admitted.older;
     peer.seat = admitted.seat.rank.index();
+    if (admitted.fresh && members_.gathered()) {
+      pools_.Gone(admitted.seat.rank);  // of the life before
+      barriers_.Forget(admitted.seat.rank);
+      members_.Enter(admitted.seat, ++epoch_, Fastest() + 1);
+      env_.log.Write(LogLevel::kInfo,
+                     fmt::format("worker {} joins the running job as incarnation {}",
+                                 admitted.seat.rank.value(), admitted.seat.incarnation.value()));
+    }
     welcome.set_incarnation(admitted.seat.incarnation.value());
   } else if (hello.role() == wire::pb::ROLE_SERVER) {
     LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitShard(hello, id, env_.clock.Now()));
@@ -85,20 +93,65 @@ void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
   const Peer peer = peers_.at(id);
   if (over_) return SendJobEnd(id);
   if (peer.role == wire::pb::ROLE_MONITOR) return;
-  // Tables before the roster: the acknowledgement of an epoch then covers every table up to it.
-  if (peer.role == wire::pb::ROLE_SERVER && !tables_.all().empty()) {
-    wire::pb::TableMap map;
-    map.set_epoch(epoch_.value());
-    tables_.AddAllTo(map);
-    inbound_.SendControl(id, wire::Kind::kTableMap, map);
-  }
-  if (members_.gathered()) {
+  if (peer.role == wire::pb::ROLE_SERVER && members_.gathered()) return Instruct(id);
+  if (!members_.gathered()) {
+    if (prepared_ && members_.Complete()) Gather();
+  } else if (peer.role == wire::pb::ROLE_WORKER && members_.workers()[peer.seat].joining) {
+    Welcome(id, members_.workers()[peer.seat]);
+  } else {
     inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
-  } else if (members_.Complete()) {
-    env_.timers.Cancel(std::exchange(gather_timer_, {}));
-    members_.Gather(++epoch_);
-    SendRoster();
   }
+}
+
+void SchedulerNode::Core::Instruct(ConnectionId shard) {
+  // All tables, then the roster, then the word that this was all up to now: an acknowledgement covers what
+  // came before it, so none of an epoch may be asked for while a part of that epoch is still to come.
+  wire::pb::TableMap map;
+  tables_.AddAllTo(map);
+  if (map.tables_size() > 0) inbound_.SendControl(shard, wire::Kind::kTableMap, map);
+  inbound_.SendControl(shard, wire::Kind::kRoster, members_.BuildRoster());
+  wire::pb::TableMap all;
+  all.set_epoch(epoch_.value());
+  inbound_.SendControl(shard, wire::Kind::kTableMap, all);
+  const ShardId id(static_cast<std::uint32_t>(peers_.at(shard).seat));
+  if (const wire::pb::Cut* cut = checkpoints_.OpenFor(id))
+    inbound_.SendControl(shard, wire::Kind::kCut, *cut);
+}
+
+void SchedulerNode::Core::Welcome(ConnectionId id, WorkerSeat& seat) {
+  SendRoster();
+  acks_.When(seat.entered, id, [this, id, &seat] {
+    seat.joining = false;
+    inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    ReleaseBarriers();  // those that it comes too late for
+  });
+}
+
+Iteration SchedulerNode::Core::Fastest() const {
+  Iteration fastest(-1);
+  for (const auto& [worker, report] : reports_.workers) fastest = std::max(fastest, report.iteration);
+  return fastest;
+}
+
+void SchedulerNode::Core::Gather() {
+  env_.timers.Cancel(std::exchange(gather_timer_, {}));
+  members_.Gather(++epoch_);
+  for (const auto& [id, peer] : peers_) {
+    if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
+    if (peer.role == wire::pb::ROLE_WORKER)
+      inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+  }
+}
+
+void SchedulerNode::Core::OnGatherTimeout() {
+  gather_timer_ = {};
+  if (prepared_ && members_.Suffices(options_.min_workers)) {
+    env_.log.Write(LogLevel::kWarning, fmt::format("the job begins without {}, after {:.1f} s",
+                                                   members_.Missing(), Seconds(options_.gather_timeout)));
+    return Gather();
+  }
+  Finish(DeadlineExceeded("the job did not gather within {:.1f} s: missing {}",
+                          Seconds(options_.gather_timeout), members_.Missing()));
 }
 
 void SchedulerNode::Core::OnGone(ConnectionId id, Parting how, const Status& why) {
@@ -143,13 +196,28 @@ void SchedulerNode::Core::LoseShard(ShardSeat& seat, Parting how, const Status& 
 
 void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
   env_.log.Write(LogLevel::kWarning, fmt::format("worker {} is dead: {}", seat.rank.value(), why));
-  members_.Die(seat, ++epoch_);
+  const OnWorkerLoss what = options_.on_worker_loss;
+  const bool keep = what == OnWorkerLoss::kWait || members_.LiveCount() <= options_.min_workers;
+  if (keep) {
+    members_.Lose(seat, env_.clock.Now());
+  } else {
+    members_.Die(seat, ++epoch_);
+  }
   if (const ConnectionId id = std::exchange(seat.connection, {}); id != ConnectionId{}) {
     DropPeer(id);
     inbound_.Close(id, Fenced("worker {} incarnation {} was declared dead: {}", seat.rank.value(),
                               seat.incarnation.value(), why));
   }
-  AfterGone(seat);
+  if (what == OnWorkerLoss::kFail) {
+    return Finish(Unavailable("worker {} died: {}; on_worker_loss says that the job ends then",
+                              seat.rank.value(), why));
+  }
+  if (!keep) return AfterGone(seat);
+  pools_.Gone(seat.rank);
+  env_.log.Write(LogLevel::kWarning,
+                 fmt::format("the job keeps the place of worker {} for {:.1f} s: start another "
+                             "with this rank",
+                             seat.rank.value(), Seconds(options_.gather_timeout)));
 }
 
 void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
@@ -198,7 +266,8 @@ void SchedulerNode::Core::Review() {
         fmt::format("the scheduler stood still for {:.1f} s; it counts as nobody's silence", Seconds(pause)));
     members_.Forgive(pause, now);
   }
-  const Silence silence = members_.Review(now, options_.suspect_after, options_.expel_after);
+  const Silence silence =
+      members_.Review(now, {options_.suspect_after, options_.expel_after, options_.gather_timeout});
   for (const WorkerId rank : silence.suspected) {
     env_.log.Write(LogLevel::kWarning, fmt::format("worker {} has been silent for {:.1f} s or more",
                                                    rank.value(), Seconds(options_.suspect_after)));
@@ -207,9 +276,14 @@ void SchedulerNode::Core::Review() {
     WorkerSeat& seat = members_.workers()[rank.index()];
     if (members_.gathered()) {
       Bury(seat, fmt::format("silent for {:.1f} s", Seconds(options_.expel_after)));
+      if (over_) return;
     } else if (seat.connection == ConnectionId{}) {
       members_.Free(seat);
     }
+  }
+  for (const WorkerId rank : silence.unreplaced) {
+    return Finish(Unavailable("worker {} died, and nobody took its place within {:.1f} s", rank.value(),
+                              Seconds(options_.gather_timeout)));
   }
   for (const ShardId id : silence.lost) {
     ShardSeat& seat = members_.shards()[id.index()];
@@ -220,6 +294,7 @@ void SchedulerNode::Core::Review() {
     if (seat.connection == ConnectionId{}) members_.Free(seat);
   }
   CheckDone();
+  if (!over_) ReviewCheckpoints();
 }
 
 void SchedulerNode::Core::CheckDone() {

@@ -1,6 +1,7 @@
 // SchedulerNode::Core: routes events to the modules and sends what they lead to. All decisions are theirs.
 //
-// core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame.
+// core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
+// core_checkpoints.cc the checkpoints.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,8 @@
 #include "node/inbound.h"
 #include "node/scheduler/barriers.h"
 #include "node/scheduler/batch_pools.h"
+#include "node/scheduler/checkpoint_files.h"
+#include "node/scheduler/checkpoints.h"
 #include "node/scheduler/epoch_acks.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/reports.h"
@@ -48,12 +51,32 @@ class SchedulerNode::Core final : private InboundEvents {
   void OnGone(ConnectionId id, Parting how, const Status& why) override;
   void LoseWorker(WorkerSeat& seat, Parting how, const Status& why);
   void LoseShard(ShardSeat& seat, Parting how, const Status& why);
-  // Declares a member dead. A connection it still has is closed: it must not go on.
+  // A life is over: what the job does about it. A connection it still has is closed: it must not go on.
   void Bury(WorkerSeat& seat, const std::string& why);
+  // A shard has come (back) to the running job: all that it must know.
+  void Instruct(ConnectionId shard);
+  // A worker has come after the job began: everyone hears of it, and it of where it begins.
+  void Welcome(ConnectionId id, WorkerSeat& seat);
+  // The highest iteration that any worker reported.
+  [[nodiscard]] Iteration Fastest() const;
+  void OnGatherTimeout();
+  void Gather();
   // What a leave and a death have in common.
   void AfterGone(const WorkerSeat& seat);
   void DropPeer(ConnectionId id);
   void SendRoster();
+
+  // Checkpoints (core_checkpoints.cc).
+  void PrepareCheckpoints();
+  [[nodiscard]] Status Resume(const Manifest& manifest);
+  void ReviewCheckpoints();
+  void BeginCheckpoint();
+  // Tables were made, and every shard has them.
+  void OnTablesMade();
+  Status TakeCutReply(const ShardSeat& seat, std::span<const std::byte> body);
+  void PublishCheckpoint();
+  void GiveUpCheckpoint(const std::string& why);
+  [[nodiscard]] Result<Manifest> BuildManifest() const;
 
   // Silence.
   void ArmReview();
@@ -80,7 +103,7 @@ class SchedulerNode::Core final : private InboundEvents {
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeReport(NodeReport& report, std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
-  Status TakeDefineTables(ConnectionId id, std::span<const std::byte> body);
+  Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat);
@@ -93,6 +116,7 @@ class SchedulerNode::Core final : private InboundEvents {
   std::string address_;
   TimePoint started_;
   Epoch epoch_;
+  bool prepared_ = false;  // what it begins from, and where checkpoints go on, is known
   bool over_ = false;      // the job is over; everyone has been told
   bool finished_ = false;  // `ended_` was called
   Status outcome_;
@@ -106,6 +130,8 @@ class SchedulerNode::Core final : private InboundEvents {
   Barriers barriers_;
   BatchPools pools_;
   Reports reports_;
+  Checkpoints checkpoints_;
+  CheckpointFiles files_;
   std::map<ConnectionId, Peer> peers_;  // welcomed, or about to be
   Inbound inbound_;
 };

@@ -33,7 +33,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
   }
   switch (kind) {
     case wire::Kind::kDefineTables:
-      return TakeDefineTables(id, body);
+      return TakeDefineTables(id, seat, body);
     case wire::Kind::kBarrier:
       return TakeBarrier(id, seat, body);
     case wire::Kind::kLeaseBatches:
@@ -49,8 +49,10 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
 Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
                                            std::span<const std::byte> body) {
   if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], body);
+  if (kind == wire::Kind::kCutReply) return TakeCutReply(seat, body);
   if (kind != wire::Kind::kEpochAck) {
-    return Protocol("{} from shard {}, wanted Report or EpochAck", wire::KindName(kind), seat.id.value());
+    return Protocol("{} from shard {}, wanted Report, EpochAck or CutReply", wire::KindName(kind),
+                    seat.id.value());
   }
   wire::pb::EpochAck ack;
   LW_RETURN_IF_ERROR(ParseControl(kind, body, ack));
@@ -58,6 +60,7 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
     return Protocol("shard {} acknowledged epoch {}, wanted at most {}", seat.id.value(), ack.epoch(),
                     epoch_.value());
   }
+  for (const wire::pb::First& first : ack.firsts()) members_.TakeFirst(first);
   acks_.Ack(seat.id, Epoch(ack.epoch()));
   return Status::Ok();
 }
@@ -79,7 +82,8 @@ Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const s
   return Status::Ok();
 }
 
-Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, std::span<const std::byte> body) {
+Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& seat,
+                                             std::span<const std::byte> body) {
   wire::pb::DefineTables request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
   wire::pb::TableMap reply;
@@ -95,15 +99,21 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, std::span<const st
     wire::pb::TableMap change;
     change.set_epoch((++epoch_).value());
     tables_.AddTo(change, defined->created);
-    for (const ShardSeat& seat : members_.shards()) {
-      inbound_.SendControl(seat.connection, wire::Kind::kTableMap, change);
+    for (const ShardSeat& shard : members_.shards()) {
+      inbound_.SendControl(shard.connection, wire::Kind::kTableMap, change);
     }
   }
   // Not before every shard owns its blocks: a worker never reaches a shard that does not know one.
   reply.set_epoch(defined->epoch.value());
   tables_.AddTo(reply, defined->asked);
-  acks_.When(defined->epoch, id, [this, id, reply = std::move(reply)] {
+  for (wire::pb::Table& table : *reply.mutable_tables()) {
+    const auto first = seat.own_firsts.find(TableId(table.id()));
+    if (first != seat.own_firsts.end()) table.set_first(first->second.value());
+  }
+  const bool made = !defined->created.empty();
+  acks_.When(defined->epoch, id, [this, id, made, reply = std::move(reply)] {
     inbound_.SendControl(id, wire::Kind::kTableMap, reply);
+    if (made) OnTablesMade();
   });
   return Status::Ok();
 }
@@ -112,9 +122,11 @@ Status SchedulerNode::Core::TakeBarrier(ConnectionId id, const WorkerSeat& seat,
                                         std::span<const std::byte> body) {
   wire::pb::Barrier barrier;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kBarrier, body, barrier));
-  const Status arrived = seat.live() ? barriers_.Arrive(seat.rank, barrier.name(), barrier.round())
-                                     : FailedPrecondition("barrier \"{}\": worker {} has left the job",
-                                                          ClippedMessage(barrier.name()), seat.rank.value());
+  const Status arrived =
+      seat.live() ? barriers_.Arrive({seat.rank, barrier.name(), barrier.round(),
+                                      Iteration(barrier.iteration()), barrier.steps(), seat.Began()})
+                  : FailedPrecondition("barrier \"{}\": worker {} has left the job",
+                                       ClippedMessage(barrier.name()), seat.rank.value());
   if (!arrived.ok()) {
     wire::pb::BarrierDone done;
     done.set_name(barrier.name());
@@ -128,7 +140,11 @@ Status SchedulerNode::Core::TakeBarrier(ConnectionId id, const WorkerSeat& seat,
 }
 
 void SchedulerNode::Core::ReleaseBarriers() {
-  for (const Barriers::Release& release : barriers_.Released(members_.Live())) {
+  std::vector<Barriers::Member> members;
+  for (const WorkerSeat& seat : members_.workers()) {
+    if (seat.counted()) members.push_back({seat.rank, seat.Began()});
+  }
+  for (const Barriers::Release& release : barriers_.Released(members)) {
     wire::pb::BarrierDone done;
     done.set_name(release.name);
     done.set_round(release.round);
@@ -143,7 +159,7 @@ Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
   wire::pb::BatchLease lease;
   if (seat.live()) {
-    lease = pools_.Lease(seat.rank, request, members_.Live().size());
+    lease = pools_.Lease(seat.rank, request, members_.LiveCount());
   } else {
     lease.set_request(request.request());
     lease.set_error(fmt::format("pool \"{}\": worker {} has left the job", ClippedMessage(request.pool()),

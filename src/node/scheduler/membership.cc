@@ -32,6 +32,8 @@ const char* WorkerStateName(WorkerState state) {
       return "joined";
     case WorkerState::kSuspect:
       return "suspect";
+    case WorkerState::kLost:
+      return "lost";
     case WorkerState::kLeft:
       return "left";
     case WorkerState::kDead:
@@ -52,7 +54,7 @@ Membership::Membership(const JobOptions& job) : workers_(job.workers), shards_(j
 Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
   for (WorkerSeat& seat : workers_) {
     if (seat.state == WorkerState::kAwaited || seat.life != hello.life()) continue;
-    if (seat.state != WorkerState::kDead) return &seat;
+    if (seat.state != WorkerState::kDead && seat.state != WorkerState::kLost) return &seat;
     return Fenced("worker {} incarnation {} was declared dead and cannot come back", seat.rank.value(),
                   seat.incarnation.value());
   }
@@ -60,37 +62,48 @@ Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
     return InvalidArgument("rank {}: this job has {} workers, wanted 0 to {}", hello.rank(), workers_.size(),
                            workers_.size() - 1);
   }
+  if (gathered() && Counted().empty()) {
+    return FailedPrecondition("every worker of the job has left or died; nobody can join it any more");
+  }
   if (hello.rank() >= 0) {
     WorkerSeat& seat = workers_[static_cast<std::size_t>(hello.rank())];
-    if (seat.state == WorkerState::kAwaited || IsDeserted(seat)) return &seat;
-    if (seat.live()) {
+    if (IsFree(seat)) return &seat;
+    if (!gathered()) {
       return AlreadyExists("rank {} is taken by another live worker{}", hello.rank(), Whereabouts(seat));
     }
-  } else {
-    const auto free = std::ranges::find(workers_, WorkerState::kAwaited, &WorkerSeat::state);
-    if (free != workers_.end()) return &*free;
-    const auto deserted =
-        std::ranges::find_if(workers_, [this](const WorkerSeat& seat) { return IsDeserted(seat); });
-    if (deserted != workers_.end()) return &*deserted;
+    // Its process may have died, and its connection not have said so yet: a new one that asks again gets the
+    // seat then.
+    return Unavailable("rank {} is taken by a worker that is connected{}", hello.rank(), Whereabouts(seat));
   }
-  return FailedPrecondition("the job has gathered its {} workers already; a worker cannot join later",
+  const auto free = std::ranges::find(workers_, WorkerState::kAwaited, &WorkerSeat::state);
+  if (free != workers_.end()) return &*free;
+  const auto vacant =
+      std::ranges::find_if(workers_, [this](const WorkerSeat& seat) { return IsVacant(seat); });
+  if (vacant != workers_.end()) return &*vacant;
+  return FailedPrecondition("the job has its {} workers already; name a rank to take the place of one",
                             workers_.size());
 }
 
 Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb::Hello& hello,
                                                                   ConnectionId id, TimePoint now) {
   LW_ASSIGN_OR_RETURN(WorkerSeat* const seat, SeatFor(hello));
-  if (seat->life != hello.life() && IsDeserted(*seat)) Free(*seat);
-  if (seat->state == WorkerState::kAwaited) {
-    seat->life = hello.life();
-    seat->state = WorkerState::kJoined;
-    seat->host = hello.host();
-    seat->pid = hello.pid();
-    ++seat->incarnation;
+  const bool fresh = seat->life != hello.life() || seat->state == WorkerState::kAwaited;
+  if (fresh) {
+    // The incarnations go on: what the life before still sends is of a lower one.
+    WorkerSeat next;
+    next.rank = seat->rank;
+    next.incarnation = seat->incarnation + 1;
+    next.life = hello.life();
+    next.state = WorkerState::kJoined;
+    next.connection = seat->connection;
+    next.first = start_;
+    next.host = hello.host();
+    next.pid = hello.pid();
+    *seat = std::move(next);
   }
   seat->done = false;
   seat->last_heard = now;
-  return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id)};
+  return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id), fresh};
 }
 
 Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::Hello& hello, ConnectionId id,
@@ -118,6 +131,13 @@ Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::
   return Admission<ShardSeat>{seat, std::exchange(seat.connection, id)};
 }
 
+void Membership::Resume(Iteration start, std::span<const Incarnation> incarnations) {
+  start_ = start;
+  for (std::size_t i = 0; i < std::min(workers_.size(), incarnations.size()); ++i) {
+    workers_[i].incarnation = incarnations[i];
+  }
+}
+
 void Membership::Free(WorkerSeat& seat) {
   LW_CHECK(!gathered(), "worker {}", seat.rank.value());
   // The incarnation stays: the next life of this rank gets a higher one.
@@ -136,9 +156,32 @@ bool Membership::Complete() const {
          std::ranges::all_of(shards_, [](const ShardSeat& s) { return IsHere(s); });
 }
 
+bool Membership::Suffices(std::uint32_t workers) const {
+  const auto here = std::ranges::count_if(workers_, [](const WorkerSeat& s) { return IsHere(s); });
+  return workers > 0 && here >= static_cast<std::ptrdiff_t>(workers) &&
+         std::ranges::all_of(shards_, [](const ShardSeat& s) { return IsHere(s); });
+}
+
 void Membership::Gather(Epoch epoch) {
-  LW_CHECK(Complete(), "{} missing", Missing());
+  for (WorkerSeat& seat : workers_) {
+    if (!IsHere(seat)) Free(seat);
+  }
   roster_epoch_ = epoch;
+}
+
+void Membership::Enter(WorkerSeat& seat, Epoch epoch, Iteration first) {
+  LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
+  seat.first = first;
+  seat.entered = roster_epoch_ = epoch;
+  seat.joining = true;
+}
+
+void Membership::TakeFirst(const wire::pb::First& first) {
+  if (first.worker() >= workers_.size()) return;
+  WorkerSeat& seat = workers_[first.worker()];
+  if (!seat.joining || seat.incarnation != Incarnation(first.incarnation())) return;
+  Iteration& begins = first.own_clock() ? seat.own_firsts[TableId(first.table())] : seat.first;
+  begins = std::max(begins, Iteration(first.first()));
 }
 
 std::string Membership::Missing() const {
@@ -162,9 +205,15 @@ void Membership::Leave(WorkerSeat& seat, Epoch epoch) {
 }
 
 void Membership::Die(WorkerSeat& seat, Epoch epoch) {
-  LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
+  LW_CHECK(gathered() && seat.counted(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
   seat.state = WorkerState::kDead;
   roster_epoch_ = epoch;
+}
+
+void Membership::Lose(WorkerSeat& seat, TimePoint now) {
+  LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
+  seat.state = WorkerState::kLost;
+  seat.last_heard = now;
 }
 
 void Membership::Forgive(Duration pause, TimePoint now) {
@@ -172,13 +221,16 @@ void Membership::Forgive(Duration pause, TimePoint now) {
   for (ShardSeat& seat : shards_) seat.last_heard = std::min(now, seat.last_heard + pause);
 }
 
-Silence Membership::Review(TimePoint now, Duration suspect_after, Duration expel_after) {
+Silence Membership::Review(TimePoint now, const Patience& patience) {
+  const auto [suspect_after, expel_after, replace_within] = patience;
   Silence silence;
   for (WorkerSeat& seat : workers_) {
     const Duration silent = now - seat.last_heard;
     if (seat.state == WorkerState::kLeft) {
       // It may still pull final values; one that is lost meanwhile is not waited for without end.
       if (silent >= expel_after) seat.done = true;
+    } else if (seat.state == WorkerState::kLost && silent >= replace_within) {
+      silence.unreplaced.push_back(seat.rank);
     } else if (seat.live() && silent >= expel_after) {
       silence.expelled.push_back(seat.rank);
     } else if (seat.state == WorkerState::kJoined && silent >= suspect_after) {
@@ -194,17 +246,23 @@ Silence Membership::Review(TimePoint now, Duration suspect_after, Duration expel
   return silence;
 }
 
-std::vector<WorkerId> Membership::Live() const {
-  std::vector<WorkerId> live;
+std::vector<WorkerId> Membership::Counted() const {
+  std::vector<WorkerId> counted;
   for (const WorkerSeat& seat : workers_) {
-    if (seat.live()) live.push_back(seat.rank);
+    if (seat.counted()) counted.push_back(seat.rank);
   }
-  return live;
+  return counted;
+}
+
+std::uint32_t Membership::LiveCount() const {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(workers_, [](const WorkerSeat& seat) { return seat.live(); }));
 }
 
 bool Membership::AllDone() const {
   return gathered() && std::ranges::all_of(workers_, [](const WorkerSeat& seat) {
-           return seat.state == WorkerState::kDead || (seat.state == WorkerState::kLeft && seat.done);
+           return seat.state == WorkerState::kAwaited || seat.state == WorkerState::kDead ||
+                  (seat.state == WorkerState::kLeft && seat.done);
          });
 }
 
@@ -217,11 +275,14 @@ wire::pb::Roster Membership::BuildRoster() const {
   roster.set_epoch(roster_epoch_.value());
   roster.set_gathered(gathered());
   for (const WorkerSeat& seat : workers_) {
+    // A seat that nobody has had is no member; neither is a life that has not entered yet.
+    if (seat.state == WorkerState::kAwaited) continue;
     wire::pb::Member& member = *roster.add_members();
     member.set_worker(seat.rank.value());
     member.set_incarnation(seat.incarnation.value());
     member.set_first(seat.first.value());
-    member.set_gone(!seat.live());
+    member.set_gone(!seat.counted());
+    member.set_joining(seat.joining);
     member.set_dead(seat.state == WorkerState::kDead);
   }
   for (const ShardSeat& seat : shards_) {

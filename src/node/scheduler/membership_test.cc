@@ -51,6 +51,7 @@ class MembershipTest : public ::testing::Test {
     ASSERT_TRUE(members.Complete());
     members.Gather(Epoch(1));
   }
+  Silence Review(TimePoint now) { return members.Review(now, {seconds(3), seconds(10), seconds(60)}); }
   WorkerSeat& seat(std::size_t rank) { return members.workers()[rank]; }
 
   Membership members{Job()};
@@ -124,7 +125,7 @@ TEST_F(MembershipTest, AfterTheGatherALostSeatIsKeptForItsLife) {
   GatherAll();
   seat(0).connection = {};
   members.shards()[0].connection = {};
-  EXPECT_EQ(Worker(0, 99).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(Worker(-1, 99).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(Shard(0, 0, 99).status().code(), StatusCode::kAlreadyExists);
   EXPECT_TRUE(Worker(0, 10).ok());
 }
@@ -151,7 +152,80 @@ TEST_F(MembershipTest, ASeatFreedWhileGatheringGoesToTheNextLifeAsItsNextIncarna
 
 TEST_F(MembershipTest, OneWorkerMoreThanTheJobHasIsRefused) {
   GatherAll();
-  EXPECT_THAT(Worker(-1, 99).status().message(), HasSubstr("the job has gathered its 2 workers already"));
+  EXPECT_THAT(Worker(-1, 99).status().message(), HasSubstr("the job has its 2 workers already"));
+}
+
+TEST_F(MembershipTest, ANewLifeTakesTheSeatOfADeadOneAndEntersWhereTheShardsSay) {
+  GatherAll();
+  members.Die(seat(1), Epoch(2));
+  const auto next = Worker(-1, 12);
+  ASSERT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_TRUE(next->fresh);
+  EXPECT_EQ(next->seat.rank, WorkerId(1));
+  EXPECT_EQ(next->seat.incarnation, Incarnation(2));
+  members.Enter(next->seat, Epoch(3), Iteration(5));
+  wire::pb::Roster roster = members.BuildRoster();
+  EXPECT_EQ(roster.epoch(), 3U);
+  EXPECT_TRUE(roster.members(1).joining());
+  EXPECT_FALSE(roster.members(1).gone());
+  wire::pb::First first;
+  first.set_worker(1);
+  first.set_incarnation(2);
+  for (const std::int64_t at : {8, 6}) {
+    first.set_first(at);
+    members.TakeFirst(first);
+  }
+  first.set_incarnation(1);
+  first.set_first(99);
+  members.TakeFirst(first);
+  EXPECT_EQ(seat(1).first, Iteration(8)) << "the highest, and nothing of another life";
+  EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kUnavailable) << "the old life does not come back";
+}
+
+TEST_F(MembershipTest, ARankWhoseLifeLostItsConnectionGoesToANewLifeThatNamesIt) {
+  GatherAll();
+  seat(1).connection = {};
+  EXPECT_FALSE(Worker(-1, 12).ok()) << "it may come back";
+  const auto next = Worker(1, 12);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->seat.incarnation, Incarnation(2));
+}
+
+TEST_F(MembershipTest, NobodyJoinsAJobThatAllHaveLeft) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2));
+  members.Die(seat(1), Epoch(3));
+  EXPECT_THAT(Worker(1, 12).status().message(), HasSubstr("nobody can join it any more"));
+}
+
+TEST_F(MembershipTest, AJobMayBeginWithoutSomeAndTheyJoinLater) {
+  for (std::uint32_t i = 0; i < 4; ++i) ASSERT_TRUE(Shard(i / 2, i % 2, 20 + i).ok());
+  EXPECT_FALSE(members.Suffices(1));
+  ASSERT_TRUE(Worker(1, 11).ok());
+  EXPECT_FALSE(members.Suffices(0)) << "0: all are wanted";
+  EXPECT_FALSE(members.Suffices(2));
+  ASSERT_TRUE(members.Suffices(1));
+  members.Gather(Epoch(1));
+  ASSERT_EQ(members.BuildRoster().members_size(), 1);
+  EXPECT_EQ(members.BuildRoster().members(0).worker(), 1U);
+  const auto late = Worker(-1, 10);
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->seat.rank, WorkerId(0));
+}
+
+TEST_F(MembershipTest, ALostSeatStaysInTheCountsUntilItIsReplacedOrGivenUp) {
+  GatherAll();
+  seat(1).connection = {};
+  members.Lose(seat(1), kNoon);
+  EXPECT_FALSE(members.BuildRoster().members(1).gone());
+  EXPECT_EQ(members.Counted().size(), 2U);
+  EXPECT_EQ(members.LiveCount(), 1U);
+  EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kFenced) << "its own life is over";
+  seat(0).last_heard = kNoon + seconds(59);
+  EXPECT_TRUE(Review(kNoon + seconds(59)).unreplaced.empty());
+  EXPECT_EQ(Review(kNoon + seconds(60)).unreplaced, std::vector{WorkerId(1)});
+  ASSERT_TRUE(Worker(1, 12).ok());
+  EXPECT_TRUE(Review(kNoon + seconds(60)).unreplaced.empty());
 }
 
 TEST_F(MembershipTest, RosterSaysWhoLeftAndWhoDied) {
@@ -177,25 +251,24 @@ TEST_F(MembershipTest, ADeadLifeIsFencedOneThatLeftMayComeBackAsObserver) {
   members.Die(seat(1), Epoch(3));
   EXPECT_TRUE(Worker(0, 10).ok());
   EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kFenced);
-  EXPECT_TRUE(members.Live().empty());
+  EXPECT_TRUE(members.Counted().empty());
 }
 
 TEST_F(MembershipTest, SilenceIsSuspectedThenExpelled) {
   GatherAll();
   seat(0).last_heard = kNoon + seconds(3);
-  Silence silence = members.Review(kNoon + seconds(4), seconds(3), seconds(10));
+  Silence silence = Review(kNoon + seconds(4));
   EXPECT_EQ(silence.suspected, std::vector{WorkerId(1)});
   EXPECT_EQ(seat(1).state, WorkerState::kSuspect);
   EXPECT_TRUE(silence.expelled.empty() && silence.lost.empty());
-  EXPECT_EQ(members.Live().size(), 2U) << "a suspect still counts";
-  EXPECT_TRUE(members.Review(kNoon + seconds(5), seconds(3), seconds(10)).suspected.empty())
-      << "reported once";
+  EXPECT_EQ(members.LiveCount(), 2U) << "a suspect still counts";
+  EXPECT_TRUE(Review(kNoon + seconds(5)).suspected.empty()) << "reported once";
 
   seat(1).last_heard = kNoon + seconds(5);
-  (void)members.Review(kNoon + seconds(5), seconds(3), seconds(10));
+  (void)Review(kNoon + seconds(5));
   EXPECT_EQ(seat(1).state, WorkerState::kJoined) << "heard again";
 
-  silence = members.Review(kNoon + seconds(13), seconds(3), seconds(10));
+  silence = Review(kNoon + seconds(13));
   EXPECT_EQ(silence.expelled, std::vector{WorkerId(0)});
   EXPECT_EQ(silence.lost.size(), 4U);
 }
@@ -214,9 +287,9 @@ TEST_F(MembershipTest, OneThatLeftAndIsLostIsNotWaitedForWithoutEnd) {
   GatherAll();
   members.Leave(seat(0), Epoch(2));
   members.Leave(seat(1), Epoch(3));
-  (void)members.Review(kNoon + seconds(9), seconds(3), seconds(10));
+  (void)Review(kNoon + seconds(9));
   EXPECT_FALSE(members.AllDone());
-  (void)members.Review(kNoon + seconds(10), seconds(3), seconds(10));
+  (void)Review(kNoon + seconds(10));
   EXPECT_TRUE(members.AllDone());
 }
 

@@ -23,10 +23,13 @@ TEST_F(SchedulerLossesTest, AShardThatComesBackGetsAllTablesThenTheRoster) {
   world.transport.sent.clear();
   s1 = HelloShard(1, 201);
   const auto sent = world.transport.TakeSent(s1);
-  ASSERT_EQ(sent.size(), 2U);
+  ASSERT_EQ(sent.size(), 3U);
   EXPECT_EQ(sent[0].kind, Kind::kTableMap);
-  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[0]).epoch(), 2U);
+  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[0]).tables_size(), 1);
+  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[0]).epoch(), 0U)
+      << "not to be acknowledged before the roster is there";
   EXPECT_EQ(sent[1].kind, Kind::kRoster);
+  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[2]).epoch(), 2U);
   EXPECT_TRUE(Take<wire::pb::TableMap>(w0, Kind::kTableMap).empty());
   Ack(s1, 2);
   EXPECT_EQ(Take<wire::pb::TableMap>(w0, Kind::kTableMap).size(), 1U);
@@ -121,6 +124,101 @@ TEST_F(SchedulerLossesTest, AGoodbyeWithAReasonIsADeathAtOnceEvenIfTheReasonSoun
   const auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
   ASSERT_EQ(rosters.size(), 1U);
   EXPECT_TRUE(rosters[0].members(1).dead());
+}
+
+TEST_F(SchedulerLossesTest, ALateWorkerBeginsWhereTheSlowestShardSays) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  wire::pb::Report report;
+  report.set_iteration(7);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kReport, report).ok());
+  world.transport.sent.clear();
+  w1 = HelloWorker(1, 102);
+  EXPECT_EQ(welcome.incarnation(), 2U);
+  auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_TRUE(rosters[0].members(1).joining());
+  EXPECT_EQ(rosters[0].members(1).first(), 8);
+  ASSERT_EQ(Take<wire::pb::Roster>(w1, Kind::kRoster).size(), 1U);
+  const std::uint64_t epoch = rosters[0].epoch();
+  wire::pb::EpochAck ack;
+  ack.set_epoch(epoch);
+  wire::pb::First& first = *ack.add_firsts();
+  first.set_worker(1);
+  first.set_incarnation(2);
+  first.set_first(11);
+  wire::pb::First& own = *ack.add_firsts();
+  own.set_worker(1);
+  own.set_incarnation(2);
+  own.set_own_clock(true);
+  own.set_table(0);
+  own.set_first(3);
+  ASSERT_TRUE(world.transport.DeliverControl(s0, Kind::kEpochAck, ack).ok());
+  EXPECT_TRUE(Take<wire::pb::Roster>(w1, Kind::kRoster).empty()) << "one shard has not said";
+  Ack(s1, epoch);
+  rosters = Take<wire::pb::Roster>(w1, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_FALSE(rosters[0].members(1).joining());
+  EXPECT_EQ(rosters[0].members(1).first(), 11);
+  Define(w1, 1, "w", 6);
+  AckAll(epoch + 1);
+  const auto map = Take<wire::pb::TableMap>(w1, Kind::kTableMap);
+  ASSERT_EQ(map.size(), 1U);
+  EXPECT_EQ(map[0].tables(0).first(), 3);
+}
+
+TEST_F(SchedulerLossesTest, AJoiningWorkerThatReconnectsStillHearsWhereItBegins) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  w1 = HelloWorker(1, 102);
+  (void)world.transport.Lose(w1);
+  AckAll(3);
+  w1 = HelloWorker(1, 102);
+  EXPECT_EQ(welcome.incarnation(), 2U) << "the same life";
+  const auto rosters = Take<wire::pb::Roster>(w1, Kind::kRoster);
+  ASSERT_FALSE(rosters.empty());
+  EXPECT_FALSE(rosters.back().members(1).joining());
+}
+
+TEST_F(SchedulerLossesTest, UnderWaitADeadWorkerKeepsItsPlaceUntilANewLifeTakesIt) {
+  options.on_worker_loss = OnWorkerLoss::kWait;
+  options.gather_timeout = seconds(20);
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  EXPECT_TRUE(Take<wire::pb::Roster>(s0, Kind::kRoster).empty()) << "it still counts";
+  EXPECT_EQ(State()["workers"][1]["state"], "lost");
+  PassTime(seconds(15));
+  w1 = HelloWorker(1, 102);
+  EXPECT_EQ(welcome.incarnation(), 2U);
+  PassTime(seconds(30));
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(s0, Kind::kJobEnd).empty());
+  SayGoodbye(w1, StatusCode::kInternal);
+  PassTime(seconds(21));
+  const auto told = Take<wire::pb::JobEnd>(s0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].message(), HasSubstr("worker 1 died, and nobody took its place within 20.0 s"));
+}
+
+TEST_F(SchedulerLossesTest, AJobDoesNotShrinkBelowItsLeast) {
+  options.min_workers = 1;
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  EXPECT_EQ(State()["workers"][1]["state"], "dead");
+  SayGoodbye(w0, StatusCode::kInternal);
+  EXPECT_EQ(State()["workers"][0]["state"], "lost");
+  EXPECT_TRUE(Take<wire::pb::JobEnd>(s0, Kind::kJobEnd).empty());
+  HelloWorker(0, 103);
+  EXPECT_TRUE(welcome.error().empty()) << welcome.error();
+}
+
+TEST_F(SchedulerLossesTest, UnderFailADeathEndsTheJobAndIsNamed) {
+  options.on_worker_loss = OnWorkerLoss::kFail;
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  const auto told = Take<wire::pb::JobEnd>(s0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].code(), static_cast<std::uint32_t>(StatusCode::kUnavailable));
+  EXPECT_THAT(told[0].message(), HasSubstr("worker 1 died: my own reason"));
 }
 
 TEST_F(SchedulerLossesTest, WhenAllDieTheJobEndsWithAnError) {

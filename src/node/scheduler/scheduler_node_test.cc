@@ -70,7 +70,7 @@ TEST_F(SchedulerNodeTest, RefusesAnotherJobAnotherVersionATakenRankAndALateWorke
   EXPECT_EQ(welcome.error_code(), static_cast<std::uint32_t>(StatusCode::kAlreadyExists));
   w1 = HelloWorker(1, 101);
   HelloWorker(-1, 556);
-  EXPECT_THAT(welcome.error(), HasSubstr("the job has gathered its 2 workers already"));
+  EXPECT_THAT(welcome.error(), HasSubstr("the job has its 2 workers already"));
   EXPECT_TRUE(world.transport.IsOpen(w0) && world.transport.IsOpen(w1)) << "nobody else is harmed";
 }
 

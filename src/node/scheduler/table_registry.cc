@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "block/apply_mode.h"
+#include "checkpoint/layout.h"
 #include "node/scheduler/table_check.h"
 #include "sync/sync_policy.h"
 
@@ -134,7 +135,7 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
                                                              Epoch created) const {
   const std::uint64_t per_block = job_.block_bytes / sizeof(float);
   std::vector<Entry> entries;
-  std::vector<PlacedBlock> blocks;
+  std::uint64_t next = blocks_;
   for (TableSpec& spec : specs) {
     Entry& entry = entries.emplace_back();
     const TableId id(static_cast<std::uint32_t>(tables_.size() + entries.size() - 1));
@@ -144,13 +145,23 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
     const std::uint64_t elements = spec.elements();
     for (std::uint64_t offset = 0; offset < elements; offset += per_block) {
       wire::pb::Block& block = *entry.map.add_blocks();
-      block.set_block(static_cast<std::uint32_t>(blocks_ + blocks.size()));
+      block.set_block(static_cast<std::uint32_t>(next++));
       block.set_offset(offset);
       block.set_elements(std::min(per_block, elements - offset));
       block.set_term(1);
-      blocks.push_back({BlockId(block.block()), id, block.elements() * sizeof(float)});
     }
     entry.spec = std::move(spec);
+  }
+  LW_RETURN_IF_ERROR(Place(entries));
+  return entries;
+}
+
+Status TableRegistry::Place(std::vector<Entry>& entries) const {
+  std::vector<PlacedBlock> blocks;
+  for (const Entry& entry : entries) {
+    for (const wire::pb::Block& block : entry.map.blocks()) {
+      blocks.push_back({BlockId(block.block()), TableId(entry.map.id()), block.elements() * sizeof(float)});
+    }
   }
   const std::vector<ShardId> placed = placement_->Place(blocks, shards_, blocks_);
   // A placement may be a user's own.
@@ -169,7 +180,46 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
       block.set_shard(shard.value());
     }
   }
-  return entries;
+  return Status::Ok();
+}
+
+Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder, Iteration start,
+                             Epoch created) {
+  std::vector<Entry> entries;
+  for (const ManifestTable& table : manifest.tables) {
+    Entry& entry = entries.emplace_back();
+    entry.spec = table.spec;
+    entry.created = created;
+    LW_RETURN_IF_ERROR(CheckPolicies(table.spec).WithContext(fmt::format("table \"{}\"", table.spec.name)));
+    FillTable(table.spec, entry.map);
+    entry.map.set_id(table.id.value());
+    Iteration begins = start;
+    if (table.spec.clock == TableClock::kOwn) {
+      begins = Iteration(0);
+      for (const ManifestBlock& block : table.blocks) begins = std::max(begins, block.record.v_train);
+      entry.map.set_first(begins.value());
+    }
+    for (const ManifestBlock& from : table.blocks) {
+      wire::pb::Block& block = *entry.map.add_blocks();
+      block.set_block(from.record.block.value());
+      block.set_offset(from.offset);
+      block.set_elements(from.elements);
+      block.set_term(from.record.term.value() + 1);  // what was sent before the end is of a lower one
+      wire::pb::Restore& restore = *block.mutable_restore();
+      restore.set_file(JoinPath(folder, manifest.files[from.file].name));
+      restore.set_offset(from.record.offset);
+      restore.set_bytes(from.record.bytes);
+      restore.set_start(begins.value());
+      restore.set_checksum(from.record.checksum);
+      restore.set_v_train(from.record.v_train.value());
+      restore.set_term(from.record.term.value());
+      blocks_ = std::max<std::uint64_t>(blocks_, block.block() + 1);
+    }
+    by_name_[entry.spec.name] = table.id;
+  }
+  LW_RETURN_IF_ERROR(Place(entries));
+  tables_ = std::move(entries);
+  return Status::Ok();
 }
 
 void TableRegistry::AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const {

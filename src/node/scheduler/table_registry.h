@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/manifest.h"
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "leeway/placement.h"
@@ -45,6 +46,16 @@ class TableRegistry {
   // `next` is the epoch of this change, should it be one. An error in one table refuses all.
   [[nodiscard]] Result<Defined> Define(const wire::pb::DefineTables& request, Epoch next);
 
+  // The tables of a checkpoint, placed on the shards of this job; their blocks are restored from files in
+  // `folder`. Blocks of the job's clock begin in iteration `start`, those with a clock of their own where
+  // their table was. REQUIRES: no table is here.
+  [[nodiscard]] Status Resume(const Manifest& manifest, const std::string& folder, Iteration start,
+                              Epoch created);
+  // The table as two that mean the same are equal; what a manifest keeps.
+  [[nodiscard]] Result<TableSpec> CanonicalSpec(TableId id) const {
+    return Canonical(tables_[id.index()].spec);
+  }
+
   struct Entry {
     TableSpec spec;       // with the job's defaults filled in
     wire::pb::Table map;  // with its blocks
@@ -64,6 +75,7 @@ class TableRegistry {
   [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
                                                            const TableSpec& wanted) const;
   [[nodiscard]] std::uint64_t BlockCount(const TableSpec& spec) const;
+  [[nodiscard]] Status Place(std::vector<Entry>& entries) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
 

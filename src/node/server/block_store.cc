@@ -15,6 +15,7 @@ Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(
     const wire::pb::Table& table) const {
   auto policies = std::make_unique<TablePolicies>();
   policies->name = table.name();
+  policies->own_clock = static_cast<TableClock>(table.clock()) == TableClock::kOwn;
   LW_ASSIGN_OR_RETURN(policies->sync, MakeSyncPolicy(sync_, table.sync()));
   LW_ASSIGN_OR_RETURN(policies->apply, MakeApplyMode(table.apply(), *policies->sync.model));
   LW_ASSIGN_OR_RETURN(policies->optimizer, optimizers_.MakeFromSpec(table.optimizer()));
@@ -34,7 +35,7 @@ Status BlockStore::CheckBlock(const wire::pb::Table& table, const wire::pb::Bloc
   return Status::Ok();
 }
 
-Result<std::vector<Block*>> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place) {
+Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place) {
   std::map<TableId, std::unique_ptr<TablePolicies>> made;
   for (const wire::pb::Table& table : map.tables()) {
     for (const wire::pb::Block& block : table.blocks()) LW_RETURN_IF_ERROR(CheckBlock(table, block));
@@ -46,7 +47,7 @@ Result<std::vector<Block*>> BlockStore::Take(const wire::pb::TableMap& map, cons
   }
   policies_.merge(made);
 
-  std::vector<Block*> created;
+  Taken taken;
   for (const wire::pb::Table& table : map.tables()) {
     const TablePolicies& policies = *policies_.at(TableId(table.id()));
     // Coins are the job's or this server's (scope=server).
@@ -59,47 +60,51 @@ Result<std::vector<Block*>> BlockStore::Take(const wire::pb::TableMap& map, cons
       options.id = id;
       options.table = TableId(table.id());
       options.term = Term(block.term());
+      options.offset = block.offset();
       options.elements = block.elements();
       options.nonfinite = static_cast<NonFinite>(table.nonfinite());
       options.apply = policies.apply;
       options.coin_seed = seed;
-      blocks_.push_back(std::make_unique<Block>(options, policies.sync, *policies.optimizer, pool_, events_));
-      if (id.index() >= by_id_.size()) by_id_.resize(id.index() + 1);
-      by_id_[id.index()] = blocks_.back().get();
-      created.push_back(blocks_.back().get());
+      if (block.has_restore()) {
+        taken.to_restore.push_back({options, block.restore()});
+      } else {
+        taken.created.push_back(Make(options));
+      }
     }
   }
-  return created;
+  return taken;
+}
+
+Block* BlockStore::Make(const BlockOptions& options) {
+  const TablePolicies& policies = *policies_.at(options.table);
+  blocks_.push_back(std::make_unique<Block>(options, policies.sync, *policies.optimizer, pool_, events_));
+  if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
+  by_id_[options.id.index()] = blocks_.back().get();
+  return blocks_.back().get();
+}
+
+Result<Block*> BlockStore::Restore(const BlockOptions& options, const BlockState& state) {
+  const auto slots = static_cast<std::size_t>(policies_.at(options.table)->optimizer->slots());
+  if (state.version > Version(0) && state.slots.size() != slots) {
+    return FailedPrecondition(
+        "block {} was saved with {} arrays of optimizer state, wanted {}: is it another optimizer?",
+        options.id.value(), state.slots.size(), slots);
+  }
+  Block* block = Make(options);
+  block->Load(state);
+  return block;
 }
 
 BlockCounters BlockStore::Sum() const {
   BlockCounters sum;
-  for (const auto& block : blocks_) {
-    const BlockCounters& c = block->counters();
-    sum.applied += c.applied;
-    sum.summed += c.summed;
-    sum.absent += c.absent;
-    sum.late_dropped += c.late_dropped;
-    sum.refused += c.refused;
-    sum.repeated += c.repeated;
-    sum.gaps += c.gaps;
-    sum.fenced += c.fenced;
-    sum.moved += c.moved;
-    sum.windows += c.windows;
-    sum.pulls += c.pulls;
-    sum.answers += c.answers;
-    sum.unchanged += c.unchanged;
-    sum.delayed += c.delayed;
-    sum.advances += c.advances;
-    sum.steps += c.steps;
-    sum.hyper_mismatches += c.hyper_mismatches;
-    sum.overflowed += c.overflowed;
-  }
+  for (const auto& block : blocks_) sum += block->counters();
   return sum;
 }
 
 const std::string& BlockStore::TableName(const Block& block) const {
   return policies_.at(block.table())->name;
 }
+
+bool BlockStore::IsOwnClock(const Block& block) const { return policies_.at(block.table())->own_clock; }
 
 }  // namespace leeway

@@ -31,9 +31,20 @@ class BlockStore {
   BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer>& optimizers, BufferPool& pool,
              BlockEvents& events);
 
+  // A block that begins with a record of a checkpoint: it is not here before it was loaded.
+  struct ToRestore {
+    BlockOptions options;
+    wire::pb::Restore from;
+  };
+  struct Taken {
+    std::vector<Block*> created;
+    std::vector<ToRestore> to_restore;
+  };
   // Makes the blocks of the map that belong to `place` and are not here yet, and returns them. On an error (a
   // spec that this build does not know, a block that was known differently) nothing has been made.
-  [[nodiscard]] Result<std::vector<Block*>> Take(const wire::pb::TableMap& map, const ShardPlace& place);
+  [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place);
+  // Makes a block with this state. An error if the state is not one of such a block.
+  [[nodiscard]] Result<Block*> Restore(const BlockOptions& options, const BlockState& state);
   // Null for a block that is not here.
   [[nodiscard]] Block* Find(BlockId id) const {
     return id.index() < by_id_.size() ? by_id_[id.index()] : nullptr;
@@ -43,15 +54,18 @@ class BlockStore {
   [[nodiscard]] BlockCounters Sum() const;
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
+  [[nodiscard]] bool IsOwnClock(const Block& block) const;
 
  private:
   struct TablePolicies {
     std::string name;  // of the table
+    bool own_clock = false;
     SyncPolicy sync;
     ApplyMode apply;
     OptimizerPtr optimizer;
   };
   [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table) const;
+  Block* Make(const BlockOptions& options);
   [[nodiscard]] Status CheckBlock(const wire::pb::Table& table, const wire::pb::Block& block) const;
 
   const Registry<SyncModel>& sync_;

@@ -10,11 +10,15 @@ bool Roster::Take(const wire::pb::Roster& roster) {
   if (Epoch(roster.epoch()) < epoch_) return false;
   epoch_ = Epoch(roster.epoch());
   members_.clear();
+  own_clock_members_.clear();
+  joining_.clear();
   dead_.clear();
   newest_.clear();
   for (const wire::pb::Member& member : roster.members()) {
     const MemberKey key{WorkerId(member.worker()), Incarnation(member.incarnation())};
     members_.push_back({key, Iteration(member.first()), member.gone()});
+    own_clock_members_.push_back({key, Iteration(0), member.gone()});
+    if (member.joining()) joining_.push_back(key);
     if (member.dead()) dead_.insert(key);
     Incarnation& newest = newest_[key.worker];
     newest = std::max(newest, key.incarnation);

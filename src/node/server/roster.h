@@ -18,14 +18,20 @@ class Roster {
   // Takes a roster from the scheduler; false if it is older than the one held (nothing changes then).
   bool Take(const wire::pb::Roster& roster);
   [[nodiscard]] Epoch epoch() const { return epoch_; }
+  // As blocks of the job's clock take them, and those with a clock of their own: there a member begins at 0,
+  // or where the block is, whatever iteration the job is in.
   [[nodiscard]] std::span<const MemberState> members() const { return members_; }
+  [[nodiscard]] std::span<const MemberState> own_clock_members() const { return own_clock_members_; }
+  // Members that came after the job had begun, and wait to hear where they begin.
+  [[nodiscard]] std::span<const MemberKey> joining() const { return joining_; }
   // kFenced for a life that was declared dead or that a newer incarnation replaced. A life that the roster
   // does not know yet may pass: the worker heard of this epoch before we did.
   [[nodiscard]] Status CheckLife(MemberKey who) const;
 
  private:
   Epoch epoch_;
-  std::vector<MemberState> members_;
+  std::vector<MemberState> members_, own_clock_members_;
+  std::vector<MemberKey> joining_;
   std::set<MemberKey> dead_;
   std::map<WorkerId, Incarnation> newest_;
 };

@@ -1,6 +1,8 @@
 #include "node/server/server_node.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -13,8 +15,10 @@
 #include "node/server/delayed_pulls.h"
 #include "node/server/landed.h"
 #include "node/server/outbox.h"
+#include "node/server/restores.h"
 #include "node/server/roster.h"
 #include "node/server/sessions.h"
+#include "node/server/shard_cut.h"
 #include "node/server/shard_figures.h"
 #include "wire/frame.h"
 
@@ -33,6 +37,19 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
         pool_(options.spare_bytes_max),
         blocks_(policies.sync, policies.optimizers, pool_, *this),
         alarms_(env, [this](BlockId id) { OnAlarm(id); }),
+        restores_(env, blocks_, pool_,
+                  {.loaded =
+                       [this](Block& block) {
+                         TellMembers(block);
+                         Flush();
+                       },
+                   .failed = [this](const Status& why) { End(why); },
+                   .all_loaded =
+                       [this] {
+                         if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+                       }}),
+        cut_(env, blocks_,
+             [this](const wire::pb::CutReply& reply) { link_.SendControl(wire::Kind::kCutReply, reply); }),
         inbound_(env, options.link, options.job, *this),
         link_(env, options.link, std::move(scheduler), 0, "scheduler", *this) {}
 
@@ -243,6 +260,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   }
 
   void OnWakeAt(BlockId block, TimePoint when) override { alarms_.Set(block, when); }
+  void OnReached(BlockId block) override { cut_.OnReached(block); }
 
   void OnAlarm(BlockId id) {
     blocks_.Find(id)->OnTimer(env_.clock.Now());
@@ -295,11 +313,15 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
       case wire::Kind::kTableMap:
         taken = TakeMap(body);
         break;
+      case wire::Kind::kCut:
+        taken = TakeCut(body);
+        break;
       case wire::Kind::kJobEnd:
         taken = TakeJobEnd(body);
         break;
       default:
-        taken = Protocol("{} from the scheduler, wanted Roster, TableMap or JobEnd", wire::KindName(kind));
+        taken =
+            Protocol("{} from the scheduler, wanted Roster, TableMap, Cut or JobEnd", wire::KindName(kind));
     }
     // A shard that cannot follow the scheduler would hold up the job: it says why and ends.
     if (!taken.ok()) End(taken);
@@ -310,9 +332,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRoster, body, roster));
     if (roster_.Take(roster)) {
       CloseFenced();
-      for (const auto& block : blocks_.all()) {
-        block->OnMembers(roster_.epoch(), roster_.members(), env_.clock.Now());
-      }
+      for (const auto& block : blocks_.all()) TellMembers(*block);
       Flush();
     }
     Acknowledge(roster.epoch());
@@ -333,10 +353,18 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeMap(std::span<const std::byte> body) {
     wire::pb::TableMap map;
     LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kTableMap, body, map));
-    LW_ASSIGN_OR_RETURN(const std::vector<Block*> created, blocks_.Take(map, place_));
-    for (Block* block : created) block->OnMembers(roster_.epoch(), roster_.members(), env_.clock.Now());
+    LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_));
+    for (Block* block : taken.created) TellMembers(*block);
+    for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
     Flush();
-    Acknowledge(map.epoch());
+    if (map.epoch() > 0) Acknowledge(map.epoch());
+    return Status::Ok();
+  }
+
+  Status TakeCut(std::span<const std::byte> body) {
+    wire::pb::Cut cut;
+    LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kCut, body, cut));
+    cut_.Begin(cut, options_.job, place_.shard);
     return Status::Ok();
   }
 
@@ -348,10 +376,42 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     return Status::Ok();
   }
 
+  void TellMembers(Block& block) {
+    block.OnMembers(roster_.epoch(),
+                    blocks_.IsOwnClock(block) ? roster_.own_clock_members() : roster_.members(),
+                    env_.clock.Now());
+  }
+
   void Acknowledge(std::uint64_t epoch) {
+    // An acknowledgement covers all before it, blocks that are still being read among them.
+    if (!restores_.empty()) {
+      acknowledge_later_ = std::max(acknowledge_later_, epoch);
+      return;
+    }
     wire::pb::EpochAck ack;
     ack.set_epoch(epoch);
+    for (const MemberKey joining : roster_.joining()) AddFirsts(joining, ack);
     link_.SendControl(wire::Kind::kEpochAck, ack);
+  }
+
+  // Where the blocks here count this member from: one figure for the job's clock, one for each table with its
+  // own.
+  void AddFirsts(MemberKey member, wire::pb::EpochAck& ack) const {
+    std::map<std::optional<TableId>, Iteration> firsts;
+    for (const auto& block : blocks_.all()) {
+      std::optional<TableId> clock;
+      if (blocks_.IsOwnClock(*block)) clock = block->table();
+      Iteration& first = firsts[clock];
+      first = std::max(first, block->FirstOf(member.worker));
+    }
+    for (const auto& [clock, first] : firsts) {
+      wire::pb::First& entry = *ack.add_firsts();
+      entry.set_worker(member.worker.value());
+      entry.set_incarnation(member.incarnation.value());
+      entry.set_own_clock(clock.has_value());
+      if (clock) entry.set_table(clock->value());
+      entry.set_first(first.value());
+    }
   }
 
   void Report() {
@@ -401,6 +461,9 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   wire::Pull pull_;
   BlockStore blocks_;
   BlockAlarms alarms_;
+  std::uint64_t acknowledge_later_ = 0;
+  Restores restores_;
+  ShardCut cut_;
   Inbound inbound_;
   Link link_;
 };

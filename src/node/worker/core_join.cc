@@ -120,8 +120,9 @@ void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
     return Fail(Fenced("worker {} incarnation {} was declared dead in epoch {}", stance_.worker.value(),
                        stance_.incarnation.value(), roster_.epoch().value()));
   }
-  if (phase_ == Phase::kJoining && roster_.gathered() && ports_.empty()) {
-    if (self != nullptr) iteration_ = Iteration(self->first());
+  const bool entered = self != nullptr && !self->joining();
+  if (phase_ == Phase::kJoining && roster_.gathered() && entered && ports_.empty()) {
+    iteration_ = Iteration(self->first());
     if (Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }
   if (phase_ == Phase::kFinishing && final_progress_ == kIterationMax && roster_.AllGone()) PullFinal();

@@ -16,7 +16,7 @@ constexpr Duration kDrainPoll = std::chrono::milliseconds(1);
 
 void WorkerNode::Core::Barrier(const std::string& name, Done done) {
   if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
-  requests_.Barrier(name, std::move(done));
+  requests_.Barrier(name, iteration_, steps_, std::move(done));
 }
 
 void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,

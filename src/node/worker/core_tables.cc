@@ -89,12 +89,11 @@ Status WorkerNode::Core::TakeMap(const std::vector<WorkerTable*>& tables, const 
       blocks_[block.id.index()] = &block;
       PortOf(block).AddBlock(block);
     }
-    if (table->IsOwnClock()) continue;
-    // A table that comes late has no gradients of the iterations before: without this its blocks would wait
-    // for them, and the first pull for the blocks.
-    table->pushed = iteration_ - 1;
-    if (steps_ > 0) MarkAbsent(*table, iteration_ - 1);
-    PullBlocks(*table, iteration_ - 1);
+    // A table or a worker that comes late has no gradients of the iterations before: without this its blocks
+    // would wait for them, and the first pull for the blocks.
+    table->pushed = (table->IsOwnClock() ? table->own_first : iteration_) - 1;
+    if (table->pushed >= Iteration(0)) MarkAbsent(*table, table->pushed);
+    if (!table->IsOwnClock()) PullBlocks(*table, table->pushed);
   }
   FlushAll();
   return Status::Ok();

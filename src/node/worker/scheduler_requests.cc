@@ -31,17 +31,17 @@ void SchedulerRequests::Define(const std::vector<TableSpec>& tables, MapDone don
   link_.SendControl(wire::Kind::kDefineTables, request.message);
 }
 
-void SchedulerRequests::Barrier(const std::string& name, Done done) {
+void SchedulerRequests::Barrier(const std::string& name, Iteration iteration, std::uint64_t steps,
+                                Done done) {
   const std::uint64_t round = ++barrier_rounds_[name];
-  barriers_[{name, round}] = {std::move(done), clock_.Now()};
-  SendBarrier(name, round);
-}
-
-void SchedulerRequests::SendBarrier(const std::string& name, std::uint64_t round) {
-  wire::pb::Barrier message;
-  message.set_name(name);
-  message.set_round(round);
-  link_.SendControl(wire::Kind::kBarrier, message);
+  OpenBarrier& barrier = barriers_[{name, round}];
+  barrier.message.set_name(name);
+  barrier.message.set_round(round);
+  barrier.message.set_iteration(iteration.value());
+  barrier.message.set_steps(steps);
+  barrier.done = std::move(done);
+  barrier.since = clock_.Now();
+  link_.SendControl(wire::Kind::kBarrier, barrier.message);
 }
 
 void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
@@ -113,7 +113,7 @@ void SchedulerRequests::OnLeft(const wire::pb::Left& message) {
 void SchedulerRequests::ResendAll() {
   for (const auto& [id, request] : definitions_)
     link_.SendControl(wire::Kind::kDefineTables, request.message);
-  for (const auto& [key, barrier] : barriers_) SendBarrier(key.first, key.second);
+  for (const auto& [key, barrier] : barriers_) link_.SendControl(wire::Kind::kBarrier, barrier.message);
   for (const auto& [id, request] : leases_) link_.SendControl(wire::Kind::kLeaseBatches, request.message);
   if (left_) link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
 }

@@ -32,7 +32,7 @@ class SchedulerRequests {
 
   // `done` is called during OnTableMap: the node's state must follow before any other frame.
   void Define(const std::vector<TableSpec>& tables, MapDone done);
-  void Barrier(const std::string& name, Done done);
+  void Barrier(const std::string& name, Iteration iteration, std::uint64_t steps, Done done);
   void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted, LeaseDone done);
   void Leave(std::function<void(Epoch)> left);
 
@@ -54,6 +54,7 @@ class SchedulerRequests {
     TimePoint since;
   };
   struct OpenBarrier {
+    wire::pb::Barrier message;
     Done done;
     TimePoint since;
   };
@@ -62,7 +63,6 @@ class SchedulerRequests {
     LeaseDone done;
     TimePoint since;
   };
-  void SendBarrier(const std::string& name, std::uint64_t round);
 
   const Clock& clock_;
   Link& link_;

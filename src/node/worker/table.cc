@@ -50,6 +50,7 @@ Status WorkerTable::Place(const wire::pb::Table& map, std::size_t shards) {
     block.elements = from.elements();
     landing.AddBlock(block.offset, block.elements);
   }
+  own_first = Iteration(map.first());
   state = State::kPlaced;
   return Status::Ok();
 }

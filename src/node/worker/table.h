@@ -68,6 +68,7 @@ struct WorkerTable {
 
   enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
   Status refusal;             // kRefused: why
+  Iteration own_first{0};     // of its own clock: where this worker begins
   Iteration pushed{-1};       // the last iteration with a gradient: of the job's clock, or of its own
   std::deque<IntoPull> into;  // own-clock pulls; only the first is under way
   std::size_t init_left = 0;  // blocks whose initial values are not acknowledged

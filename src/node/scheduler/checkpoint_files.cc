@@ -1,0 +1,113 @@
+#include "node/scheduler/checkpoint_files.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+// A manifest of half a million blocks is below this.
+constexpr std::uint64_t kManifestBytesMax = 512ULL << 20;
+
+std::vector<Pinned> Owned(std::string text) {
+  const auto owner = std::make_shared<const std::string>(std::move(text));
+  return {Pinned{std::as_bytes(std::span(*owner)), owner}};
+}
+
+}  // namespace
+
+void CheckpointFiles::FindNext(const std::string& folder, std::function<void(Result<std::uint64_t>)> done) {
+  storage_.List(folder, [done = std::move(done)](const Result<std::vector<Storage::Entry>>& listed) {
+    if (!listed.ok() && listed.status().code() != StatusCode::kNotFound) return done(listed.status());
+    done(listed.ok() ? NextCheckpointId(CheckpointIds(*listed)) : 1);
+  });
+}
+
+void CheckpointFiles::Publish(const std::string& folder, const Manifest& manifest, Done done) {
+  const std::string checkpoint = JoinPath(folder, CheckpointName(manifest.checkpoint));
+  const std::string temp = JoinPath(checkpoint, kManifestTempName);
+  // Issued in a row and carried out in order; the rename waits for all before it to have gone well, since it
+  // is what makes the checkpoint one.
+  const auto first = std::make_shared<Status>();  // shared by the answers: the first error
+  const auto note = [first](const Status& status) {
+    if (first->ok()) *first = status;
+  };
+  storage_.Append(temp, Owned(WriteManifest(manifest)), note);
+  storage_.Sync(temp, note);
+  storage_.SyncFolder(checkpoint, [this, folder, checkpoint, temp, first, note,
+                                   done = std::move(done)](const Status& synced) {
+    note(synced);
+    if (!first->ok()) return done(*first);
+    storage_.Rename(temp, JoinPath(checkpoint, kManifestName), note);
+    storage_.SyncFolder(checkpoint, note);
+    storage_.SyncFolder(folder, [first, note, done](const Status& named) {
+      note(named);
+      done(*first);
+    });
+  });
+}
+
+struct CheckpointFiles::Pruning {
+  std::string folder;
+  std::size_t keep = 0;
+  std::vector<std::uint64_t> ids;  // to be looked at, the last one first
+  std::vector<FoundCheckpoint> found;
+};
+
+void CheckpointFiles::Prune(const std::string& folder, std::size_t keep) {
+  storage_.List(folder, [this, folder, keep](const Result<std::vector<Storage::Entry>>& listed) {
+    if (!listed.ok()) return Warn(folder, listed.status());
+    auto pruning = std::make_shared<Pruning>();
+    pruning->folder = folder;
+    pruning->keep = keep;
+    pruning->ids = CheckpointIds(*listed);
+    PruneNext(std::move(pruning));
+  });
+}
+
+void CheckpointFiles::PruneNext(std::shared_ptr<Pruning> pruning) {
+  if (pruning->ids.empty()) {
+    for (const std::uint64_t id : CheckpointsToRemove(pruning->found, pruning->keep)) {
+      Discard(JoinPath(pruning->folder, CheckpointName(id)));
+    }
+    return;
+  }
+  const std::uint64_t id = pruning->ids.back();
+  pruning->ids.pop_back();
+  const std::string checkpoint = JoinPath(pruning->folder, CheckpointName(id));
+  storage_.List(checkpoint,
+                [this, pruning = std::move(pruning), id](const Result<std::vector<Storage::Entry>>& listed) {
+                  if (listed.ok()) pruning->found.push_back({id, IsComplete(*listed)});
+                  PruneNext(pruning);
+                });
+}
+
+void CheckpointFiles::Discard(const std::string& checkpoint) {
+  const auto warn = [this, checkpoint](const Status& status) {
+    if (!status.ok() && status.code() != StatusCode::kNotFound) Warn(checkpoint, status);
+  };
+  // The manifest first: a removal that is cut short leaves no checkpoint with parts missing.
+  storage_.Remove(JoinPath(checkpoint, kManifestName), warn);
+  storage_.SyncFolder(checkpoint, warn);
+  storage_.Remove(checkpoint, warn);
+}
+
+void CheckpointFiles::Read(const std::string& checkpoint, std::function<void(Result<Manifest>)> done) {
+  const std::string path = JoinPath(checkpoint, kManifestName);
+  storage_.Read(
+      path, 0, kManifestBytesMax, [path, done = std::move(done)](const Result<std::vector<std::byte>>& read) {
+        if (!read.ok()) return done(read.status());
+        Result<Manifest> manifest = ReadManifest({reinterpret_cast<const char*>(read->data()), read->size()});
+        if (!manifest.ok()) return done(manifest.status().WithContext(path));
+        done(std::move(manifest));
+      });
+}
+
+void CheckpointFiles::Warn(const std::string& what, const Status& why) {
+  log_.Write(LogLevel::kWarning, fmt::format("removing old checkpoints: {}: {}", what, why.message()));
+}
+
+}  // namespace leeway

@@ -1,0 +1,82 @@
+// Checkpoints: when the job writes one, in which iteration it is cut, and how far it has come.
+//
+// A cut every so many iterations is named as soon as the one before is whole, so that the shards know of it
+// long before they come to it. One that is asked for now, or by time, is named a little above the fastest
+// worker; what is known of the fastest is old by the time the shards hear of it, so a shard may be past it:
+// then the next one is named with more room. One at a time. Pure state, told of events by the scheduler node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/options.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class Checkpoints {
+ public:
+  Checkpoints(const CheckpointOptions& options, std::size_t shards);
+
+  [[nodiscard]] bool enabled() const { return !options_.folder.empty(); }
+  // The first one gets this id; iterations and time count from here.
+  void Start(std::uint64_t next, Iteration now_at, TimePoint now);
+  // One is wanted now, whatever the options say.
+  void Ask() { asked_ = true; }
+  // Whether to begin one now. One that nobody has come to yet may be replaced by it.
+  [[nodiscard]] bool IsDue(Iteration fastest, TimePoint now) const;
+
+  // Begins one, in place of one that is under way. REQUIRES: enabled.
+  const wire::pb::Cut& Begin(Iteration fastest, TimePoint now);
+  // What a shard that has not answered must hear (again); null if it has, or none is under way.
+  [[nodiscard]] const wire::pb::Cut* OpenFor(ShardId shard) const;
+  [[nodiscard]] bool under_way() const { return cut_.has_value(); }
+  [[nodiscard]] const wire::pb::Cut& cut() const { return *cut_; }
+
+  enum class Step : std::uint8_t { kWait, kTooLate, kWritten, kFailed };
+  // An answer of a shard; one to another checkpoint changes nothing.
+  [[nodiscard]] Step Take(ShardId shard, const wire::pb::CutReply& reply);
+  [[nodiscard]] const std::map<ShardId, wire::pb::CutReply>& replies() const { return replies_; }
+  // Looks whether the workers have come to the one under way, and whether it has taken too long since.
+  [[nodiscard]] bool IsOverdue(Iteration fastest, TimePoint now);
+
+  // The one under way is over: it is whole, or given up for `why`.
+  void Complete(TimePoint now);
+  void GiveUp(const std::string& why, TimePoint now);
+
+  // For status.
+  struct Last {
+    std::uint64_t checkpoint = 0;
+    Iteration iteration{-1};
+    std::string folder;
+  };
+  [[nodiscard]] const std::optional<Last>& last() const { return last_; }
+  [[nodiscard]] std::uint64_t completed() const { return completed_; }
+  [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
+  [[nodiscard]] const std::string& last_failure() const { return failure_; }
+
+ private:
+  [[nodiscard]] bool IsWanted(TimePoint now) const;
+
+  const CheckpointOptions options_;
+  const std::size_t shards_;
+  std::uint64_t next_ = 1;
+  std::optional<wire::pb::Cut> cut_;
+  std::map<ShardId, wire::pb::CutReply> replies_;
+  std::int64_t room_;          // of the next cut above the fastest
+  Iteration reached_{-1};      // the highest that a shard said it is in
+  Iteration counted_from_{0};  // iterations since here
+  TimePoint timed_from_;
+  std::optional<TimePoint> reached_at_;  // the one under way is being written since
+  bool asked_ = false;
+  std::optional<Last> last_;
+  std::uint64_t completed_ = 0, given_up_ = 0;
+  std::string failure_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,158 @@
+// Checkpoints of a job: when they are begun, what becomes of them, and beginning from one.
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/scheduler/core.h"
+#include "node/seconds.h"
+
+namespace leeway {
+
+void SchedulerNode::Core::PrepareCheckpoints() {
+  const CheckpointOptions& options = options_.checkpoint;
+  const auto begin = [this] {
+    prepared_ = true;
+    if (!members_.gathered() && members_.Complete()) Gather();
+  };
+  const auto find_next = [this, folder = options.folder, begin] {
+    if (folder.empty()) return begin();
+    files_.FindNext(folder, [this, begin](const Result<std::uint64_t>& next) {
+      if (!next.ok()) return Finish(next.status().WithContext("the folder of checkpoints"));
+      checkpoints_.Start(*next, members_.start(), env_.clock.Now());
+      begin();
+    });
+  };
+  if (options.resume.empty()) return find_next();
+  files_.Read(options.resume, [this, find_next](const Result<Manifest>& manifest) {
+    if (!manifest.ok()) return Finish(manifest.status().WithContext("the checkpoint to begin from"));
+    const Status resumed = Resume(*manifest);
+    if (!resumed.ok()) return Finish(resumed.WithContext("the checkpoint to begin from"));
+    find_next();
+  });
+}
+
+Status SchedulerNode::Core::Resume(const Manifest& manifest) {
+  // The gathering makes the first epoch.
+  LW_RETURN_IF_ERROR(tables_.Resume(manifest, options_.checkpoint.resume, manifest.iteration, epoch_ + 1));
+  members_.Resume(manifest.iteration, manifest.incarnations);
+  env_.log.Write(LogLevel::kInfo,
+                 fmt::format("the job goes on in iteration {} from checkpoint {} at {}{}",
+                             manifest.iteration.value(), manifest.checkpoint, options_.checkpoint.resume,
+                             manifest.consistent ? "" : " (fuzzy: its blocks are of different moments)"));
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::ReviewCheckpoints() {
+  if (!members_.gathered() || tables_.all().empty()) return;
+  const TimePoint now = env_.clock.Now();
+  if (checkpoints_.IsOverdue(Fastest(), now)) {
+    GiveUpCheckpoint(fmt::format("not complete within {:.1f} s", Seconds(options_.checkpoint.limit)));
+  }
+  if (checkpoints_.IsDue(Fastest(), now)) BeginCheckpoint();
+}
+
+void SchedulerNode::Core::OnTablesMade() {
+  // One under way does not have them: what was written of it is nothing without a manifest.
+  if (checkpoints_.under_way()) {
+    files_.Discard(checkpoints_.cut().folder());
+    BeginCheckpoint();
+  } else {
+    ReviewCheckpoints();
+  }
+}
+
+void SchedulerNode::Core::BeginCheckpoint() {
+  const wire::pb::Cut& cut = checkpoints_.Begin(Fastest(), env_.clock.Now());
+  for (const ShardSeat& seat : members_.shards()) {
+    if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
+  }
+}
+
+Status SchedulerNode::Core::TakeCutReply(const ShardSeat& seat, std::span<const std::byte> body) {
+  wire::pb::CutReply reply;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kCutReply, body, reply));
+  switch (checkpoints_.Take(seat.id, reply)) {
+    case Checkpoints::Step::kWait:
+      break;
+    case Checkpoints::Step::kTooLate:
+      // Another one at once, further ahead. What some shards have begun to write is nothing without a
+      // manifest.
+      files_.Discard(JoinPath(options_.checkpoint.folder, CheckpointName(reply.checkpoint())));
+      BeginCheckpoint();
+      break;
+    case Checkpoints::Step::kFailed:
+      GiveUpCheckpoint(fmt::format("server {} shard {}: {}", seat.server.value(), seat.shard, reply.error()));
+      break;
+    case Checkpoints::Step::kWritten:
+      PublishCheckpoint();
+      break;
+  }
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::PublishCheckpoint() {
+  const Result<Manifest> manifest = BuildManifest();
+  if (!manifest.ok()) return GiveUpCheckpoint(manifest.status().message());
+  files_.Publish(
+      options_.checkpoint.folder, *manifest, [this, id = manifest->checkpoint](const Status& published) {
+        if (!checkpoints_.under_way() || checkpoints_.cut().checkpoint() != id) return;  // given up meanwhile
+        if (!published.ok()) return GiveUpCheckpoint(published.message());
+        checkpoints_.Complete(env_.clock.Now());
+        env_.log.Write(LogLevel::kInfo,
+                       fmt::format("checkpoint {} of iteration {} is at {}", id,
+                                   checkpoints_.last()->iteration.value(), checkpoints_.last()->folder));
+        files_.Prune(options_.checkpoint.folder, options_.checkpoint.keep);
+        ReviewCheckpoints();  // the next is named at once
+      });
+}
+
+void SchedulerNode::Core::GiveUpCheckpoint(const std::string& why) {
+  const wire::pb::Cut cut = checkpoints_.cut();
+  checkpoints_.GiveUp(why, env_.clock.Now());
+  env_.log.Write(LogLevel::kWarning, fmt::format("checkpoint {} was given up: {}", cut.checkpoint(), why));
+  files_.Discard(cut.folder());
+}
+
+Result<Manifest> SchedulerNode::Core::BuildManifest() const {
+  Manifest manifest;
+  manifest.checkpoint = checkpoints_.cut().checkpoint();
+  manifest.job = options_.job;
+  manifest.iteration = Iteration(checkpoints_.cut().iteration());
+  manifest.consistent = true;
+  manifest.epoch = epoch_;
+  for (const WorkerSeat& seat : members_.workers()) manifest.incarnations.push_back(seat.incarnation);
+  struct Written {
+    std::uint32_t file = 0;
+    const wire::pb::CutBlock* block = nullptr;
+  };
+  std::map<std::uint32_t, Written> blocks;
+  for (const auto& [shard, reply] : checkpoints_.replies()) {
+    if (reply.fuzzy()) manifest.consistent = false;
+    for (const wire::pb::CutBlock& block : reply.blocks()) {
+      blocks[block.block()] = {static_cast<std::uint32_t>(manifest.files.size()), &block};
+    }
+    manifest.files.push_back({reply.file(), reply.bytes(), reply.checksum()});
+  }
+  Iteration highest(0);
+  for (const TableRegistry::Entry& entry : tables_.all()) {
+    ManifestTable& table = manifest.tables.emplace_back();
+    table.id = TableId(entry.map.id());
+    LW_ASSIGN_OR_RETURN(table.spec, tables_.CanonicalSpec(table.id));
+    for (const wire::pb::Block& block : entry.map.blocks()) {
+      const auto written = blocks.find(block.block());
+      // A table that was made while the shards were writing.
+      if (written == blocks.end())
+        return Unavailable("block {} of table \"{}\" is not in it", block.block(), table.spec.name);
+      const wire::pb::CutBlock& at = *written->second.block;
+      const RecordPlace record{BlockId(at.block()),     at.offset(),     at.bytes(),
+                               Iteration(at.v_train()), Term(at.term()), at.checksum()};
+      table.blocks.push_back({block.offset(), block.elements(), written->second.file, record});
+      if (entry.spec.clock != TableClock::kOwn) highest = std::max(highest, record.v_train);
+    }
+  }
+  // Where blocks are of different moments, a job begins with the highest: nothing is done twice.
+  if (!manifest.consistent) manifest.iteration = highest;
+  return manifest;
+}
+
+}  // namespace leeway

@@ -1,0 +1,124 @@
+#include "node/server/shard_cut.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "checkpoint/layout.h"
+
+namespace leeway {
+
+struct ShardCut::Writing {
+  Writing(const wire::pb::Cut& cut, const std::string& job, ShardId shard)
+      : checkpoint(cut.checkpoint()),
+        folder(cut.folder()),
+        file(ShardFileName(shard)),
+        writer(job, cut.checkpoint(), shard) {}
+
+  const std::uint64_t checkpoint;
+  const std::string folder;
+  const std::string file;
+  ShardFileWriter writer;
+  std::set<BlockId> awaited;         // not in their iteration yet
+  std::vector<BlockRecord> records;  // to be written, the last one first
+  std::vector<Pinned> pieces;        // of the one being written
+};
+
+ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
+    : env_(env), blocks_(blocks), reply_(std::move(reply)) {}
+
+ShardCut::~ShardCut() = default;
+
+void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard) {
+  if (writing_ != nullptr && writing_->checkpoint == cut.checkpoint()) return;
+  if (answer_.checkpoint() == cut.checkpoint()) return reply_(answer_);
+  writing_ = std::make_shared<Writing>(cut, job, shard);
+  answer_.Clear();
+  answer_.set_checkpoint(cut.checkpoint());
+
+  const Iteration iteration(cut.iteration());
+  std::vector<Block*> later;
+  for (const auto& block : blocks_.all()) {
+    // A block that steps with every push, or has a clock of its own, is the same for all at no moment: it is
+    // taken as it is, and the checkpoint is marked for it.
+    if (!block->aggregates() || blocks_.IsOwnClock(*block)) {
+      TakeNow(*block);
+      answer_.set_fuzzy(true);
+    } else if (block->v_train() > iteration) {
+      answer_.set_late(std::max(answer_.late(), block->v_train().value()));
+    } else {
+      later.push_back(block.get());
+    }
+  }
+  if (answer_.late() > 0) return Answer();
+  for (const Block* block : later) writing_->awaited.insert(block->id());
+  if (later.empty()) return WriteNext();
+  for (Block* block : later) block->NotifyAt(iteration);
+}
+
+void ShardCut::OnReached(BlockId id) {
+  if (writing_ == nullptr || writing_->awaited.erase(id) == 0) return;
+  TakeNow(*blocks_.Find(id));
+  if (writing_->awaited.empty()) WriteNext();
+}
+
+void ShardCut::TakeNow(const Block& block) {
+  const BlockIdentity identity{block.id(), block.table(), block.offset(), block.elements(), block.term()};
+  writing_->records.push_back({identity, block.Save()});
+}
+
+void ShardCut::WriteNext() {
+  const std::shared_ptr<Writing> now = writing_;
+  if (now->writer.bytes() == 0) return Append(now->writer.Header(), [this] { WriteNext(); });
+  if (now->records.empty()) return WriteEnd();
+  // The checksum of a large block takes a while; training goes on meanwhile.
+  env_.compute.Run([now] { now->pieces = now->writer.Add(now->records.back()); },
+                   [this, now] {
+                     now->records.pop_back();
+                     std::vector<Pinned> pieces = std::exchange(now->pieces, {});
+                     if (writing_ == now) Append(std::move(pieces), [this] { WriteNext(); });
+                   });
+}
+
+void ShardCut::WriteEnd() {
+  const std::shared_ptr<Writing> now = writing_;
+  Append(now->writer.Footer(), [this, now] {
+    env_.storage.Sync(JoinPath(now->folder, now->file), [this, now](const Status& synced) {
+      if (writing_ != now) return;
+      if (!synced.ok()) return Fail(synced);
+      answer_.set_file(now->file);
+      answer_.set_bytes(now->writer.bytes());
+      answer_.set_checksum(now->writer.checksum());
+      for (const RecordPlace& record : now->writer.records()) {
+        wire::pb::CutBlock& block = *answer_.add_blocks();
+        block.set_block(record.block.value());
+        block.set_offset(record.offset);
+        block.set_bytes(record.bytes);
+        block.set_v_train(record.v_train.value());
+        block.set_checksum(record.checksum);
+        block.set_term(record.term.value());
+      }
+      Answer();
+    });
+  });
+}
+
+void ShardCut::Append(std::vector<Pinned> pieces, std::function<void()> next) {
+  env_.storage.Append(JoinPath(writing_->folder, writing_->file), std::move(pieces),
+                      [this, now = writing_, next = std::move(next)](const Status& appended) {
+                        if (writing_ != now) return;
+                        if (!appended.ok()) return Fail(appended);
+                        next();
+                      });
+}
+
+void ShardCut::Fail(const Status& why) {
+  answer_.set_error(why.message());
+  Answer();
+}
+
+void ShardCut::Answer() {
+  writing_ = nullptr;
+  reply_(answer_);
+}
+
+}  // namespace leeway

@@ -1,0 +1,51 @@
+// ShardCut: a shard's part of one checkpoint. Takes the state of every block at the right moment, writes all
+// into one file, and says what became of it.
+//
+// States pin the versions they show, so training goes on while they are written; each is let go when it is
+// written. One checkpoint at a time: a new one ends what is under way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "checkpoint/shard_file.h"
+#include "leeway/env.h"
+#include "node/server/block_store.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class ShardCut {
+ public:
+  // Borrows all; `reply` gets one answer for every Begin, and is not called from inside one of Begin's own.
+  ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply);
+  ~ShardCut();
+
+  // Asked again, a checkpoint that is written is answered again, and one under way goes on.
+  void Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard);
+  // Of a block that was told to notify.
+  void OnReached(BlockId block);
+
+ private:
+  // All of one checkpoint; gone when it is over, so that what still comes of it finds nothing.
+  struct Writing;
+
+  void TakeNow(const Block& block);
+  void WriteNext();
+  void WriteEnd();
+  void Append(std::vector<Pinned> pieces, std::function<void()> next);
+  void Fail(const Status& why);
+  void Answer();
+
+  Env& env_;
+  const BlockStore& blocks_;
+  const std::function<void(const wire::pb::CutReply&)> reply_;
+  std::shared_ptr<Writing> writing_;  // shared with calls to Env that are under way
+  wire::pb::CutReply answer_;         // to the last checkpoint
+};
+
+}  // namespace leeway
