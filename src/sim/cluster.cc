@@ -11,30 +11,17 @@ namespace leeway::sim {
 namespace {
 
 // Which stream of random bits; mixed with the seed of the cluster.
-enum Stream : std::uint64_t { kNetwork = 1, kFaults, kStart, kScheduler, kShards = 1000, kWorkers = 2000 };
+enum Stream : std::uint64_t {
+  kNetwork = 1,
+  kFaults,
+  kStart,
+  kScheduler,
+  kShards = 1000,
+  kWorkers = 2000,
+  kDisks = 3000
+};
 
 }  // namespace
-
-void AddCounters(BlockCounters& sum, const BlockCounters& part) {
-  sum.applied += part.applied;
-  sum.summed += part.summed;
-  sum.absent += part.absent;
-  sum.late_dropped += part.late_dropped;
-  sum.refused += part.refused;
-  sum.repeated += part.repeated;
-  sum.gaps += part.gaps;
-  sum.fenced += part.fenced;
-  sum.moved += part.moved;
-  sum.windows += part.windows;
-  sum.pulls += part.pulls;
-  sum.answers += part.answers;
-  sum.unchanged += part.unchanged;
-  sum.delayed += part.delayed;
-  sum.advances += part.advances;
-  sum.steps += part.steps;
-  sum.hyper_mismatches += part.hyper_mismatches;
-  sum.overflowed += part.overflowed;
-}
 
 LinkOptions ClusterOptions::QuickLinks() {
   LinkOptions link;
@@ -48,13 +35,15 @@ LinkOptions ClusterOptions::QuickLinks() {
 }
 
 Cluster::Shard::Shard(Cluster& cluster, HostId host, const std::string& name, std::uint64_t seed)
-    : env(cluster.queue_, cluster.network_, host, cluster.ring_, name, seed) {}
+    : env(cluster.queue_, cluster.network_, host, cluster.disk(host), cluster.ring_, name, seed) {}
 
-Cluster::WorkerProcess::WorkerProcess(Cluster& in, HostId host, const std::string& its_name,
-                                      std::uint64_t seed)
-    : cluster(in), name(its_name), env(in.queue_, in.network_, host, in.ring_, its_name, seed) {}
+Cluster::WorkerProcess::WorkerProcess(Cluster& in, HostId its_host, std::uint32_t its_rank)
+    : cluster(in), host(its_host), rank(its_rank) {}
 
-void Cluster::WorkerProcess::OnFailed(const Status& why) { cluster.Report(name, why); }
+void Cluster::WorkerProcess::OnFailed(const Status& why) {
+  const auto& may_fail = cluster.options_.may_fail;
+  if (!may_fail || !may_fail(rank, why)) cluster.Report(fmt::format("worker {}", rank), why);
+}
 
 Cluster::Cluster(const ClusterOptions& options)
     : options_(options),
@@ -64,19 +53,24 @@ Cluster::Cluster(const ClusterOptions& options)
       faults_(queue_, network_, options.fault_plan, Hash64({options.seed, kFaults})),
       random_(Hash64({options.seed, kStart})) {
   const JobOptions& job = options_.job;
-  scheduler_env_ = std::make_unique<SimEnv>(queue_, network_, network_.AddHost(), ring_, "scheduler",
+  const HostId first = AddHost();
+  scheduler_env_ = std::make_unique<SimEnv>(queue_, network_, first, disk(first), ring_, "scheduler",
                                             Hash64({options.seed, kScheduler}));
   for (std::uint32_t server = 0; server < job.servers; ++server) {
-    const HostId host = network_.AddHost();
+    const HostId host = AddHost();
     for (std::uint32_t shard = 0; shard < job.shards; ++shard) {
       shards_.push_back(std::make_unique<Shard>(*this, host, fmt::format("server {}.{}", server, shard),
                                                 Hash64({options.seed, kShards + shards_.size()})));
     }
   }
   for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
-    workers_.push_back(std::make_unique<WorkerProcess>(
-        *this, network_.AddHost(), fmt::format("worker {}", rank), Hash64({options.seed, kWorkers + rank})));
+    workers_.push_back(std::make_unique<WorkerProcess>(*this, AddHost(), rank));
   }
+}
+
+HostId Cluster::AddHost() {
+  disks_.push_back(std::make_unique<Disk>(options_.disk, Hash64({options_.seed, kDisks + disks_.size()})));
+  return network_.AddHost();
 }
 
 Cluster::~Cluster() {
@@ -106,9 +100,11 @@ void Cluster::StartScheduler() {
   options.job = options_.job;
   options.link = options_.link;
   options.listen = "10.0.0.1:0";
-  // Longer than all faults of a plan together: nobody is to be declared dead.
-  options.suspect_after = std::chrono::milliseconds(1500);
-  options.expel_after = std::chrono::seconds(3);
+  options.suspect_after = options_.suspect_after;
+  options.expel_after = options_.expel_after;
+  options.on_worker_loss = options_.on_worker_loss;
+  options.min_workers = options_.min_workers;
+  options.checkpoint = options_.checkpoint;
   scheduler_ = MakeScheduler(options, scheduler_env_->env(), policies_, [this](const Status& why) {
     scheduler_ended_ = true;
     if (!why.ok()) Report("scheduler", why);
@@ -139,12 +135,31 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
 
 void Cluster::StartWorker(std::uint32_t rank) {
   WorkerProcess& at = *workers_[rank];
+  ++at.lives;
+  at.env = std::make_unique<SimEnv>(queue_, network_, at.host, disk(at.host), ring_,
+                                    fmt::format("worker {}", rank),
+                                    at.lives == 1 ? Hash64({options_.seed, kWorkers + rank})
+                                                  : Hash64({options_.seed, kWorkers + rank, at.lives}));
   WorkerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
   options.rank = rank;
-  at.node = MakeWorker(options, at.env.env(), SchedulerAddress(), at);
+  at.node = MakeWorker(options, at.env->env(), SchedulerAddress(), at);
   on_worker_(rank);
+}
+
+void Cluster::CrashWorker(std::uint32_t rank) {
+  workers_[rank]->node.reset();
+  workers_[rank]->env->ProcessCrash();
+  workers_[rank]->env.reset();
+}
+
+void Cluster::PauseWorker(std::uint32_t rank, Duration until) {
+  WorkerProcess& at = *workers_[rank];
+  at.env->Pause(until);
+  for (std::uint32_t host = 0; host < network_.hosts(); ++host) {
+    if (HostId(host) != at.host) network_.Block(HostId(host), at.host, until, FaultId{});
+  }
 }
 
 AddressSource Cluster::SchedulerAddress() {
@@ -186,7 +201,7 @@ const Block* Cluster::FindBlock(BlockId id) const {
 BlockCounters Cluster::ServerCounters() const {
   BlockCounters sum;
   for (const auto& shard : shards_) {
-    if (shard->node != nullptr) AddCounters(sum, shard->node->counters());
+    if (shard->node != nullptr) sum += shard->node->counters();
   }
   return sum;
 }

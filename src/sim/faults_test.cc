@@ -54,8 +54,9 @@ class ChattyPair : private TransportEvents {
   SimNetwork network_;
   FaultPlan plan_;
   LogRing ring_{queue_};
-  SimEnv server_{queue_, network_, network_.AddHost(), ring_, "server", 1};
-  SimEnv client_{queue_, network_, network_.AddHost(), ring_, "client", 2};
+  Disk disk_{{}, 1};
+  SimEnv server_{queue_, network_, network_.AddHost(), disk_, ring_, "server", 1};
+  SimEnv client_{queue_, network_, network_.AddHost(), disk_, ring_, "client", 2};
   std::string address_;
   ConnectionId to_server_, to_client_;
   std::uint64_t frames_ = 0;

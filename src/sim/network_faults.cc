@@ -72,7 +72,7 @@ Duration SimNetwork::ExtraDelay(HostId from, HostId to) {
 }
 
 void SimNetwork::Meet(Impairment& impairment) {
-  if (std::exchange(impairment.met, true) || watcher_ == nullptr) return;
+  if (std::exchange(impairment.met, true) || watcher_ == nullptr || impairment.fault == FaultId{}) return;
   watcher_->OnFaultMet(impairment.fault);
 }
 

@@ -2,7 +2,15 @@
 
 #include <utility>
 
+#include "base/hash.h"
+
 namespace leeway::sim {
+namespace {
+
+// Which stream of random bits, where it is not the node's own; mixed with the seed of the Env.
+enum EnvStream : std::uint64_t { kJobTimes = 1 };
+
+}  // namespace
 
 SimTimers::~SimTimers() {
   for (const auto& [timer, event] : set_) queue_.Cancel(event);
@@ -10,11 +18,16 @@ SimTimers::~SimTimers() {
 
 TimerId SimTimers::After(Duration delay, std::function<void()> fire) {
   const std::uint64_t timer = next_++;
-  set_[timer] = queue_.After(delay, [this, timer, fire = std::move(fire)] {
+  Schedule(timer, queue_.now() + delay, std::move(fire));
+  return TimerId(timer);
+}
+
+void SimTimers::Schedule(std::uint64_t timer, Duration when, std::function<void()> fire) {
+  set_[timer] = queue_.At(when, [this, timer, fire = std::move(fire)]() mutable {
+    if (queue_.now() < paused_until_) return Schedule(timer, paused_until_, std::move(fire));
     set_.erase(timer);
     fire();
   });
-  return TimerId(timer);
 }
 
 void SimTimers::Cancel(TimerId id) {
@@ -24,13 +37,15 @@ void SimTimers::Cancel(TimerId id) {
   set_.erase(found);
 }
 
-SimEnv::SimEnv(EventQueue& queue, SimNetwork& network, HostId host, LogRing& log, std::string name,
-               std::uint64_t seed)
+SimEnv::SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, LogRing& log,
+               std::string name, std::uint64_t seed)
     : random_(seed),
       clock_(queue, std::chrono::milliseconds(random_.Below(1'000'000))),
       timers_(queue),
       transport_(network, host, clock_),
       log_(log, std::move(name)),
-      env_{clock_, timers_, transport_, random_, log_} {}
+      storage_(queue, disk),
+      compute_(queue, Hash64({seed, kJobTimes})),
+      env_{clock_, timers_, transport_, random_, log_, storage_, compute_} {}
 
 }  // namespace leeway::sim

@@ -1,18 +1,22 @@
 // SimEnv: the Env of one node in a simulated world. Virtual clock and timers, a seeded stream of bits, the
-// world's network, and a log that goes to the world's ring. Gone before the world is; its timers and
-// connections go with it.
+// world's network, its host's disk, and a log that goes to the world's ring. Gone before the world is; its
+// timers and connections and what it waits for go with it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <unordered_map>
 
 #include "leeway/env.h"
+#include "sim/disk.h"
 #include "sim/event_queue.h"
 #include "sim/log_ring.h"
 #include "sim/seeded_random.h"
+#include "sim/sim_compute.h"
 #include "sim/sim_network.h"
+#include "sim/sim_storage.h"
 #include "sim/sim_transport.h"
 
 namespace leeway::sim {
@@ -37,21 +41,31 @@ class SimTimers final : public Timers {
 
   [[nodiscard]] TimerId After(Duration delay, std::function<void()> fire) override;
   void Cancel(TimerId id) override;
+  // Timers that are due before `until` fire then.
+  void Pause(Duration until) { paused_until_ = std::max(paused_until_, until); }
 
  private:
+  void Schedule(std::uint64_t timer, Duration when, std::function<void()> fire);
+
   EventQueue& queue_;
+  Duration paused_until_{0};
   std::uint64_t next_ = 1;
   std::unordered_map<std::uint64_t, EventId> set_;
 };
 
 class SimEnv {
  public:
-  SimEnv(EventQueue& queue, SimNetwork& network, HostId host, LogRing& log, std::string name,
+  // `disk` is that of `host`.
+  SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, LogRing& log, std::string name,
          std::uint64_t seed);
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
 
   [[nodiscard]] Env& env() { return env_; }
+  // The process stands still until `until`. What arrives for it is the network's to hold.
+  void Pause(Duration until) { timers_.Pause(until); }
+  // The process that this Env belongs to dies: what it asked of its disk is torn or dropped. Destroy it then.
+  void ProcessCrash() { storage_.ProcessCrash(); }
 
  private:
   SeededRandom random_;
@@ -59,6 +73,8 @@ class SimEnv {
   SimTimers timers_;
   SimTransport transport_;
   RingLog log_;
+  SimStorage storage_;
+  SimCompute compute_;
   Env env_;
 };
 

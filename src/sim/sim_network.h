@@ -60,6 +60,7 @@ class SimNetwork {
   ~SimNetwork();
 
   [[nodiscard]] HostId AddHost();
+  [[nodiscard]] std::uint32_t hosts() const { return hosts_; }
   void Watch(NetworkWatcher* watcher) { watcher_ = watcher; }
 
   // As in Transport, for the node on `host` that `owner` stands for.

@@ -72,8 +72,9 @@ struct TwoHosts {
   HostId server_host = network.AddHost();
   HostId client_host = network.AddHost();
   Recorder server_node, client_node;
-  SimEnv server{queue, network, server_host, ring, "server", 1};
-  SimEnv client{queue, network, client_host, ring, "client", 2};
+  Disk disk{{}, 1};
+  SimEnv server{queue, network, server_host, disk, ring, "server", 1};
+  SimEnv client{queue, network, client_host, disk, ring, "client", 2};
   std::string address;
 };
 
@@ -257,8 +258,8 @@ TEST(SimNetworkTest, ANodeThatIsGoneLosesItsConnectionsAndItsAddress) {
   TwoHosts world;
   world.Listen();
   auto guest_node = std::make_unique<Recorder>();
-  auto guest = std::make_unique<SimEnv>(world.queue, world.network, world.client_host, world.ring, "guest",
-                                        std::uint64_t{3});
+  auto guest = std::make_unique<SimEnv>(world.queue, world.network, world.client_host, world.disk, world.ring,
+                                        "guest", std::uint64_t{3});
   (void)guest->env().transport.Connect(world.address, *guest_node);
   bool fired = false;
   (void)guest->env().timers.After(milliseconds(1), [&] { fired = true; });

@@ -20,7 +20,7 @@ void AddUp(LedgerTotals& totals, const LedgerReport& report) {
   totals.faults += report.faults;
   totals.resent += report.resent;
   totals.reconnects += report.reconnects;
-  AddCounters(totals.servers, report.servers);
+  totals.servers += report.servers;
   if (report.ok()) return;
   ++totals.failed;
   if (totals.failures.size() < kFailuresKept) totals.failures.push_back(report);

@@ -29,13 +29,14 @@ std::vector<float> GradientAt(std::uint64_t problem, std::uint32_t rank, std::in
 class TrainWorker final : public WorkloadPart {
  public:
   TrainWorker(Cluster& cluster, const TrainOptions& options, std::uint32_t rank,
-              std::vector<std::string>& problems, std::vector<float>& values)
+              std::vector<std::string>& problems, std::vector<float>& values, std::int64_t& began)
       : options_(options),
         rank_(rank),
         node_(cluster.worker(rank)),
         env_(cluster.worker_env(rank)),
         problems_(problems),
         values_(values),
+        began_(began),
         random_(Hash64({options.seed, 77, rank})) {}
 
   void Begin() override {
@@ -55,6 +56,8 @@ class TrainWorker final : public WorkloadPart {
   }
 
   void MakeTables() {
+    iteration_ = node_.iteration().value();
+    if (rank_ == 0) began_ = iteration_;
     for (std::uint32_t table = 0; table < kTables; ++table) {
       TableSpec spec;
       spec.name = fmt::format("table{}", table);
@@ -133,6 +136,7 @@ class TrainWorker final : public WorkloadPart {
   Env& env_;
   std::vector<std::string>& problems_;
   std::vector<float>& values_;  // at the end, table after table
+  std::int64_t& began_;         // the iteration that rank 0 began with
   SeededRandom random_;
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::int64_t iteration_ = 0;
@@ -152,17 +156,33 @@ TrainReport RunTrain(const TrainOptions& options) {
   cluster_options.job.sync = "bsp";
   cluster_options.job.apply = options.apply;
   cluster_options.job.block_bytes = 20 * sizeof(float);
+  cluster_options.checkpoint = options.checkpoint;
+  cluster_options.shared_disk = options.disk;
 
   TrainReport report;
   std::vector<std::vector<float>> values(options.workers);
   std::vector<std::unique_ptr<WorkloadPart>> parts;
   Cluster cluster(cluster_options);
+  bool dark = false;
+  if (options.power_loss_at) {
+    cluster.queue().At(*options.power_loss_at, [&] {
+      options.disk->PowerLoss();
+      dark = true;
+      report.problems.emplace_back("the power is gone");
+    });
+  }
   RunToEnd(
       cluster, parts,
       [&](std::uint32_t rank) {
-        return std::make_unique<TrainWorker>(cluster, options, rank, report.problems, values[rank]);
+        return std::make_unique<TrainWorker>(cluster, options, rank, report.problems, values[rank],
+                                             report.began);
       },
       report.problems);
+  report.ended = !dark;
+  if (dark) {
+    report.problems.clear();
+    return report;
+  }
   report.trace_hash = cluster.trace().value();
   report.cuts = cluster.network().counters().cuts;
   if (!report.problems.empty()) return report;

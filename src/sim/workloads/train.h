@@ -4,8 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "sim/disk.h"
 
 namespace leeway::sim {
 
@@ -19,6 +24,9 @@ struct TrainOptions {
   std::uint32_t shards = 2;
   std::uint32_t iterations = 10;
   bool faults = true;
+  CheckpointOptions checkpoint = {};
+  Disk* disk = nullptr;                                  // all hosts share it, and it outlives the run
+  std::optional<Duration> power_loss_at = std::nullopt;  // everything ends there
 };
 
 struct TrainReport {
@@ -26,6 +34,8 @@ struct TrainReport {
   std::vector<float> values;          // of all tables at the end, equal on all ranks
   std::uint64_t trace_hash = 0;
   std::uint64_t cuts = 0;
+  bool ended = false;      // not cut short by a loss of power
+  std::int64_t began = 0;  // the iteration that rank 0 began with
 };
 
 [[nodiscard]] TrainReport RunTrain(const TrainOptions& options);
