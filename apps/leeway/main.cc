@@ -40,6 +40,9 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewSchedulerCommand());
   commands.push_back(NewServerCommand());
   commands.push_back(NewSimCommand());
+  commands.push_back(NewCheckpointLsCommand());
+  commands.push_back(NewCheckpointVerifyCommand());
+  commands.push_back(NewCheckpointDiffCommand());
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchStepCommand(program));
   commands.push_back(NewVersionCommand());

@@ -24,7 +24,7 @@ class Leeway:
     def __init__(self, folder, *args, ignored=()):
         """`ignored`: the signals that it finds ignored when it starts; no others, however this test was started."""
         def set_signals():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
         self.folder = Path(folder)

@@ -13,6 +13,9 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewServerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewSimCommand();
+[[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
+[[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();
+[[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewVersionCommand();

@@ -10,9 +10,11 @@
 #include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
+#include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
+#include "role/loss_flags.h"
 
 namespace leeway::app {
 namespace {
@@ -29,12 +31,18 @@ class RunCommand final : public Command {
     return "Examples:\n"
            "  leeway run -w 4 -s 2 -- python3 train.py --epochs 3\n"
            "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- python3 train.py\n"
+           "  leeway run -w 4 -s 2 --restarts 3 --rejoin -- python3 train.py\n"
+           "  leeway run -w 4 -s 2 --checkpoint-dir ckpt --checkpoint-every 500 -- python3 train.py\n"
+           "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt -- python3 train.py\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered -- python3 train.py\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_JOB, LEEWAY_RANK and LEEWAY_SIZE; a script "
            "that calls\n"
-           "lw.init() needs to know none of them. The first worker that fails ends the job, and its exit "
-           "code is passed\n"
-           "on. Ctrl-C ends everything, a second one at once.\n\n" +
+           "lw.init() needs to know none of them. A worker that ends with an error of its own (exit code 1 "
+           "to "
+           "127) ends the\n"
+           "job, and its exit code is passed on; for one that died see --on-worker-loss and --restarts. "
+           "Ctrl-C ends\n"
+           "everything, a second one at once; SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
            JobLesson();
   }
 
@@ -49,6 +57,20 @@ class RunCommand final : public Command {
                "how long to wait for all workers to join");
     flags.Time("--expel-after", options_.scheduler.expel_after,
                "a worker silent for this long is declared dead");
+    DeclareLossFlags(flags, options_.scheduler, on_worker_loss_);
+    DeclareCheckpointFlags(flags, options_.scheduler.checkpoint);
+    flags.Text("--on-server-loss", "WHAT", on_server_loss_,
+               "when a server or the scheduler has died: rollback (all go back to the newest checkpoint), "
+               "fail (end)",
+               [](const std::string& text) {
+                 return text == "rollback" || text == "fail"
+                            ? Status::Ok()
+                            : InvalidArgument("got \"{}\", wanted rollback or fail", text);
+               });
+    flags.Number("--restarts", "N", options_.restart.restarts, 0, 1'000'000,
+                 "start a worker that died again, so many times in all");
+    flags.Switch("--rejoin", options_.restart.rejoin,
+                 "start a worker again that was declared dead while it lived (exit code 131), uncounted");
     flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet, "no bar and no summary: only what workers print");
@@ -60,6 +82,9 @@ class RunCommand final : public Command {
     const JobOptions& job = options_.scheduler.job;
     LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
     LW_RETURN_IF_ERROR(CheckJobFlags(job));
+    LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
+    LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
+    options_.rollback = on_server_loss_ == "rollback";
     LW_RETURN_IF_ERROR(CheckWaits());
     LW_RETURN_IF_ERROR(CheckSummaryFile());
     for (const auto& [rank, factor] : options_.slow_workers) {
@@ -121,6 +146,8 @@ class RunCommand final : public Command {
 
   const Program& program_;
   LaunchOptions options_;
+  std::string on_server_loss_ = "rollback";
+  std::string on_worker_loss_;
   bool no_prefix_ = false;
 };
 

@@ -1,13 +1,17 @@
+#include <cstdio>
 #include <memory>
 
 #include "base/errors.h"
 #include "command/commands.h"
 #include "launch/text_file.h"
+#include "launch/who_waits.h"
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
+#include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
+#include "role/loss_flags.h"
 #include "role/until_ended.h"
 
 namespace leeway::app {
@@ -39,6 +43,8 @@ class SchedulerCommand final : public Command {
                "how long the job waits for all workers and servers");
     flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
     flags.Time("--expel-after", options_.expel_after, "a worker silent for this long is declared dead");
+    DeclareLossFlags(flags, options_, on_worker_loss_);
+    DeclareCheckpointFlags(flags, options_.checkpoint);
     DeclareLinkFlags(flags, options_.link);
     DeclareLogFlag(flags, log_level_);
   }
@@ -48,7 +54,12 @@ class SchedulerCommand final : public Command {
     LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
-    LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
+    LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
+    LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
+    LW_RETURN_IF_ERROR(ChooseResume(options_.checkpoint, [](const std::string& line) {
+      std::fprintf(stderr, "leeway: %s\n", line.c_str());
+    }));
+    LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopAndAskSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
     ConsoleLog log("scheduler", level);
     const Policies policies = Policies::Builtin();
@@ -59,13 +70,15 @@ class SchedulerCommand final : public Command {
                                            process->address(), options_.job.workers, options_.job.servers));
     const Status ended = UntilEnded(
         signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
-        [&](const Status& why) { process->Stop(why); });
+        [&](const Status& why) { process->Stop(why); },
+        [&] { std::fputs(WhoWaitsText(process->StatusJson()).c_str(), stderr); });
     if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, process->StatusJson() + "\n"));
     return ExitOf(ended, log);
   }
 
  private:
   SchedulerOptions options_;
+  std::string on_worker_loss_;
   std::string address_file_;
   std::string status_file_;
   std::string log_level_ = "info";

@@ -11,22 +11,24 @@
 #include "command/commands.h"
 #include "launch/screen.h"
 #include "role/policy_check.h"
+#include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 
 namespace leeway::app {
 namespace {
 
 constexpr int kFailedExitCode = 1;
+constexpr std::uint64_t kFailuresShown = 5;
 
 // The bar over seeds: redrawn on a terminal, a line every few seconds elsewhere.
 class SeedBar {
  public:
   explicit SeedBar(std::uint64_t seeds) : seeds_(seeds), screen_(Screen::StderrIsTerminal()) {}
 
-  void Add(const sim::LedgerReport& report) {
+  void Add(bool ok, std::uint64_t frames) {
     ++done_;
-    frames_ += report.frames;
-    failed_ += report.ok() ? 0 : 1;
+    frames_ += frames;
+    failed_ += ok ? 0 : 1;
     const auto now = std::chrono::steady_clock::now();
     const auto every = std::chrono::milliseconds(screen_.terminal() ? 100 : 5'000);
     if (now - shown_ < every) return;
@@ -121,7 +123,9 @@ class SimCommand final : public Command {
         "Examples:\n"
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
-        "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n\n"
+        "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
+        "  leeway sim --workload churn --seeds 1000\n\n"
+        "churn: workers are killed, stopped and started again; the books of every life must be right.\n"
         "ledger: every push adds 1 to cells of its own; at the end each cell must equal the verdicts. The "
         "same seed and\n"
         "commit give the same trace hash; a failure prints the line that replays it. Exit code {} if a run "
@@ -132,10 +136,10 @@ class SimCommand final : public Command {
 
   void Declare(FlagSet& flags) override {
     flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
-      const std::vector<std::string> known{"ledger"};
-      return name == known[0]
+      const std::vector<std::string> known{"ledger", "churn"};
+      return std::ranges::count(known, name) > 0
                  ? Status::Ok()
-                 : NotFound("unknown workload \"{}\"; known: ledger{}", name, DidYouMean(name, known));
+                 : NotFound("unknown workload \"{}\"; known: ledger, churn{}", name, DidYouMean(name, known));
     });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", seeds_, 1, 100'000'000, "how many seeds, one after another");
@@ -159,11 +163,57 @@ class SimCommand final : public Command {
       if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", options_.sync, fits.message());
     }
     options_.faults = !no_faults_;
+    return workload_ == "churn" ? RunChurn() : RunLedger();
+  }
+
+ private:
+  Result<int> RunChurn() const {
+    if (!options_.apply.empty() ||
+        options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
+      return InvalidArgument(
+          "--workload churn takes --seed, --seeds, --sync and --no-faults; the rest is drawn");
+    }
+    sim::ChurnCounts counts;
+    std::uint64_t failed = 0;
+    {
+      SeedBar bar(seeds_);
+      for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
+        const sim::ChurnReport report = sim::RunChurn({seed, options_.sync, options_.faults});
+        counts += report.counts;
+        failed += report.ok() ? 0 : 1;
+        if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
+        bar.Add(report.ok(), report.frames);
+      }
+    }
+    const nlohmann::json json = {{"runs", seeds_},
+                                 {"failed", failed},
+                                 {"crashes", counts.crashes},
+                                 {"pauses", counts.pauses},
+                                 {"restarts", counts.restarts},
+                                 {"fenced", counts.fenced},
+                                 {"joined_late", counts.joined_late},
+                                 {"left", counts.left},
+                                 {"uncertain", counts.uncertain},
+                                 {"uncertain_taken", counts.uncertain_taken}};
+    if (json_) {
+      fmt::print("{}\n", json.dump());
+    } else {
+      fmt::print("{} runs, {} failed\n", seeds_, failed);
+      fmt::print(
+          "  workers   killed {}, stopped {}, started again {}, fenced {}, joined late {}, ended well {}\n",
+          counts.crashes, counts.pauses, counts.restarts, counts.fenced, counts.joined_late, counts.left);
+      fmt::print("  pushes of killed lives without a verdict: {}, of which the values hold {}\n",
+                 counts.uncertain, counts.uncertain_taken);
+    }
+    return failed == 0 ? 0 : kFailedExitCode;
+  }
+
+  Result<int> RunLedger() {
     sim::LedgerTotals totals;
     {
       SeedBar bar(seeds_);
       const auto show = [&bar](const sim::LedgerReport& report) {
-        bar.Add(report);
+        bar.Add(report.ok(), report.frames);
         return true;
       };
       totals = sim::LedgerSweep(options_.seed, seeds_, options_, show, threads_);
@@ -177,7 +227,6 @@ class SimCommand final : public Command {
     return totals.failed == 0 ? 0 : kFailedExitCode;
   }
 
- private:
   std::string workload_ = "ledger";
   sim::LedgerOptions options_;
   std::uint64_t seeds_ = 1;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/quantity.h"
+#include "role/loss_flags.h"
 
 namespace leeway::app {
 namespace {
@@ -46,9 +46,20 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
                   Ms(s.suspect_after),
                   "--expel-after",
                   Ms(s.expel_after),
+                  "--min-workers",
+                  fmt::format("{}", s.min_workers),
+                  "--on-worker-loss",
+                  NameOf(s.on_worker_loss),
                   "--log",
                   options.log_level};
   if (!s.job.apply.empty()) command.args.insert(command.args.end(), {"--apply", s.job.apply});
+  const CheckpointOptions& c = s.checkpoint;
+  if (!c.folder.empty()) {
+    command.args.insert(command.args.end(), {"--checkpoint-dir", c.folder, "--checkpoint-every",
+                                             fmt::format("{}", c.every_iterations), "--checkpoint-time",
+                                             Ms(c.every), "--checkpoint-keep", fmt::format("{}", c.keep)});
+  }
+  if (!c.resume.empty()) command.args.insert(command.args.end(), {"--resume", c.resume});
   command.environment = program.environment.entries();
   return command;
 }
@@ -68,13 +79,15 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
 }
 
 ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
-                             const std::string& scheduler, std::uint32_t rank, const std::string& found) {
+                             const std::string& scheduler, std::uint32_t rank, std::size_t restarts,
+                             const std::string& found) {
   Environment environment = program.environment;
   environment.RemoveAll("LEEWAY_");  // of a job that this one is started from
   environment.Set("LEEWAY_SCHEDULER", scheduler);
   environment.Set("LEEWAY_JOB", options.scheduler.job.job);
   environment.Set("LEEWAY_RANK", fmt::format("{}", rank));
   environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
+  environment.Set("LEEWAY_RESTART", fmt::format("{}", restarts));
   if (const auto slow = options.slow_workers.find(rank); slow != options.slow_workers.end()) {
     environment.Set("LEEWAY_SLOWDOWN", fmt::format("{}", slow->second));
   }

@@ -21,9 +21,9 @@ struct LaunchFiles {
                                               const LaunchFiles& files);
 [[nodiscard]] ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options,
                                            const std::string& scheduler, std::uint32_t server);
-// `found` is the program of options.command[0].
+// `restarts`: lives that this worker had before. `found` is the program of options.command[0].
 [[nodiscard]] ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
                                            const std::string& scheduler, std::uint32_t rank,
-                                           const std::string& found);
+                                           std::size_t restarts, const std::string& found);
 
 }  // namespace leeway::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -83,6 +84,18 @@ std::vector<EndedProcess> JobProcesses::Reap() {
 
 void JobProcesses::SignalAll(int signal) const {
   for (const Process& process : processes_) process.child.Signal(signal);
+}
+
+void JobProcesses::Signal(JobRole role, std::uint32_t index, int signal) const {
+  for (const Process& process : processes_) {
+    if (process.role == role && process.index == index) process.child.Signal(signal);
+  }
+}
+
+bool JobProcesses::IsRunning(JobRole role, std::uint32_t index) const {
+  return std::ranges::any_of(processes_, [&](const Process& process) {
+    return process.role == role && process.index == index && process.child.running();
+  });
 }
 
 std::size_t JobProcesses::Running(JobRole role) const {

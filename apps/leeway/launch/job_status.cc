@@ -65,11 +65,14 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   JobStatus status;
   status.phase = Get<std::string>(root, "phase", "");
   ForEach(root, "workers", [&](const Json& w) {
-    status.workers.push_back({Get(w, "rank", 0U), Get<std::string>(w, "state", ""),
-                              Get(w, "iteration", std::int64_t{-1}), GetFigures(w)});
+    status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
+                              Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),
+                              GetFigures(w), Get<std::string>(w, "waiting_for", ""),
+                              Get(w, "silent_s", 0.0)});
   });
   ForEach(root, "shards", [&](const Json& s) {
-    status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s)});
+    status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s),
+                             Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", "")});
   });
   ForEach(root, "tables", [&](const Json& t) {
     status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),

@@ -17,15 +17,20 @@ using Figures = std::map<std::string, double>;
 
 struct WorkerStatus {
   std::uint32_t rank = 0;
-  std::string state;  // joined, suspect, left, dead
+  std::uint64_t incarnation = 0;  // lives that have joined as this rank
+  std::string state;              // joined, suspect, lost, left, dead
   std::int64_t iteration = -1;
   Figures figures;
+  std::string waiting_for;  // empty: for nobody
+  double silent_s = 0;
 };
 
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::uint32_t server = 0;
   Figures figures;
+  std::string state;  // up, down
+  std::string waiting_for;
 };
 
 struct TableStatus {

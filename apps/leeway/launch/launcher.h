@@ -1,6 +1,9 @@
 // Launcher: starts scheduler, servers and workers of one job here, watches over them and ends them together.
 //
-// The first worker that fails ends the job, and its exit code is the launcher's. Whatever ends the launcher,
+// The first worker that ends with an error of its own ends the job, and its exit code is the launcher's. One
+// that is lost is started again while there are restarts left; then the job does what on_worker_loss says.
+// When a server or the scheduler is lost, the whole job ends, and begins again from its newest checkpoint.
+// Whatever ends the launcher,
 // no file of it stays behind (guard.h), and no process but one that called `setsid`, which leaves the group
 // that it could be reached by. Single-threaded, but for the monitor that asks the scheduler for its status.
 #pragma once
@@ -12,13 +15,18 @@
 #include <vector>
 
 #include "launch/environment.h"
+#include "launch/worker_lives.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
 
 namespace leeway::app {
 
 struct LaunchOptions {
-  SchedulerOptions scheduler;                    // of which the job, where to listen, and the three waits
+  SchedulerOptions scheduler;  // of which the job, where to listen, the three waits, what to do about losses
+  RestartOptions restart;
+  bool rollback =
+      true;  // when a server or the scheduler has died: all go back to the newest checkpoint, if there is one
+  std::uint32_t rollbacks_max = 100;
   std::vector<std::string> command;              // what every worker runs
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none
@@ -28,12 +36,14 @@ struct LaunchOptions {
 
   std::chrono::milliseconds term_grace{5'000};  // between SIGTERM and SIGKILL
   std::chrono::milliseconds settle{5'000};      // for scheduler and servers to end after the last worker has
+  std::chrono::milliseconds straggle{2'000};    // for workers that were declared dead, once the job is over
   std::chrono::milliseconds status_every{250};
   std::chrono::milliseconds line_every{5'000};  // between plain lines when stderr is no terminal
 };
 
-// Runs the job to its end; returns the exit code of the whole: 0, that of the first worker that failed, 128 +
-// n when signal n ended the launcher. An error: nothing was started.
+// Runs the job to its end; returns the exit code of the whole: 0 if all workers that were not lost ended
+// well, that of the first one that failed, 128 and above when none is left, 128 + n when signal n ended the
+// launcher. An error: nothing was started.
 [[nodiscard]] Result<int> LaunchJob(const Program& program, const LaunchOptions& options);
 
 }  // namespace leeway::app

@@ -95,6 +95,40 @@ std::string ServerTable(const JobStatus& status) {
   return table.Print();
 }
 
+std::string LivesTable(const WorkerLives& lives) {
+  TableText table({"worker", "lives", "restarts", "rejoins", "how each ended"}, TableText::Last::kLeft);
+  for (std::uint32_t rank = 0; rank < lives.workers().size(); ++rank) {
+    std::string ends;
+    for (const Life& life : lives.workers()[rank]) {
+      ends += fmt::format("{}{}{}", ends.empty() ? "" : ", then ", NameOf(life.end),
+                          life.how.exit_code == 0 ? "" : fmt::format(": {}", DescribeEnd(life.how)));
+    }
+    table.Row({fmt::format("w{}", rank), fmt::format("{}", lives.workers()[rank].size()),
+               fmt::format("{}", lives.Count(rank, LifeBegan::kRestart)),
+               fmt::format("{}", lives.Count(rank, LifeBegan::kRejoin)),
+               ends.empty() ? "never started" : ends});
+  }
+  return table.Print();
+}
+
+nlohmann::json LivesJson(const WorkerLives& lives) {
+  nlohmann::json workers = nlohmann::json::array();
+  for (std::uint32_t rank = 0; rank < lives.workers().size(); ++rank) {
+    nlohmann::json each = nlohmann::json::array();
+    for (const Life& life : lives.workers()[rank]) {
+      each.push_back({{"began", NameOf(life.began)},
+                      {"ended", NameOf(life.end)},
+                      {"exit_code", life.how.exit_code},
+                      {"signal", life.how.signal}});
+    }
+    workers.push_back({{"rank", rank},
+                       {"lives", std::move(each)},
+                       {"restarts", lives.Count(rank, LifeBegan::kRestart)},
+                       {"rejoins", lives.Count(rank, LifeBegan::kRejoin)}});
+  }
+  return workers;
+}
+
 std::string TableLine(const JobStatus& status) {
   std::uint64_t elements = 0;
   std::uint64_t blocks = 0;
@@ -118,12 +152,17 @@ std::string SummaryText(const Outcome& outcome) {
       fmt::format("Job {} after {:.1f} s (start {:.1f} s, training {:.1f} s, end {:.1f} s)\n",
                   outcome.why.empty() ? "done" : "failed", t.total_s(), t.start_s, t.train_s, t.end_s);
   if (!outcome.why.empty()) text += fmt::format("  {}\n", outcome.why);
-  if (!outcome.status || outcome.status->tables.empty()) return text;
+  if (const std::size_t lost = outcome.lives.CountNow(LifeEnd::kLost); lost > 0 && outcome.why.empty()) {
+    text += fmt::format("  {} of {} workers lost: the job went on without\n", lost,
+                        outcome.lives.workers().size());
+  }
+  const std::string lives = outcome.lives.Eventful() ? "\n" + LivesTable(outcome.lives) : "";
+  if (!outcome.status || outcome.status->tables.empty()) return text + lives;
   const JobStatus& status = *outcome.status;
   text += fmt::format("  {}\n", TableLine(status));
   text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
-  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status);
+  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + lives;
   return text;
 }
 
@@ -135,6 +174,7 @@ std::string SummaryJson(const Outcome& outcome) {
                    {"train_s", outcome.times.train_s},
                    {"end_s", outcome.times.end_s},
                    {"total_s", outcome.times.total_s()}};
+  root["workers"] = LivesJson(outcome.lives);
   if (outcome.status) {
     const JobStatus& status = *outcome.status;
     root["totals"] = {{"samples", status.OfWorkers("samples")},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "launch/job_status.h"
+#include "launch/worker_lives.h"
 
 namespace leeway::app {
 
@@ -18,8 +19,9 @@ struct LaunchTimes {
 
 struct Outcome {
   int exit_code = 0;
-  std::string why;  // empty: every worker ended well
+  std::string why;  // empty: every worker that was not lost ended well
   LaunchTimes times;
+  WorkerLives lives;
   std::optional<JobStatus> status;  // the last one; nothing when the scheduler never answered
   std::string status_json;          // its text, for the JSON summary
 };
@@ -27,7 +29,8 @@ struct Outcome {
 // Figures that workers report as seconds: `wait_s` is all waiting, `wait_<cause>_s` a part of it, `<phase>_s`
 // anything else.
 [[nodiscard]] std::string SummaryText(const Outcome& outcome);
-// One object: exit_code, why, times, totals, and the scheduler's last status under "status".
+// One object: exit_code, why, times, totals, workers (the lives of each), and the scheduler's last status
+// under "status".
 [[nodiscard]] std::string SummaryJson(const Outcome& outcome);
 
 }  // namespace leeway::app

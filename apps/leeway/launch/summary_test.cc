@@ -7,6 +7,7 @@
 
 #include "launch/job_status.h"
 #include "launch/progress.h"
+#include "launch/who_waits.h"
 
 namespace leeway::app {
 namespace {
@@ -81,6 +82,37 @@ TEST(SummaryTest, TheTablesAddUpShardsAndNameWaitsByCause) {
                           HasSubstr("for pull"), HasSubstr("1000 samples")));
   EXPECT_THAT(text, ::testing::ContainsRegex("s0 +100 +0 +0 +0 +100 +10 +10 %"));
   EXPECT_THAT(text, ::testing::ContainsRegex("w0 +100 +900 .* 20 % +0.50"));
+}
+
+TEST(SummaryTest, LivesAreToldWhenAWorkerHadMoreThanOneOrEndedBadly) {
+  Outcome outcome = GoodOutcome();
+  outcome.lives = WorkerLives(2, {.restarts = 1});
+  for (const std::uint32_t rank : {0U, 1U}) outcome.lives.Start(rank, LifeBegan::kStart);
+  outcome.lives.End(0, {0, 0}, false);
+  outcome.lives.End(1, {0, 0}, false);
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("how each ended")));
+  outcome.lives.End(1, {137, 9}, false);
+  EXPECT_THAT(SummaryText(outcome),
+              AllOf(HasSubstr("Job done"), HasSubstr("1 of 2 workers lost"),
+                    ::testing::ContainsRegex("w1 +1 +0 +0 +lost: exit code 137 .signal 9")));
+  outcome.lives.Start(1, LifeBegan::kRestart);
+  outcome.lives.End(1, {0, 0}, false);
+  EXPECT_THAT(SummaryText(outcome), AllOf(HasSubstr(", then done"), Not(HasSubstr("workers lost"))));
+  const auto worker = nlohmann::json::parse(SummaryJson(outcome))["workers"][1];
+  EXPECT_EQ(worker["restarts"], 1);
+  EXPECT_EQ(worker["lives"][0]["signal"], 9);
+  EXPECT_EQ(worker["lives"][1]["began"], "restart");
+}
+
+TEST(WhoWaitsTest, EveryWorkerAndShardHasItsRow) {
+  const std::string text = WhoWaitsText(std::string(
+      R"({"phase":"running","workers":[{"rank":0,"state":"joined","iteration":7,"waiting_for":"values of w"},
+          {"rank":1,"state":"suspect","silent_s":4.25}],
+          "shards":[{"shard":2,"server":1,"state":"up","waiting_for":"worker 1"}]})"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("w0 +joined +7 +0.0  values of w\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("w1 +suspect +0 +4.2  nobody\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("s1 shard 2 +up +worker 1\n"));
+  EXPECT_THAT(WhoWaitsText(std::string("{")), HasSubstr("no JSON"));
 }
 
 TEST(SummaryTest, AFailedJobSaysWhyAndNeedsNoStatus) {

@@ -24,8 +24,9 @@ std::string TableText::Print() const {
   for (const auto& row : rows_) {
     std::string line = "  ";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i == 0) line += fmt::format("{:<{}}", row[i], widths[i]);
-      if (i > 0) line += fmt::format("  {:>{}}", row[i], widths[i]);
+      const bool left = i == 0 || (i + 1 == row.size() && last_ == Last::kLeft);
+      if (i > 0) line += "  ";
+      line += left ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

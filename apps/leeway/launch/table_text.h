@@ -1,6 +1,7 @@
 // TableText: rows of cells -> aligned columns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,15 +9,20 @@ namespace leeway::app {
 
 class TableText {
  public:
-  explicit TableText(std::vector<std::string> head) : rows_{std::move(head)} {}
+  // How the last column stands: to the left where it holds sentences.
+  enum class Last : std::uint8_t { kRight, kLeft };
+
+  explicit TableText(std::vector<std::string> head, Last last = Last::kRight)
+      : rows_{std::move(head)}, last_(last) {}
   // Missing cells at the end are empty. REQUIRES: no more cells than the head has.
   void Row(std::vector<std::string> cells);
-  // The first column is left-aligned, the rest right-aligned; a rule below the head; every line indented by
-  // two.
+  // The first column is left-aligned, the rest right-aligned unless said otherwise; a rule below the head;
+  // every line indented by two.
   [[nodiscard]] std::string Print() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  const Last last_;
 };
 
 }  // namespace leeway::app

@@ -20,8 +20,12 @@ namespace leeway::app {
 
 Result<SignalInbox> OpenStopSignals() { return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE}); }
 
+Result<SignalInbox> OpenStopAndAskSignals() {
+  return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT});
+}
+
 Status UntilEnded(SignalInbox& signals, const std::function<Status(std::chrono::milliseconds)>& wait,
-                  const std::function<void(const Status&)>& stop) {
+                  const std::function<void(const Status&)>& stop, const std::function<void()>& tell) {
   const Descriptor ended(eventfd(0, EFD_CLOEXEC));
   if (!ended.is_open()) return Internal("cannot open an eventfd: {}", std::strerror(errno));
   Status how;
@@ -37,7 +41,8 @@ Status UntilEnded(SignalInbox& signals, const std::function<Status(std::chrono::
     poll(fds.data(), fds.size(), -1);
     if ((fds[0].revents & POLLIN) != 0) break;
     while (const std::optional<int> signal = signals.Next()) {
-      if (*signal != SIGPIPE) stop(Cancelled("stopped by {}", strsignal(*signal)));
+      if (*signal == SIGQUIT && tell) tell();
+      if (*signal != SIGPIPE && *signal != SIGQUIT) stop(Cancelled("stopped by {}", strsignal(*signal)));
     }
   }
   waiter.join();

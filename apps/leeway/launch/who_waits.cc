@@ -1,0 +1,31 @@
+#include "launch/who_waits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launch/table_text.h"
+
+namespace leeway::app {
+
+std::string WhoWaitsText(const JobStatus& status) {
+  TableText table({"who", "state", "iteration", "silent s", "waits for"}, TableText::Last::kLeft);
+  for (const WorkerStatus& worker : status.workers) {
+    table.Row({fmt::format("w{}", worker.rank), worker.state,
+               fmt::format("{}", std::max<std::int64_t>(worker.iteration, 0)),
+               fmt::format("{:.1f}", worker.silent_s),
+               worker.waiting_for.empty() ? "nobody" : worker.waiting_for});
+  }
+  for (const ShardStatus& shard : status.shards) {
+    table.Row({fmt::format("s{} shard {}", shard.server, shard.shard), shard.state, "", "",
+               shard.waiting_for.empty() ? "nobody" : shard.waiting_for});
+  }
+  return fmt::format("Who waits for what (the job is {}):\n{}", status.phase, table.Print());
+}
+
+std::string WhoWaitsText(const std::string& status_json) {
+  const Result<JobStatus> status = ParseJobStatus(status_json);
+  return status.ok() ? WhoWaitsText(*status) : status.status().message() + "\n";
+}
+
+}  // namespace leeway::app

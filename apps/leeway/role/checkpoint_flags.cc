@@ -1,0 +1,63 @@
+#include "role/checkpoint_flags.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/errors.h"
+#include "inspect/checkpoint_folder.h"
+#include "inspect/verify.h"
+
+namespace leeway::app {
+
+void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options) {
+  flags.Text("--checkpoint-dir", "FOLDER", options.folder,
+             "write checkpoints here; every server and the scheduler must see it");
+  flags.Number("--checkpoint-every", "N", options.every_iterations, 0, 1ULL << 40,
+               "a checkpoint every so many iterations; 0: not by iterations");
+  flags.Time("--checkpoint-time", options.every, "a checkpoint every so often; 0s: not by time");
+  flags.Number("--checkpoint-keep", "N", options.keep, 1, 1'000'000, "how many of the newest stay");
+  flags.Text("--resume", "PATH", options.resume,
+             "go on from this checkpoint, or from the newest good one in this folder");
+}
+
+Status TakeCheckpointFlags(CheckpointOptions& options) {
+  const bool asked = options.every_iterations > 0 || options.every.count() > 0;
+  if (options.folder.empty()) {
+    if (asked)
+      return InvalidArgument("--checkpoint-every, --checkpoint-time: wanted --checkpoint-dir with them");
+    return Status::Ok();
+  }
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::absolute(options.folder, error);
+  std::filesystem::create_directories(folder, error);
+  if (error || access(folder.c_str(), W_OK | X_OK) != 0) {
+    return InvalidArgument("--checkpoint-dir: got \"{}\", wanted a folder that can be written to",
+                           options.folder);
+  }
+  options.folder = folder.string();
+  return Status::Ok();
+}
+
+Status ChooseResume(CheckpointOptions& options, const std::function<void(const std::string&)>& say) {
+  if (options.resume.empty()) return Status::Ok();
+  const Result<std::vector<CheckpointPath>> found = FindCheckpoints(options.resume);
+  if (!found.ok()) return found.status().WithContext("--resume");
+  std::string bad;
+  for (auto at = found->rbegin(); at != found->rend(); ++at) {
+    if (!at->complete) continue;
+    const Verified verified = VerifyCheckpoint(at->path);
+    if (verified.problems.empty()) {
+      std::error_code error;
+      options.resume = std::filesystem::absolute(at->path, error).string();
+      return Status::Ok();
+    }
+    bad = fmt::format("checkpoint {} cannot be used: {}", at->path, verified.problems.front());
+    say(bad);
+  }
+  if (!bad.empty()) return InvalidArgument("--resume: {}", bad);
+  return NotFound("--resume: {} holds no whole checkpoint", options.resume);
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,44 @@
+#include "role/loss_flags.h"
+
+#include "base/errors.h"
+
+namespace leeway::app {
+
+void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options, std::string& on_worker_loss) {
+  flags.Number("--min-workers", "N", options.min_workers, 0, 4096,
+               "begin with so many when --gather-timeout is over, and never shrink below; 0: begin with all");
+  on_worker_loss = NameOf(options.on_worker_loss);
+  flags.Text("--on-worker-loss", "WHAT", on_worker_loss,
+             "when a worker has died: shrink (go on without it), wait (keep its place), fail (end)",
+             [](const std::string& text) { return ParseOnWorkerLoss(text).status(); });
+}
+
+Status TakeLossFlags(const std::string& on_worker_loss, SchedulerOptions& options) {
+  LW_ASSIGN_OR_RETURN(options.on_worker_loss, ParseOnWorkerLoss(on_worker_loss));
+  if (options.min_workers > options.job.workers) {
+    return InvalidArgument("--min-workers: got {}, wanted at most {}, which --workers says",
+                           options.min_workers, options.job.workers);
+  }
+  return Status::Ok();
+}
+
+Result<OnWorkerLoss> ParseOnWorkerLoss(const std::string& text) {
+  for (const OnWorkerLoss what : {OnWorkerLoss::kShrink, OnWorkerLoss::kWait, OnWorkerLoss::kFail}) {
+    if (text == NameOf(what)) return what;
+  }
+  return InvalidArgument("got \"{}\", wanted shrink, wait or fail", text);
+}
+
+const char* NameOf(OnWorkerLoss what) {
+  switch (what) {
+    case OnWorkerLoss::kShrink:
+      return "shrink";
+    case OnWorkerLoss::kWait:
+      return "wait";
+    case OnWorkerLoss::kFail:
+      break;
+  }
+  return "fail";
+}
+
+}  // namespace leeway::app
