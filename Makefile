@@ -50,6 +50,7 @@ check-tsan: deps  ## all C++ tests under the thread sanitizer
 
 check-counts: build  ## the large counts: thousands of simulated runs under faults
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
+	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
 
 bench: build  ## speed beside a bare socket and beside plain PyTorch
 	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done

@@ -21,7 +21,8 @@ EDGES = {
     "codec": ["base"],
     "optimizer": ["base"],
     "block": ["base", "sync", "codec", "optimizer"],
-    "node": ["block", "wire", "monitor", "placement"],
+    "checkpoint": ["base", "block"],
+    "node": ["block", "checkpoint", "wire", "monitor", "placement"],
     "assembly": ["node", "sync", "placement", "codec", "optimizer"],
     "transport": ["wire"],
     "process": ["assembly", "transport"],
@@ -41,13 +42,14 @@ HEAVY = {
     r"asio(/|\.hpp)": ["src/transport/"],
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
     r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
-    r"nlohmann/": ["src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
+    r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],
 }
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"
            r"random)$")
-UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "node", "assembly"]
+UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "checkpoint", "node",
+             "assembly"]
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
 # Only apps/ and python/ read the environment.
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
