@@ -12,12 +12,12 @@ __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_ini
 
 def rank():
     """Which worker this is, from 0."""
-    return _session.current().rank
+    return _session.place().rank
 
 
 def size():
     """How many workers the job started with."""
-    return _session.current().size
+    return _session.place().size
 
 
 def iteration():

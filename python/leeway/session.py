@@ -85,6 +85,7 @@ class _Process:
     """What this process knows of its session; the module below is its only user."""
 
     session = None
+    over = None      # the last session, once it was shut down
     forked = False
     failed = False
     hooked = False
@@ -97,8 +98,16 @@ def current():
             "Leeway was called in a forked child (a DataLoader worker?) of the process that called init(); "
             "only that process may call it")
     if _Process.session is None:
+        if _Process.over is not None:
+            raise FailedPrecondition("this process has left its job (shutdown() was called); only rank() and size() and "
+                                     "the final parameters are left")
         raise FailedPrecondition("Leeway is not initialized: call leeway.torch.init() (or leeway.init()) first")
     return _Process.session
+
+
+def place():
+    """The session, or the last one after its shutdown: it still knows its rank and the job's size."""
+    return _Process.over if _Process.session is None and _Process.over is not None and not _Process.forked else current()
 
 
 def is_initialized():
@@ -133,7 +142,7 @@ def shutdown():
     session = current()
     session.finish()
     session.worker.shutdown()
-    _Process.session = None
+    _Process.session, _Process.over = None, session
     session.close()
 
 
@@ -165,6 +174,8 @@ def _at_exit():
     failure = None
     try:
         if not _Process.failed and not session.finished:
+            if session.phases is not None:
+                session.phases.report()
             session.worker.leave()
     except LeewayError as error:
         failure = error

@@ -29,6 +29,16 @@ def test_workers_get_their_place_and_lines_get_a_prefix():
     assert "Job done" in result.stdout
 
 
+def test_a_command_without_the_dashes_is_said_to_be_one():
+    result = leeway("run", "-w", 1, "python3", "train.py")
+    assert result.returncode == 2 and 'unexpected "python3"; the command to run stands after "--"' in result.stderr
+
+
+def test_a_job_that_nobody_joined_says_so():
+    result = leeway("run", "-w", 1, "--", "sleep", "1")
+    assert result.returncode == 0 and "no worker joined the job" in result.stdout, result.stdout
+
+
 def test_output_can_be_left_as_it_is_and_nothing_added():
     result = leeway("run", "-w", 1, "--no-prefix", "--quiet", "--", "sh", "-c", "printf 'one\\ntwo'")
     assert (result.returncode, result.stdout, result.stderr) == (0, "one\ntwo\n", "")

@@ -9,6 +9,7 @@ import torch
 
 import leeway.torch as lw
 from leeway import batch_pool, session
+from leeway.errors import FailedPrecondition
 
 
 def test_one_process_has_rank_0_of_1(alone):
@@ -27,6 +28,14 @@ def test_jobs_follow_one_another_in_one_process():
         lw.shutdown()
         assert type(model[0]._parameters).__name__ == "OrderedDict"
         lw.shutdown()  # again: nothing happens
+
+
+def test_rank_and_size_stay_known_after_the_job():
+    lw.init()
+    lw.shutdown()
+    assert (lw.rank(), lw.size()) == (0, 1)
+    with pytest.raises(FailedPrecondition, match="has left its job"):
+        lw.barrier()
 
 
 def test_push_pull_of_one_is_the_tensor(alone):

@@ -13,10 +13,11 @@ import torch
 from torch import nn
 
 import leeway.torch as lw
-from leeway import errors
+from leeway import errors, session
 
 
-def test_calls_before_init_say_so():
+def test_calls_before_init_say_so(monkeypatch):
+    monkeypatch.setattr(session._Process, "over", None)  # jobs of other tests in this process
     with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):
         lw.rank()
     with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):

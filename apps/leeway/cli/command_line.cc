@@ -65,6 +65,7 @@ void Declare(Parser& parser, Command& command) {
     } else {
       parsed.app->add_option(flag.names, values)
           ->expected(1)
+          ->allow_extra_args(false)  // one value each: what follows is a slip, and said to be one
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
   }

@@ -26,7 +26,9 @@ std::optional<double> Pace(const WorkerStatus& worker) {
 // The worker that takes longest per iteration, against the median; without such figures the one furthest
 // behind.
 std::string Slowest(const std::vector<const WorkerStatus*>& live) {
-  if (live.size() < 2) return {};
+  // Not before every one has told of itself: it would look as far behind as the others have come.
+  const auto silent = [](const WorkerStatus* worker) { return worker->iteration < 1; };
+  if (live.size() < 2 || std::ranges::any_of(live, silent)) return {};
   std::vector<double> paces;
   const WorkerStatus* slowest = nullptr;
   for (const WorkerStatus* worker : live) {

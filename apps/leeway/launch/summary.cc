@@ -156,6 +156,9 @@ std::string SummaryText(const Outcome& outcome) {
     text += fmt::format("  {} of {} workers lost: the job went on without\n", lost,
                         outcome.lives.workers().size());
   }
+  if (outcome.why.empty() && outcome.status && outcome.status->workers.empty()) {
+    text += "  no worker joined the job: does the script call lw.init()?\n";
+  }
   const std::string lives = outcome.lives.Eventful() ? "\n" + LivesTable(outcome.lives) : "";
   if (!outcome.status || outcome.status->tables.empty()) return text + lives;
   const JobStatus& status = *outcome.status;

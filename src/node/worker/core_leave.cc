@@ -74,6 +74,7 @@ void WorkerNode::Core::Leave(Done done) {
 void WorkerNode::Core::LeaveIfSettled() {
   if (phase_ != Phase::kLeaving || leave_sent_ || unsettled_ > 0 || inits_open_ > 0) return;
   leave_sent_ = true;
+  SendReport();  // a script may end here without another word
   requests_.Leave([this](Epoch epoch) { OnLeft(epoch); });
 }
 

@@ -328,14 +328,7 @@ ChurnCounts& ChurnCounts::operator+=(const ChurnCounts& other) {
   return *this;
 }
 
-std::string ChurnReport::Failure() const {
-  if (ok()) return {};
-  std::string text = fmt::format("{} problems; replay with: {}\n", problems.size(), replay);
-  for (const std::string& problem : problems) text += fmt::format("  {}\n", problem);
-  if (!log.empty()) text += "last log lines of the nodes:\n";
-  for (const std::string& line : log) text += fmt::format("  {}\n", line);
-  return text;
-}
+std::string ChurnReport::Failure() const { return FailureText(problems, replay, log); }
 
 ChurnReport RunChurn(const ChurnOptions& given) {
   SeededRandom random(Hash64({given.seed, kPlanStream}));

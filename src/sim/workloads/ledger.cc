@@ -1,7 +1,5 @@
 #include "sim/workloads/ledger.h"
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "sim/cluster.h"
@@ -38,14 +36,7 @@ VerdictCounts& VerdictCounts::operator+=(const VerdictCounts& other) {
   return *this;
 }
 
-std::string LedgerReport::Failure() const {
-  if (ok()) return {};
-  std::string text = fmt::format("{} problems; replay with: {}\n", problems.size(), replay);
-  for (const std::string& problem : problems) text += fmt::format("  {}\n", problem);
-  if (!log.empty()) text += "last log lines of the nodes:\n";
-  for (const std::string& line : log) text += fmt::format("  {}\n", line);
-  return text;
-}
+std::string LedgerReport::Failure() const { return FailureText(problems, replay, log); }
 
 LedgerReport RunLedger(const LedgerOptions& options) {
   const LedgerPlan plan = MakeLedgerPlan(options);

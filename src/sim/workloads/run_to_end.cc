@@ -27,4 +27,14 @@ void RunToEnd(Cluster& cluster, std::vector<std::unique_ptr<WorkloadPart>>& part
   for (const auto& part : parts) problems.push_back(part ? part->Where() : "a worker never began");
 }
 
+std::string FailureText(const std::vector<std::string>& problems, const std::string& replay,
+                        const std::vector<std::string>& log) {
+  if (problems.empty()) return {};
+  std::string text = fmt::format("{} problems; replay with: {}\n", problems.size(), replay);
+  for (const std::string& problem : problems) text += fmt::format("  {}\n", problem);
+  if (!log.empty()) text += "last log lines of the nodes:\n";
+  for (const std::string& line : log) text += fmt::format("  {}\n", line);
+  return text;
+}
+
 }  // namespace leeway::sim

@@ -33,4 +33,9 @@ using MakePart = std::function<std::unique_ptr<WorkloadPart>(std::uint32_t rank)
 void RunToEnd(Cluster& cluster, std::vector<std::unique_ptr<WorkloadPart>>& parts, const MakePart& make,
               std::vector<std::string>& problems, Duration calm = kCalmLimit);
 
+// For people: the problems of a run, the line that replays it, and the nodes' last log lines. Empty without
+// problems.
+[[nodiscard]] std::string FailureText(const std::vector<std::string>& problems, const std::string& replay,
+                                      const std::vector<std::string>& log);
+
 }  // namespace leeway::sim
