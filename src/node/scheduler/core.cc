@@ -337,6 +337,7 @@ void SchedulerNode::Core::End() {
   if (std::exchange(finished_, true)) return;
   env_.timers.Cancel(std::exchange(linger_timer_, {}));
   inbound_.CloseAll(outcome_);
+  peers_.clear();  // nobody is connected any more: the status may still be asked for
   ended_(outcome_);
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.h"
 #include "node/scheduler/core.h"
 #include "node/scheduler/hand_fed_scheduler.h"
 
@@ -219,6 +220,14 @@ TEST_F(SchedulerLossesTest, UnderFailADeathEndsTheJobAndIsNamed) {
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].code(), static_cast<std::uint32_t>(StatusCode::kUnavailable));
   EXPECT_THAT(told[0].message(), HasSubstr("worker 1 died: my own reason"));
+}
+
+TEST_F(SchedulerLossesTest, TheStatusCanBeAskedForAfterAnEndThatSomeDidNotGoAlongWith) {
+  GatherAll();
+  node->Stop(Unavailable("ended by SIGTERM"));
+  PassTime(seconds(5));
+  ASSERT_EQ(ended.size(), 1U) << "it does not wait for those who stay without end";
+  EXPECT_EQ(State()["phase"], "ended");
 }
 
 TEST_F(SchedulerLossesTest, WhenAllDieTheJobEndsWithAnError) {
