@@ -38,7 +38,7 @@ function(leeway_protos library)
   target_compile_options(${library}_proto PRIVATE -w)
   protobuf_generate(TARGET ${library}_proto PROTOS ${ARGN} PROTOC_OUT_DIR ${generated})
   target_sources(${library} PRIVATE $<TARGET_OBJECTS:${library}_proto>)
-  target_include_directories(${library} SYSTEM PUBLIC ${generated}/src)
+  target_include_directories(${library} SYSTEM PUBLIC ${generated} ${generated}/src)
   add_dependencies(${library} ${library}_proto)
 endfunction()
 
