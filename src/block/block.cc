@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/mutation.h"
 #include "block/ledger.h"
 #include "block/open_sums.h"
 #include "block/progress.h"
@@ -37,28 +38,6 @@ std::string NameSome(const std::vector<WorkerId>& workers) {
                                        : names;
 }
 }  // namespace
-
-BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
-  applied += other.applied;
-  summed += other.summed;
-  absent += other.absent;
-  late_dropped += other.late_dropped;
-  refused += other.refused;
-  repeated += other.repeated;
-  gaps += other.gaps;
-  fenced += other.fenced;
-  moved += other.moved;
-  windows += other.windows;
-  pulls += other.pulls;
-  answers += other.answers;
-  unchanged += other.unchanged;
-  delayed += other.delayed;
-  advances += other.advances;
-  steps += other.steps;
-  hyper_mismatches += other.hyper_mismatches;
-  overflowed += other.overflowed;
-  return *this;
-}
 
 class Block::Core {
  public:
@@ -95,6 +74,7 @@ class Block::Core {
   bool Admits(MemberKey from, Term term, Seq seq);
   // Whether the push is within the open iterations; if not, notes it and says so.
   bool FitsWindow(const PushEvent& push, TimePoint now);
+  void Resume(const AbsentEvent& where, TimePoint now);
   BlockVerdict Take(const PushEvent& push, BufferRef gradient);
   bool IsRefused(const PushEvent& push, const Buffer& gradient, bool late) const;
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
@@ -199,11 +179,33 @@ void Block::Core::OnPush(const PushEvent& push, BufferRef gradient, TimePoint no
 }
 
 void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
+  if (absent.seq == Seq(0)) return Resume(absent, now);
   if (!Admits(absent.from, absent.term, absent.seq)) return;
   if (absent.iteration >= kIterationEnd)
     return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
   progress_.Sent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
+}
+
+void Block::Core::Resume(const AbsentEvent& where, TimePoint now) {
+  const Progress::Standing standing = progress_.StandingOf(where.from);
+  if (where.term != options_.term || standing == Progress::Standing::kStranger) {
+    ++counters_.moved;
+    return Say(where.from, Seq(0), BlockVerdict::kMoved);
+  }
+  if (standing == Progress::Standing::kReplaced) {
+    ++counters_.fenced;
+    return Say(where.from, Seq(0), BlockVerdict::kFenced);
+  }
+  // What it sent before and is not in the ledger was lost with the owner before: nobody waits for it.
+  if (standing == Progress::Standing::kMember && where.iteration < kIterationEnd &&
+      !LW_MUTATED(lost_is_awaited)) {
+    progress_.Skipped(where.from.worker, where.iteration - 1);
+    AdvanceWhilePossible(now);
+  }
+  ++counters_.resumed;
+  Say(where.from, ledger_.LastOf(where.from), BlockVerdict::kGap);
+  Release();
 }
 
 bool Block::Core::FitsWindow(const PushEvent& push, TimePoint now) {
@@ -390,7 +392,7 @@ void Block::Core::OnMembers(Epoch epoch, std::span<const MemberState> members, T
   const std::vector<MemberKey> ended = progress_.SetMembers(members);
   for (const MemberState& member : members) ledger_.Admit(member.key);
   for (const MemberKey life : ended) notes_.Drop(life);
-  AdvanceWhilePossible(now);
+  if (!LW_MUTATED(dead_not_recounted)) AdvanceWhilePossible(now);
   for (const MemberKey life : ended) {
     const std::optional<PullEvent> pull = pulls_.Take(life);
     if (pull && progress_.StandingOf(life) == Progress::Standing::kGone) AnswerOrWait(*pull, now);
@@ -435,7 +437,7 @@ BlockState Block::Core::Save() const {
   BlockState state;
   values_.Save(state);
   state.progress = progress_.Save();
-  state.ledger = ledger_.Save();
+  if (!LW_MUTATED(ledger_not_saved)) state.ledger = ledger_.Save();
   state.sums = sums_.Save();
   state.memory = memory_;
   return state;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "block/apply_mode.h"
+#include "block/block_counters.h"
 #include "block/block_events.h"
 #include "block/block_state.h"
 #include "block/buffer_pool.h"
@@ -24,19 +25,6 @@
 #include "sync/sync_policy.h"
 
 namespace leeway {
-
-struct BlockCounters {
-  std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0,
-                refused = 0;  // verdicts given first time
-  std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
-  std::uint64_t pulls = 0, answers = 0, unchanged = 0;
-  std::uint64_t delayed = 0;  // pulls that had to wait (DPRs, per block)
-  std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
-  std::uint64_t overflowed =
-      0;  // aggregated steps that were not finite though every gradient was: values kept
-
-  BlockCounters& operator+=(const BlockCounters& other);
-};
 
 struct BlockOptions {
   BlockId id;
@@ -62,6 +50,8 @@ class Block {
   void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
   // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered).
   void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
+  // With seq 0 it is no absent push: a worker that goes on under a new term says which iteration it will send
+  // next (it is absent from all before), and is told the last seq that was taken from it (kGap).
   void OnAbsent(const AbsentEvent& absent, TimePoint now);
   void OnPull(const PullEvent& pull, TimePoint now);
   // The members as of `epoch`, whole. Older epochs are ignored.

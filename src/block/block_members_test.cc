@@ -191,5 +191,26 @@ TEST(BlockMembersTest, LivesOfOneWorkerAreOrderedByIncarnation) {
   EXPECT_EQ(results[0][1], 3.0F);
 }
 
+TEST(BlockMembersTest, AWorkerThatGoesOnUnderANewTermIsAbsentFromWhatWasLost) {
+  HandFedBlock block;
+  block.Begin(2);
+  for (const std::uint32_t worker : {0U, 1U}) block.Push(worker, 0);
+  block.Pull(0, 4);
+  block.Forget();
+  const auto go_on = [&](std::uint32_t worker, std::int64_t next) {
+    block->OnAbsent({.from = HandFedBlock::Key(worker), .term = Term(1), .iteration = Iteration(next)},
+                    block.Now());
+  };
+  go_on(0, 5);
+  EXPECT_THAT(block.Heard(), ElementsAre("GAP 0#1 v1"));
+  go_on(1, 4);
+  EXPECT_THAT(block.Heard(), ElementsAre("GAP 1#1 v4")) << "worker 1 still gives iteration 4";
+  block.Push(1, 4);
+  EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 1#2 v5", "ANSWER 0 p4 v5 r3"));
+  EXPECT_EQ(block.values()[0], 3.0F);
+  block->OnAbsent({.from = HandFedBlock::Key(7), .term = Term(1), .iteration = Iteration(0)}, block.Now());
+  EXPECT_THAT(block.Heard(), ElementsAre("MOVED 7#0 v5")) << "a stranger";
+}
+
 }  // namespace
 }  // namespace leeway

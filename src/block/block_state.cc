@@ -1,12 +1,14 @@
 #include "block/block_state.h"
 
+#include "base/mutation.h"
+
 namespace leeway {
 
 void BlockState::Rebase(Iteration start) {
   progress = {};
   progress.v_train = start;
   progress.highest_sent = start - 1;
-  sums.clear();
+  if (!LW_MUTATED(open_sums_kept)) sums.clear();
 }
 
 }  // namespace leeway

@@ -1,8 +1,8 @@
-// LEEWAY_MUTATE_LEDGER_OFF and LEEWAY_MUTATE_TAKE_GAP break the ledger on purpose; tests/contract builds both
-// and expects the ledger tests to fail.
 #include "block/ledger.h"
 
 #include <algorithm>
+
+#include "base/mutation.h"
 
 namespace leeway {
 
@@ -10,19 +10,14 @@ Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
   const auto found = pages_.find(from.worker);
   if (found != pages_.end() && from.incarnation < found->second.incarnation)
     return {.kind = Decision::Kind::kFenced};
-#ifdef LEEWAY_MUTATE_LEDGER_OFF
-  return {.kind = Decision::Kind::kTake};
-#endif
+  if (LW_MUTATED(ledger_off)) return {.kind = Decision::Kind::kTake};
   // A life that has sent nothing starts at seq 1.
   const bool known = found != pages_.end() && from.incarnation == found->second.incarnation;
   const Seq last = known ? found->second.last : Seq(0);
   if (seq == last + 1) return {.kind = Decision::Kind::kTake};
   if (seq > last) {
-#ifdef LEEWAY_MUTATE_TAKE_GAP
-    return {.kind = Decision::Kind::kTake};
-#else
+    if (LW_MUTATED(take_gap)) return {.kind = Decision::Kind::kTake};
     return {.kind = Decision::Kind::kGap, .last = last};
-#endif
   }
   if (seq == Seq(0) || last - seq >= kKept) return {.kind = Decision::Kind::kForgotten};
   return {.kind = Decision::Kind::kRepeat, .verdict = found->second.verdicts[seq.index() % kKept]};
@@ -38,6 +33,11 @@ void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
 void Ledger::Admit(MemberKey life) {
   Page& page = pages_[life.worker];
   if (page.incarnation < life.incarnation) page = {.incarnation = life.incarnation, .last = Seq(0)};
+}
+
+Seq Ledger::LastOf(MemberKey life) const {
+  const auto found = pages_.find(life.worker);
+  return found != pages_.end() && found->second.incarnation == life.incarnation ? found->second.last : Seq(0);
 }
 
 std::vector<LedgerState> Ledger::Save() const {

@@ -39,6 +39,8 @@ class Ledger {
   void Record(MemberKey from, Seq seq, BlockVerdict verdict);
   // Lives of this worker before `life` are fenced from now on.
   void Admit(MemberKey life);
+  // The last one taken from this life; 0 if none.
+  [[nodiscard]] Seq LastOf(MemberKey life) const;
   [[nodiscard]] std::vector<LedgerState> Save() const;  // by worker
   void Load(std::span<const LedgerState> pages);
 
