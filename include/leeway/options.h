@@ -41,6 +41,14 @@ enum class OnWorkerLoss : std::uint8_t {
   kFail,    // ends
 };
 
+// What a job does when a server has died. (Going back to the last checkpoint as a whole is the launcher's:
+// the scheduler ends then.)
+enum class OnServerLoss : std::uint8_t {
+  kPatch,  // another process takes its place, with the state of the last checkpoint; what was lost is
+           // reported
+  kFail,   // ends
+};
+
 // When a job writes checkpoints, and what it begins from. Every server and the scheduler see the same folder.
 struct CheckpointOptions {
   std::string folder;                       // empty: none are written
@@ -66,6 +74,10 @@ struct SchedulerOptions {
   // The job begins with so many once gather_timeout has passed, and does not shrink below: a worker that dies
   // then is waited for. 0: it begins with all, and shrinks until nobody is left.
   std::uint32_t min_workers = 0;
+  OnServerLoss on_server_loss = OnServerLoss::kPatch;
+  // The folder of its log, of this job alone: a scheduler that is started again with it, at the same address,
+  // goes on with the job. Empty: it keeps none. A log that cannot be written for gather_timeout ends the job.
+  std::string log_folder;
 };
 
 struct ServerOptions {
@@ -86,6 +98,7 @@ struct WorkerOptions {
   std::int64_t rank = -1;  // -1: the scheduler picks the lowest free one
   std::string host;        // where this process runs and its id, for people; filled in when empty and 0
   std::uint64_t pid = 0;
+  bool keeps_state = false;  // checkpoints wait for a state of the user's own: Worker::GiveState
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard, pushes without a verdict
   std::uint32_t queue_max = 1U << 16;  // calls queued between the user's thread and the node
   std::chrono::milliseconds wait_max{

@@ -21,6 +21,7 @@
 // and says what it waited for. After fork() every call in the child fails with kFailedPrecondition.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -59,6 +60,8 @@ struct WorkerCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t resent = 0, reconnects = 0;
+  std::uint64_t lost =
+      0;  // had a verdict, and went with a server that died: its successor does not have them
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint64_t wait_ns = 0;        // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
   std::uint64_t staleness_sum = 0;  // over answers: progress + 1 - v_train, where positive
@@ -113,6 +116,26 @@ class Worker {
   // leased before.
   virtual Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
                                           std::uint32_t wanted) = 0;
+
+  // State of the user's own (random state, position in the data, a schedule) goes into the job's checkpoints,
+  // one file per rank:
+  //
+  //   options.keeps_state = true;                              // before Initialize
+  //   restore(worker->RestoredState());                        // of a job that went on from a checkpoint
+  //   ... worker->Clock();
+  //   if (worker->StateWanted()) worker->GiveState(bytes());   // between two iterations
+  //
+  // A checkpoint waits for the states of all members that keep one; a rank that keeps none holds up nobody.
+  //
+  // Whether a checkpoint wants the state as it is now, that is before anything of the iteration that Clock
+  // began has been done. Cheap: ask after every Clock.
+  [[nodiscard]] virtual bool StateWanted() const = 0;
+  // Takes the state, and returns at once: it is written while training goes on. One that is not wanted (any
+  // more) is dropped; an empty one says that there is none this time.
+  virtual Status GiveState(std::vector<std::byte> state) = 0;
+  // What this rank gave to the checkpoint that the job began from; empty if nothing (it had given none, or
+  // this process came to a job that was running). Valid for the life of the worker.
+  [[nodiscard]] virtual std::span<const std::byte> RestoredState() const = 0;
 
   // Leaves all counts once every push has its verdict; after that the worker may only Pull and Sync.
   virtual Status Leave() = 0;

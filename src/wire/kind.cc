@@ -72,6 +72,16 @@ std::string_view KindName(Kind kind) {
       return "Cut";
     case Kind::kCutReply:
       return "CutReply";
+    case Kind::kCheckpoint:
+      return "Checkpoint";
+    case Kind::kCheckpointReply:
+      return "CheckpointReply";
+    case Kind::kRankState:
+      return "RankState";
+    case Kind::kWhy:
+      return "Why";
+    case Kind::kWhyReply:
+      return "WhyReply";
     case Kind::kInit:
       return "Init";
     case Kind::kPush:

@@ -30,9 +30,14 @@ enum class Kind : std::uint8_t {
   kStatusRequest = 16,
   kStatusReply = 17,
   kJobEnd = 18,
-  kEpochAck = 19,  // shard -> scheduler: this epoch (roster or table map) is in force here
-  kCut = 20,       // scheduler -> shard: write a part of a checkpoint
-  kCutReply = 21,  // shard -> scheduler: what became of it
+  kEpochAck = 19,         // shard -> scheduler: this epoch (roster or table map) is in force here
+  kCut = 20,              // scheduler -> shard, worker: write a part of a checkpoint
+  kCutReply = 21,         // shard -> scheduler: what became of it
+  kCheckpoint = 22,       // monitor -> scheduler: write a checkpoint now
+  kCheckpointReply = 23,  // back: what became of it
+  kRankState = 24,        // worker -> scheduler: what became of its part of a checkpoint
+  kWhy = 25,              // worker -> shard, scheduler: what do I wait for?
+  kWhyReply = 26,         // and back
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,

@@ -15,6 +15,8 @@ TEST(KindTest, KnownKindsHaveTheNamesOfTheirMessages) {
   EXPECT_EQ(KindName(Kind::kDefineTables),
             pb::DefineTables().GetTypeName().substr(sizeof("leeway.wire.pb.") - 1));
   EXPECT_EQ(KindName(Kind::kEpochAck), pb::EpochAck().GetTypeName().substr(sizeof("leeway.wire.pb.") - 1));
+  EXPECT_EQ(KindName(Kind::kCheckpointReply),
+            pb::CheckpointReply().GetTypeName().substr(sizeof("leeway.wire.pb.") - 1));
 }
 
 TEST(KindTest, UnknownKindsAreNumbered) {

@@ -289,8 +289,6 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
       Wrong<Push>(56 + 29, std::uint8_t{1},
                   "Push of worker 3: entry 0 (block 9): codec: got 1, wanted 0 (none)"),
       Wrong<Absent>(12, std::int64_t{-1}, "Absent of worker 3: iteration: got -1, wanted 0 to 2^62"),
-      Wrong<Absent>(20 + 8, std::uint64_t{0},
-                    "Absent of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
       Wrong<Verdicts>(12 + 16, std::int64_t{-2},
                       "Verdicts of worker 3: entry 0 (block 9): v_train: got -2, wanted -1 to 2^62"),
       Wrong<Verdicts>(12 + 24, std::uint8_t{0},
