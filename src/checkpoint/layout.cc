@@ -16,7 +16,9 @@ std::string CheckpointName(std::uint64_t checkpoint) {
   return fmt::format("{}{:08}", kCheckpointPrefix, checkpoint);
 }
 std::string ShardFileName(ShardId shard) { return fmt::format("shard-{:03}.lwc", shard.value()); }
-std::string RankFileName(WorkerId rank) { return fmt::format("rank-{:03}.blob", rank.value()); }
+std::string RankFileName(WorkerId rank, Incarnation incarnation) {
+  return fmt::format("rank-{:03}.{}.state", rank.value(), incarnation.value());
+}
 
 std::string JoinPath(std::string_view folder, std::string_view name) {
   return fmt::format("{}{}{}", folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);

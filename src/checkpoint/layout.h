@@ -1,7 +1,7 @@
 // Names within a folder of checkpoints, and what a listing of one says.
 //
 //   <folder>/checkpoint-00000012/shard-000.lwc      one per shard
-//                                rank-000.blob      one per worker that gave one
+//                                rank-000.1.state   one per worker that gave one, by rank and incarnation
 //                                manifest.json      last: a folder without it is no checkpoint
 //
 // To write one: append and Sync every file; append manifest.json.tmp and Sync it; SyncFolder the checkpoint's
@@ -27,7 +27,8 @@ inline constexpr std::size_t kCheckpointsKept = 2;
 
 [[nodiscard]] std::string CheckpointName(std::uint64_t checkpoint);  // "checkpoint-00000012"
 [[nodiscard]] std::string ShardFileName(ShardId shard);              // "shard-000.lwc"
-[[nodiscard]] std::string RankFileName(WorkerId rank);               // "rank-000.blob"
+// "rank-000.1.state": a life never writes into the file of another, which may still be at it.
+[[nodiscard]] std::string RankFileName(WorkerId rank, Incarnation incarnation);
 // "folder/name"; no second slash if the folder ends in one.
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 // The id in a name that CheckpointName gave; nothing for any other name.

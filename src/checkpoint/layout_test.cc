@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 TEST(LayoutTest, NamesSortAsTheyCount) {
   EXPECT_EQ(CheckpointName(12), "checkpoint-00000012");
   EXPECT_EQ(ShardFileName(ShardId(7)), "shard-007.lwc");
-  EXPECT_EQ(RankFileName(WorkerId(1234)), "rank-1234.blob");
+  EXPECT_EQ(RankFileName(WorkerId(1234), Incarnation(2)), "rank-1234.2.state");
   EXPECT_EQ(JoinPath("a/b", "c"), "a/b/c");
   EXPECT_EQ(JoinPath("/", "c"), "/c");
   EXPECT_EQ(JoinPath("", "c"), "c");

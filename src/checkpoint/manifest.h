@@ -41,10 +41,10 @@ struct ManifestFile {
 struct ManifestRank {
   WorkerId rank{};
   Incarnation incarnation{};
-  Iteration iteration{};  // that its blob begins with
+  Iteration iteration{};  // that it was about to begin
   std::string file;       // within the folder of the checkpoint
   std::uint64_t bytes = 0;
-  std::uint64_t checksum = 0;  // ChecksumOf the whole blob
+  std::uint64_t checksum = 0;  // ChecksumOf the whole file
   friend bool operator==(const ManifestRank&, const ManifestRank&) = default;
 };
 
@@ -57,7 +57,7 @@ struct Manifest {
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
   std::vector<ManifestTable> tables;      // by id, dense from 0
   std::vector<ManifestFile> files;
-  std::vector<ManifestRank> ranks;  // ascending; those that gave a blob
+  std::vector<ManifestRank> ranks;  // ascending; those that gave their state
 };
 
 // Indented JSON whose last key is the checksum of all text before it.

@@ -11,7 +11,8 @@ using sample::Checkpoint;
 
 class TornFilesTest : public ::testing::Test {
  protected:
-  TornFilesTest() : checkpoint_(sample::DrawCheckpoint(1)) {}
+  explicit TornFilesTest(const sample::CheckpointOptions& options = {})
+      : checkpoint_(sample::DrawCheckpoint(1, options)) {}
 
   // The whole file, as `leeway checkpoint verify` looks at it.
   bool IsGood(const ManifestFile& file, std::span<const std::byte> bytes) {
@@ -21,7 +22,7 @@ class TornFilesTest : public ::testing::Test {
   }
 
   // The records that a byte is in, as a server loads them: it must not get what was not written.
-  void ExpectNoBadLoad(std::uint32_t file, const Bytes& bytes, std::size_t at) {
+  void ExpectNoBadLoad(std::uint32_t file, std::span<const std::byte> bytes, std::size_t at) {
     for (const ManifestTable& table : checkpoint_.manifest.tables) {
       for (const ManifestBlock& block : table.blocks) {
         const RecordPlace& place = block.record;
@@ -29,8 +30,7 @@ class TornFilesTest : public ::testing::Test {
         ASSERT_GE(bytes.size(), at);
         const std::size_t there = std::min<std::size_t>(place.bytes, bytes.size() - place.offset);
         ++cases_;
-        ASSERT_FALSE(
-            DecodeRecord(place, std::span(bytes).subspan(place.offset, there), sample::TakeBuffer).ok())
+        ASSERT_FALSE(DecodeRecord(place, bytes.subspan(place.offset, there), sample::TakeBuffer).ok())
             << "block " << place.block.value() << " at byte " << at;
       }
     }
@@ -55,7 +55,7 @@ TEST_F(TornFilesTest, ACutAnywhereInAShardFileIsFound) {
     const Bytes& whole = checkpoint_.files.at(file.name);
     for (std::size_t at = 0; at < whole.size(); at += at < 256 || whole.size() - at < 128 ? 1 : 64) {
       ASSERT_FALSE(IsGood(file, std::span(whole).first(at))) << file.name << " cut to " << at;
-      ExpectNoBadLoad(i, Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(at)), at);
+      ExpectNoBadLoad(i, std::span(whole).first(at), at);
     }
   }
   EXPECT_GE(cases_, 5'000U);
@@ -98,6 +98,27 @@ TEST_F(TornFilesTest, EveryBitOfHeadersAndFooterIsFound) {
   EXPECT_GE(cases_, 2'000U);
 }
 
+TEST_F(TornFilesTest, EveryBitAndEveryCutOfTheStateOfARankIsFound) {
+  for (const ManifestRank& rank : checkpoint_.manifest.ranks) {
+    Bytes bytes = checkpoint_.files.at(rank.file);
+    const auto is_good = [&](std::span<const std::byte> file) {
+      ++cases_;
+      const Result<RankFile> read = DecodeRankFile(file);
+      return read.ok() && file.size() == rank.bytes && read->checksum == rank.checksum;
+    };
+    ASSERT_TRUE(is_good(bytes));
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      ASSERT_FALSE(is_good(std::span(bytes).first(at))) << rank.file << " cut to " << at;
+    }
+    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      bytes[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
+      ASSERT_FALSE(is_good(bytes)) << rank.file << " bit " << bit;
+      bytes[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
+    }
+  }
+  EXPECT_GE(cases_, 2'000U);
+}
+
 TEST_F(TornFilesTest, EveryBitAndEveryCutOfTheManifestIsFound) {
   std::string text = WriteManifest(checkpoint_.manifest);
   ASSERT_TRUE(ReadManifest(text).ok());
@@ -110,6 +131,36 @@ TEST_F(TornFilesTest, EveryBitAndEveryCutOfTheManifestIsFound) {
     text[bit / 8] = static_cast<char>(text[bit / 8] ^ (1 << bit % 8));
   }
   EXPECT_GE(cases_, 10'000U);
+}
+
+// Files of the size that a small model has: 13 MiB in six of them.
+class TornLargeFilesTest : public TornFilesTest {
+ protected:
+  TornLargeFilesTest()
+      : TornFilesTest({.tables = {{500, 500}, {400, 500}, {9}}, .block_elements = 16'384, .shards = 6}) {}
+};
+
+TEST_F(TornLargeFilesTest, ACutAndAFlippedBitAtEvery4KiBAreFound) {
+  constexpr std::size_t kPage = 4096;
+  std::size_t all_bytes = 0, pages = 0;
+  for (std::uint32_t i = 0; i < checkpoint_.manifest.files.size(); ++i) {
+    const ManifestFile& file = checkpoint_.manifest.files[i];
+    Bytes bytes = checkpoint_.files.at(file.name);
+    ASSERT_TRUE(IsGood(file, bytes));
+    all_bytes += bytes.size();
+    for (std::size_t at = 0; at < bytes.size(); at += kPage, ++pages) {
+      ASSERT_FALSE(IsGood(file, std::span(bytes).first(at))) << file.name << " cut to " << at;
+      ExpectNoBadLoad(i, std::span(bytes).first(at), at);
+      const auto bit = std::byte{1} << static_cast<int>(at / kPage % 8);
+      bytes[at] ^= bit;
+      ASSERT_FALSE(IsGood(file, bytes)) << file.name << " at " << at;
+      ExpectNoBadLoad(i, bytes, at);
+      bytes[at] ^= bit;
+    }
+  }
+  EXPECT_GE(all_bytes, 12U << 20);
+  EXPECT_GE(pages, 3'000U);
+  EXPECT_GE(cases_, 12'000U);
 }
 
 }  // namespace

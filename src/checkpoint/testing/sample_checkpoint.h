@@ -11,6 +11,7 @@
 #include "checkpoint/checksum.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/rank_file.h"
 #include "checkpoint/shard_file.h"
 
 namespace leeway::sample {
@@ -152,9 +153,13 @@ inline Checkpoint DrawCheckpoint(std::uint64_t seed, const CheckpointOptions& op
     Bytes blob(100 + rank);
     for (std::byte& b : blob) b = static_cast<std::byte>(draw.Bits());
     manifest.incarnations.emplace_back(2);
-    manifest.ranks.push_back({WorkerId(rank), Incarnation(1 + rank % 2), Iteration(9),
-                              RankFileName(WorkerId(rank)), blob.size(), ChecksumOf(blob)});
-    checkpoint.files[RankFileName(WorkerId(rank))] = blob;
+    const Incarnation incarnation(1 + rank % 2);
+    const RankFileHead head{manifest.job.job, options.id, WorkerId(rank), incarnation, manifest.iteration};
+    const EncodedRankFile file = EncodeRankFile(head, std::make_shared<const Bytes>(blob));
+    const std::string name = RankFileName(WorkerId(rank), incarnation);
+    manifest.ranks.push_back(
+        {WorkerId(rank), incarnation, manifest.iteration, name, file.bytes, file.checksum});
+    checkpoint.files[name] = Joined(file.pieces);
   }
   const std::string text = WriteManifest(manifest);
   const auto bytes = std::as_bytes(std::span(text));
