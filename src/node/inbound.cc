@@ -40,7 +40,7 @@ Status CheckRole(const wire::pb::Hello& hello) {
 }  // namespace
 
 Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundEvents& events)
-    : env_(env), options_(options), job_(std::move(job)), events_(events) {}
+    : env_(env), options_(options), job_(std::move(job)), events_(events), strangers_(env.clock, env.log) {}
 
 Inbound::~Inbound() {
   env_.timers.Cancel(beat_timer_);
@@ -48,6 +48,7 @@ Inbound::~Inbound() {
     env_.timers.Cancel(peer.hello_timer);
     env_.transport.Close(id);
   }
+  held_.Release(held_.last(), [this](const HeldFrames::Held& held) { env_.transport.Close(held.to); });
 }
 
 Result<std::string> Inbound::Listen(const std::string& address) {
@@ -57,9 +58,54 @@ Result<std::string> Inbound::Listen(const std::string& address) {
 void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
                    std::span<const Pinned> payload) {
   const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
-  found->second.last_sent = env_.clock.Now();
+  if (found == peers_.end() || found->second.choked) return;
+  if (!waiting_) return Transmit(id, kind, body, payload);
+  LW_CHECK(payload.empty(), "{} with a payload cannot be held", wire::KindName(kind));
+  if (held_.Add(id, kind, body)) return waiting_();
+  env_.log.Write(LogLevel::kWarning,
+                 fmt::format("closing {}: {} bytes of frames wait for the log, and no more may",
+                             found->second.address, HeldFrames::kBytesMax));
+  HangUp(id);
+  found->second.choked = true;
+}
+
+void Inbound::Transmit(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+                       std::span<const Pinned> payload) {
+  // One that was closed meanwhile still hears what was said before.
+  if (const auto found = peers_.find(id); found != peers_.end()) {
+    found->second.last_sent = env_.clock.Now();
+    if (kind == wire::Kind::kWelcome) found->second.greeted = true;
+  }
   env_.transport.Send(id, static_cast<std::uint8_t>(kind), body, payload);
+}
+
+void Inbound::CloseAfterSend(ConnectionId id) {
+  if (!waiting_) return env_.transport.CloseAfterSend(id);
+  held_.AddClose(id);
+  waiting_();
+}
+
+void Inbound::HangUp(ConnectionId id) {
+  env_.transport.Close(id);
+  held_.Drop(id);
+}
+
+void Inbound::Hold(std::function<void()> waiting) { waiting_ = std::move(waiting); }
+
+void Inbound::Release(std::uint64_t up_to) {
+  held_.Release(up_to, [this](const HeldFrames::Held& held) { LetGo(held); });
+}
+
+void Inbound::LetGo(const HeldFrames::Held& held) {
+  if (held.close) return env_.transport.CloseAfterSend(held.to);
+  Transmit(held.to, held.kind, held.body, {});
+}
+
+void Inbound::EndHold(bool drop) {
+  waiting_ = nullptr;
+  held_.Release(held_.last(), [this, drop](const HeldFrames::Held& held) {
+    if (!drop || held.close || held.kind == wire::Kind::kWelcome) LetGo(held);
+  });
 }
 
 void Inbound::SendControl(ConnectionId id, wire::Kind kind, const google::protobuf::MessageLite& message) {
@@ -70,12 +116,13 @@ void Inbound::Close(ConnectionId id, const Status& why) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;
   if (found->second.welcomed) SayGoodbye(id, why);
-  env_.transport.CloseAfterSend(id);
+  CloseAfterSend(id);
   Erase(id);
 }
 
 void Inbound::CloseAll(const Status& why) {
   closed_ = true;
+  strangers_.Flush();
   while (!peers_.empty()) Close(peers_.begin()->first, why);
   env_.timers.Cancel(std::exchange(beat_timer_, {}));
 }
@@ -91,9 +138,8 @@ std::size_t Inbound::half_open() const { return half_open_; }
 void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   if (closed_) return env_.transport.Close(id);
   if (half_open_ >= kHalfOpenMax) {
-    env_.log.Write(LogLevel::kWarning,
-                   fmt::format("{} turned away: {} connections have not said hello yet, at most {} may", peer,
-                               half_open_, kHalfOpenMax));
+    strangers_.Warn(fmt::format("{} turned away: {} connections have not said hello yet, at most {} may",
+                                peer, half_open_, kHalfOpenMax));
     return env_.transport.Close(id);
   }
   ++half_open_;
@@ -101,8 +147,8 @@ void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   added.address = peer;
   added.last_heard = added.last_sent = env_.clock.Now();
   added.hello_timer = env_.timers.After(options_.hello_timeout, [this, id] {
-    env_.log.Write(LogLevel::kWarning, fmt::format("{} did not say hello within {:.1f} s",
-                                                   peers_.at(id).address, Seconds(options_.hello_timeout)));
+    strangers_.Warn(fmt::format("{} did not say hello within {:.1f} s", peers_.at(id).address,
+                                Seconds(options_.hello_timeout)));
     env_.transport.Close(id);
     Erase(id);
   });
@@ -138,7 +184,7 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
   if (!peer.refusal.ok()) return CutOff(id, Status(peer.refusal));
   switch (kind) {
     case wire::Kind::kPing:
-      return Send(id, wire::Kind::kPong, {});
+      return Transmit(id, wire::Kind::kPong, {}, {});
     case wire::Kind::kPong:
       return;
     case wire::Kind::kGoodbye:
@@ -152,10 +198,11 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
 }
 
 void Inbound::OnClosed(ConnectionId id, const Status& why) {
+  held_.Drop(id);
   // What the transport could not read: an oversized frame, a header that is none.
   const Parting how = why.code() == StatusCode::kProtocol ? Parting::kCutOff : Parting::kLost;
   if (how == Parting::kCutOff && peers_.contains(id)) {
-    env_.log.Write(LogLevel::kWarning, fmt::format("cut off {}: {}", peers_.at(id).address, why.message()));
+    strangers_.Warn(fmt::format("cut off {}: {}", peers_.at(id).address, why.message()));
   }
   Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
@@ -194,21 +241,21 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
 }
 
 void Inbound::Refuse(ConnectionId id, const Status& why) {
-  env_.log.Write(LogLevel::kWarning, fmt::format("refused {}: {}", peers_.at(id).address, why.message()));
+  strangers_.Warn(fmt::format("refused {}: {}", peers_.at(id).address, why.message()));
   wire::pb::Welcome refusal;
   refusal.set_error(ClippedMessage(why.message()));
   refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
   SendControl(id, wire::Kind::kWelcome, refusal);
-  env_.transport.CloseAfterSend(id);
+  CloseAfterSend(id);
   Erase(id);
 }
 
 void Inbound::CutOff(ConnectionId id, const Status& why) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return;  // the node closed it
-  env_.log.Write(LogLevel::kWarning, fmt::format("cut off {}: {}", found->second.address, why.message()));
+  strangers_.Warn(fmt::format("cut off {}: {}", found->second.address, why.message()));
   SayGoodbye(id, why);
-  env_.transport.CloseAfterSend(id);
+  CloseAfterSend(id);
   Forget(id, Parting::kCutOff, why);
 }
 
@@ -237,7 +284,7 @@ void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::Goodbye goodbye;
   if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok())
     return CutOff(id, parsed);
-  env_.transport.Close(id);
+  HangUp(id);
   Forget(id, Parting::kGoodbye,
          goodbye.code() == 0 ? Status::Ok() : Status(CodeFromWire(goodbye.code()), goodbye.message()));
 }
@@ -258,15 +305,15 @@ void Inbound::OnBeat() {
   for (auto& [id, peer] : peers_) {
     if (!peer.welcomed) continue;
     peer.last_heard = std::min(now, last_heard(id) + pause);
-    if (now - peer.last_heard >= options_.silence_max) {
+    if (peer.choked || now - peer.last_heard >= options_.silence_max) {
       silent.emplace_back(id, now - peer.last_heard);
-    } else if (now - peer.last_sent >= options_.beat) {
-      Send(id, wire::Kind::kPing, {});
+    } else if (peer.greeted && now - peer.last_sent >= options_.beat) {
+      Transmit(id, wire::Kind::kPing, {}, {});
     }
   }
   // No goodbye: a peer that was only stopped for a while finds the connection closed and comes back.
   for (const auto& [id, since] : silent) {
-    env_.transport.Close(id);
+    HangUp(id);
     Forget(id, Parting::kLost, Unavailable("silent for {:.1f} s", Seconds(since)));
   }
   ArmBeat();

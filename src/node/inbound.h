@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
+#include "node/held_frames.h"
+#include "node/stranger_log.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -57,6 +60,18 @@ class Inbound final : private TransportEvents {
   void Close(ConnectionId id, const Status& why);
   // The same for all; peers that connect from now on are turned away.
   void CloseAll(const Status& why);
+
+  // From now on nothing leaves by itself: welcomes, frames and closes wait, in order, for their Release;
+  // pings, pongs and what comes in go on. `waiting` is called, from inside the call that added it, whenever
+  // something begins to wait. Frames with a payload cannot wait.
+  void Hold(std::function<void()> waiting);
+  // The number of the last thing that was said.
+  [[nodiscard]] std::uint64_t last_held() const { return held_.last(); }
+  // Lets go all that was said up to this number.
+  void Release(std::uint64_t up_to);
+  // No more holding: what waits is let go, or, with `drop`, never said, but for welcomes.
+  void EndHold(bool drop);
+
   // Also by a part of a frame. REQUIRES: a welcomed peer that is not gone.
   [[nodiscard]] TimePoint last_heard(ConnectionId id) const;
   [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
@@ -65,6 +80,8 @@ class Inbound final : private TransportEvents {
   struct Peer {
     std::string address;
     bool welcomed = false;
+    bool greeted = false;  // its welcome has left
+    bool choked = false;  // no room to hold a frame for it: its connection is closed, and the next beat tells
     TimePoint last_heard, last_sent;
     TimerId hello_timer;
     Status refusal;  // of the frame whose payload is being drained
@@ -84,6 +101,13 @@ class Inbound final : private TransportEvents {
   // The peer broke the protocol: says why, closes, tells the node.
   void CutOff(ConnectionId id, const Status& why);
   void SayGoodbye(ConnectionId id, const Status& why);
+  // Past the gate.
+  void Transmit(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+                std::span<const Pinned> payload);
+  void CloseAfterSend(ConnectionId id);
+  // Closes at once; what is held for it is dropped.
+  void HangUp(ConnectionId id);
+  void LetGo(const HeldFrames::Held& held);
   // Takes the peer out; true if it had been welcomed.
   bool Erase(ConnectionId id);
   // The same, with OnGone for a welcomed one.
@@ -98,9 +122,12 @@ class Inbound final : private TransportEvents {
   const LinkOptions options_;
   const std::string job_;
   InboundEvents& events_;
+  StrangerLog strangers_;
   std::map<ConnectionId, Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;
+  std::function<void()> waiting_;  // null: nothing is held
+  HeldFrames held_;
   TimePoint beat_due_;
   TimerId beat_timer_;  // one for all peers; runs only while there are any
 };

@@ -40,6 +40,15 @@ void Link::Stop(const Status& why) {
   state_ = State::kStopped;
 }
 
+void Link::Readdress() {
+  if (state_ == State::kStopped) return;
+  if (state_ != State::kUp) {
+    down_since_ = env_.clock.Now();
+    backoff_ = options_.backoff_min;
+  }
+  Lose(Unavailable("{} is no longer at {}", peer_, address_));
+}
+
 void Link::Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
   if (state_ == State::kUp) SendNow(kind, body, payload);
 }
@@ -195,9 +204,11 @@ void Link::OnWelcome(std::span<const std::byte> body) {
 void Link::OnGoodbye(std::span<const std::byte> body) {
   wire::pb::Goodbye goodbye;
   if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok()) return Lose(parsed);
-  if (goodbye.code() != 0) return Fail({CodeFromWire(goodbye.code()), goodbye.message()});
+  const StatusCode code = CodeFromWire(goodbye.code());
+  if (goodbye.code() != 0 && code != StatusCode::kUnavailable) return Fail({code, goodbye.message()});
   // It stopped, and may be started again: the usual limit on reconnecting decides.
-  Lose(Unavailable("{} at {} said goodbye", peer_, address_));
+  Lose(Unavailable("{} at {} said goodbye{}{}", peer_, address_, goodbye.message().empty() ? "" : ": ",
+                   goodbye.message()));
 }
 
 void Link::OnClosed(ConnectionId id, const Status& why) {

@@ -52,6 +52,8 @@ class Link final : private TransportEvents {
   void Start();
   // Says goodbye if up, then closes for good. No event follows.
   void Stop(const Status& why = Status::Ok());
+  // The peer is at another address now: leaves the old one, and has the whole time to find the new one.
+  void Readdress();
   [[nodiscard]] bool up() const { return state_ == State::kUp; }
   // Drops the frame unless up.
   void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});

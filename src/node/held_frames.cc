@@ -1,0 +1,38 @@
+#include "node/held_frames.h"
+
+#include <utility>
+
+namespace leeway {
+
+bool HeldFrames::Add(ConnectionId to, wire::Kind kind, std::span<const std::byte> body) {
+  Held held{to, kind, {body.begin(), body.end()}, false};
+  if (bytes_ + Weight(held) > kBytesMax) return false;
+  Push(std::move(held));
+  return true;
+}
+
+void HeldFrames::AddClose(ConnectionId to) { Push({to, {}, {}, true}); }
+
+void HeldFrames::Push(Held held) {
+  bytes_ += Weight(held);
+  held_.push_back({++last_, std::move(held)});
+}
+
+void HeldFrames::Drop(ConnectionId to) {
+  std::erase_if(held_, [&](const Numbered& entry) {
+    if (entry.held.to != to) return false;
+    bytes_ -= Weight(entry.held);
+    return true;
+  });
+}
+
+void HeldFrames::Release(std::uint64_t up_to, const std::function<void(const Held&)>& let_go) {
+  while (!held_.empty() && held_.front().number <= up_to) {
+    const Held held = std::move(held_.front().held);
+    held_.pop_front();
+    bytes_ -= Weight(held);
+    let_go(held);
+  }
+}
+
+}  // namespace leeway

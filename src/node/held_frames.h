@@ -1,0 +1,56 @@
+// HeldFrames: what a node has said and what may not be heard yet: frames and closes, in the order in which
+// they were said, each with a number.
+//
+// The gate of Inbound: a scheduler with a log lets nothing out before what led to it is in the log.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "leeway/transport.h"
+#include "wire/kind.h"
+
+namespace leeway {
+
+class HeldFrames {
+ public:
+  // Of all frames together. Beyond it a frame is not taken: a connection that missed one is of no use any
+  // more, and its peer, which comes back and asks again, is told everything anew.
+  static constexpr std::uint64_t kBytesMax = 64ULL << 20;
+
+  struct Held {
+    ConnectionId to;
+    wire::Kind kind{};
+    std::vector<std::byte> body;
+    bool close = false;  // no frame: the connection is closed once all before it has left
+  };
+
+  // False: there is no room.
+  [[nodiscard]] bool Add(ConnectionId to, wire::Kind kind, std::span<const std::byte> body);
+  void AddClose(ConnectionId to);
+  // The connection is gone, and with it its share.
+  void Drop(ConnectionId to);
+  // The number of the last that was added; 0 before the first.
+  [[nodiscard]] std::uint64_t last() const { return last_; }
+  // Takes out everything up to this number, in order.
+  void Release(std::uint64_t up_to, const std::function<void(const Held&)>& let_go);
+  [[nodiscard]] bool empty() const { return held_.empty(); }
+
+ private:
+  struct Numbered {
+    std::uint64_t number = 0;
+    Held held;
+  };
+  void Push(Held held);
+  [[nodiscard]] static std::uint64_t Weight(const Held& held) { return sizeof(Numbered) + held.body.size(); }
+
+  std::uint64_t last_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::deque<Numbered> held_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,34 @@
+#include "node/stranger_log.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace leeway {
+
+void StrangerLog::Warn(std::string what) {
+  const TimePoint now = clock_.Now();
+  if (written_ == 0 || now - since_ >= kEvery) {
+    // A stretch that follows one with too many is not given as much again: the sum would still grow with
+    // time.
+    const bool calm = kept_back_ == 0;
+    Flush();
+    since_ = now;
+    written_ = calm ? 0 : kAtOnce - 1;
+  }
+  if (written_ < kAtOnce) {
+    ++written_;
+    log_.Write(LogLevel::kWarning, what);
+    return;
+  }
+  ++kept_back_;
+  last_ = std::move(what);
+}
+
+void StrangerLog::Flush() {
+  if (kept_back_ == 0) return;
+  log_.Write(LogLevel::kWarning, fmt::format("and {} more such warnings, the last: {}",
+                                             std::exchange(kept_back_, 0), std::exchange(last_, {})));
+}
+
+}  // namespace leeway
