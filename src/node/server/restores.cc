@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "checkpoint/block_record.h"
+#include "leeway/storage.h"
 
 namespace leeway {
 
@@ -32,9 +33,12 @@ Status Restores::Load(const BlockStore::ToRestore& block, std::span<const std::b
     return FailedPrecondition("block {} was saved with {} elements, wanted {}", block.options.id.value(),
                               record.id.elements, block.options.elements);
   }
-  record.state.Rebase(Iteration(from.start()));
+  if (from.rebase()) record.state.Rebase(Iteration(from.start()));
+  if (from.patch() && record.state.version == Version(0)) {
+    return Unavailable("block {} had no values yet when this was saved", block.options.id.value());
+  }
   LW_ASSIGN_OR_RETURN(Block* const made, blocks_.Restore(block.options, record.state));
-  events_.loaded(*made);
+  events_.loaded(*made, from.patch());
   return Status::Ok();
 }
 

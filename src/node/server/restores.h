@@ -19,7 +19,8 @@ namespace leeway {
 class Restores {
  public:
   struct Events {
-    std::function<void(Block&)> loaded;
+    std::function<void(Block&, bool taken_over)>
+        loaded;                                 // taken over: from a process that had it in this run
     std::function<void(const Status&)> failed;  // names the file
     std::function<void()> all_loaded;           // none is under way any more
   };

@@ -13,6 +13,7 @@
 #include "node/server/block_store.h"
 #include "node/server/block_warnings.h"
 #include "node/server/delayed_pulls.h"
+#include "node/server/firsts.h"
 #include "node/server/landed.h"
 #include "node/server/outbox.h"
 #include "node/server/restores.h"
@@ -20,6 +21,8 @@
 #include "node/server/sessions.h"
 #include "node/server/shard_cut.h"
 #include "node/server/shard_figures.h"
+#include "node/server/takeover.h"
+#include "node/server/why.h"
 #include "wire/frame.h"
 
 namespace leeway {
@@ -39,7 +42,8 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
         alarms_(env, [this](BlockId id) { OnAlarm(id); }),
         restores_(env, blocks_, pool_,
                   {.loaded =
-                       [this](Block& block) {
+                       [this](Block& block, bool taken_over) {
+                         if (taken_over) TakeOver(block);
                          TellMembers(block);
                          Flush();
                        },
@@ -53,7 +57,10 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
         inbound_(env, options.link, options.job, *this),
         link_(env, options.link, std::move(scheduler), 0, "scheduler", *this) {}
 
-  ~Core() override { env_.timers.Cancel(report_timer_); }
+  ~Core() override {
+    env_.timers.Cancel(report_timer_);
+    env_.timers.Cancel(takeover_timer_);
+  }
 
   Status Start() {
     LW_RETURN_IF_ERROR(CheckLinkOptions(options_.link));
@@ -65,6 +72,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   void Stop(const Status& why) {
     over_ = true;
     env_.timers.Cancel(std::exchange(report_timer_, {}));
+    env_.timers.Cancel(std::exchange(takeover_timer_, {}));
     alarms_.Clear();
     link_.Stop(why);
     inbound_.CloseAll(why);
@@ -75,7 +83,6 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
 
  private:
   // From workers.
-
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override {
     if (hello.role() != wire::pb::ROLE_WORKER) {
       return InvalidArgument("a shard takes workers only: got role {}", static_cast<int>(hello.role()));
@@ -132,11 +139,33 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
       case wire::Kind::kPull:
         taken = TakePull(from, body);
         break;
+      case wire::Kind::kWhy:
+        return TakeWhy(id, body);
       default:
-        return Protocol("{} from a worker, wanted Init, Push, Absent or Pull", wire::KindName(kind));
+        return Protocol("{} from a worker, wanted Init, Push, Absent, Pull or Why", wire::KindName(kind));
     }
     Flush();
+    if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
     return taken;
+  }
+
+  // A block that another process had: nobody is waited for there without end.
+  void TakeOver(const Block& block) {
+    takeover_.Begin(block.id());
+    env_.timers.Cancel(takeover_timer_);
+    takeover_timer_ = env_.timers.After(options_.link.silence_max, [this] {
+      takeover_timer_ = {};
+      takeover_.Clear();
+      TellAllMembers();
+      if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+    });
+  }
+
+  Status TakeWhy(ConnectionId id, std::span<const std::byte> body) {
+    wire::pb::Why why;
+    LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kWhy, body, why));
+    inbound_.SendControl(id, wire::Kind::kWhyReply, ExplainBlock(why, blocks_));
+    return Status::Ok();
   }
 
   void OnGone(ConnectionId id, Parting, const Status&) override {
@@ -172,6 +201,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
       event.term = entry.term;
       event.seq = entry.seq;
       event.base_version = entry.base_version;
+      takeover_.Hear(*block, entry.term, from);
       block->OnPush(event, std::move(landed->buffers[i]), now);
     }
     return Status::Ok();
@@ -199,6 +229,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     LW_RETURN_IF_ERROR(CheckSender({absent_.worker, absent_.incarnation}, from, wire::Kind::kAbsent));
     for (const wire::AbsentEntry& entry : absent_.entries) {
       if (Block* block = blocks_.Find(entry.block); block != nullptr) {
+        takeover_.Hear(*block, entry.term, from);
         block->OnAbsent({from, entry.term, entry.seq, absent_.iteration}, env_.clock.Now());
       } else {
         SayMoved(from, entry.block, entry.term, entry.seq);
@@ -281,6 +312,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     hello.set_job(options_.job);
     hello.set_role(wire::pb::ROLE_SERVER);
     hello.set_life(life_);
+    hello.set_incarnation(welcomed_ ? 1 : 0);
     hello.set_server(options_.server);
     hello.set_shard(options_.shard);
     hello.set_listen(address_);
@@ -288,6 +320,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   }
 
   void OnUp(std::uint32_t, const wire::pb::Welcome& welcome) override {
+    welcomed_ = true;
     place_ = {ShardId(welcome.id()), ServerId(options_.server), welcome.job().seed()};
     Report();
   }
@@ -332,8 +365,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRoster, body, roster));
     if (roster_.Take(roster)) {
       CloseFenced();
-      for (const auto& block : blocks_.all()) TellMembers(*block);
-      Flush();
+      TellAllMembers();
     }
     Acknowledge(roster.epoch());
     return Status::Ok();
@@ -377,41 +409,28 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   }
 
   void TellMembers(Block& block) {
-    block.OnMembers(roster_.epoch(),
-                    blocks_.IsOwnClock(block) ? roster_.own_clock_members() : roster_.members(),
-                    env_.clock.Now());
+    // A block that was saved with members would take an empty roster for the death of all.
+    if (roster_.epoch() == Epoch(0)) return;
+    const auto members = blocks_.IsOwnClock(block) ? roster_.own_clock_members() : roster_.members();
+    block.OnMembers(roster_.epoch(), takeover_.Known(block.id(), members, roster_), env_.clock.Now());
+  }
+  void TellAllMembers() {
+    for (const auto& block : blocks_.all()) TellMembers(*block);
+    Flush();
   }
 
   void Acknowledge(std::uint64_t epoch) {
     // An acknowledgement covers all before it, blocks that are still being read among them.
-    if (!restores_.empty()) {
+    const bool unsettled = !takeover_.empty() && !roster_.joining().empty();
+    if (!restores_.empty() || (unsettled && !takeover_.IsSettled(roster_))) {
       acknowledge_later_ = std::max(acknowledge_later_, epoch);
       return;
     }
+    if (unsettled) TellAllMembers();
     wire::pb::EpochAck ack;
     ack.set_epoch(epoch);
-    for (const MemberKey joining : roster_.joining()) AddFirsts(joining, ack);
+    for (const MemberKey joining : roster_.joining()) AddFirsts(blocks_, joining, ack);
     link_.SendControl(wire::Kind::kEpochAck, ack);
-  }
-
-  // Where the blocks here count this member from: one figure for the job's clock, one for each table with its
-  // own.
-  void AddFirsts(MemberKey member, wire::pb::EpochAck& ack) const {
-    std::map<std::optional<TableId>, Iteration> firsts;
-    for (const auto& block : blocks_.all()) {
-      std::optional<TableId> clock;
-      if (blocks_.IsOwnClock(*block)) clock = block->table();
-      Iteration& first = firsts[clock];
-      first = std::max(first, block->FirstOf(member.worker));
-    }
-    for (const auto& [clock, first] : firsts) {
-      wire::pb::First& entry = *ack.add_firsts();
-      entry.set_worker(member.worker.value());
-      entry.set_incarnation(member.incarnation.value());
-      entry.set_own_clock(clock.has_value());
-      if (clock) entry.set_table(clock->value());
-      entry.set_first(first.value());
-    }
   }
 
   void Report() {
@@ -423,15 +442,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
     warnings_.Look(blocks_, env_.log);
     traffic_.bytes_out = outbox_.bytes_sent();
     traffic_.delayed_pulls = delayed_pulls_.count();
-    wire::pb::Report report;
-    const Figures figures = ShardFigures(blocks_, traffic_);
-    for (const auto& [name, value] : figures.all()) (*report.mutable_values())[name] = value;
-    for (const auto& block : blocks_.all()) {
-      if (block->waiting() == 0) continue;
-      report.set_waiting_for(block->WhyWaiting());
-      break;
-    }
-    link_.SendControl(wire::Kind::kReport, report);
+    link_.SendControl(wire::Kind::kReport, ShardReport(blocks_, traffic_));
   }
 
   void End(const Status& why) {
@@ -446,8 +457,9 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   const std::uint64_t life_;
   std::string address_;
   ShardPlace place_;
+  bool welcomed_ = false;  // may own blocks
   bool over_ = false;
-  TimerId report_timer_;
+  TimerId report_timer_, takeover_timer_;
 
   // In the order of who borrows whom: what is declared later goes first.
   BufferPool pool_;
@@ -461,6 +473,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   wire::Pull pull_;
   BlockStore blocks_;
   BlockAlarms alarms_;
+  Takeover takeover_;
   std::uint64_t acknowledge_later_ = 0;
   Restores restores_;
   ShardCut cut_;

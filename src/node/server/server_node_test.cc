@@ -50,6 +50,27 @@ TEST_F(ServerNodeTest, NothingIsCopiedOnTheWayInOrOut) {
   EXPECT_THAT(answers.at(0).payload_at, ElementsAre(node->FindBlock(BlockId(1))->values().data()));
 }
 
+TEST_F(ServerNodeTest, SaysWhomABlockWaitsFor) {
+  SetUpTable("bsp");
+  const ConnectionId w0 = HelloWorker(0);
+  const auto ask = [&](std::uint32_t block) {
+    wire::pb::Why why;
+    why.set_request(7);
+    why.set_block(block);
+    EXPECT_TRUE(world.transport.DeliverControl(w0, Kind::kWhy, why).ok());
+    return testing::ParseAs<wire::pb::WhyReply>(world.transport.TakeSent(w0, Kind::kWhyReply).at(0));
+  };
+  EXPECT_FALSE(ask(1).initialized());
+  Init(w0, 0, 1, {0, 0});
+  ASSERT_TRUE(Push(w0, 0, 0, {Entry(1, 1, 2)}, {1, 1}).ok());
+  const wire::pb::WhyReply why = ask(1);
+  EXPECT_EQ(why.request(), 7U);
+  EXPECT_TRUE(why.known() && why.initialized());
+  EXPECT_EQ(why.v_train(), 0);
+  EXPECT_THAT(why.missing(), ElementsAre(1U));
+  EXPECT_FALSE(ask(2).known()) << "block 2 is on another shard";
+}
+
 TEST_F(ServerNodeTest, SeveralBlocksOfAFrameLandApart) {
   SetUpTable("asp");
   const ConnectionId w0 = HelloWorker(0);

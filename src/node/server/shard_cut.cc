@@ -1,9 +1,13 @@
 #include "node/server/shard_cut.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "base/errors.h"
+#include "base/mutation.h"
 #include "checkpoint/layout.h"
+#include "leeway/storage.h"
 
 namespace leeway {
 
@@ -19,7 +23,9 @@ struct ShardCut::Writing {
   const std::string file;
   ShardFileWriter writer;
   std::set<BlockId> awaited;         // not in their iteration yet
+  std::vector<const Block*> last;    // with clocks of their own: taken when all others are
   std::vector<BlockRecord> records;  // to be written, the last one first
+  std::optional<BlockId> bare;       // one without values
   std::vector<Pinned> pieces;        // of the one being written
 };
 
@@ -38,11 +44,15 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   const Iteration iteration(cut.iteration());
   std::vector<Block*> later;
   for (const auto& block : blocks_.all()) {
-    // A block that steps with every push, or has a clock of its own, is the same for all at no moment: it is
-    // taken as it is, and the checkpoint is marked for it.
-    if (!block->aggregates() || blocks_.IsOwnClock(*block)) {
+    // A block that steps with every push, or has a clock of its own, is the same for all at no moment: the
+    // checkpoint is marked for it.
+    const bool own_clock = blocks_.IsOwnClock(*block);
+    const bool fuzzy = own_clock || !block->aggregates();
+    if (fuzzy) answer_.set_fuzzy(true);
+    if (own_clock) {
+      writing_->last.push_back(block.get());
+    } else if (fuzzy && (cut.soon() || block->v_train() > iteration)) {
       TakeNow(*block);
-      answer_.set_fuzzy(true);
     } else if (block->v_train() > iteration) {
       answer_.set_late(std::max(answer_.late(), block->v_train().value()));
     } else {
@@ -51,23 +61,31 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   }
   if (answer_.late() > 0) return Answer();
   for (const Block* block : later) writing_->awaited.insert(block->id());
-  if (later.empty()) return WriteNext();
+  if (later.empty()) return TakeLast();
   for (Block* block : later) block->NotifyAt(iteration);
 }
 
 void ShardCut::OnReached(BlockId id) {
   if (writing_ == nullptr || writing_->awaited.erase(id) == 0) return;
   TakeNow(*blocks_.Find(id));
-  if (writing_->awaited.empty()) WriteNext();
+  if (writing_->awaited.empty()) TakeLast();
+}
+
+void ShardCut::TakeLast() {
+  for (const Block* block : writing_->last) TakeNow(*block);
+  WriteNext();
 }
 
 void ShardCut::TakeNow(const Block& block) {
+  // Whoever went on from it would wait for initial values that were given long ago.
+  if (!block.initialized()) writing_->bare = block.id();
   const BlockIdentity identity{block.id(), block.table(), block.offset(), block.elements(), block.term()};
   writing_->records.push_back({identity, block.Save()});
 }
 
 void ShardCut::WriteNext() {
   const std::shared_ptr<Writing> now = writing_;
+  if (now->bare) return Fail(Unavailable("block {} has no values yet", now->bare->value()));
   if (now->writer.bytes() == 0) return Append(now->writer.Header(), [this] { WriteNext(); });
   if (now->records.empty()) return WriteEnd();
   // The checksum of a large block takes a while; training goes on meanwhile.
@@ -82,7 +100,11 @@ void ShardCut::WriteNext() {
 void ShardCut::WriteEnd() {
   const std::shared_ptr<Writing> now = writing_;
   Append(now->writer.Footer(), [this, now] {
-    env_.storage.Sync(JoinPath(now->folder, now->file), [this, now](const Status& synced) {
+    const auto sync = [this, now](Storage::Done done) {
+      if (LW_MUTATED(shard_file_not_synced)) return done(Status::Ok());
+      env_.storage.Sync(JoinPath(now->folder, now->file), std::move(done));
+    };
+    sync([this, now](const Status& synced) {
       if (writing_ != now) return;
       if (!synced.ok()) return Fail(synced);
       answer_.set_file(now->file);

@@ -35,6 +35,7 @@ class ShardCut {
   struct Writing;
 
   void TakeNow(const Block& block);
+  void TakeLast();
   void WriteNext();
   void WriteEnd();
   void Append(std::vector<Pinned> pieces, std::function<void()> next);

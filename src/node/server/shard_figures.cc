@@ -32,12 +32,25 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
   set("steps", sum.steps);
   set("hyper_mismatches", sum.hyper_mismatches);
   set("overflowed", sum.overflowed);
+  set("resumed", sum.resumed);
   set("waiting", waiting);
   set("bytes_in", traffic.bytes_in);
   set("bytes_out", traffic.bytes_out);
   set("blocks", blocks.all().size());
   set("values_bytes", values_bytes);
   return figures;
+}
+
+wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic) {
+  wire::pb::Report report;
+  const Figures figures = ShardFigures(blocks, traffic);
+  for (const auto& [name, value] : figures.all()) (*report.mutable_values())[name] = value;
+  for (const auto& block : blocks.all()) {
+    if (block->waiting() == 0) continue;
+    report.set_waiting_for(block->WhyWaiting());
+    break;
+  }
+  return report;
 }
 
 }  // namespace leeway

@@ -5,6 +5,7 @@
 
 #include "monitor/figures.h"
 #include "node/server/block_store.h"
+#include "wire/control.pb.h"
 
 namespace leeway {
 
@@ -15,5 +16,7 @@ struct ShardTraffic {
 };
 
 [[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic);
+// The same as a report to the scheduler, with what the first block that holds somebody up waits for.
+[[nodiscard]] wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic);
 
 }  // namespace leeway

@@ -1,0 +1,40 @@
+// Takeover: blocks that this shard took over from a process that died, until every member has said where it
+// goes on with them.
+//
+// Before that such a block knows only what the checkpoint knew, and would count a late worker from an
+// iteration that the others have left behind: so it does not hear of late workers until then.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "block/block.h"
+#include "leeway/ids.h"
+#include "node/server/roster.h"
+
+namespace leeway {
+
+class Takeover {
+ public:
+  void Begin(BlockId block) { heard_[block]; }
+  // A member has said something to this block, perhaps under another term.
+  void Hear(const Block& block, Term term, MemberKey from) {
+    if (!heard_.empty() && term == block.term()) Note(block.id(), from);
+  }
+  // Every member that has a place has been heard of by every block; then there is nothing more to wait for.
+  [[nodiscard]] bool IsSettled(const Roster& roster);
+  // Of `members` those that this block may know of: for one that is not settled, those that have their place.
+  [[nodiscard]] std::vector<MemberState> Known(BlockId block, std::span<const MemberState> members,
+                                               const Roster& roster) const;
+  [[nodiscard]] bool empty() const { return heard_.empty(); }
+  void Clear() { heard_.clear(); }
+
+ private:
+  void Note(BlockId block, MemberKey from);
+
+  std::map<BlockId, std::set<MemberKey>> heard_;
+};
+
+}  // namespace leeway
