@@ -44,6 +44,10 @@ class SchedulerThread final : public SchedulerProcess {
     return thread_.Call([this, json] { *json = node_->StatusJson(); }) ? *json : "{}";
   }
 
+  void RequestCheckpoint(CheckpointRequests::Done done) override {
+    thread_.Call([this, done = std::move(done)] { node_->RequestCheckpoint(done); });
+  }
+
   void Stop(const Status& why) override {
     thread_.Call([this, why] { node_->Stop(why); });
   }

@@ -20,6 +20,9 @@ class SchedulerProcess {
   [[nodiscard]] virtual const std::string& address() const = 0;
   // Any thread.
   [[nodiscard]] virtual std::string StatusJson() = 0;
+  // A checkpoint now. `done` is called once, on the scheduler's own thread: when it is whole or given up, or
+  // at once when there can be none. Never after the destructor.
+  virtual void RequestCheckpoint(CheckpointRequests::Done done) = 0;
   // Ends the job; Wait then returns.
   virtual void Stop(const Status& why) = 0;
   // Waits until the job has ended, at most `limit` (kDeadlineExceeded then; may be called again).

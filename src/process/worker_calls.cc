@@ -63,9 +63,15 @@ Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, 
 
 Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget) {
   const auto warn = [&] {
-    log_.Write(LogLevel::kWarning,
-               fmt::format("{}: has waited {:.1f} s for {}", what,
-                           std::chrono::duration<double>(options_.stall_warn).count(), WaitingFor()));
+    // Told by the node's thread when it has found out: this one goes on as soon as it may.
+    auto tell = [this, what](const std::string& why) {
+      log_.Write(LogLevel::kWarning,
+                 fmt::format("{}: has waited {:.1f} s for {}", what,
+                             std::chrono::duration<double>(options_.stall_warn).count(), why));
+    };
+    const auto no_wait = std::chrono::milliseconds(0);
+    const Status asked = calls_.Push([this, tell] { node_->ExplainWait(tell); }, no_wait);
+    if (!asked.ok()) tell(asked.message());
   };
   bool interrupted = false;
   std::function<bool()> stop;

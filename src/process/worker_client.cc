@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "checkpoint/rank_file.h"
 #include "node/link_options.h"
 #include "process/address_source.h"
 
@@ -106,6 +107,7 @@ Status WorkerClient::Join() {
     rank_ = node_->rank();
     job_ = node_->job();
     iteration_ = node_->iteration().value();
+    if (const auto state = node_->restored_state(); state != nullptr) restored_state_ = *state;
   });
   log_.SetWho(fmt::format("worker {}", rank_.value()));
   return Status::Ok();
@@ -221,6 +223,19 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
       },
       kQuestionLimit);
   return status;
+}
+
+Status WorkerClient::GiveState(std::vector<std::byte> state) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  if (state.size() > kRankStateBytesMax) {
+    return InvalidArgument("a state of {} bytes, wanted at most {}", state.size(), kRankStateBytesMax);
+  }
+  // So that it is not given twice. If a newer question has come meanwhile it stays, unless this answers it.
+  std::int64_t from = state_wanted_from_;
+  if (iteration().value() < from) return Status::Ok();
+  state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
+  auto shared = std::make_shared<const std::vector<std::byte>>(std::move(state));
+  return calls_.Push([this, shared = std::move(shared)] { node_->GiveState(shared); }, options_.wait_max);
 }
 
 Status WorkerClient::Leave() {

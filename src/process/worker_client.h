@@ -58,6 +58,12 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
                                   std::uint32_t wanted) override;
 
+  [[nodiscard]] bool StateWanted() const override {
+    return iteration_.load(std::memory_order_relaxed) >= state_wanted_from_.load(std::memory_order_acquire);
+  }
+  Status GiveState(std::vector<std::byte> state) override;
+  [[nodiscard]] std::span<const std::byte> RestoredState() const override { return restored_state_; }
+
   Status Leave() override;
   Status Finish() override;
   Status Shutdown() override;
@@ -85,6 +91,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // On the node's thread.
   void OnFailing(const Status& why) override;
   void OnFailed(const Status& why) override;
+  void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
 
   // The state that every call begins with: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
@@ -118,6 +125,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 
   std::atomic<std::int64_t> iteration_{0};
+  std::atomic<std::int64_t> state_wanted_from_{kIterationMax.value()};
+  std::vector<std::byte> restored_state_;
   WaitTimes waits_;
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;

@@ -81,6 +81,38 @@ TEST_F(WorkerClientTest, TrainsAQuadraticToItsOptimumUnderBsp) {
   EXPECT_EQ(counters.summed, 60U * 7U);
 }
 
+TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {
+  StartJob();
+  Join();
+  const TableId table = MakeTable({.name = "w", .shape = {1}}, {0});
+  EXPECT_TRUE(worker->RestoredState().empty());
+  ASSERT_TRUE(worker->Update(table, std::vector<float>{1}).ok());
+  ASSERT_TRUE(worker->Clock().ok());
+  EXPECT_FALSE(worker->StateWanted());
+  EXPECT_TRUE(worker->GiveState(std::vector<std::byte>(10)).ok());
+  ASSERT_TRUE(worker->Shutdown().ok());
+  EXPECT_FALSE(worker->GiveState({}).ok());
+}
+
+TEST_F(WorkerClientTest, ALongWaitSaysOnceForWhatAndWhatToDo) {
+  StartJob();
+  WorkerOptions options;
+  options.scheduler = job->scheduler();
+  options.wait_max = std::chrono::milliseconds(1500);
+  options.stall_warn = std::chrono::milliseconds(100);
+  worker = *Worker::Initialize(options);
+  const Result<TableId> table = worker->CreateTable({.name = "w", .shape = {4}});
+  ::testing::internal::CaptureStderr();
+  const Status started = worker->Start();  // pulls the initial values, which nobody gives
+  const Status waited = started.ok() ? worker->Sync(*table).status() : started;
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(waited.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(said, HasSubstr("has waited 0.1 s for table \"w\" block 0 on server 0 shard 0"));
+  EXPECT_THAT(said, HasSubstr("no rank has given the table its first values"));
+  EXPECT_THAT(said, HasSubstr("what to do: let one rank call Broadcast"));
+  EXPECT_EQ(said.find("what to do"), said.rfind("what to do")) << said;
+}
+
 TEST_F(WorkerClientTest, PushPullAndWaitAsPsLiteUsersKnowThem) {
   StartJob();
   Join();

@@ -2,7 +2,7 @@
 //
 // The parts have files of their own: ShardPort (sending), PushQueue, PullState, PairLanding,
 // SchedulerRequests, RosterView. The .cc files of this class are split by what they do: core_join,
-// core_tables, core_iteration, core_frames, core_leave, core_report.
+// core_tables, core_iteration, core_frames, core_leave, core_report, core_waiting, core_stall.
 #pragma once
 
 #include <deque>
@@ -16,10 +16,13 @@
 #include <vector>
 
 #include "block/buffer_pool.h"
+#include "node/worker/client_state.h"
 #include "node/worker/roster_view.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_port.h"
+#include "node/worker/stall_text.h"
 #include "node/worker/table.h"
+#include "node/worker/wait.h"
 #include "node/worker/worker_node.h"
 
 namespace leeway {
@@ -46,7 +49,13 @@ class WorkerNode::Core final : private LinkEvents {
   void Finish(Done done);
   void Shutdown(Done done);
   void Fail(const Status& why);
-  [[nodiscard]] std::string WaitingFor() const;
+  [[nodiscard]] bool StateWanted() const {
+    return phase_ == Phase::kMember && client_state_.IsWanted(iteration_);
+  }
+  void GiveState(RankBytes state);
+  [[nodiscard]] const RankBytes& restored_state() const { return client_state_.restored(); }
+  [[nodiscard]] std::string WaitingFor() const { return Waiting().text; }
+  void ExplainWait(std::function<void(const std::string&)> done);
 
   // Runs the callbacks that this event made due. Called at the end of every entry from outside.
   void RunLater();
@@ -58,6 +67,9 @@ class WorkerNode::Core final : private LinkEvents {
   void SetFigure(const std::string& name, double value) { figures_[name] = value; }
   void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
     observer_ = std::move(observer);
+  }
+  void SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq last)> observer) {
+    resume_observer_ = std::move(observer);
   }
 
  private:
@@ -95,6 +107,7 @@ class WorkerNode::Core final : private LinkEvents {
   // Joining and membership.
   void OnWelcome(const wire::pb::Welcome& welcome);
   void OnRoster(const wire::pb::Roster& roster);
+  void ReadState(const wire::pb::RankRestore& from);
   [[nodiscard]] Status OpenPorts();
   void JoinIfAllUp();
 
@@ -119,6 +132,10 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] ShardPort& PortOf(const WorkerBlock& block) { return *ports_[block.shard.index()]; }
   [[nodiscard]] Status TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
   void OnMoved(WorkerBlock& block);
+  // Another process has taken this shard over.
+  void OnReplaced(ShardPort& port);
+  // Under a new term: its owner has everything of ours up to `last`, and nothing else.
+  void OnResumed(WorkerBlock& block, Seq last);
   void ArmMapRequest();
   void AskForNewMap();
   void TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
@@ -148,12 +165,25 @@ class WorkerNode::Core final : private LinkEvents {
   // Reports.
   void OnReportTimer();
   void SendReport();
-  [[nodiscard]] std::string WaitingForJoin() const;
-  [[nodiscard]] std::string WaitingForUse() const;
-  [[nodiscard]] std::string WaitingForVerdict() const;
-  [[nodiscard]] std::string WaitingToFinish() const;
+  [[nodiscard]] Wait Waiting() const;
+  [[nodiscard]] Wait WaitingToJoin() const;
+  [[nodiscard]] Wait WaitingForUse() const;
+  [[nodiscard]] Wait WaitingForVerdict() const;
+  [[nodiscard]] Wait WaitingToFinish() const;
   [[nodiscard]] std::string DescribeBlock(const WorkerBlock& block, std::string_view what,
                                           TimePoint since) const;
+
+  // Why a wait takes so long. One question, and whom it was put to.
+  struct Inquiry {
+    StallFacts facts;
+    bool asks_scheduler = false;  // first the shard, if there is one
+    TimerId timer;
+    std::function<void(const std::string&)> done;
+  };
+  void AskScheduler(std::uint64_t request);
+  void OnWhyReply(const wire::pb::WhyReply& reply, bool of_scheduler);
+  void EndInquiry(std::uint64_t request);
+  void DropInquiries();
 
   void Later(std::function<void()> callback) { later_.push_back(std::move(callback)); }
   void LaterDone(Done done, const Status& status);
@@ -178,6 +208,10 @@ class WorkerNode::Core final : private LinkEvents {
   std::vector<WorkerBlock*> blocks_;                  // by BlockId; null: of a table that is not ours
   Link scheduler_;
   SchedulerRequests requests_;
+  ClientState client_state_;
+  bool reading_state_ = false;  // the join waits for it
+  std::map<std::uint64_t, Inquiry> inquiries_;
+  std::uint64_t last_inquiry_ = 0;
   std::vector<std::unique_ptr<ShardPort>> ports_;  // by ShardId
   std::vector<bool> port_was_up_;
 
@@ -191,6 +225,7 @@ class WorkerNode::Core final : private LinkEvents {
 
   std::vector<Done> join_done_, leave_done_, finish_done_, stop_done_;
   std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer_;
+  std::function<void(TableId, BlockId, Term, Seq)> resume_observer_;
   // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
   std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
   bool leave_sent_ = false;

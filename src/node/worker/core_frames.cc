@@ -116,8 +116,11 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
       status = wire::Decode(body, 0, unchanged.answers);
       unchanged.slots.resize(unchanged.answers.entries.size());
       if (status.ok()) status = OnAnswers(port, unchanged);
+    } else if (kind == wire::Kind::kWhyReply) {
+      status =
+          Parsed<wire::pb::WhyReply>(kind, body, [this](const auto& message) { OnWhyReply(message, false); });
     } else {
-      status = Protocol("a {} frame, wanted Verdicts or Answers", wire::KindName(kind));
+      status = Protocol("a {} frame, wanted Verdicts, Answers or WhyReply", wire::KindName(kind));
     }
     if (status.ok() && phase_ != Phase::kFailed) port.Flush();
     if (!status.ok()) status = status.WithContext(port.link().peer());
@@ -139,6 +142,14 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
     case wire::Kind::kBatchLease:
       return Parsed<wire::pb::BatchLease>(kind, body,
                                           [this](const auto& message) { requests_.OnBatchLease(message); });
+    case wire::Kind::kCut:
+      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) {
+        const RankFileHead who{options_.job, 0, stance_.worker, stance_.incarnation, Iteration(0)};
+        client_state_.OnCut(message, who, iteration_);
+      });
+    case wire::Kind::kWhyReply:
+      return Parsed<wire::pb::WhyReply>(kind, body,
+                                        [this](const auto& message) { OnWhyReply(message, true); });
     case wire::Kind::kLeft:
       return Parsed<wire::pb::Left>(kind, body, [this](const auto& message) { requests_.OnLeft(message); });
     case wire::Kind::kJobEnd:
@@ -174,6 +185,12 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
     OnInitialized(*block, true);
     return Status::Ok();
   }
+  // What an owner says of another term concerns none of what is in flight now; that it is another, it may
+  // say.
+  if (entry.term != block->term && entry.verdict != wire::Verdict::kMoved &&
+      entry.verdict != wire::Verdict::kFenced) {
+    return Status::Ok();
+  }
   if (wire::ConsumesSeq(entry.verdict)) {
     Result<std::optional<QueuedPush>> settled =
         port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
@@ -185,6 +202,10 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
       OnInitialized(*block, false);
       break;
     case wire::Verdict::kGap:
+      if (block->resuming) {
+        OnResumed(*block, entry.seq);
+        break;
+      }
       port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnGap(entry.seq); });
       break;
     case wire::Verdict::kWindow:

@@ -12,6 +12,9 @@ namespace {
 // freed.
 constexpr std::uint64_t kSpareBytesMax = 64ULL << 20;
 
+// Times give_up_after: longer than a job waits for a server, unless told otherwise.
+constexpr int kShardPatience = 3;
+
 JobOptions JobFromWire(const wire::pb::Job& from) {
   JobOptions job;
   job.job = from.job();
@@ -37,11 +40,18 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, AddressSource sch
       pool_(kSpareBytesMax),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
       requests_(env.clock, scheduler_,
-                [this](std::function<void()> callback) { Later(std::move(callback)); }) {
+                [this](std::function<void()> callback) { Later(std::move(callback)); }),
+      client_state_(env, options.keeps_state,
+                    {.answer =
+                         [this](const wire::pb::RankState& answer) {
+                           scheduler_.SendControl(wire::Kind::kRankState, answer);
+                         },
+                     .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}) {
   stance_.worker = kNoWorker;
 }
 
 WorkerNode::Core::~Core() {
+  DropInquiries();
   for (const TimerId timer : {report_timer_, drain_timer_, map_timer_, broken_timer_})
     env_.timers.Cancel(timer);
 }
@@ -114,6 +124,7 @@ void WorkerNode::Core::OnFailed(std::uint32_t, const Status& why) {
 }
 
 void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
+  const std::vector<wire::pb::Shard> before = roster_.shards();
   if (!roster_.Take(roster)) return;
   const wire::pb::Member* self = roster_.Find(stance_.worker, stance_.incarnation);
   if ((self != nullptr && self->dead()) || roster_.IsReplaced(stance_.worker, stance_.incarnation)) {
@@ -123,9 +134,30 @@ void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
   const bool entered = self != nullptr && !self->joining();
   if (phase_ == Phase::kJoining && roster_.gathered() && entered && ports_.empty()) {
     iteration_ = Iteration(self->first());
+    if (self->has_restore()) ReadState(self->restore());
     if (Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }
+  for (std::size_t i = 0; i < ports_.size() && i < before.size(); ++i) {
+    if (before[i].life() != roster_.shards()[i].life()) OnReplaced(*ports_[i]);
+  }
   if (phase_ == Phase::kFinishing && final_progress_ == kIterationMax && roster_.AllGone()) PullFinal();
+}
+
+void WorkerNode::Core::ReadState(const wire::pb::RankRestore& from) {
+  reading_state_ = true;
+  client_state_.Read(from, stance_.worker, [this](const Status& read) {
+    reading_state_ = false;
+    if (read.ok()) {
+      JoinIfAllUp();
+    } else {
+      Fail(read);
+    }
+    RunLater();
+  });
+}
+
+void WorkerNode::Core::GiveState(RankBytes state) {
+  if (phase_ == Phase::kMember) client_state_.Give(iteration_, std::move(state));
 }
 
 Status WorkerNode::Core::OpenPorts() {
@@ -134,13 +166,17 @@ Status WorkerNode::Core::OpenPorts() {
     if (shards[i].shard() != i) return Protocol("the roster has no shard {} of {}", i, shards.size());
   }
   if (shards.empty()) return Protocol("the roster names no shard");
+  // A server that died may be replaced: whether the job waits for that, and for how long, is the scheduler's
+  // to say.
+  LinkOptions to_shard = options_.link;
+  to_shard.give_up_after *= kShardPatience;
   for (const wire::pb::Shard& shard : shards) {
     const std::size_t index = shard.shard();
     const std::string name =
         fmt::format("server {} shard {}", shard.server(), index % std::max(job_.shards, 1U));
     auto where = [this, index]() -> Result<std::string> { return roster_.shards()[index].address(); };
-    auto link = std::make_unique<Link>(env_, options_.link, where, static_cast<std::uint32_t>(index + 1),
-                                       name, static_cast<LinkEvents&>(*this));
+    auto link = std::make_unique<Link>(env_, to_shard, where, static_cast<std::uint32_t>(index + 1), name,
+                                       static_cast<LinkEvents&>(*this));
     ports_.push_back(std::make_unique<ShardPort>(ShardId(shard.shard()), std::move(link), stance_,
                                                  options_.push_bytes_in_flight_max, counters_));
     port_was_up_.push_back(false);
@@ -150,7 +186,7 @@ Status WorkerNode::Core::OpenPorts() {
 }
 
 void WorkerNode::Core::JoinIfAllUp() {
-  if (phase_ != Phase::kJoining) return;
+  if (phase_ != Phase::kJoining || reading_state_) return;
   const auto is_up = [](const std::unique_ptr<ShardPort>& port) { return port->link().up(); };
   if (ports_.empty() || !std::all_of(ports_.begin(), ports_.end(), is_up)) return;
   phase_ = Phase::kMember;

@@ -181,6 +181,7 @@ void WorkerNode::Core::Fail(const Status& why) {
 void WorkerNode::Core::StopLinks(const Status& why) {
   env_.timers.Cancel(std::exchange(report_timer_, {}));
   env_.timers.Cancel(std::exchange(map_timer_, {}));
+  DropInquiries();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
   for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Stop(why);
   scheduler_.Stop(why);

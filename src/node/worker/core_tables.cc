@@ -168,7 +168,32 @@ WorkerBlock* WorkerNode::Core::FindBlock(BlockId id) {
 void WorkerNode::Core::OnMoved(WorkerBlock& block) {
   PortOf(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
   block.moved = true;
+  block.place_asked = false;
   ArmMapRequest();
+}
+
+void WorkerNode::Core::OnReplaced(ShardPort& port) {
+  // Every block, also one that has nothing to send now: the others wait there until this worker has said
+  // where it goes on.
+  for (WorkerBlock* block : blocks_) {
+    if (block != nullptr && block->shard == port.shard()) OnMoved(*block);
+  }
+  port.link().Readdress();
+}
+
+void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
+  block.resuming = false;
+  map_backoff_ = {};  // the block was found
+  ShardPort& port = PortOf(block);
+  const std::uint64_t lost = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
+  if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
+  if (lost == 0) return;
+  counters_.lost += lost;
+  env_.log.Write(
+      LogLevel::kWarning,
+      fmt::format("{} lost {} pushes of this worker that it had acknowledged: table \"{}\" block {} "
+                  "was taken back to a checkpoint",
+                  port.link().peer(), lost, block.table->spec.name, block.id.value()));
 }
 
 void WorkerNode::Core::ArmMapRequest() {
@@ -185,6 +210,7 @@ void WorkerNode::Core::AskForNewMap() {
     if (std::none_of(table->blocks.begin(), table->blocks.end(),
                      [](const WorkerBlock& b) { return b.moved; }))
       continue;
+    for (WorkerBlock& block : table->blocks) block.place_asked = block.moved;
     tables.push_back(table.get());
     specs.push_back(table->spec);
   }
@@ -207,8 +233,9 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
       ShardPort& port = PortOf(block);
       port.AddBlock(block);
       port.Touch(block);
-      block.moved = false;
-      block.init_sent = false;
+      // What was asked before a block moved does not tell where it is now.
+      block.moved = block.moved && !block.place_asked;
+      block.init_sent = block.resume_sent = false;
       block.pull.AskAgain();
     }
     if (!replaced.ok()) return Fail(replaced);

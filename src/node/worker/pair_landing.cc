@@ -10,6 +10,9 @@ namespace leeway {
 namespace {
 
 constexpr Iteration kNever{std::numeric_limits<std::int64_t>::min()};
+// Versions that no block has: those of an owner that is gone.
+constexpr Version kForgotten{std::numeric_limits<std::uint64_t>::max()};
+constexpr Version kForgottenToo = kForgotten - 1, kForgottenStaged = kForgotten - 2;
 
 }  // namespace
 
@@ -39,7 +42,17 @@ Version PairLanding::Held(std::size_t block) const {
 }
 
 Version PairLanding::InUse(std::size_t block) const {
-  return blocks_[block].in_buffer[static_cast<std::size_t>(pair_.front_index())];
+  const Version held = blocks_[block].in_buffer[static_cast<std::size_t>(pair_.front_index())];
+  return held < kForgottenStaged ? held : Version(0);
+}
+
+void PairLanding::Forget(std::size_t block) {
+  Slot& slot = blocks_[block];
+  // Whether both buffers hold the same stays known: it spares a copy, or asks for one.
+  const bool same = slot.in_buffer[0] == slot.in_buffer[1];
+  slot.in_buffer[0] = kForgotten;
+  slot.in_buffer[1] = same ? kForgotten : kForgottenToo;
+  slot.staged_version = kForgottenStaged;
 }
 
 PairLanding::Place PairLanding::Begin(std::size_t block) {

@@ -31,6 +31,9 @@ class PairLanding {
   // The version in the buffer that the user reads.
   [[nodiscard]] Version InUse(std::size_t block) const;
 
+  // The block's owner may count its versions anew: what is held gets numbers that no version has.
+  void Forget(std::size_t block);
+
   struct Place {
     std::span<float> values;
     BufferRef staged;  // null: `values` lies in the back buffer

@@ -158,5 +158,25 @@ TEST_F(PairLandingTest, VersionsThatNoIterationNeedsAreNotShown) {
   EXPECT_EQ(pair.ready(), Iteration(1));
 }
 
+TEST_F(PairLandingTest, AForgottenVersionIsNotTakenForANewOneOfTheSameNumber) {
+  LandAndTake(0, 5, 7.0F);
+  LandAndTake(1, 6, 8.0F);
+  landing.Forget(0);
+  EXPECT_GT(landing.Held(0), Version(1'000'000)) << "no version of the new owner";
+  EXPECT_EQ(landing.InUse(0), Version(0));
+  EXPECT_FALSE(landing.Unchanged(0, Iteration(2), Version(6)));
+  Land(1, 2, 7, 9.0F);
+  Land(0, 2, 5, 1.0F);
+  ASSERT_TRUE(landing.PublishIfWhole(Iteration(2)));
+  ASSERT_TRUE(pair.Take());
+  EXPECT_EQ(front(), (Values{1, 1, 9, 9}));
+  // The other buffer holds version 5 of the owner before: not the same.
+  Land(1, 3, 8, 10.0F);
+  ASSERT_TRUE(landing.Unchanged(0, Iteration(3), Version(5)));
+  ASSERT_TRUE(landing.PublishIfWhole(Iteration(3)));
+  ASSERT_TRUE(pair.Take());
+  EXPECT_EQ(front(), (Values{1, 1, 10, 10}));
+}
+
 }  // namespace
 }  // namespace leeway

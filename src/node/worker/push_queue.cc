@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/mutation.h"
 
 namespace leeway {
 
@@ -73,6 +74,19 @@ void PushQueue::OnReconnect() {
   if (!queue_.empty()) Unsend(queue_.front().seq);
   held_ = false;
   resent_from_ = Seq(0);
+}
+
+std::uint64_t PushQueue::Resume(Seq last) {
+  OnReconnect();
+  const Seq settled = (queue_.empty() ? next_seq_ : queue_.front().seq) - 1;
+  if (last >= settled) return 0;  // what is beyond has its verdict there, and gets it again
+  if (LW_MUTATED(not_renumbered)) return settled - last;
+  next_seq_ = last + 1;
+  for (QueuedPush& push : queue_) {
+    push.seq = next_seq_;
+    ++next_seq_;
+  }
+  return settled - last;
 }
 
 void PushQueue::Drain(const std::function<void(QueuedPush&)>& each) {

@@ -50,6 +50,9 @@ class PushQueue {
   void OnMoved();
   // A new connection: whatever has no verdict is sent again, from the first.
   void OnReconnect();
+  // The block goes on under a new term, in which its owner has taken everything up to `last` and nothing
+  // else: what waits is numbered from there on. Returns how many pushes that had their verdicts are lost.
+  std::uint64_t Resume(Seq last);
 
   [[nodiscard]] bool empty() const { return queue_.empty(); }
   [[nodiscard]] std::size_t size() const { return queue_.size(); }

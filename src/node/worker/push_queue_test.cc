@@ -120,5 +120,27 @@ TEST(PushQueueTest, AMovedBlockWaitsForItsNewPlace) {
   EXPECT_EQ(SendAll(queue), (Seqs{1, 2}));
 }
 
+TEST(PushQueueTest, UnderANewTermWhatWaitsIsNumberedFromWhatTheOwnerHas) {
+  PushQueue queue = QueueOf(5);
+  SendAll(queue);
+  for (const std::uint64_t seq : {1, 2, 3}) ASSERT_TRUE(queue.Settle(Seq(seq)).value().has_value());
+  EXPECT_EQ(queue.Resume(Seq(1)), 2U) << "2 and 3 had their verdicts";
+  EXPECT_EQ(queue.front().iteration, Iteration(3));
+  EXPECT_EQ(SendAll(queue), (Seqs{2, 3}));
+  EXPECT_TRUE(queue.Settle(Seq(2)).value().has_value());
+  queue.Append(Iteration(5), nullptr, Version(1), 0);
+  EXPECT_EQ(SendAll(queue), (Seqs{4}));
+}
+
+TEST(PushQueueTest, UnderANewTermWhatTheOwnerTookAlreadyIsSentAgainAsItWas) {
+  PushQueue queue = QueueOf(3);
+  SendAll(queue);
+  ASSERT_TRUE(queue.Settle(Seq(1)).value().has_value());
+  EXPECT_EQ(queue.Resume(Seq(2)), 0U);
+  EXPECT_EQ(SendAll(queue), (Seqs{2, 3})) << "the verdict of 2 is told again";
+  PushQueue empty = QueueOf(0);
+  EXPECT_EQ(empty.Resume(Seq(0)), 0U);
+}
+
 }  // namespace
 }  // namespace leeway

@@ -129,23 +129,27 @@ void SchedulerRequests::FailAll(const Status& why) {
   left_ = nullptr;
 }
 
-std::string SchedulerRequests::WaitingFor() const {
+Wait SchedulerRequests::Waiting() const {
   const auto waited = [this](TimePoint since) { return Seconds(clock_.Now() - since); };
   if (!definitions_.empty()) {
     const Definition& first = definitions_.begin()->second;
-    return fmt::format("the scheduler to place {} tables, for {:.1f} s", first.message.tables_size(),
-                       waited(first.since));
+    return {Wait::Cause::kTables, fmt::format("the scheduler to place {} tables, for {:.1f} s",
+                                              first.message.tables_size(), waited(first.since))};
   }
   if (!barriers_.empty()) {
     const auto& [key, barrier] = *barriers_.begin();
-    return fmt::format("all members at barrier \"{}\" (round {}), for {:.1f} s", key.first, key.second,
-                       waited(barrier.since));
+    Wait wait{Wait::Cause::kBarrier, fmt::format("all members at barrier \"{}\" (round {}), for {:.1f} s",
+                                                 key.first, key.second, waited(barrier.since))};
+    wait.name = key.first;
+    return wait;
   }
   if (!leases_.empty()) {
     const OpenLease& first = leases_.begin()->second;
-    return fmt::format("batches of pool \"{}\", for {:.1f} s", first.message.pool(), waited(first.since));
+    return {Wait::Cause::kBatches,
+            fmt::format("batches of pool \"{}\", for {:.1f} s", first.message.pool(), waited(first.since))};
   }
-  return left_ ? "the scheduler to confirm that this worker left" : "";
+  if (left_) return {Wait::Cause::kLeft, "the scheduler to confirm that this worker left"};
+  return {};
 }
 
 }  // namespace leeway

@@ -17,6 +17,7 @@
 #include "leeway/worker.h"
 #include "node/link.h"
 #include "node/worker/lent_gradient.h"
+#include "node/worker/wait.h"
 #include "wire/control.pb.h"
 
 namespace leeway {
@@ -44,8 +45,8 @@ class SchedulerRequests {
 
   void ResendAll();
   void FailAll(const Status& why);
-  // What is open, oldest kind first; empty when nothing is.
-  [[nodiscard]] std::string WaitingFor() const;
+  // What is open, oldest kind first.
+  [[nodiscard]] Wait Waiting() const;
 
  private:
   struct Definition {

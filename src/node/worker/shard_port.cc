@@ -36,7 +36,7 @@ void ShardPort::OnUp() {
   for (WorkerBlock* block : blocks_) {
     ChangeQueue(*block, [](PushQueue& queue) { queue.OnReconnect(); });
     block->pull.AskAgain();
-    block->init_sent = false;
+    block->init_sent = block->resume_sent = false;
   }
   Flush();
 }
@@ -46,6 +46,8 @@ void ShardPort::Flush() {
   std::vector<WorkerBlock*> blocks = std::exchange(touched_, {});
   for (WorkerBlock* block : blocks) block->touched = false;
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->moved; });
+  SendResumes(blocks);
+  std::erase_if(blocks, [](const WorkerBlock* block) { return block->resuming; });
   SendInits(blocks);
   while (SendPushRound(blocks)) {
   }
@@ -54,6 +56,21 @@ void ShardPort::Flush() {
   for (WorkerBlock* block : blocks) {
     if (block->pushes.Next() != nullptr) Touch(*block);
   }
+}
+
+void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
+  for (WorkerBlock* block : blocks) {
+    if (!block->resuming || block->resume_sent) continue;
+    const Iteration next = block->NextIteration();
+    if (!absent_.entries.empty() &&
+        (next != absent_.iteration || absent_.entries.size() == wire::kEntriesMax)) {
+      SendAbsentFrame();
+    }
+    block->resume_sent = true;
+    absent_.iteration = next;
+    absent_.entries.push_back({block->id, block->term, Seq(0)});
+  }
+  if (!absent_.entries.empty()) SendAbsentFrame();
 }
 
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {

@@ -28,6 +28,10 @@ WorkerTable::WorkerTable(TableId table_id, const TableSpec& table_spec, Paramete
       pair(parameters),
       landing(parameters, pool) {}
 
+Iteration WorkerBlock::NextIteration() const {
+  return pushes.empty() ? table->pushed + 1 : pushes.front().iteration;
+}
+
 Status WorkerTable::Place(const wire::pb::Table& map, std::size_t shards) {
   std::uint64_t offset = 0;
   for (const wire::pb::Block& block : map.blocks()) {
@@ -70,6 +74,10 @@ Status WorkerTable::Replace(const wire::pb::Table& map, std::size_t shards) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const wire::pb::Block& from = map.blocks(static_cast<int>(i));
     blocks[i].shard = ShardId(from.shard());
+    if (Term(from.term()) > blocks[i].term) {
+      blocks[i].resuming = true;
+      landing.Forget(i);
+    }
     blocks[i].term = Term(from.term());
   }
   return Status::Ok();

@@ -36,8 +36,13 @@ struct WorkerBlock {
   std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
   bool init_sent = false;          // on this connection
   bool moved = false;              // waits for its new place
+  bool place_asked = false;        // ... which was asked for since it moved
+  bool resuming = false;           // under a new term: its owner has not said yet what it has of ours
+  bool resume_sent = false;        // on this connection
   bool touched = false;            // in its port's list of blocks with something to send
 
+  // The iteration of the next push that the owner gets.
+  [[nodiscard]] Iteration NextIteration() const;
   [[nodiscard]] std::uint64_t bytes() const { return elements * sizeof(float); }
 };
 

@@ -86,13 +86,29 @@ void WorkerNode::Abandon(const Status& why) {
   core_->RunLater();
 }
 
+bool WorkerNode::StateWanted() const { return core_->StateWanted(); }
+void WorkerNode::GiveState(std::shared_ptr<const std::vector<std::byte>> state) {
+  core_->GiveState(std::move(state));
+}
+std::shared_ptr<const std::vector<std::byte>> WorkerNode::restored_state() const {
+  return core_->restored_state();
+}
+
 Iteration WorkerNode::iteration() const { return core_->iteration(); }
 const WorkerCounters& WorkerNode::counters() const { return core_->counters(); }
 void WorkerNode::SetFigure(const std::string& name, double value) { core_->SetFigure(name, value); }
+void WorkerNode::SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq)> observer) {
+  core_->SetResumeObserver(std::move(observer));
+}
+
 void WorkerNode::SetVerdictObserver(
     std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
   core_->SetVerdictObserver(std::move(observer));
 }
 std::string WorkerNode::WaitingFor() const { return core_->WaitingFor(); }
+void WorkerNode::ExplainWait(std::function<void(const std::string&)> done) {
+  core_->ExplainWait(std::move(done));
+  core_->RunLater();
+}
 
 }  // namespace leeway

@@ -6,11 +6,13 @@
 // iterations. Thread rule: Env's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "leeway/env.h"
 #include "leeway/ids.h"
@@ -34,6 +36,9 @@ class WorkerNodeEvents {
   virtual void OnFailed(const Status& why) = 0;
   // The same, before any pending callback hears of it: what a callback's owner does next meets the failure.
   virtual void OnFailing(const Status& /*why*/) {}
+  // A checkpoint wants the client's state when it is about to begin iteration `from` or a later one;
+  // kIterationMax: not any more. Only of a client that keeps one.
+  virtual void OnStateWanted(Iteration /*from*/) {}
 };
 
 class WorkerNode {
@@ -80,15 +85,28 @@ class WorkerNode {
   // Goodbye as one that dies: every pending callback and OnFailed get `why`, which must be an error.
   void Abandon(const Status& why);
 
+  // Of a client that keeps a state, between two iterations: whether a checkpoint wants it now. It is written
+  // while training goes on; given when it is not wanted, it is dropped; an empty one is none.
+  [[nodiscard]] bool StateWanted() const;
+  void GiveState(std::shared_ptr<const std::vector<std::byte>> state);
+  // What this rank gave to the checkpoint that the job began from; null: nothing.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> restored_state() const;
+
   [[nodiscard]] Iteration iteration() const;
   [[nodiscard]] const WorkerCounters& counters() const;
   // A figure for the next report to the scheduler.
   void SetFigure(const std::string& name, double value);
   // For tests: called with every first verdict of a push of this worker.
+  // A block goes on under a new term; pushes above `last` that were acknowledged went with the owner before.
+  void SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq last)> observer);
   void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer);
   // What the worker waits for now, in words: which server, block, since when, and the age of its last
   // message.
   [[nodiscard]] std::string WaitingFor() const;
+  // The same and more, in several lines: the shard and the scheduler are asked under which condition the wait
+  // ends, for whom it is, how old the last message of those is; and what to do. `done` comes within a few
+  // seconds, unless the worker ends before.
+  void ExplainWait(std::function<void(const std::string&)> done);
 
  private:
   class Core;

@@ -22,12 +22,18 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
  protected:
   static constexpr std::uint32_t kRank = 1;
 
-  explicit WorkerRig(std::uint64_t push_bytes_in_flight_max = 256ULL << 20) {
-    WorkerOptions options;
-    options.push_bytes_in_flight_max = push_bytes_in_flight_max;
+  explicit WorkerRig(std::uint64_t push_bytes_in_flight_max = 256ULL << 20)
+      : WorkerRig(WithCredit(push_bytes_in_flight_max)) {}
+  explicit WorkerRig(const WorkerOptions& options) {
     node.emplace(
         options, env.env, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
         static_cast<WorkerNodeEvents&>(*this));
+  }
+
+  [[nodiscard]] static WorkerOptions WithCredit(std::uint64_t push_bytes_in_flight_max) {
+    WorkerOptions options;
+    options.push_bytes_in_flight_max = push_bytes_in_flight_max;
+    return options;
   }
 
   // Joining, step by step.
@@ -140,11 +146,12 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   }
 
   // What shards say.
-  void Verdict(std::size_t on, std::uint32_t block, std::uint64_t seq, wire::Verdict verdict) {
+  void Verdict(std::size_t on, std::uint32_t block, std::uint64_t seq, wire::Verdict verdict,
+               std::uint32_t term = 1) {
     wire::Verdicts verdicts;
     verdicts.worker = WorkerId(kRank);
     verdicts.incarnation = Incarnation(1);
-    verdicts.entries.push_back({BlockId(block), Term(1), Seq(seq), verdict, Iteration(0)});
+    verdicts.entries.push_back({BlockId(block), Term(term), Seq(seq), verdict, Iteration(0)});
     Deliver(on, wire::Kind::kVerdicts, verdicts);
   }
   [[nodiscard]] static wire::Answers AnswerOf(std::uint32_t block, std::int64_t progress,

@@ -1,0 +1,126 @@
+#include "node/worker/client_state.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/errors.h"
+#include "checkpoint/checksum.h"
+#include "checkpoint/layout.h"
+#include "leeway/storage.h"
+
+namespace leeway {
+
+struct ClientState::Writing {
+  std::string name, path;
+  RankFileHead head;
+  RankBytes state;
+  EncodedRankFile file;
+};
+
+ClientState::ClientState(Env& env, bool keeps, Events events)
+    : env_(env), events_(std::move(events)), keeps_(keeps) {}
+ClientState::~ClientState() = default;
+
+void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now) {
+  if (answer_.checkpoint() == cut.checkpoint()) {
+    if (!open_ && writing_ == nullptr) events_.answer(answer_);
+    return;
+  }
+  writing_ = nullptr;
+  answer_.Clear();
+  answer_.set_checkpoint(cut.checkpoint());
+  head_ = who;
+  head_.checkpoint = cut.checkpoint();
+  open_ = cut;
+  if (!keeps_) {
+    answer_.set_none(true);
+  } else if (cut.exact() && now > Iteration(cut.iteration())) {
+    answer_.set_late(now.value());
+  } else {
+    return events_.wanted(Iteration(cut.iteration()));
+  }
+  Answer();
+}
+
+bool ClientState::IsWanted(Iteration now) const { return open_ && now >= Iteration(open_->iteration()); }
+
+void ClientState::Give(Iteration now, RankBytes state) {
+  if (!IsWanted(now)) return;
+  if (open_->exact() && now > Iteration(open_->iteration())) {
+    answer_.set_late(now.value());
+    return Answer();
+  }
+  if (state->empty()) {
+    answer_.set_none(true);
+    return Answer();
+  }
+  auto writing = std::make_shared<Writing>();
+  head_.iteration = now;
+  writing->name = RankFileName(head_.rank, head_.incarnation);
+  writing->path = JoinPath(open_->folder(), writing->name);
+  writing->head = head_;
+  writing->state = std::move(state);
+  open_.reset();
+  writing_ = writing;
+  events_.wanted(kIterationMax);
+  // The checksum of a large state takes a while; training goes on meanwhile.
+  env_.compute.Run([writing] { writing->file = EncodeRankFile(writing->head, std::move(writing->state)); },
+                   [this, alive = std::weak_ptr(alive_), writing] {
+                     if (!alive.expired() && writing_ == writing) Write(writing);
+                   });
+}
+
+void ClientState::Write(const std::shared_ptr<Writing>& writing) {
+  const auto first = std::make_shared<Status>();  // shared by the answers: the first error
+  env_.storage.Append(writing->path, std::exchange(writing->file.pieces, {}),
+                      [first](const Status& appended) { *first = appended; });
+  env_.storage.Sync(writing->path,
+                    [this, alive = std::weak_ptr(alive_), writing, first](const Status& synced) {
+                      if (alive.expired() || writing_ != writing) return;
+                      if (first->ok()) *first = synced;
+                      if (first->ok()) {
+                        answer_.set_file(writing->name);
+                        answer_.set_bytes(writing->file.bytes);
+                        answer_.set_checksum(writing->file.checksum);
+                        answer_.set_iteration(writing->head.iteration.value());
+                      } else {
+                        answer_.set_error(first->message());
+                      }
+                      Answer();
+                    });
+}
+
+void ClientState::Answer() {
+  writing_ = nullptr;
+  if (std::exchange(open_, std::nullopt)) events_.wanted(kIterationMax);
+  events_.answer(answer_);
+}
+
+void ClientState::Read(const wire::pb::RankRestore& from, WorkerId rank,
+                       std::function<void(const Status&)> done) {
+  // One byte more than there should be, so that a file that is too long is found as well.
+  env_.storage.Read(
+      from.file(), 0, from.bytes() + 1,
+      [this, alive = std::weak_ptr(alive_), from, rank,
+       done = std::move(done)](const Result<std::vector<std::byte>>& read) {
+        if (alive.expired()) return;
+        const auto refuse = [&](const Status& why) {
+          done(why.WithContext(from.file())
+                   .WithContext(fmt::format("the state of rank {} in the checkpoint", rank.value())));
+        };
+        if (!read.ok()) return refuse(read.status());
+        const Result<RankFile> file = DecodeRankFile(*read);
+        if (!file.ok()) return refuse(file.status());
+        if (file->checksum != from.checksum()) {
+          return refuse(InvalidArgument("got checksum {}, wanted {}: it is of another checkpoint",
+                                        ChecksumText(file->checksum), ChecksumText(from.checksum())));
+        }
+        if (file->head.rank != rank) {
+          return refuse(InvalidArgument("got the state of rank {}", file->head.rank.value()));
+        }
+        restored_ = std::make_shared<const std::vector<std::byte>>(file->state.begin(), file->state.end());
+        done(Status::Ok());
+      });
+}
+
+}  // namespace leeway

@@ -1,0 +1,62 @@
+// ClientState: the part of a checkpoint that is this worker's client's own. Asks for it, writes it into a
+// file while training goes on, says what became of it; and reads the one that a job began from.
+//
+// The client is asked only if it keeps a state (WorkerOptions). It gives it between two iterations, when
+// it is about to begin the one that the scheduler named (or a later one, unless the cut is exact). One
+// checkpoint at a time: a new one ends what is under way. Thread rule: the node's; callbacks that come after
+// its end find out by themselves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "checkpoint/rank_file.h"
+#include "leeway/env.h"
+#include "leeway/ids.h"
+#include "leeway/status.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class ClientState {
+ public:
+  struct Events {
+    std::function<void(const wire::pb::RankState&)> answer;  // to the scheduler, once for every OnCut
+    // The state is wanted when the client is about to begin this iteration or a later one; kIterationMax: not
+    // any more.
+    std::function<void(Iteration from)> wanted;
+  };
+  ClientState(Env& env, bool keeps, Events events);
+  ~ClientState();
+
+  // `who` names the worker: its job, rank and incarnation; `now` is the iteration that it is in. Asked again,
+  // a checkpoint that is written is answered again, and one under way goes on.
+  void OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now);
+  [[nodiscard]] bool IsWanted(Iteration now) const;
+  // Taken if it is wanted; else nothing happens. An empty one is none.
+  void Give(Iteration now, RankBytes state);
+
+  // Reads and checks the state that the rank gave to a checkpoint. An error names the file.
+  void Read(const wire::pb::RankRestore& from, WorkerId rank, std::function<void(const Status&)> done);
+  [[nodiscard]] const RankBytes& restored() const { return restored_; }  // null: none
+
+ private:
+  struct Writing;
+
+  void Write(const std::shared_ptr<Writing>& writing);
+  void Answer();
+
+  Env& env_;
+  const Events events_;
+  const bool keeps_;
+  RankFileHead head_;                  // of the last checkpoint
+  std::optional<wire::pb::Cut> open_;  // the client has not given its state to it
+  std::shared_ptr<Writing> writing_;   // shared with calls to Env that are under way
+  wire::pb::RankState answer_;         // to the last checkpoint
+  RankBytes restored_;
+  std::shared_ptr<const char> alive_ = std::make_shared<const char>();  // watched by calls under way
+};
+
+}  // namespace leeway

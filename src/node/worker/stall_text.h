@@ -1,0 +1,34 @@
+// StallText: why a worker has waited for so long, for people: under which condition, for whom, how those are,
+// and what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "leeway/ids.h"
+#include "node/worker/wait.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+// What was found out. Ages are in seconds.
+struct StallFacts {
+  WorkerId self{};
+  Wait wait{};  // its block is not looked at
+
+  std::string sync;   // of the block's table
+  std::string shard;  // that the wait is on: "server 1 shard 0"; empty: on none
+  bool shard_up = false;
+  std::optional<wire::pb::WhyReply> of_shard;  // nothing: it was not asked, or did not answer in time
+
+  bool scheduler_up = false;
+  double scheduler_age_s = 0;                      // of its last message
+  std::optional<wire::pb::WhyReply> of_scheduler;  // as above
+
+  double give_up_after_s = 0;  // of a connection that is lost
+};
+
+// One line per fact, each but the first after a line break and two spaces.
+[[nodiscard]] std::string StallText(const StallFacts& facts);
+
+}  // namespace leeway

@@ -1,0 +1,35 @@
+// Wait: what a worker waits for now, as far as it knows by itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leeway {
+
+struct WorkerBlock;
+
+struct Wait {
+  enum class Cause : std::uint8_t {
+    kNothing,
+    kScheduler,   // to be welcomed by it
+    kGathering,   // the job to begin
+    kConnection,  // to a server, to join
+    kFile,        // its state in a checkpoint
+    kTables,      // to be placed
+    kBarrier,
+    kBatches,
+    kLeft,     // the scheduler's word that it left
+    kValues,   // of a block
+    kVerdict,  // on a push, or on initial values
+    kMembers,  // the others to leave
+  };
+
+  Cause cause = Cause::kNothing;
+  std::string text;                    // in words: for what, since when, how old the peer's last message is
+  const WorkerBlock* block = nullptr;  // kValues, kVerdict: the first of those
+  std::string name = {};               // kBarrier: its name; kConnection: the server's
+  std::vector<std::uint32_t> ranks = {};  // kMembers: who has not left
+};
+
+}  // namespace leeway

@@ -1,0 +1,125 @@
+// The client's state in checkpoints, through the whole node.
+#include "checkpoint/rank_file.h"
+#include "node/worker/testing/worker_rig.h"
+
+namespace leeway::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class WorkerStateTest : public WorkerRig {
+ protected:
+  WorkerStateTest() : WorkerRig(KeepingState()) {}
+  static WorkerOptions KeepingState() {
+    WorkerOptions options;
+    options.keeps_state = true;
+    return options;
+  }
+  void SendCut(std::uint64_t checkpoint, std::int64_t iteration) {
+    wire::pb::Cut cut;
+    cut.set_checkpoint(checkpoint);
+    cut.set_folder("/c");
+    cut.set_iteration(iteration);
+    Control(scheduler, wire::Kind::kCut, cut);
+  }
+  std::vector<wire::pb::RankState> Answers() {
+    std::vector<wire::pb::RankState> answers;
+    for (const SentFrame& frame : env.transport.TakeSent(scheduler, wire::Kind::kRankState)) {
+      answers.push_back(ParseAs<wire::pb::RankState>(frame));
+    }
+    return answers;
+  }
+  void RunAll() {
+    while (env.compute.Step() || env.storage.Step()) {
+    }
+  }
+  static std::shared_ptr<const std::vector<std::byte>> Bytes(std::size_t size) {
+    return std::make_shared<const std::vector<std::byte>>(size, std::byte{5});
+  }
+  // The roster of a job that went on from a checkpoint.
+  void SendRestoringRoster(const wire::pb::RankRestore& restore) {
+    wire::pb::Roster roster;
+    roster.set_epoch(1);
+    roster.set_gathered(true);
+    wire::pb::Member* member = roster.add_members();
+    member->set_worker(kRank);
+    member->set_incarnation(1);
+    member->set_first(20);
+    *member->mutable_restore() = restore;
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      wire::pb::Shard* line = roster.add_shards();
+      line->set_shard(i);
+      line->set_server(i);
+      line->set_address("10.0.1." + std::to_string(i) + ":900");
+    }
+    Control(scheduler, wire::Kind::kRoster, roster);
+  }
+  void ConnectShards() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      shard[i] = env.transport.connects[1 + i].first;
+      env.transport.Complete(shard[i]);
+      WelcomeAtShard(i);
+    }
+  }
+  wire::pb::RankRestore PutFile() {
+    const EncodedRankFile file =
+        EncodeRankFile({"leeway", 3, WorkerId(kRank), Incarnation(1), Iteration(20)}, Bytes(9));
+    for (const Pinned& piece : file.pieces) {
+      auto& bytes = env.storage.files["/c/mine"];
+      bytes.insert(bytes.end(), piece.bytes.begin(), piece.bytes.end());
+    }
+    wire::pb::RankRestore restore;
+    restore.set_file("/c/mine");
+    restore.set_bytes(file.bytes);
+    restore.set_checksum(file.checksum);
+    return restore;
+  }
+};
+
+TEST_F(WorkerStateTest, TheStateIsGivenAtTheBeginOfItsIterationAndWrittenMeanwhile) {
+  StartTables();
+  SendCut(4, 2);
+  EXPECT_FALSE(node->StateWanted());
+  ASSERT_TRUE(node->EndIteration().ok());
+  EXPECT_FALSE(node->StateWanted());
+  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->StateWanted());
+  node->GiveState(Bytes(100));
+  EXPECT_FALSE(node->StateWanted());
+  ASSERT_TRUE(node->EndIteration().ok()) << "training goes on";
+  EXPECT_THAT(Answers(), IsEmpty());
+  RunAll();
+  const auto answers = Answers();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].file(), "rank-001.1.state");
+  EXPECT_EQ(answers[0].iteration(), 2);
+  EXPECT_TRUE(env.storage.files.contains("/c/rank-001.1.state"));
+}
+
+TEST_F(WorkerStateTest, TheJoinWaitsForTheStateOfTheCheckpoint) {
+  const wire::pb::RankRestore restore = PutFile();
+  BeginJoin();
+  SendRestoringRoster(restore);
+  ConnectShards();
+  EXPECT_FALSE(joined.has_value());
+  EXPECT_THAT(node->WaitingFor(), HasSubstr("its state in the checkpoint to be read"));
+  RunAll();
+  ASSERT_TRUE(joined.has_value() && joined->ok());
+  EXPECT_EQ(*node->restored_state(), *Bytes(9));
+  EXPECT_EQ(node->iteration(), Iteration(20));
+}
+
+TEST_F(WorkerStateTest, AStateThatIsDamagedOrMissingFailsTheJoinAndNamesTheFile) {
+  const wire::pb::RankRestore restore = PutFile();
+  env.storage.files["/c/mine"][70] ^= std::byte{4};
+  BeginJoin();
+  SendRestoringRoster(restore);
+  RunAll();
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_THAT(joined->message(), HasSubstr("/c/mine: got checksum"));
+  EXPECT_TRUE(failed.has_value());
+}
+
+}  // namespace
+}  // namespace leeway::testing
