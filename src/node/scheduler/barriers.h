@@ -15,12 +15,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "leeway/ids.h"
 #include "leeway/status.h"
+#include "wire/scheduler_log.pb.h"
 
 namespace leeway {
 
@@ -54,6 +56,18 @@ class Barriers {
   void Forget(WorkerId worker);
   // Who may go on, now that these are the members.
   [[nodiscard]] std::vector<Release> Released(std::span<const Member> members);
+  // Who has not come to the first round that `who` stands at; nobody if it stands at none.
+  [[nodiscard]] std::vector<WorkerId> Missing(const std::string& name, WorkerId who,
+                                              std::span<const Member> members) const;
+  // The latest iteration in which all members passed a barrier; -1 before the first. One that comes later
+  // than that must not begin earlier: it would come by a barrier that nobody else comes by again.
+  [[nodiscard]] Iteration passed() const { return passed_; }
+
+  // The log: what has changed since the last call, and whether anything has; all of it; and back, into one
+  // that is new. Who has called for the rounds that are open is not in it: all that wait call again.
+  bool AddChanges(wire::pb::LogRecord& record);
+  void AddAll(wire::pb::LogRecord& record) const;
+  [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
 
  private:
   struct Round {
@@ -65,9 +79,13 @@ class Barriers {
     std::map<std::uint64_t, Round> rounds;
     std::map<WorkerId, std::int64_t> ahead;  // of a worker's own count: how far the job's is
   };
+  [[nodiscard]] static bool Has(const Round& round, const Member& member);
   [[nodiscard]] static bool IsComplete(const Round& round, std::span<const Member> members);
+  void Fill(const std::string& name, const Barrier& barrier, wire::pb::LoggedBarrier& out) const;
 
   std::map<std::string, Barrier> barriers_;
+  Iteration passed_{-1};
+  std::set<std::string> changed_;  // since the last AddChanges
 };
 
 }  // namespace leeway

@@ -59,10 +59,23 @@ wire::pb::BatchLease BatchPools::Lease(WorkerId worker, const wire::pb::LeaseBat
   }
   lease.set_exhausted(lease.batches().empty() && pool.unleased() == 0);
   last = lease;
+  if (keep_changes_) {
+    wire::pb::PoolChange& change = changes_.emplace_back();
+    change.set_worker(worker.value());
+    change.set_name(request.pool());
+    change.set_batches(request.batches());
+    *change.mutable_done() = request.done();
+    *change.mutable_answer() = lease;
+  }
   return lease;
 }
 
 void BatchPools::Gone(WorkerId worker) {
+  if (keep_changes_ && !pools_.empty()) {
+    wire::pb::PoolChange& change = changes_.emplace_back();
+    change.set_worker(worker.value());
+    change.set_gone(true);
+  }
   for (auto& [name, pool] : pools_) {
     std::erase_if(pool.leased, [&, &returned = pool.returned](const auto& entry) {
       if (entry.second != worker) return false;

@@ -15,6 +15,7 @@
 #include "leeway/ids.h"
 #include "leeway/status.h"
 #include "wire/control.pb.h"
+#include "wire/scheduler_log.pb.h"
 
 namespace leeway {
 
@@ -42,10 +43,23 @@ class BatchPools {
   void Gone(WorkerId worker);
   [[nodiscard]] const std::map<std::string, Pool>& all() const { return pools_; }
 
+  // The log: from the first call on changes are kept; AddChanges gives what came since the last, and says
+  // whether anything did. Not whole pools, which may be large, but one lease after another.
+  void KeepChanges() { keep_changes_ = true; }
+  bool AddChanges(wire::pb::LogRecord& record);
+  void AddAll(wire::pb::LogRecord& record) const;
+  // Back, into one that is new.
+  [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
+
  private:
   [[nodiscard]] Result<Pool*> Find(const wire::pb::LeaseBatches& request);
 
+  [[nodiscard]] Status Apply(const wire::pb::LoggedPool& from);
+  [[nodiscard]] Status Apply(const wire::pb::PoolChange& change);
+
   std::map<std::string, Pool> pools_;
+  bool keep_changes_ = false;
+  std::vector<wire::pb::PoolChange> changes_;
 };
 
 }  // namespace leeway

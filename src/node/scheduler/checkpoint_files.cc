@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/mutation.h"
 
 namespace leeway {
 namespace {
@@ -17,6 +19,22 @@ std::vector<Pinned> Owned(std::string text) {
   return {Pinned{std::as_bytes(std::span(*owner)), owner}};
 }
 
+// Whoever wrote a file says so; whether the scheduler has it too is another question on another machine.
+Status CheckThere(const Manifest& manifest, const std::string& folder,
+                  const std::vector<Storage::Entry>& listed) {
+  const auto check = [&](const std::string& name, std::uint64_t bytes) {
+    const auto found = std::ranges::find(listed, name, &Storage::Entry::name);
+    if (found != listed.end() && found->bytes == bytes) return Status::Ok();
+    return FailedPrecondition(
+        "{}: got {}, wanted {} bytes: workers, servers and the scheduler must see the same folder",
+        JoinPath(folder, name), found == listed.end() ? "no such file" : fmt::format("{}", found->bytes),
+        bytes);
+  };
+  for (const ManifestFile& file : manifest.files) LW_RETURN_IF_ERROR(check(file.name, file.bytes));
+  for (const ManifestRank& rank : manifest.ranks) LW_RETURN_IF_ERROR(check(rank.file, rank.bytes));
+  return Status::Ok();
+}
+
 }  // namespace
 
 void CheckpointFiles::FindNext(const std::string& folder, std::function<void(Result<std::uint64_t>)> done) {
@@ -26,9 +44,21 @@ void CheckpointFiles::FindNext(const std::string& folder, std::function<void(Res
   });
 }
 
-void CheckpointFiles::Publish(const std::string& folder, const Manifest& manifest, Done done) {
+void CheckpointFiles::Publish(const std::string& folder, const Manifest& manifest, Wanted wanted, Done done) {
   const std::string checkpoint = JoinPath(folder, CheckpointName(manifest.checkpoint));
-  const std::string temp = JoinPath(checkpoint, kManifestTempName);
+  storage_.List(checkpoint, [this, folder, checkpoint, manifest, wanted = std::move(wanted),
+                             done = std::move(done)](const Result<std::vector<Storage::Entry>>& listed) {
+    if (!wanted()) return;
+    const Status there = listed.ok() ? CheckThere(manifest, checkpoint, *listed) : listed.status();
+    if (!there.ok()) return done(there);
+    WriteAndRename(folder, checkpoint, manifest, wanted, done);
+  });
+}
+
+void CheckpointFiles::WriteAndRename(const std::string& folder, const std::string& checkpoint,
+                                     const Manifest& manifest, Wanted wanted, Done done) {
+  const std::string temp =
+      JoinPath(checkpoint, LW_MUTATED(manifest_in_place) ? kManifestName : kManifestTempName);
   // Issued in a row and carried out in order; the rename waits for all before it to have gone well, since it
   // is what makes the checkpoint one.
   const auto first = std::make_shared<Status>();  // shared by the answers: the first error
@@ -36,12 +66,13 @@ void CheckpointFiles::Publish(const std::string& folder, const Manifest& manifes
     if (first->ok()) *first = status;
   };
   storage_.Append(temp, Owned(WriteManifest(manifest)), note);
-  storage_.Sync(temp, note);
-  storage_.SyncFolder(checkpoint, [this, folder, checkpoint, temp, first, note,
+  if (!LW_MUTATED(manifest_not_synced)) storage_.Sync(temp, note);
+  storage_.SyncFolder(checkpoint, [this, folder, checkpoint, temp, first, note, wanted = std::move(wanted),
                                    done = std::move(done)](const Status& synced) {
     note(synced);
+    if (!wanted()) return;
     if (!first->ok()) return done(*first);
-    storage_.Rename(temp, JoinPath(checkpoint, kManifestName), note);
+    if (!LW_MUTATED(manifest_in_place)) storage_.Rename(temp, JoinPath(checkpoint, kManifestName), note);
     storage_.SyncFolder(checkpoint, note);
     storage_.SyncFolder(folder, [first, note, done](const Status& named) {
       note(named);

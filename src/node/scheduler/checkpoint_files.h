@@ -24,8 +24,11 @@ class CheckpointFiles {
 
   // The id of the next checkpoint in this folder, which need not be there yet.
   void FindNext(const std::string& folder, std::function<void(Result<std::uint64_t>)> done);
-  // All files of the checkpoint are written and synced: the manifest makes it one.
-  void Publish(const std::string& folder, const Manifest& manifest, Done done);
+  // All files of the checkpoint are written and synced, and here: the manifest makes it one. `wanted` is
+  // asked before each step: once it says no, nothing is written any more (into a folder that was discarded),
+  // and `done` is not called.
+  using Wanted = std::function<bool()>;
+  void Publish(const std::string& folder, const Manifest& manifest, Wanted wanted, Done done);
   // Leaves the newest `keep` whole ones. What fails is logged.
   void Prune(const std::string& folder, std::size_t keep);
   void Discard(const std::string& checkpoint);
@@ -33,6 +36,8 @@ class CheckpointFiles {
 
  private:
   struct Pruning;
+  void WriteAndRename(const std::string& folder, const std::string& checkpoint, const Manifest& manifest,
+                      Wanted wanted, Done done);
   void PruneNext(std::shared_ptr<Pruning> pruning);
   void Warn(const std::string& what, const Status& why);
 

@@ -18,8 +18,9 @@ Checkpoints::Checkpoints(const CheckpointOptions& options, std::size_t shards)
     : options_(options), shards_(shards), room_(kRoom) {}
 
 void Checkpoints::Start(std::uint64_t next, Iteration now_at, TimePoint now) {
-  next_ = next;
-  counted_from_ = now_at;
+  next_ = std::max(next_, next);
+  if (first_ == 0) first_ = next_;
+  counted_from_ = std::max(counted_from_, now_at);
   timed_from_ = now;
 }
 
@@ -28,9 +29,9 @@ bool Checkpoints::IsWanted(TimePoint now) const {
   return asked_ || (options_.every.count() > 0 && now - timed_from_ >= options_.every);
 }
 
-bool Checkpoints::IsDue(Iteration fastest, TimePoint now) const {
+bool Checkpoints::IsDue(Iteration fastest, bool iterates, TimePoint now) const {
   if (!enabled()) return false;
-  if (!under_way()) return IsWanted(now) || options_.every_iterations > 0;
+  if (!under_way()) return IsWanted(now) || (iterates && options_.every_iterations > 0);
   const bool ahead = replies_.empty() && fastest < Iteration(cut_->iteration());
   return ahead && IsWanted(now) && fastest + room_ < Iteration(cut_->iteration());
 }
@@ -38,13 +39,15 @@ bool Checkpoints::IsDue(Iteration fastest, TimePoint now) const {
 const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, TimePoint now) {
   LW_CHECK(enabled());
   Iteration at = std::max(fastest, reached_) + room_;
-  if (!IsWanted(now)) at = std::max(at, counted_from_ + static_cast<std::int64_t>(options_.every_iterations));
+  const bool wanted = IsWanted(now);
+  if (!wanted) at = std::max(at, counted_from_ + static_cast<std::int64_t>(options_.every_iterations));
   replies_.clear();
   reached_at_.reset();
   cut_.emplace();
   cut_->set_checkpoint(next_++);
   cut_->set_folder(JoinPath(options_.folder, CheckpointName(cut_->checkpoint())));
   cut_->set_iteration(at.value());
+  cut_->set_soon(wanted);
   return *cut_;
 }
 
@@ -62,9 +65,7 @@ const wire::pb::Cut* Checkpoints::OpenFor(ShardId shard) const {
 Checkpoints::Step Checkpoints::Take(ShardId shard, const wire::pb::CutReply& reply) {
   if (!cut_ || reply.checkpoint() != cut_->checkpoint()) return Step::kWait;
   if (reply.late() > 0) {
-    reached_ = std::max(reached_, Iteration(reply.late()));
-    room_ = std::min(room_ * 2, kRoomMax);
-    cut_.reset();
+    TooLate(Iteration(reply.late()));
     return Step::kTooLate;
   }
   if (!reply.error().empty()) {
@@ -72,12 +73,18 @@ Checkpoints::Step Checkpoints::Take(ShardId shard, const wire::pb::CutReply& rep
     return Step::kFailed;
   }
   replies_[shard] = reply;
-  return replies_.size() == shards_ ? Step::kWritten : Step::kWait;
+  return written() ? Step::kWritten : Step::kWait;
+}
+
+void Checkpoints::TooLate(Iteration reached) {
+  reached_ = std::max(reached_, reached);
+  room_ = std::min(room_ * 2, kRoomMax);
+  cut_.reset();
 }
 
 void Checkpoints::Complete(TimePoint now) {
   counted_from_ = Iteration(cut_->iteration());
-  last_ = Last{cut_->checkpoint(), counted_from_, cut_->folder()};
+  last_ = Last{cut_->checkpoint(), counted_from_, cut_->folder(), now};
   room_ = std::max(room_ / 2, kRoom);
   asked_ = false;
   timed_from_ = now;
@@ -93,6 +100,45 @@ void Checkpoints::GiveUp(const std::string& why, TimePoint now) {
   // The next one at its usual time, not at once: what went wrong may take a while to mend.
   counted_from_ = std::max(counted_from_, Iteration(cut_->iteration()));
   cut_.reset();
+}
+
+bool Checkpoints::AddChanges(wire::pb::LogRecord& record) {
+  const std::uint64_t last = last_ ? last_->checkpoint : 0;
+  if (next_ == logged_next_ && last == logged_last_) return false;
+  logged_next_ = next_;
+  logged_last_ = last;
+  AddAll(record);
+  return true;
+}
+
+void Checkpoints::AddAll(wire::pb::LogRecord& record) const {
+  wire::pb::LoggedCheckpoints& out = *record.mutable_checkpoints();
+  out.set_next(next_);
+  out.set_first(first_);
+  if (!last_) return;
+  out.set_last(last_->checkpoint);
+  out.set_last_iteration(last_->iteration.value());
+  out.set_last_folder(last_->folder);
+}
+
+std::vector<std::string> Checkpoints::Candidates() const {
+  std::vector<std::string> folders;
+  if (first_ == 0 || !enabled()) return folders;
+  const std::uint64_t oldest = std::max(first_, last_ ? last_->checkpoint : 0);
+  for (std::uint64_t id = next_; id-- > oldest;) {
+    folders.push_back(JoinPath(options_.folder, CheckpointName(id)));
+  }
+  return folders;
+}
+
+void Checkpoints::Apply(const wire::pb::LogRecord& record) {
+  if (!record.has_checkpoints()) return;
+  const wire::pb::LoggedCheckpoints& from = record.checkpoints();
+  next_ = std::max<std::uint64_t>(from.next(), 1);
+  first_ = from.first();
+  if (from.last() == 0) return;
+  last_ = Last{from.last(), Iteration(from.last_iteration()), from.last_folder()};
+  counted_from_ = last_->iteration;
 }
 
 }  // namespace leeway

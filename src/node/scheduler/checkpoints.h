@@ -16,6 +16,7 @@
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "wire/control.pb.h"
+#include "wire/scheduler_log.pb.h"
 
 namespace leeway {
 
@@ -24,12 +25,13 @@ class Checkpoints {
   Checkpoints(const CheckpointOptions& options, std::size_t shards);
 
   [[nodiscard]] bool enabled() const { return !options_.folder.empty(); }
-  // The first one gets this id; iterations and time count from here.
+  // The first one gets this id, or a higher one that the log knows; iterations and time count from here.
   void Start(std::uint64_t next, Iteration now_at, TimePoint now);
   // One is wanted now, whatever the options say.
   void Ask() { asked_ = true; }
-  // Whether to begin one now. One that nobody has come to yet may be replaced by it.
-  [[nodiscard]] bool IsDue(Iteration fastest, TimePoint now) const;
+  // Whether to begin one now. One that nobody has come to yet may be replaced by it. `iterates`: there are
+  // tables that follow the job's clock.
+  [[nodiscard]] bool IsDue(Iteration fastest, bool iterates, TimePoint now) const;
 
   // Begins one, in place of one that is under way. REQUIRES: enabled.
   const wire::pb::Cut& Begin(Iteration fastest, TimePoint now);
@@ -42,6 +44,9 @@ class Checkpoints {
   // An answer of a shard; one to another checkpoint changes nothing.
   [[nodiscard]] Step Take(ShardId shard, const wire::pb::CutReply& reply);
   [[nodiscard]] const std::map<ShardId, wire::pb::CutReply>& replies() const { return replies_; }
+  [[nodiscard]] bool written() const { return cut_ && replies_.size() == shards_; }
+  // Somebody is in iteration `reached` already, beyond the one under way: it is no more.
+  void TooLate(Iteration reached);
   // Looks whether the workers have come to the one under way, and whether it has taken too long since.
   [[nodiscard]] bool IsOverdue(Iteration fastest, TimePoint now);
 
@@ -54,11 +59,21 @@ class Checkpoints {
     std::uint64_t checkpoint = 0;
     Iteration iteration{-1};
     std::string folder;
+    TimePoint at{};  // it became whole; nothing when that was before this process
   };
   [[nodiscard]] const std::optional<Last>& last() const { return last_; }
   [[nodiscard]] std::uint64_t completed() const { return completed_; }
   [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
   [[nodiscard]] const std::string& last_failure() const { return failure_; }
+
+  // The log: the ids that were given out and the last one that is whole, if that has changed since the last
+  // call; in any case; and back, into one that is new. One that was under way is not in it.
+  bool AddChanges(wire::pb::LogRecord& record);
+  void AddAll(wire::pb::LogRecord& record) const;
+  // The folders in which this job's newest whole checkpoint may be, the newest first: one may have been
+  // published, and others pruned, without the log having heard of it.
+  [[nodiscard]] std::vector<std::string> Candidates() const;
+  void Apply(const wire::pb::LogRecord& record);
 
  private:
   [[nodiscard]] bool IsWanted(TimePoint now) const;
@@ -66,6 +81,7 @@ class Checkpoints {
   const CheckpointOptions options_;
   const std::size_t shards_;
   std::uint64_t next_ = 1;
+  std::uint64_t first_ = 0;  // id that this job may have used; 0: not started
   std::optional<wire::pb::Cut> cut_;
   std::map<ShardId, wire::pb::CutReply> replies_;
   std::int64_t room_;          // of the next cut above the fastest
@@ -77,6 +93,7 @@ class Checkpoints {
   std::optional<Last> last_;
   std::uint64_t completed_ = 0, given_up_ = 0;
   std::string failure_;
+  std::uint64_t logged_next_ = 1, logged_last_ = 0;  // as at the last AddChanges
 };
 
 }  // namespace leeway

@@ -29,18 +29,18 @@ wire::pb::CutReply Written(const Checkpoints& checkpoints) {
 TEST(CheckpointsTest, WithoutAFolderNoneIsEverDue) {
   Checkpoints checkpoints({}, 2);
   checkpoints.Ask();
-  EXPECT_FALSE(checkpoints.IsDue(Iteration(1000), kTwelve));
+  EXPECT_FALSE(checkpoints.IsDue(Iteration(1000), true, kTwelve));
 }
 
 TEST(CheckpointsTest, OneEverySoManyIterationsIsNamedAhead) {
   Checkpoints checkpoints(Every(50), 2);
   checkpoints.Start(7, Iteration(0), kTwelve);
-  ASSERT_TRUE(checkpoints.IsDue(Iteration(3), kTwelve));
+  ASSERT_TRUE(checkpoints.IsDue(Iteration(3), true, kTwelve));
   const wire::pb::Cut first = checkpoints.Begin(Iteration(3), kTwelve);
   EXPECT_EQ(first.checkpoint(), 7U);
   EXPECT_EQ(first.iteration(), 50);
   EXPECT_EQ(first.folder(), "/c/checkpoint-00000007");
-  EXPECT_FALSE(checkpoints.IsDue(Iteration(40), kTwelve));
+  EXPECT_FALSE(checkpoints.IsDue(Iteration(40), true, kTwelve));
   EXPECT_EQ(checkpoints.Take(ShardId(0), Written(checkpoints)), Step::kWait);
   EXPECT_EQ(checkpoints.OpenFor(ShardId(0)), nullptr);
   EXPECT_NE(checkpoints.OpenFor(ShardId(1)), nullptr);
@@ -53,9 +53,9 @@ TEST(CheckpointsTest, OneEverySoManyIterationsIsNamedAhead) {
 TEST(CheckpointsTest, OneThatAShardHasPassedIsNamedAgainWithMoreRoomEachTime) {
   Checkpoints checkpoints(Every(0, seconds(10)), 1);
   checkpoints.Start(1, Iteration(0), kTwelve);
-  EXPECT_FALSE(checkpoints.IsDue(Iteration(100), kTwelve + seconds(9)));
+  EXPECT_FALSE(checkpoints.IsDue(Iteration(100), true, kTwelve + seconds(9)));
   const TimePoint now = kTwelve + seconds(10);
-  ASSERT_TRUE(checkpoints.IsDue(Iteration(100), now));
+  ASSERT_TRUE(checkpoints.IsDue(Iteration(100), true, now));
   EXPECT_EQ(checkpoints.Begin(Iteration(100), now).iteration(), 102);
   wire::pb::CutReply late;
   late.set_checkpoint(1);
@@ -73,11 +73,11 @@ TEST(CheckpointsTest, OneThatIsAskedForTakesThePlaceOfOneFarAhead) {
   Checkpoints checkpoints(Every(1000), 1);
   checkpoints.Start(1, Iteration(0), kTwelve);
   (void)checkpoints.Begin(Iteration(0), kTwelve);
-  EXPECT_FALSE(checkpoints.IsDue(Iteration(10), kTwelve));
+  EXPECT_FALSE(checkpoints.IsDue(Iteration(10), true, kTwelve));
   checkpoints.Ask();
-  ASSERT_TRUE(checkpoints.IsDue(Iteration(10), kTwelve));
+  ASSERT_TRUE(checkpoints.IsDue(Iteration(10), true, kTwelve));
   EXPECT_EQ(checkpoints.Begin(Iteration(10), kTwelve).iteration(), 12);
-  EXPECT_FALSE(checkpoints.IsDue(Iteration(10), kTwelve)) << "once";
+  EXPECT_FALSE(checkpoints.IsDue(Iteration(10), true, kTwelve)) << "once";
 }
 
 TEST(CheckpointsTest, TheLimitCountsFromWhenTheWorkersHaveComeToIt) {

@@ -34,6 +34,7 @@ SchedulerNode::Core::~Core() {
   env_.timers.Cancel(gather_timer_);
   env_.timers.Cancel(review_timer_);
   env_.timers.Cancel(linger_timer_);
+  env_.timers.Cancel(commit_timer_);
 }
 
 Status SchedulerNode::Core::Start() {
@@ -43,20 +44,34 @@ Status SchedulerNode::Core::Start() {
   LW_RETURN_IF_ERROR(tables_.Check());
   LW_ASSIGN_OR_RETURN(address_, inbound_.Listen(options_.listen));
   started_ = env_.clock.Now();
-  gather_timer_ = env_.timers.After(options_.gather_timeout, [this] { OnGatherTimeout(); });
+  if (options_.log_folder.empty()) {
+    Begin();
+  } else {
+    OpenLog();
+  }
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::Begin() {
+  ready_ = prepared_ || options_.checkpoint.resume.empty();
+  if (!members_.gathered()) {
+    gather_timer_ = env_.timers.After(options_.gather_timeout, [this] { OnGatherTimeout(); });
+  }
   ArmReview();
   PrepareCheckpoints();
-  return Status::Ok();
 }
 
 std::string SchedulerNode::Core::Json() {
   HearConnected();
   const TimePoint now = env_.clock.Now();
   return ToJson({options_.job, over_ ? "ended" : (members_.gathered() ? "running" : "gathering"), epoch_,
-                 now - started_, now, members_, tables_, pools_, reports_});
+                 now - started_, now, members_, tables_, pools_, reports_, options_.checkpoint,
+                 checkpoints_});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
+  // It asks again.
+  if (!ready_) return Unavailable("the scheduler is still reading where the job stands");
   wire::pb::Welcome welcome;
   FillJob(options_.job, *welcome.mutable_job());
   welcome.set_epoch(epoch_.value());
@@ -69,16 +84,19 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     if (admitted.fresh && members_.gathered()) {
       pools_.Gone(admitted.seat.rank);  // of the life before
       barriers_.Forget(admitted.seat.rank);
-      members_.Enter(admitted.seat, ++epoch_, Fastest() + 1);
+      members_.Enter(admitted.seat, ++epoch_, std::max(Fastest() + 1, barriers_.passed()));
       env_.log.Write(LogLevel::kInfo,
                      fmt::format("worker {} joins the running job as incarnation {}",
                                  admitted.seat.rank.value(), admitted.seat.incarnation.value()));
     }
     welcome.set_incarnation(admitted.seat.incarnation.value());
   } else if (hello.role() == wire::pb::ROLE_SERVER) {
-    LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitShard(hello, id, env_.clock.Now()));
-    older = admitted.older;
-    peer.seat = admitted.seat.id.index();
+    LW_ASSIGN_OR_RETURN(const auto found, members_.FindShard(hello, env_.clock.Now(), ShardGrace()));
+    if (found.fresh && members_.gathered() && !over_)
+      LW_RETURN_IF_ERROR(ReplaceShard(found.seat, hello.listen()));
+    members_.Seat(found.seat, hello, id, env_.clock.Now());
+    older = found.older;
+    peer.seat = found.seat.id.index();
   }
   welcome.set_id(static_cast<std::uint32_t>(peer.seat));
   if (older != ConnectionId{}) {
@@ -93,13 +111,19 @@ void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
   const Peer peer = peers_.at(id);
   if (over_) return SendJobEnd(id);
   if (peer.role == wire::pb::ROLE_MONITOR) return;
-  if (peer.role == wire::pb::ROLE_SERVER && members_.gathered()) return Instruct(id);
+  if (peer.role == wire::pb::ROLE_SERVER && members_.gathered()) {
+    Instruct(id);
+    // The others hear where it is after it has been told what it owns.
+    if (std::exchange(members_.shards()[peer.seat].replaced, false)) SendRosterToOthers(id);
+    return;
+  }
   if (!members_.gathered()) {
     if (prepared_ && members_.Complete()) Gather();
   } else if (peer.role == wire::pb::ROLE_WORKER && members_.workers()[peer.seat].joining) {
     Welcome(id, members_.workers()[peer.seat]);
   } else {
     inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    AskForState(members_.workers()[peer.seat]);
   }
 }
 
@@ -123,12 +147,13 @@ void SchedulerNode::Core::Welcome(ConnectionId id, WorkerSeat& seat) {
   acks_.When(seat.entered, id, [this, id, &seat] {
     seat.joining = false;
     inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    AskForState(seat);
     ReleaseBarriers();  // those that it comes too late for
   });
 }
 
 Iteration SchedulerNode::Core::Fastest() const {
-  Iteration fastest(-1);
+  Iteration fastest = fastest_before_;
   for (const auto& [worker, report] : reports_.workers) fastest = std::max(fastest, report.iteration);
   return fastest;
 }
@@ -157,9 +182,10 @@ void SchedulerNode::Core::OnGatherTimeout() {
 void SchedulerNode::Core::OnGone(ConnectionId id, Parting how, const Status& why) {
   const Peer peer = peers_.at(id);
   DropPeer(id);
+  CommitSoon();
   if (over_) {
     if (peer.role == wire::pb::ROLE_SERVER && how != Parting::kLost) members_.shards()[peer.seat].done = true;
-    if (peers_.empty() && ShardsKnow()) End();
+    if (lingers_ && peers_.empty() && ShardsKnow()) End();
     return;
   }
   if (peer.role == wire::pb::ROLE_WORKER) {
@@ -182,16 +208,6 @@ void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status
   }
   seat.done = true;
   CheckDone();
-}
-
-void SchedulerNode::Core::LoseShard(ShardSeat& seat, Parting how, const Status& why) {
-  seat.connection = {};
-  seat.last_heard = env_.clock.Now();
-  if (how == Parting::kLost) return;
-  if (!members_.gathered()) return members_.Free(seat);
-  seat.done = true;
-  Finish(Unavailable("server {} shard {} at {} ended while the job was running: {}", seat.server.value(),
-                     seat.shard, seat.address, why.ok() ? "it said goodbye" : why.message()));
 }
 
 void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
@@ -229,12 +245,14 @@ void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
 void SchedulerNode::Core::DropPeer(ConnectionId id) {
   peers_.erase(id);
   acks_.Forget(id);
+  requests_.Forget(id);
 }
 
-void SchedulerNode::Core::SendRoster() {
+void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
   const wire::pb::Roster roster = members_.BuildRoster();
   for (const auto& [id, peer] : peers_) {
-    if (peer.role != wire::pb::ROLE_MONITOR) inbound_.SendControl(id, wire::Kind::kRoster, roster);
+    if (peer.role != wire::pb::ROLE_MONITOR && id != than)
+      inbound_.SendControl(id, wire::Kind::kRoster, roster);
   }
 }
 
@@ -242,6 +260,7 @@ void SchedulerNode::Core::ArmReview() {
   review_due_ = env_.clock.Now() + options_.link.beat;
   review_timer_ = env_.timers.After(options_.link.beat, [this] {
     Review();
+    CommitSoon();
     if (!over_) ArmReview();
   });
 }
@@ -258,6 +277,7 @@ void SchedulerNode::Core::HearConnected() {
 }
 
 void SchedulerNode::Core::Review() {
+  if (!ready_) return;  // nobody is let in yet: nobody can be silent
   HearConnected();
   const TimePoint now = env_.clock.Now();
   if (const Duration pause = OwnPause(review_due_, now, options_.link.beat); pause > Duration::zero()) {
@@ -288,10 +308,16 @@ void SchedulerNode::Core::Review() {
   for (const ShardId id : silence.lost) {
     ShardSeat& seat = members_.shards()[id.index()];
     if (members_.gathered()) {
-      return Finish(Unavailable("server {} shard {} at {} has been silent for {:.1f} s", seat.server.value(),
-                                seat.shard, seat.address, Seconds(options_.expel_after)));
+      AwaitShard(seat, fmt::format("has been silent for {:.1f} s", Seconds(options_.expel_after)));
+      if (over_) return;
+    } else if (seat.connection == ConnectionId{}) {
+      members_.Free(seat);
     }
-    if (seat.connection == ConnectionId{}) members_.Free(seat);
+  }
+  for (const ShardId id : silence.unreplaced_shards) {
+    const ShardSeat& seat = members_.shards()[id.index()];
+    return Finish(LostServer(seat, fmt::format("was lost, and nobody took its place within {:.1f} s",
+                                               Seconds(options_.gather_timeout))));
   }
   CheckDone();
   if (!over_) ReviewCheckpoints();
@@ -306,10 +332,18 @@ void SchedulerNode::Core::Finish(const Status& why) {
   if (over_) return;
   over_ = true;
   outcome_ = why;
-  over_since_ = env_.clock.Now();
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   env_.timers.Cancel(std::exchange(review_timer_, {}));
+  requests_.AnswerAll(
+      {FailedPrecondition("the job ended before the checkpoint was whole"), 0, Iteration(-1), {}});
   for (const auto& [id, peer] : peers_) SendJobEnd(id);
+  if (log_ == nullptr || !log_read_) return Linger();
+  CommitSoon();  // it lingers once that is in the log
+}
+
+void SchedulerNode::Core::Linger() {
+  lingers_ = true;
+  over_since_ = env_.clock.Now();
   const bool all_know = peers_.empty() && ShardsKnow();
   const Duration linger = all_know ? Duration::zero() : Duration(options_.link.hello_timeout);
   linger_timer_ = env_.timers.After(linger, [this] { OnLingered(); });
@@ -323,7 +357,9 @@ void SchedulerNode::Core::SendJobEnd(ConnectionId id) {
 }
 
 bool SchedulerNode::Core::ShardsKnow() const {
-  return !outcome_.ok() || std::ranges::all_of(members_.shards(), &ShardSeat::done);
+  // One that was started again does not know whom the one before has told.
+  const bool must = outcome_.ok() || over_before_;
+  return !must || std::ranges::all_of(members_.shards(), &ShardSeat::done);
 }
 
 void SchedulerNode::Core::OnLingered() {
@@ -336,6 +372,7 @@ void SchedulerNode::Core::OnLingered() {
 void SchedulerNode::Core::End() {
   if (std::exchange(finished_, true)) return;
   env_.timers.Cancel(std::exchange(linger_timer_, {}));
+  inbound_.EndHold(false);
   inbound_.CloseAll(outcome_);
   peers_.clear();  // nobody is connected any more: the status may still be asked for
   ended_(outcome_);

@@ -1,12 +1,17 @@
 // SchedulerNode::Core: routes events to the modules and sends what they lead to. All decisions are theirs.
 //
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
-// core_checkpoints.cc the checkpoints.
+// core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
+// those that someone asks for; core_servers.cc servers that die; core_log.cc the log: reading it, and what
+// may be said when.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,17 +19,20 @@
 #include "node/scheduler/barriers.h"
 #include "node/scheduler/batch_pools.h"
 #include "node/scheduler/checkpoint_files.h"
+#include "node/scheduler/checkpoint_requests.h"
 #include "node/scheduler/checkpoints.h"
 #include "node/scheduler/epoch_acks.h"
 #include "node/scheduler/membership.h"
+#include "node/scheduler/rank_states.h"
 #include "node/scheduler/reports.h"
+#include "node/scheduler/scheduler_log.h"
 #include "node/scheduler/scheduler_node.h"
 #include "node/scheduler/table_registry.h"
 #include "wire/kind.h"
 
 namespace leeway {
 
-class SchedulerNode::Core final : private InboundEvents {
+class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEvents {
  public:
   Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
        std::function<void(const Status&)> ended);
@@ -34,6 +42,7 @@ class SchedulerNode::Core final : private InboundEvents {
   void Stop(const Status& why) { Finish(why); }
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] std::string Json();
+  void RequestCheckpoint(CheckpointRequests::Done done);
 
  private:
   // Module sizes come from the job, so a job that is out of bounds must not reach them; Start then says why.
@@ -44,6 +53,9 @@ class SchedulerNode::Core final : private InboundEvents {
     wire::pb::Role role = wire::pb::ROLE_NONE;
     std::size_t seat = 0;  // of a worker: its rank; of a shard: its dense id
   };
+
+  // All that Start does once it is known where the job stands.
+  void Begin();
 
   // Hellos and losses.
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override;
@@ -64,7 +76,20 @@ class SchedulerNode::Core final : private InboundEvents {
   // What a leave and a death have in common.
   void AfterGone(const WorkerSeat& seat);
   void DropPeer(ConnectionId id);
-  void SendRoster();
+  void SendRoster() { SendRosterToOthers(ConnectionId{}); }
+  void SendRosterToOthers(ConnectionId than);
+
+  // Servers that die (core_servers.cc).
+  // Its process is gone: another one is waited for if it can go on from a checkpoint, else the job ends.
+  void AwaitShard(ShardSeat& seat, const std::string& what);
+  // What a shard needs to come back after a lost connection.
+  [[nodiscard]] Duration ShardGrace() const {
+    return std::max(options_.link.hello_timeout, 2 * options_.link.backoff_max);
+  }
+  // Another process takes the seat: its blocks go on from the last checkpoint.
+  [[nodiscard]] Status ReplaceShard(ShardSeat& seat, const std::string& address);
+  // "server 1 shard 0 at ... <what>", and what the job can be begun from again.
+  [[nodiscard]] Status LostServer(const ShardSeat& seat, const std::string& what) const;
 
   // Checkpoints (core_checkpoints.cc).
   void PrepareCheckpoints();
@@ -77,6 +102,38 @@ class SchedulerNode::Core final : private InboundEvents {
   void PublishCheckpoint();
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
+  // The workers' part of them (core_ranks.cc).
+  [[nodiscard]] RankStates::Moment MomentOfCut() const;
+  // Sends the worker the cut under way, if its state is wanted.
+  void AskForState(const WorkerSeat& seat);
+  Status TakeRankState(const WorkerSeat& seat, std::span<const std::byte> body);
+  // Once all shards have written and no worker is waited for.
+  void PublishIfWhole();
+  [[nodiscard]] std::string WhoIsMissing() const;
+
+  // Checkpoints that are asked for (core_checkpoint_requests.cc).
+  [[nodiscard]] Status MayCheckpoint() const;
+  Status TakeCheckpointRequest(ConnectionId id, std::span<const std::byte> body);
+  // One has just become whole.
+  void AnswerCheckpointRequests();
+
+  // The log (core_log.cc). Without one, all of it does nothing.
+  void OpenLog();
+  [[nodiscard]] Status Replay(const DecodedLog& log);
+  // Reads what a lost server's blocks go on from: the last of `folders` that is a checkpoint, or the one that
+  // the job began from.
+  void FindLastCheckpoint(std::vector<std::string> folders, const std::function<void()>& then);
+  // The log has been read, and was there or not.
+  void GoOn(bool found);
+  [[nodiscard]] wire::pb::LoggedJob StateOfJob() const;
+  // What has changed since the last call; how safe it must be before it is announced, if anything has.
+  [[nodiscard]] std::optional<SchedulerLog::Safety> AddChanges(wire::pb::LogRecord& record);
+  // After the event under way: writes what has changed, and lets go what waited for no more than that.
+  void CommitSoon();
+  void Commit();
+  wire::pb::LogRecord Snapshot() override;
+  void OnWritten() override;
+  void OnGivenUp(const Status& why) override;
 
   // Silence.
   void ArmReview();
@@ -90,6 +147,7 @@ class SchedulerNode::Core final : private InboundEvents {
   // without the word it would take the end of the scheduler for a failure.
   void Finish(const Status& why);
   void SendJobEnd(ConnectionId id);
+  void Linger();
   [[nodiscard]] bool ShardsKnow() const;
   void OnLingered();
   void End();
@@ -107,7 +165,10 @@ class SchedulerNode::Core final : private InboundEvents {
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat);
+  // A worker that has waited for long asks (core_why.cc).
+  Status TakeWhy(ConnectionId id, const WorkerSeat& asks, std::span<const std::byte> body);
   void ReleaseBarriers();
+  [[nodiscard]] std::vector<Barriers::Member> BarrierMembers() const;
 
   const SchedulerOptions options_;
   Env& env_;
@@ -116,13 +177,23 @@ class SchedulerNode::Core final : private InboundEvents {
   std::string address_;
   TimePoint started_;
   Epoch epoch_;
+  bool ready_ = false;     // where the job stands is known: peers are let in
   bool prepared_ = false;  // what it begins from, and where checkpoints go on, is known
   bool over_ = false;      // the job is over; everyone has been told
+  bool lingers_ = false;   // the end is in the log, and on its way to everyone
   bool finished_ = false;  // `ended_` was called
   Status outcome_;
   TimePoint over_since_;
   TimePoint review_due_;
-  TimerId gather_timer_, review_timer_, linger_timer_;
+  TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_;
+
+  bool log_read_ = false;
+  bool over_before_ = false;           // the log that was found says that the job is over
+  std::string resumed_from_;           // as the log knows it
+  Iteration fastest_before_{-1};       // as the log knows it
+  wire::pb::LoggedJob logged_;         // as at the last AddChanges
+  std::uint64_t covered_ = 0;          // the write under way covers all that was said up to here
+  std::unique_ptr<SchedulerLog> log_;  // null: none is kept, or it was given up
 
   Membership members_;
   TableRegistry tables_;
@@ -131,7 +202,17 @@ class SchedulerNode::Core final : private InboundEvents {
   BatchPools pools_;
   Reports reports_;
   Checkpoints checkpoints_;
+  RankStates rank_states_;
+  std::uint64_t publishing_ = 0;  // the checkpoint whose manifest was written last, or is being written
+  CheckpointRequests requests_;
   CheckpointFiles files_;
+  // The newest whole checkpoint that this job wrote or began from: what a lost server's blocks go on from.
+  struct LastCheckpoint {
+    Manifest manifest;
+    std::string folder;
+    bool of_this_run = false;
+  };
+  std::optional<LastCheckpoint> last_checkpoint_;
   std::map<ConnectionId, Peer> peers_;  // welcomed, or about to be
   Inbound inbound_;
 };

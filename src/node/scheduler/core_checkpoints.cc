@@ -1,4 +1,5 @@
 // Checkpoints of a job: when they are begun, what becomes of them, and beginning from one.
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -11,18 +12,22 @@ namespace leeway {
 void SchedulerNode::Core::PrepareCheckpoints() {
   const CheckpointOptions& options = options_.checkpoint;
   const auto begin = [this] {
+    // Nobody could be heard before.
+    if (!std::exchange(ready_, true)) members_.HearAll(env_.clock.Now());
     prepared_ = true;
     if (!members_.gathered() && members_.Complete()) Gather();
   };
   const auto find_next = [this, folder = options.folder, begin] {
     if (folder.empty()) return begin();
     files_.FindNext(folder, [this, begin](const Result<std::uint64_t>& next) {
-      if (!next.ok()) return Finish(next.status().WithContext("the folder of checkpoints"));
-      checkpoints_.Start(*next, members_.start(), env_.clock.Now());
+      if (over_) return;
+      // A job that goes on from its log knows where to go on counting.
+      if (!next.ok() && !prepared_) return Finish(next.status().WithContext("the folder of checkpoints"));
+      checkpoints_.Start(next.ok() ? *next : 1, members_.start(), env_.clock.Now());
       begin();
     });
   };
-  if (options.resume.empty()) return find_next();
+  if (options.resume.empty() || prepared_) return find_next();
   files_.Read(options.resume, [this, find_next](const Result<Manifest>& manifest) {
     if (!manifest.ok()) return Finish(manifest.status().WithContext("the checkpoint to begin from"));
     const Status resumed = Resume(*manifest);
@@ -35,6 +40,8 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   // The gathering makes the first epoch.
   LW_RETURN_IF_ERROR(tables_.Resume(manifest, options_.checkpoint.resume, manifest.iteration, epoch_ + 1));
   members_.Resume(manifest.iteration, manifest.incarnations);
+  last_checkpoint_ = {manifest, options_.checkpoint.resume, false};
+  members_.Restore(RankRestores(manifest, options_.checkpoint.resume));
   env_.log.Write(LogLevel::kInfo,
                  fmt::format("the job goes on in iteration {} from checkpoint {} at {}{}",
                              manifest.iteration.value(), manifest.checkpoint, options_.checkpoint.resume,
@@ -45,10 +52,15 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
 void SchedulerNode::Core::ReviewCheckpoints() {
   if (!members_.gathered() || tables_.all().empty()) return;
   const TimePoint now = env_.clock.Now();
-  if (checkpoints_.IsOverdue(Fastest(), now)) {
-    GiveUpCheckpoint(fmt::format("not complete within {:.1f} s", Seconds(options_.checkpoint.limit)));
+  PublishIfWhole();  // one that was waited for may be gone
+  const bool publishing = checkpoints_.under_way() && publishing_ == checkpoints_.cut().checkpoint();
+  if (!publishing && checkpoints_.IsOverdue(Fastest(), now)) {
+    GiveUpCheckpoint(fmt::format("not complete within {:.1f} s: missing {}",
+                                 Seconds(options_.checkpoint.limit), WhoIsMissing()));
   }
-  if (checkpoints_.IsDue(Fastest(), now)) BeginCheckpoint();
+  const bool iterates = std::ranges::any_of(
+      tables_.all(), [](const TableRegistry::Entry& entry) { return entry.spec.clock != TableClock::kOwn; });
+  if (checkpoints_.IsDue(Fastest(), iterates, now)) BeginCheckpoint();
 }
 
 void SchedulerNode::Core::OnTablesMade() {
@@ -66,6 +78,8 @@ void SchedulerNode::Core::BeginCheckpoint() {
   for (const ShardSeat& seat : members_.shards()) {
     if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
   }
+  rank_states_.Begin(cut, MomentOfCut());
+  for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
 }
 
 Status SchedulerNode::Core::TakeCutReply(const ShardSeat& seat, std::span<const std::byte> body) {
@@ -84,7 +98,7 @@ Status SchedulerNode::Core::TakeCutReply(const ShardSeat& seat, std::span<const 
       GiveUpCheckpoint(fmt::format("server {} shard {}: {}", seat.server.value(), seat.shard, reply.error()));
       break;
     case Checkpoints::Step::kWritten:
-      PublishCheckpoint();
+      PublishIfWhole();
       break;
   }
   return Status::Ok();
@@ -93,17 +107,23 @@ Status SchedulerNode::Core::TakeCutReply(const ShardSeat& seat, std::span<const 
 void SchedulerNode::Core::PublishCheckpoint() {
   const Result<Manifest> manifest = BuildManifest();
   if (!manifest.ok()) return GiveUpCheckpoint(manifest.status().message());
-  files_.Publish(
-      options_.checkpoint.folder, *manifest, [this, id = manifest->checkpoint](const Status& published) {
-        if (!checkpoints_.under_way() || checkpoints_.cut().checkpoint() != id) return;  // given up meanwhile
-        if (!published.ok()) return GiveUpCheckpoint(published.message());
-        checkpoints_.Complete(env_.clock.Now());
-        env_.log.Write(LogLevel::kInfo,
-                       fmt::format("checkpoint {} of iteration {} is at {}", id,
-                                   checkpoints_.last()->iteration.value(), checkpoints_.last()->folder));
-        files_.Prune(options_.checkpoint.folder, options_.checkpoint.keep);
-        ReviewCheckpoints();  // the next is named at once
-      });
+  const std::uint64_t id = manifest->checkpoint;
+  const auto wanted = [this, id] {  // not given up meanwhile
+    return checkpoints_.under_way() && checkpoints_.cut().checkpoint() == id;
+  };
+  files_.Publish(options_.checkpoint.folder, *manifest, wanted,
+                 [this, wanted, manifest = *manifest, id](const Status& published) {
+                   if (!wanted()) return;
+                   if (!published.ok()) return GiveUpCheckpoint(published.message());
+                   last_checkpoint_ = {manifest, checkpoints_.cut().folder(), true};
+                   checkpoints_.Complete(env_.clock.Now());
+                   env_.log.Write(LogLevel::kInfo, fmt::format("checkpoint {} of iteration {} is at {}", id,
+                                                               checkpoints_.last()->iteration.value(),
+                                                               checkpoints_.last()->folder));
+                   files_.Prune(options_.checkpoint.folder, options_.checkpoint.keep);
+                   ReviewCheckpoints();  // the next is named at once
+                   AnswerCheckpointRequests();
+                 });
 }
 
 void SchedulerNode::Core::GiveUpCheckpoint(const std::string& why) {
@@ -111,6 +131,8 @@ void SchedulerNode::Core::GiveUpCheckpoint(const std::string& why) {
   checkpoints_.GiveUp(why, env_.clock.Now());
   env_.log.Write(LogLevel::kWarning, fmt::format("checkpoint {} was given up: {}", cut.checkpoint(), why));
   files_.Discard(cut.folder());
+  requests_.AnswerAll(
+      {Unavailable("checkpoint {} was given up: {}", cut.checkpoint(), why), 0, Iteration(-1), {}});
 }
 
 Result<Manifest> SchedulerNode::Core::BuildManifest() const {
@@ -121,6 +143,7 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
   manifest.consistent = true;
   manifest.epoch = epoch_;
   for (const WorkerSeat& seat : members_.workers()) manifest.incarnations.push_back(seat.incarnation);
+  manifest.ranks = rank_states_.Written();
   struct Written {
     std::uint32_t file = 0;
     const wire::pb::CutBlock* block = nullptr;

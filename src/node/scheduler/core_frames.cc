@@ -16,18 +16,21 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
                                     Landing) {
   const Peer peer = peers_.at(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
+  if (peer.role == wire::pb::ROLE_MONITOR && kind == wire::Kind::kCheckpoint)
+    return TakeCheckpointRequest(id, body);
   // After the end only last figures count, and questions for them.
   if (over_ && kind != wire::Kind::kReport && kind != wire::Kind::kStatusRequest) return Status::Ok();
   if (kind == wire::Kind::kStatusRequest) return TakeStatusRequest(id, body);
   if (peer.role == wire::pb::ROLE_WORKER)
     return TakeWorkerFrame(id, members_.workers()[peer.seat], kind, body);
   if (peer.role == wire::pb::ROLE_SERVER) return TakeShardFrame(members_.shards()[peer.seat], kind, body);
-  return Protocol("{} from a monitor, wanted StatusRequest", wire::KindName(kind));
+  return Protocol("{} from a monitor, wanted StatusRequest or Checkpoint", wire::KindName(kind));
 }
 
 Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
                                             std::span<const std::byte> body) {
   if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], body);
+  if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
   if (!members_.gathered()) {
     return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
   }
@@ -38,6 +41,8 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
       return TakeBarrier(id, seat, body);
     case wire::Kind::kLeaseBatches:
       return TakeLease(id, seat, body);
+    case wire::Kind::kRankState:
+      return TakeRankState(seat, body);
     case wire::Kind::kLeave:
       return TakeLeave(id, seat);
     default:
@@ -140,11 +145,7 @@ Status SchedulerNode::Core::TakeBarrier(ConnectionId id, const WorkerSeat& seat,
 }
 
 void SchedulerNode::Core::ReleaseBarriers() {
-  std::vector<Barriers::Member> members;
-  for (const WorkerSeat& seat : members_.workers()) {
-    if (seat.counted()) members.push_back({seat.rank, seat.Began()});
-  }
-  for (const Barriers::Release& release : barriers_.Released(members)) {
+  for (const Barriers::Release& release : barriers_.Released(BarrierMembers())) {
     wire::pb::BarrierDone done;
     done.set_name(release.name);
     done.set_round(release.round);

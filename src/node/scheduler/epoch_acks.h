@@ -16,6 +16,8 @@ class EpochAcks {
  public:
   explicit EpochAcks(std::size_t shards) : acked_(shards) {}
 
+  // Another process has this shard: it has acknowledged nothing.
+  void Reset(ShardId shard) { acked_[shard.index()] = Epoch{}; }
   // Runs what waited for it.
   void Ack(ShardId shard, Epoch epoch);
   // Runs `then` once every shard has `epoch` in force, at once if so now.

@@ -34,6 +34,16 @@ class HandFedScheduler : public ::testing::Test {
     const Status started = node->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
+  // Lets everything be done that needs the disk and no time: the log is written, what waited for it is let
+  // go.
+  void Settle() {
+    do {
+      world.Advance(Duration::zero());
+      world.storage.RunAll();
+    } while (world.storage.pending() > 0);
+    world.Advance(Duration::zero());
+    world.storage.RunAll();
+  }
   static wire::pb::Hello BaseHello(wire::pb::Role role, std::uint64_t life) {
     wire::pb::Hello hello;
     hello.set_version_min(wire::kVersionMin);
@@ -47,6 +57,7 @@ class HandFedScheduler : public ::testing::Test {
   ConnectionId SayHello(const wire::pb::Hello& hello) {
     const ConnectionId id = world.transport.Accept();
     (void)world.transport.DeliverControl(id, Kind::kHello, hello);
+    if (!options.log_folder.empty()) Settle();
     for (std::size_t i = 0; i < world.transport.sent.size(); ++i) {
       if (world.transport.sent[i].to != id) continue;
       EXPECT_EQ(world.transport.sent[i].kind, Kind::kWelcome) << "the welcome comes first";
@@ -87,6 +98,15 @@ class HandFedScheduler : public ::testing::Test {
   void AckAll(std::uint64_t epoch) {
     Ack(s0, epoch);
     Ack(s1, epoch);
+  }
+  // The workers have no states to give to a checkpoint, and what shards wrote is in its folder.
+  void NoStates(std::uint64_t checkpoint) {
+    wire::pb::RankState state;
+    state.set_checkpoint(checkpoint);
+    state.set_none(true);
+    for (const ConnectionId id : {w0, w1}) {
+      ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kRankState, state).ok());
+    }
   }
   template <typename Message>
   std::vector<Message> Take(ConnectionId id, Kind kind) {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/mutation.h"
 
 namespace leeway {
 namespace {
@@ -92,7 +93,8 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
     // The incarnations go on: what the life before still sends is of a lower one.
     WorkerSeat next;
     next.rank = seat->rank;
-    next.incarnation = seat->incarnation + 1;
+    next.incarnation =
+        LW_MUTATED(same_incarnation) ? std::max(seat->incarnation, Incarnation(1)) : seat->incarnation + 1;
     next.life = hello.life();
     next.state = WorkerState::kJoined;
     next.connection = seat->connection;
@@ -106,8 +108,8 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
   return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id), fresh};
 }
 
-Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::Hello& hello, ConnectionId id,
-                                                                TimePoint now) {
+Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::Hello& hello, TimePoint now,
+                                                               Duration grace) {
   const auto found = std::ranges::find_if(shards_, [&](const ShardSeat& seat) {
     return seat.server.value() == hello.server() && seat.shard == hello.shard();
   });
@@ -120,15 +122,30 @@ Result<Membership::Admission<ShardSeat>> Membership::AdmitShard(const wire::pb::
     return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
   }
   ShardSeat& seat = *found;
-  if (seat.taken && seat.life != hello.life() && (gathered() || seat.connection != ConnectionId{})) {
-    return AlreadyExists("server {} shard {} is taken by another process at {}", hello.server(),
-                         hello.shard(), seat.address);
+  const bool fresh = !seat.taken || seat.life != hello.life();
+  // Its blocks are those of a place that it does not have any more.
+  if (seat.life != hello.life() && hello.incarnation() != 0 && !LW_MUTATED(former_server_admitted)) {
+    return Fenced("server {} shard {}: another process has its place", hello.server(), hello.shard());
   }
+  if (seat.taken && fresh && seat.connection != ConnectionId{} && !LW_MUTATED(former_server_admitted)) {
+    // The one before may have died, and its connection not have said so yet.
+    return Unavailable("server {} shard {} is taken by another process at {}", hello.server(), hello.shard(),
+                       seat.address);
+  }
+  if (seat.taken && fresh && gathered() && !seat.done && !seat.awaited && now - seat.last_heard < grace) {
+    return Unavailable("server {} shard {} at {} lost its connection a moment ago, and may come back",
+                       hello.server(), hello.shard(), seat.address);
+  }
+  return Admission<ShardSeat>{seat, seat.connection, fresh};
+}
+
+void Membership::Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionId id, TimePoint now) {
   seat.taken = true;
+  seat.done = seat.awaited = false;
   seat.life = hello.life();
   seat.address = hello.listen();
+  seat.connection = id;
   seat.last_heard = now;
-  return Admission<ShardSeat>{seat, std::exchange(seat.connection, id)};
 }
 
 void Membership::Resume(Iteration start, std::span<const Incarnation> incarnations) {
@@ -181,7 +198,7 @@ void Membership::TakeFirst(const wire::pb::First& first) {
   WorkerSeat& seat = workers_[first.worker()];
   if (!seat.joining || seat.incarnation != Incarnation(first.incarnation())) return;
   Iteration& begins = first.own_clock() ? seat.own_firsts[TableId(first.table())] : seat.first;
-  begins = std::max(begins, Iteration(first.first()));
+  if (!LW_MUTATED(joiner_begins_anywhere)) begins = std::max(begins, Iteration(first.first()));
 }
 
 std::string Membership::Missing() const {
@@ -196,6 +213,13 @@ std::string Membership::Missing() const {
     if (!IsHere(seat)) parts.push_back(fmt::format("shard {} of server {}", seat.shard, seat.server.value()));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void Membership::Replace(ShardSeat& seat, Epoch epoch) {
+  LW_CHECK(gathered(), "shard {}", seat.id.value());
+  seat.awaited = false;
+  seat.replaced = true;
+  roster_epoch_ = epoch;
 }
 
 void Membership::Leave(WorkerSeat& seat, Epoch epoch) {
@@ -214,6 +238,11 @@ void Membership::Lose(WorkerSeat& seat, TimePoint now) {
   LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
   seat.state = WorkerState::kLost;
   seat.last_heard = now;
+}
+
+void Membership::HearAll(TimePoint now) {
+  for (WorkerSeat& seat : workers_) seat.last_heard = now;
+  for (ShardSeat& seat : shards_) seat.last_heard = now;
 }
 
 void Membership::Forgive(Duration pause, TimePoint now) {
@@ -241,7 +270,8 @@ Silence Membership::Review(TimePoint now, const Patience& patience) {
     }
   }
   for (const ShardSeat& seat : shards_) {
-    if (seat.taken && now - seat.last_heard >= expel_after) silence.lost.push_back(seat.id);
+    if (!seat.taken || now - seat.last_heard < (seat.awaited ? replace_within : expel_after)) continue;
+    (seat.awaited ? silence.unreplaced_shards : silence.lost).push_back(seat.id);
   }
   return silence;
 }
@@ -284,12 +314,16 @@ wire::pb::Roster Membership::BuildRoster() const {
     member.set_gone(!seat.counted());
     member.set_joining(seat.joining);
     member.set_dead(seat.state == WorkerState::kDead);
+    const std::size_t rank = seat.rank.index();
+    const bool restores = rank < restores_.size() && !restores_[rank].file().empty();
+    if (restores && seat.entered == Epoch{}) *member.mutable_restore() = restores_[rank];
   }
   for (const ShardSeat& seat : shards_) {
     wire::pb::Shard& shard = *roster.add_shards();
     shard.set_shard(seat.id.value());
     shard.set_server(seat.server.value());
     shard.set_address(seat.address);
+    shard.set_life(seat.life);
   }
   return roster;
 }

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/env.h"
@@ -21,6 +22,7 @@
 #include "leeway/status.h"
 #include "leeway/transport.h"
 #include "wire/control.pb.h"
+#include "wire/scheduler_log.pb.h"
 
 namespace leeway {
 
@@ -70,15 +72,18 @@ struct ShardSeat {
   std::string address;
   ConnectionId connection;
   TimePoint last_heard;
-  bool done = false;  // said goodbye, or was given up
+  bool done = false;      // said goodbye, or was given up
+  bool awaited = false;   // its process is gone, and another is waited for
+  bool replaced = false;  // by one that has not been told yet what it owns
 };
 
 // Who has been silent for too long.
 struct Silence {
-  std::vector<WorkerId> suspected;   // since the last look
-  std::vector<WorkerId> expelled;    // silent for expel_after
-  std::vector<WorkerId> unreplaced;  // lost, and nobody has come in its place within replace_within
-  std::vector<ShardId> lost;
+  std::vector<WorkerId> suspected;         // since the last look
+  std::vector<WorkerId> expelled;          // silent for expel_after
+  std::vector<WorkerId> unreplaced;        // lost, and nobody has come in its place within replace_within
+  std::vector<ShardId> lost;               // silent for expel_after
+  std::vector<ShardId> unreplaced_shards;  // awaited for replace_within
 };
 
 struct Patience {
@@ -99,11 +104,19 @@ class Membership {
   };
   [[nodiscard]] Result<Admission<WorkerSeat>> AdmitWorker(const wire::pb::Hello& hello, ConnectionId id,
                                                           TimePoint now);
-  [[nodiscard]] Result<Admission<ShardSeat>> AdmitShard(const wire::pb::Hello& hello, ConnectionId id,
-                                                        TimePoint now);
+  // The seat that a shard may have; nothing changes before it is seated.
+  // One that lost its connection a moment ago (less than `grace`) may be on its way back.
+  [[nodiscard]] Result<Admission<ShardSeat>> FindShard(const wire::pb::Hello& hello, TimePoint now,
+                                                       Duration grace);
+  void Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionId id, TimePoint now);
+  // Another life has the seat, from `epoch` on. REQUIRES: gathered().
+  void Replace(ShardSeat& seat, Epoch epoch);
   // The job goes on where one before ended: all begin in `start`, and every life is of a higher incarnation
   // than those of before. REQUIRES: nobody is here.
   void Resume(Iteration start, std::span<const Incarnation> incarnations);
+  // Where the states are that the ranks gave to that checkpoint; of ranks without one the file is empty. Who
+  // is there when the job begins gets its own.
+  void Restore(std::vector<wire::pb::RankRestore> restores) { restores_ = std::move(restores); }
   // While gathering: the seat is free again.
   void Free(WorkerSeat& seat);
   void Free(ShardSeat& seat);
@@ -131,6 +144,8 @@ class Membership {
   // Its life is over; its place in the counts is kept.
   void Lose(WorkerSeat& seat, TimePoint now);
 
+  // Everyone counts as heard of now.
+  void HearAll(TimePoint now);
   // The scheduler itself stood still for `pause`, up to now: nobody could be heard.
   void Forgive(Duration pause, TimePoint now);
   // Compares every last_heard with now. A suspect that was heard again is joined again.
@@ -149,6 +164,12 @@ class Membership {
   // Members and shards as of the last change of membership.
   [[nodiscard]] wire::pb::Roster BuildRoster() const;
 
+  // The log (membership_log.cc): what has changed since the last call, and whether anything has; all of it;
+  // and back, into one that is new. Nobody is connected then, and everybody counts as heard of now.
+  bool AddChanges(wire::pb::LogRecord& record);
+  void AddAll(wire::pb::LogRecord& record) const;
+  [[nodiscard]] Status Apply(const wire::pb::LogRecord& record, TimePoint now);
+
  private:
   [[nodiscard]] Result<WorkerSeat*> SeatFor(const wire::pb::Hello& hello);
   // A new life that asks for just this rank may have it: whoever had it has no connection (any more).
@@ -160,10 +181,17 @@ class Membership {
     return seat.state != WorkerState::kLeft;
   }
 
-  Iteration start_{0};               // where the job begins
-  std::vector<WorkerSeat> workers_;  // by rank
-  std::vector<ShardSeat> shards_;    // by shard id
-  Epoch roster_epoch_;               // 0: still gathering
+  Iteration start_{0};                           // where the job begins
+  std::vector<wire::pb::RankRestore> restores_;  // by rank
+  std::vector<WorkerSeat> workers_;              // by rank
+  std::vector<ShardSeat> shards_;                // by shard id
+  Epoch roster_epoch_;                           // 0: still gathering
+
+  // As they were at the last AddChanges.
+  std::vector<WorkerSeat> logged_workers_;
+  std::vector<ShardSeat> logged_shards_;
+  Epoch logged_roster_epoch_;
+  Iteration logged_start_{0};
 };
 
 }  // namespace leeway

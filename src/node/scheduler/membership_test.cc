@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace leeway {
 namespace {
 
@@ -43,7 +45,10 @@ class MembershipTest : public ::testing::Test {
   }
   Result<Membership::Admission<ShardSeat>> Shard(std::uint32_t server, std::uint32_t shard,
                                                  std::uint64_t life) {
-    return members.AdmitShard(ShardHello(server, shard, life), ConnectionId(++connections), kNoon);
+    const wire::pb::Hello hello = ShardHello(server, shard, life);
+    LW_ASSIGN_OR_RETURN(const auto found, members.FindShard(hello, kNoon, Duration::zero()));
+    members.Seat(found.seat, hello, ConnectionId(++connections), kNoon);
+    return found;
   }
   void GatherAll() {
     ASSERT_TRUE(Worker(0, 10).ok() && Worker(1, 11).ok());
@@ -126,8 +131,35 @@ TEST_F(MembershipTest, AfterTheGatherALostSeatIsKeptForItsLife) {
   seat(0).connection = {};
   members.shards()[0].connection = {};
   EXPECT_EQ(Worker(-1, 99).status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Shard(0, 0, 99).status().code(), StatusCode::kAlreadyExists);
   EXPECT_TRUE(Worker(0, 10).ok());
+}
+
+TEST_F(MembershipTest, AnotherProcessMayHaveTheSeatOfAShardThatIsGoneUnlessItOwnsBlocks) {
+  GatherAll();
+  EXPECT_EQ(Shard(0, 0, 99).status().code(), StatusCode::kUnavailable) << "the first is connected";
+  members.shards()[0].connection = {};
+  EXPECT_EQ(members.FindShard(ShardHello(0, 0, 99), kNoon, seconds(1)).status().code(),
+            StatusCode::kUnavailable)
+      << "the first may be on its way back";
+  wire::pb::Hello former = ShardHello(0, 0, 98);
+  former.set_incarnation(1);
+  EXPECT_EQ(members.FindShard(former, kNoon, Duration::zero()).status().code(), StatusCode::kFenced);
+  const auto fresh = Shard(0, 0, 99);
+  ASSERT_TRUE(fresh.ok());
+  EXPECT_TRUE(fresh->fresh);
+  EXPECT_EQ(members.shards()[0].life, 99U);
+  former = ShardHello(0, 0, 20);
+  former.set_incarnation(1);
+  EXPECT_EQ(members.FindShard(former, kNoon, Duration::zero()).status().code(), StatusCode::kFenced)
+      << "the first comes back";
+}
+
+TEST_F(MembershipTest, AnAwaitedShardIsWaitedForLongerThanASilentOne) {
+  GatherAll();
+  members.shards()[0].awaited = true;
+  EXPECT_TRUE(std::ranges::count(Review(kNoon + seconds(12)).lost, ShardId(0)) == 0);
+  EXPECT_TRUE(Review(kNoon + seconds(12)).unreplaced_shards.empty());
+  EXPECT_EQ(Review(kNoon + seconds(61)).unreplaced_shards, std::vector{ShardId(0)});
 }
 
 TEST_F(MembershipTest, RanksAndShardsOutOfRangeAreRefused) {

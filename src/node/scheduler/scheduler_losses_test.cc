@@ -255,6 +255,19 @@ TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
   EXPECT_EQ(ended[0].code(), StatusCode::kUnavailable);
 }
 
+TEST_F(SchedulerLossesTest, AServerThatCannotBeReplacedForWantOfACheckpointEndsTheJobAtOnce) {
+  GatherAll();
+  (void)world.transport.Lose(s1);
+  (void)HelloShard(1, 301);
+  EXPECT_THAT(welcome.error(), HasSubstr("lost its connection a moment ago"));
+  PassTime(seconds(3));
+  (void)HelloShard(1, 301);
+  EXPECT_THAT(welcome.error(), HasSubstr("server 1 shard 0 at 127.0.0.1:701 is gone"));
+  const auto told = Take<wire::pb::JobEnd>(w0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].message(), HasSubstr("no checkpoint was written to resume from"));
+}
+
 TEST_F(SchedulerLossesTest, ABarrierOpensForTheLivingWhenAMemberDies) {
   GatherAll();
   wire::pb::Barrier barrier;

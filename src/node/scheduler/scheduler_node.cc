@@ -20,4 +20,8 @@ const std::string& SchedulerNode::address() const { return core_->address(); }
 
 std::string SchedulerNode::StatusJson() const { return core_->Json(); }
 
+void SchedulerNode::RequestCheckpoint(CheckpointRequests::Done done) {
+  core_->RequestCheckpoint(std::move(done));
+}
+
 }  // namespace leeway

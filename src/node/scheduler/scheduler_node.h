@@ -14,6 +14,7 @@
 #include "leeway/options.h"
 #include "leeway/placement.h"
 #include "leeway/sync_model.h"
+#include "node/scheduler/checkpoint_requests.h"
 
 namespace leeway {
 
@@ -39,6 +40,9 @@ class SchedulerNode {
   [[nodiscard]] const std::string& address() const;
   // The state of the job as JSON: phase, epoch, members, shards, tables, per-node figures, job totals.
   [[nodiscard]] std::string StatusJson() const;
+  // A checkpoint now, whatever the options say. `done` is called once: when it is whole or given up, or at
+  // once when there can be none.
+  void RequestCheckpoint(CheckpointRequests::Done done);
 
  private:
   class Core;

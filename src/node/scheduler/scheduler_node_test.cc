@@ -223,5 +223,46 @@ TEST_F(SchedulerNodeTest, BadOptionsAreRefusedAtTheStart) {
   EXPECT_THAT(start().message(), HasSubstr("port 80 is in use"));
 }
 
+TEST_F(SchedulerNodeTest, SaysWhoIsMissingToOneThatWaitsForTheJobToBegin) {
+  StartNode();
+  w0 = HelloWorker(0, 100);
+  wire::pb::Why why;
+  why.set_request(5);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kWhy, why).ok());
+  const auto replies = Take<wire::pb::WhyReply>(w0, Kind::kWhyReply);
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_EQ(replies[0].request(), 5U);
+  EXPECT_THAT(replies[0].not_here(), ::testing::HasSubstr("worker 1, shard 0 of server 0"));
+}
+
+TEST_F(SchedulerNodeTest, SaysHowMembersAreAndWhoHasNotComeToABarrier) {
+  GatherAll();
+  wire::pb::Report report;
+  report.set_iteration(7);
+  report.set_waiting_for("a friend");
+  ASSERT_TRUE(world.transport.DeliverControl(w1, Kind::kReport, report).ok());
+  PassTime(std::chrono::seconds(2), w1);
+  wire::pb::Barrier barrier;
+  barrier.set_name("b");
+  barrier.set_round(1);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kBarrier, barrier).ok());
+  wire::pb::Why why;
+  why.set_at_barrier(true);
+  why.set_barrier("b");
+  why.add_ranks(99);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kWhy, why).ok());
+  const auto replies = Take<wire::pb::WhyReply>(w0, Kind::kWhyReply);
+  ASSERT_EQ(replies.size(), 1U);
+  ASSERT_EQ(replies[0].missing_size(), 1);
+  EXPECT_EQ(replies[0].missing(0), 1U);
+  ASSERT_EQ(replies[0].standings_size(), 1) << "one that there is not is left out";
+  const wire::pb::Standing& who = replies[0].standings(0);
+  EXPECT_EQ(who.rank(), 1U);
+  EXPECT_EQ(who.iteration(), 7);
+  EXPECT_EQ(who.waiting_for(), "a friend");
+  EXPECT_EQ(who.pid(), 42U);
+  EXPECT_NEAR(who.silent_s(), 2, 0.1);
+}
+
 }  // namespace
 }  // namespace leeway

@@ -33,6 +33,11 @@ json Workers(const JobStatus& status) {
   return workers;
 }
 
+const char* ShardState(const ShardSeat& seat) {
+  if (seat.awaited) return "lost";
+  return seat.connection != ConnectionId{} ? "up" : "down";
+}
+
 json Shards(const JobStatus& status) {
   json shards = json::array();
   for (const ShardSeat& seat : status.members.shards()) {
@@ -40,7 +45,7 @@ json Shards(const JobStatus& status) {
     shards.push_back({{"shard", seat.id.value()},
                       {"server", seat.server.value()},
                       {"address", seat.address},
-                      {"state", seat.connection != ConnectionId{} ? "up" : "down"},
+                      {"state", ShardState(seat)},
                       {"waiting_for", report.waiting_for},
                       {"figures", report.figures}});
   }
@@ -69,6 +74,20 @@ json Pools(const JobStatus& status) {
   return pools;
 }
 
+json CheckpointState(const JobStatus& status) {
+  const Checkpoints& checkpoints = status.checkpoints;
+  json state = {
+      {"folder", status.checkpoint_options.folder}, {"resumed_from", status.checkpoint_options.resume},
+      {"under_way", checkpoints.under_way()},       {"completed", checkpoints.completed()},
+      {"given_up", checkpoints.given_up()},         {"last_failure", checkpoints.last_failure()}};
+  if (const auto& last = checkpoints.last()) {
+    state["last"] = {
+        {"checkpoint", last->checkpoint}, {"iteration", last->iteration.value()}, {"folder", last->folder}};
+    if (last->at != TimePoint{}) state["last"]["age_s"] = Seconds(status.now - last->at);
+  }
+  return state;
+}
+
 Figures Totals(const JobStatus& status) {
   Figures totals;
   for (const auto& [worker, report] : status.reports.workers) totals.AddAll(report.figures, "worker.");
@@ -83,7 +102,7 @@ std::string ToJson(const JobStatus& status) {
                     {"epoch", status.epoch.value()}, {"uptime_s", Seconds(status.uptime)},
                     {"workers", Workers(status)},    {"shards", Shards(status)},
                     {"tables", Tables(status)},      {"totals", Totals(status)},
-                    {"pools", Pools(status)}};
+                    {"pools", Pools(status)},        {"checkpoints", CheckpointState(status)}};
   // Names come from peers: what is not UTF-8 is replaced, never thrown at.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }

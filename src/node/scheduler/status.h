@@ -7,6 +7,7 @@
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "node/scheduler/batch_pools.h"
+#include "node/scheduler/checkpoints.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/reports.h"
 #include "node/scheduler/table_registry.h"
@@ -24,6 +25,8 @@ struct JobStatus {
   const TableRegistry& tables;
   const BatchPools& pools;
   const Reports& reports;
+  const CheckpointOptions& checkpoint_options;
+  const Checkpoints& checkpoints;
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);

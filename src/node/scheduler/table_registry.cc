@@ -4,12 +4,27 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/mutation.h"
 #include "block/apply_mode.h"
 #include "checkpoint/layout.h"
 #include "node/scheduler/table_check.h"
 #include "sync/sync_policy.h"
 
 namespace leeway {
+namespace {
+
+wire::pb::Restore RestoreOf(const ManifestBlock& block, const Manifest& manifest, const std::string& folder) {
+  wire::pb::Restore restore;
+  restore.set_file(JoinPath(folder, manifest.files[block.file].name));
+  restore.set_offset(block.record.offset);
+  restore.set_bytes(block.record.bytes);
+  restore.set_checksum(block.record.checksum);
+  restore.set_v_train(block.record.v_train.value());
+  restore.set_term(block.record.term.value());
+  return restore;
+}
+
+}  // namespace
 
 TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies)
     : job_(job), policies_(policies) {
@@ -125,6 +140,7 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
   LW_ASSIGN_OR_RETURN(std::vector<Entry> entries, Cut(std::move(created), next));
   for (Entry& entry : entries) {
     by_name_[entry.spec.name] = TableId(entry.map.id());
+    changed_.insert(TableId(entry.map.id()));
     tables_.push_back(std::move(entry));
   }
   blocks_ = blocks;
@@ -205,25 +221,57 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
       block.set_offset(from.offset);
       block.set_elements(from.elements);
       block.set_term(from.record.term.value() + 1);  // what was sent before the end is of a lower one
-      wire::pb::Restore& restore = *block.mutable_restore();
-      restore.set_file(JoinPath(folder, manifest.files[from.file].name));
-      restore.set_offset(from.record.offset);
-      restore.set_bytes(from.record.bytes);
-      restore.set_start(begins.value());
-      restore.set_checksum(from.record.checksum);
-      restore.set_v_train(from.record.v_train.value());
-      restore.set_term(from.record.term.value());
+      *block.mutable_restore() = RestoreOf(from, manifest, folder);
+      block.mutable_restore()->set_start(begins.value());
+      block.mutable_restore()->set_rebase(true);
       blocks_ = std::max<std::uint64_t>(blocks_, block.block() + 1);
     }
     by_name_[entry.spec.name] = table.id;
+    changed_.insert(table.id);
   }
   LW_RETURN_IF_ERROR(Place(entries));
   tables_ = std::move(entries);
   return Status::Ok();
 }
 
+Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest, const std::string& folder,
+                                         bool of_this_run) {
+  std::map<std::uint32_t, const ManifestBlock*> saved;
+  for (const ManifestTable& table : manifest.tables) {
+    for (const ManifestBlock& block : table.blocks) saved[block.record.block.value()] = &block;
+  }
+  std::vector<std::pair<wire::pb::Block*, const ManifestBlock*>> patches;
+  std::set<TableId> changed;
+  for (Entry& entry : tables_) {
+    for (wire::pb::Block& block : *entry.map.mutable_blocks()) {
+      if (ShardId(block.shard()) != shard) continue;
+      const auto found = saved.find(block.block());
+      if (found == saved.end()) {
+        return Unavailable("table \"{}\" was made after checkpoint {}, and is not in it", entry.spec.name,
+                           manifest.checkpoint);
+      }
+      patches.emplace_back(&block, found->second);
+      changed.insert(TableId(entry.map.id()));
+    }
+  }
+  changed_.merge(changed);
+  for (const auto& [block, from] : patches) {
+    // What was sent to the owner before is of a lower one.
+    if (!LW_MUTATED(term_not_raised)) block->set_term(block->term() + 1);
+    // Of an earlier run: it begins as it did when this one began.
+    if (of_this_run) *block->mutable_restore() = RestoreOf(*from, manifest, folder);
+    block->mutable_restore()->set_patch(true);
+  }
+  return patches.size();
+}
+
 void TableRegistry::AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const {
-  for (const TableId id : ids) *map.add_tables() = tables_[id.index()].map;
+  for (const TableId id : ids) {
+    wire::pb::Table& table = *map.add_tables();
+    table = tables_[id.index()].map;
+    // Where blocks begin is for their owners alone.
+    for (wire::pb::Block& block : *table.mutable_blocks()) block.clear_restore();
+  }
 }
 
 void TableRegistry::AddAllTo(wire::pb::TableMap& map) const {

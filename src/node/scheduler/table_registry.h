@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "leeway/table.h"
 #include "node/scheduler/scheduler_node.h"
 #include "wire/control.pb.h"
+#include "wire/scheduler_log.pb.h"
 
 namespace leeway {
 
@@ -51,6 +53,11 @@ class TableRegistry {
   // their table was. REQUIRES: no table is here.
   [[nodiscard]] Status Resume(const Manifest& manifest, const std::string& folder, Iteration start,
                               Epoch created);
+  // The owner of a shard is another process: the terms of its blocks rise, and they begin with their records
+  // in this checkpoint, which this run wrote or began from. Returns how many they are; an error (a table that
+  // is not in it) changes nothing.
+  [[nodiscard]] Result<std::size_t> Patch(ShardId shard, const Manifest& manifest, const std::string& folder,
+                                          bool of_this_run);
   // The table as two that mean the same are equal; what a manifest keeps.
   [[nodiscard]] Result<TableSpec> CanonicalSpec(TableId id) const {
     return Canonical(tables_[id.index()].spec);
@@ -62,8 +69,16 @@ class TableRegistry {
     Epoch created;
   };
   [[nodiscard]] const std::vector<Entry>& all() const { return tables_; }
+  // For workers.
   void AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const;
+  // For the owners.
   void AddAllTo(wire::pb::TableMap& map) const;
+
+  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and whether
+  // there are any; all of them; and back, into one that is new. Whoever changes a table notes it in changed_.
+  bool AddChanges(wire::pb::LogRecord& record);
+  void AddAll(wire::pb::LogRecord& record) const;
+  [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
 
  private:
   [[nodiscard]] Result<TableSpec> Resolve(const wire::pb::Table& table) const;
@@ -78,6 +93,7 @@ class TableRegistry {
   [[nodiscard]] Status Place(std::vector<Entry>& entries) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
+  [[nodiscard]] Status Apply(const wire::pb::LoggedTable& table);
 
   const JobOptions job_;
   const SchedulerPolicies policies_;
@@ -86,6 +102,7 @@ class TableRegistry {
   std::vector<Entry> tables_;  // by id
   std::map<std::string, TableId> by_name_;
   std::uint64_t blocks_ = 0;
+  std::set<TableId> changed_;  // since the last AddChanges
 };
 
 }  // namespace leeway

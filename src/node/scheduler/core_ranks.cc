@@ -1,0 +1,71 @@
+// The workers' part of checkpoints: asking for their states, and what they answer.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/scheduler/core.h"
+
+namespace leeway {
+
+RankStates::Moment SchedulerNode::Core::MomentOfCut() const {
+  const auto follows_job = [](const TableRegistry::Entry& e) { return e.spec.clock != TableClock::kOwn; };
+  const auto aggregates = [this](const TableRegistry::Entry& e) {
+    const Result<TableSpec> spec = tables_.CanonicalSpec(TableId(e.map.id()));
+    return spec.ok() && spec->apply.starts_with("aggregate");
+  };
+  const auto& tables = tables_.all();
+  if (std::ranges::none_of(tables, follows_job)) return RankStates::Moment::kNone;
+  const bool exact =
+      std::ranges::all_of(tables, [&](const auto& e) { return !follows_job(e) || aggregates(e); });
+  return exact ? RankStates::Moment::kExact : RankStates::Moment::kNearby;
+}
+
+void SchedulerNode::Core::AskForState(const WorkerSeat& seat) {
+  if (!checkpoints_.under_way() || seat.connection == ConnectionId{}) return;
+  const std::optional<wire::pb::Cut> cut = rank_states_.OpenFor(seat);
+  if (cut) inbound_.SendControl(seat.connection, wire::Kind::kCut, *cut);
+}
+
+Status SchedulerNode::Core::TakeRankState(const WorkerSeat& seat, std::span<const std::byte> body) {
+  wire::pb::RankState state;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRankState, body, state));
+  if (!checkpoints_.under_way() || checkpoints_.cut().checkpoint() != state.checkpoint()) return Status::Ok();
+  // What one that is not waited for could not do holds nobody up.
+  const bool awaited = rank_states_.OpenFor(seat).has_value();
+  switch (rank_states_.Take(seat, state)) {
+    case RankStates::Step::kTaken:
+      PublishIfWhole();
+      break;
+    case RankStates::Step::kTooLate:
+      if (!awaited) break;
+      files_.Discard(checkpoints_.cut().folder());
+      checkpoints_.TooLate(Iteration(state.late()));
+      BeginCheckpoint();
+      break;
+    case RankStates::Step::kFailed:
+      if (awaited) GiveUpCheckpoint(fmt::format("worker {}: {}", seat.rank.value(), state.error()));
+      break;
+  }
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::PublishIfWhole() {
+  if (!checkpoints_.written() || !rank_states_.Complete(members_.workers())) return;
+  if (std::exchange(publishing_, checkpoints_.cut().checkpoint()) == checkpoints_.cut().checkpoint()) return;
+  PublishCheckpoint();
+}
+
+std::string SchedulerNode::Core::WhoIsMissing() const {
+  std::vector<std::string> missing;
+  for (const ShardSeat& seat : members_.shards()) {
+    if (!checkpoints_.replies().contains(seat.id))
+      missing.push_back(fmt::format("server {} shard {}", seat.server.value(), seat.shard));
+  }
+  for (const WorkerId rank : rank_states_.Missing(members_.workers()))
+    missing.push_back(fmt::format("the state of worker {}", rank.value()));
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
+}  // namespace leeway

@@ -1,0 +1,60 @@
+// RankStates: the workers' part of the checkpoint under way: who is asked for its state, what each has
+// answered, who is still waited for.
+//
+// Where a cut is the same moment for all (every table of the job's clock is applied once an iteration), a
+// worker gives its state when it is about to begin just the cut's iteration, and one that joined beyond it
+// has nothing to give. Else it gives it when it is about to begin that or a later one; where blocks are taken
+// at once, between any two. In a job without iterations nobody is asked. One that left, died or was lost is
+// not waited for; what it had written by then counts. Pure state, told of events by the scheduler node.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/manifest.h"
+#include "leeway/ids.h"
+#include "node/scheduler/membership.h"
+#include "wire/control.pb.h"
+
+namespace leeway {
+
+class RankStates {
+ public:
+  enum class Moment : std::uint8_t {
+    kNone,    // no table follows the job's clock
+    kExact,   // the same for all
+    kNearby,  // blocks are taken one by one
+  };
+  void Begin(const wire::pb::Cut& cut, Moment moment);
+
+  // What this worker is to hear (again); nothing if it need not give anything, or has answered.
+  [[nodiscard]] std::optional<wire::pb::Cut> OpenFor(const WorkerSeat& seat) const;
+  enum class Step : std::uint8_t { kTaken, kTooLate, kFailed };
+  // An answer of a worker; one to another checkpoint changes nothing.
+  [[nodiscard]] Step Take(const WorkerSeat& seat, const wire::pb::RankState& state);
+  // Nobody is waited for any more.
+  [[nodiscard]] bool Complete(const std::vector<WorkerSeat>& workers) const;
+  // Who is waited for.
+  [[nodiscard]] std::vector<WorkerId> Missing(const std::vector<WorkerSeat>& workers) const;
+  // Those that are written, by rank.
+  [[nodiscard]] std::vector<ManifestRank> Written() const;
+
+ private:
+  struct Answer {
+    Incarnation incarnation;
+    std::optional<ManifestRank> written;  // nothing: it had nothing to give
+  };
+
+  wire::pb::Cut cut_;  // as workers hear it
+  bool asks_ = false;
+  std::map<WorkerId, Answer> answers_;
+};
+
+// Where the states of a checkpoint at `path` are, by rank; of ranks without one the file is empty.
+[[nodiscard]] std::vector<wire::pb::RankRestore> RankRestores(const Manifest& manifest,
+                                                              const std::string& path);
+
+}  // namespace leeway

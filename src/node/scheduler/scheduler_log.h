@@ -1,0 +1,94 @@
+// SchedulerLog: the scheduler's log on its disk. Reads what is there, appends records, writes the file anew.
+//
+// <folder>/scheduler.log is only ever appended to after all that is in it could be read or was synced: a
+// scheduler that starts, a log that has grown, and a write that failed (after which nobody knows what is in
+// the file) begin a new file with one whole record: scheduler.log.tmp, synced, renamed over the old one, its
+// folder synced. One write at a time, so changes that come during one share the next.
+//
+// A write that fails is tried again, with back-off, until the limit; so is one that takes too long. Thread
+// rule: that of Env. May go before its Env.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/status.h"
+#include "node/scheduler/log_file.h"
+#include "wire/scheduler_log.pb.h"
+
+namespace leeway {
+
+inline constexpr std::string_view kLogName = "scheduler.log";
+inline constexpr std::string_view kLogTempName = "scheduler.log.tmp";
+
+class SchedulerLogEvents {
+ public:
+  virtual ~SchedulerLogEvents() = default;
+  // All that the log must hold as of now, as one whole record. A write that was asked for need not hold
+  // anything else.
+  [[nodiscard]] virtual wire::pb::LogRecord Snapshot() = 0;
+  // The write that was asked for is safe.
+  virtual void OnWritten() = 0;
+  // The limit has passed. Nothing is written any more.
+  virtual void OnGivenUp(const Status& why) = 0;
+};
+
+class SchedulerLog {
+ public:
+  // A file that has grown to this and to kGrowth times what it began with is written anew.
+  static constexpr std::uint64_t kGrownBytes = 1U << 20;
+  static constexpr std::uint64_t kGrowth = 4;
+
+  // Borrows env and events.
+  SchedulerLog(Env& env, const std::string& folder, std::string job, Duration limit,
+               SchedulerLogEvents& events);
+  ~SchedulerLog();
+  SchedulerLog(const SchedulerLog&) = delete;
+  SchedulerLog& operator=(const SchedulerLog&) = delete;
+
+  // What is there; nothing if there is no file. To be called once, first.
+  void Read(std::function<void(Result<std::optional<DecodedLog>>)> done);
+
+  enum class Safety : std::uint8_t {
+    kProcess,  // survives the end of this process
+    kPower,    // survives a loss of power, with all that was written before
+  };
+  // Adds a record. OnWritten or OnGivenUp follows. REQUIRES: not busy, not given up.
+  void Write(const wire::pb::LogRecord& record, Safety safety);
+  [[nodiscard]] bool busy() const { return busy_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  using Done = std::function<void(const Status&)>;
+  // `then` unless this is gone by then.
+  [[nodiscard]] Done IfHere(Done then);
+  void Rewrite();
+  void Publish(std::uint64_t bytes);
+  void Succeed();
+  void Fail(const Status& why);
+  void GiveUp();
+
+  Env& env_;
+  const std::string folder_, path_, temp_, job_;
+  const Duration limit_;
+  SchedulerLogEvents& events_;
+  const std::shared_ptr<bool> here_ =
+      std::make_shared<bool>(true);  // shared: with callbacks, which outlive this
+
+  bool anew_ = true;  // the next write begins a new file
+  bool busy_ = false;
+  std::uint64_t bytes_ = 0;     // of the file
+  std::uint64_t synced_ = 0;    // ... that are safe
+  std::uint64_t began_as_ = 0;  // the file's bytes when it was begun
+  Status failure_;              // of the write under way, if it has failed
+  Duration backoff_{};
+  TimerId retry_timer_, limit_timer_;
+};
+
+}  // namespace leeway
