@@ -64,4 +64,11 @@ Result<std::string> Child::Hear() {
   }
 }
 
+std::optional<int> Child::Ended() {
+  int status = 0;
+  if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = -1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 }  // namespace leeway::bench

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "leeway/status.h"
@@ -25,6 +26,8 @@ class Child {
   [[nodiscard]] pid_t pid() const { return pid_; }
   // The line that the child told. An error if it ended, or said nothing for 10 s.
   [[nodiscard]] Result<std::string> Hear();
+  // Its exit code, 128 + n if signal n ended it; nothing while it runs. REQUIRES: said no code before.
+  [[nodiscard]] std::optional<int> Ended();
 
  private:
   pid_t pid_ = -1;

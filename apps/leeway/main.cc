@@ -39,12 +39,15 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewRunCommand(program));
   commands.push_back(NewSchedulerCommand());
   commands.push_back(NewServerCommand());
+  commands.push_back(NewCtlStatusCommand(program));
+  commands.push_back(NewCtlCheckpointCommand(program));
   commands.push_back(NewSimCommand());
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchStepCommand(program));
+  commands.push_back(NewBenchCheckpointCommand(program));
   commands.push_back(NewVersionCommand());
   const ProgramText text{
       "leeway", "Leeway: a parameter server for training on machines that do not keep step.",

@@ -108,8 +108,9 @@ class CheckpointVerifyCommand final : public Command {
       const Verified verified = VerifyCheckpoint(at.path);
       for (const std::string& problem : verified.problems) fmt::print(stderr, "{}\n", problem);
       bad = bad || !verified.problems.empty();
-      fmt::print("{}: {}: {} files, {} blocks, {}\n", at.path, verified.problems.empty() ? "good" : "BAD",
-                 verified.files, verified.blocks, ShortBytes(static_cast<double>(verified.bytes)));
+      fmt::print("{}: {}: {} files, {} blocks, {} ranks, {}\n", at.path,
+                 verified.problems.empty() ? "good" : "BAD", verified.files, verified.blocks, verified.ranks,
+                 ShortBytes(static_cast<double>(verified.bytes)));
     }
     return bad ? kBadExitCode : 0;
   }
@@ -128,7 +129,8 @@ class CheckpointDiffCommand final : public Command {
            "  leeway checkpoint diff before/ after/ --json\n\n"
            "Of a folder of checkpoints its newest complete one is taken. |a-b| is the Euclidean norm over "
            "the table; "
-           "steps and v_train are those of a and b.\n"
+           "steps and v_train are those of a and b. Of the states of ranks it says whether they are the "
+           "same.\n"
            "Exit code 1 if one is damaged.\n";
   }
   void Declare(FlagSet& flags) override {
@@ -140,15 +142,17 @@ class CheckpointDiffCommand final : public Command {
     LW_ASSIGN_OR_RETURN(const std::string a, OneCheckpoint(words_[0]));
     LW_ASSIGN_OR_RETURN(const std::string b, OneCheckpoint(words_[1]));
     const Result<std::vector<TableDiff>> diffs = DiffCheckpoints(a, b);
-    if (!diffs.ok()) {
+    const Result<std::vector<RankDiff>> ranks = DiffRanks(a, b);
+    for (const Status& status : {diffs.status(), ranks.status()}) {
+      if (status.ok()) continue;
       // The words were right: what they name is damaged.
-      fmt::print(stderr, "{}\n", diffs.status().message());
+      fmt::print(stderr, "{}\n", status.message());
       return kBadExitCode;
     }
     if (json_) {
-      PrintJson(a, b, *diffs);
+      PrintJson(a, b, *diffs, *ranks);
     } else {
-      fmt::print("a: {}\nb: {}\n{}", a, b, Text(*diffs));
+      fmt::print("a: {}\nb: {}\n{}{}", a, b, Text(*diffs), Text(*ranks));
     }
     return 0;
   }
@@ -177,6 +181,32 @@ class CheckpointDiffCommand final : public Command {
     return table.Print();
   }
 
+  static std::string Text(const std::vector<RankDiff>& ranks) {
+    if (ranks.empty()) return "";
+    TableText table({"rank", "state", "bytes a", "bytes b", "iteration a", "iteration b"});
+    const auto iteration = [](const std::optional<std::int64_t>& i) {
+      return i ? fmt::format("{}", *i) : "-";
+    };
+    for (const RankDiff& d : ranks) {
+      const bool both = d.iteration_a && d.iteration_b;
+      table.Row({fmt::format("{}", d.rank.value()),
+                 !both    ? ""
+                 : d.same ? "the same"
+                          : "differs",
+                 fmt::format("{}", d.bytes_a), fmt::format("{}", d.bytes_b), iteration(d.iteration_a),
+                 iteration(d.iteration_b)});
+    }
+    return table.Print();
+  }
+
+  static nlohmann::json ToJson(const RankDiff& d) {
+    nlohmann::json row{
+        {"rank", d.rank.value()}, {"same", d.same}, {"bytes_a", d.bytes_a}, {"bytes_b", d.bytes_b}};
+    if (d.iteration_a) row["iteration_a"] = *d.iteration_a;
+    if (d.iteration_b) row["iteration_b"] = *d.iteration_b;
+    return row;
+  }
+
   static nlohmann::json ToJson(const std::optional<TableSide>& side) {
     if (!side) return nullptr;
     return {{"steps", side->steps},
@@ -185,7 +215,10 @@ class CheckpointDiffCommand final : public Command {
             {"norm", side->norm}};
   }
 
-  static void PrintJson(const std::string& a, const std::string& b, const std::vector<TableDiff>& diffs) {
+  static void PrintJson(const std::string& a, const std::string& b, const std::vector<TableDiff>& diffs,
+                        const std::vector<RankDiff>& rank_diffs) {
+    nlohmann::json ranks = nlohmann::json::array();
+    for (const RankDiff& d : rank_diffs) ranks.push_back(ToJson(d));
     nlohmann::json tables = nlohmann::json::array();
     for (const TableDiff& d : diffs) {
       nlohmann::json row{{"table", d.name}, {"elements", d.elements}, {"a", ToJson(d.a)}, {"b", ToJson(d.b)}};
@@ -193,7 +226,7 @@ class CheckpointDiffCommand final : public Command {
       if (d.a && d.b && d.same_shape) row.update({{"norm", d.norm}, {"max_abs", d.max_abs}});
       tables.push_back(std::move(row));
     }
-    const nlohmann::json out{{"a", a}, {"b", b}, {"tables", tables}};
+    const nlohmann::json out{{"a", a}, {"b", b}, {"tables", tables}, {"ranks", ranks}};
     fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 

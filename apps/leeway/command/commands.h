@@ -16,8 +16,11 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();
+[[nodiscard]] std::unique_ptr<Command> NewCtlStatusCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewCtlCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewVersionCommand();
 
 }  // namespace leeway::app

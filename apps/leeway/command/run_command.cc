@@ -42,7 +42,9 @@ class RunCommand final : public Command {
            "127) ends the\n"
            "job, and its exit code is passed on; for one that died see --on-worker-loss and --restarts. "
            "Ctrl-C ends\n"
-           "everything, a second one at once; SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
+           "everything, a second one at once; SIGTERM ends it after a checkpoint (--grace), SIGUSR1 has one "
+           "written and the job\n"
+           "go on, SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
            JobLesson();
   }
 
@@ -59,14 +61,16 @@ class RunCommand final : public Command {
                "a worker silent for this long is declared dead");
     DeclareLossFlags(flags, options_.scheduler, on_worker_loss_);
     DeclareCheckpointFlags(flags, options_.scheduler.checkpoint);
-    flags.Text("--on-server-loss", "WHAT", on_server_loss_,
-               "when a server or the scheduler has died: rollback (all go back to the newest checkpoint), "
-               "fail (end)",
-               [](const std::string& text) {
-                 return text == "rollback" || text == "fail"
-                            ? Status::Ok()
-                            : InvalidArgument("got \"{}\", wanted rollback or fail", text);
-               });
+    flags.Text(
+        "--on-server-loss", "WHAT", on_server_loss_,
+        "when a server has died: patch (another takes its place, with its blocks as they are in the newest "
+        "checkpoint), rollback (all go back to it), fail (end)",
+        [](const std::string& text) { return ParsePlan(text).status(); });
+    flags.Number("--server-restarts", "N", options_.role_restart.servers, 0, 1'000'000,
+                 "under patch, start servers that died again, so many times in all");
+    flags.Number("--scheduler-restarts", "N", options_.role_restart.scheduler, 0, 1'000'000,
+                 "start a scheduler that died again, so many times; it goes on from its log");
+    DeclareGraceFlag(flags, options_.grace);
     flags.Number("--restarts", "N", options_.restart.restarts, 0, 1'000'000,
                  "start a worker that died again, so many times in all");
     flags.Switch("--rejoin", options_.restart.rejoin,
@@ -84,7 +88,7 @@ class RunCommand final : public Command {
     LW_RETURN_IF_ERROR(CheckJobFlags(job));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
-    options_.rollback = on_server_loss_ == "rollback";
+    LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParsePlan(on_server_loss_));
     LW_RETURN_IF_ERROR(CheckWaits());
     LW_RETURN_IF_ERROR(CheckSummaryFile());
     for (const auto& [rank, factor] : options_.slow_workers) {
@@ -101,6 +105,13 @@ class RunCommand final : public Command {
   }
 
  private:
+  static Result<ServerLossPlan> ParsePlan(const std::string& text) {
+    if (text == "patch") return ServerLossPlan::kPatch;
+    if (text == "rollback") return ServerLossPlan::kRollback;
+    if (text == "fail") return ServerLossPlan::kFail;
+    return InvalidArgument("got \"{}\", wanted patch, rollback or fail", text);
+  }
+
   Status CheckWaits() const {
     const SchedulerOptions& s = options_.scheduler;
     if (s.gather_timeout.count() == 0) return InvalidArgument("--gather-timeout: got 0ms, wanted more");
@@ -146,7 +157,7 @@ class RunCommand final : public Command {
 
   const Program& program_;
   LaunchOptions options_;
-  std::string on_server_loss_ = "rollback";
+  std::string on_server_loss_ = "patch";
   std::string on_worker_loss_;
   bool no_prefix_ = false;
 };

@@ -1,10 +1,13 @@
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "base/errors.h"
+#include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/text_file.h"
 #include "launch/who_waits.h"
+#include "node/scheduler/scheduler_log.h"
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
 #include "role/checkpoint_flags.h"
@@ -44,7 +47,12 @@ class SchedulerCommand final : public Command {
     flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
     flags.Time("--expel-after", options_.expel_after, "a worker silent for this long is declared dead");
     DeclareLossFlags(flags, options_, on_worker_loss_);
+    DeclareServerLossFlag(flags, on_server_loss_);
     DeclareCheckpointFlags(flags, options_.checkpoint);
+    DeclareGraceFlag(flags, grace_);
+    flags.Text(
+        "--log-dir", "FOLDER", options_.log_folder,
+        "keep a log here, of this job alone: started again with it, the scheduler goes on with the job");
     DeclareLinkFlags(flags, options_.link);
     DeclareLogFlag(flags, log_level_);
   }
@@ -55,10 +63,16 @@ class SchedulerCommand final : public Command {
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
+    LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParseOnServerLoss(on_server_loss_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
-    LW_RETURN_IF_ERROR(ChooseResume(options_.checkpoint, [](const std::string& line) {
-      std::fprintf(stderr, "leeway: %s\n", line.c_str());
-    }));
+    // A job that goes on from its log begins from no checkpoint, which may be gone by now.
+    const bool goes_on = !options_.log_folder.empty() &&
+                         std::filesystem::exists(std::filesystem::path(options_.log_folder) / kLogName);
+    if (!goes_on) {
+      LW_RETURN_IF_ERROR(ChooseResume(options_.checkpoint, [](const std::string& line) {
+        std::fprintf(stderr, "leeway: %s\n", line.c_str());
+      }));
+    }
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopAndAskSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
     ConsoleLog log("scheduler", level);
@@ -68,17 +82,43 @@ class SchedulerCommand final : public Command {
     if (!address_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(address_file_, process->address() + "\n"));
     log.Write(LogLevel::kInfo, fmt::format("listening at {} for {} workers and {} servers",
                                            process->address(), options_.job.workers, options_.job.servers));
-    const Status ended = UntilEnded(
-        signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
-        [&](const Status& why) { process->Stop(why); },
-        [&] { std::fputs(WhoWaitsText(process->StatusJson()).c_str(), stderr); });
+    const Status ended = UntilEnded(signals, CallsOf(*process, log));
     if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, process->StatusJson() + "\n"));
     return ExitOf(ended, log);
   }
 
  private:
+  RoleCalls CallsOf(SchedulerProcess& process, Log& log) const {
+    RoleCalls calls;
+    calls.wait = [&process](std::chrono::milliseconds limit) { return process.Wait(limit); };
+    calls.stop = [&process](const Status& why) { process.Stop(why); };
+    calls.tell = [&process] { std::fputs(WhoWaitsText(process.StatusJson()).c_str(), stderr); };
+    // (That one is whole the scheduler logs itself.)
+    calls.checkpoint = [&process, &log] {
+      process.RequestCheckpoint([&log](const CheckpointOutcome& outcome) {
+        if (!outcome.status.ok())
+          log.Write(LogLevel::kWarning, fmt::format("no checkpoint: {}", outcome.status.message()));
+      });
+    };
+    calls.grace = options_.checkpoint.folder.empty() ? std::chrono::milliseconds(0) : grace_;
+    calls.drain = [this, &process, &log](const Status& why) {
+      log.Write(LogLevel::kInfo,
+                fmt::format("{}: ends after a checkpoint, within {} (once more to end at once)",
+                            why.message(), PrintTime(grace_)));
+      process.RequestCheckpoint([&process, &log, why](const CheckpointOutcome& outcome) {
+        log.Write(LogLevel::kInfo, outcome.status.ok()
+                                       ? fmt::format("go on with --resume {}", outcome.folder)
+                                       : fmt::format("no checkpoint: {}", outcome.status.message()));
+        process.Stop(why);
+      });
+    };
+    return calls;
+  }
+
   SchedulerOptions options_;
+  std::chrono::milliseconds grace_{30'000};
   std::string on_worker_loss_;
+  std::string on_server_loss_;
   std::string address_file_;
   std::string status_file_;
   std::string log_level_ = "info";

@@ -49,12 +49,13 @@ class ServerCommand final : public Command {
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<ServerProcess> process,
                         ServerProcess::Start(options_, shards_, policies, log));
     Status asked;
-    const Status ended = UntilEnded(
-        signals, [&](std::chrono::milliseconds limit) { return process->Wait(limit); },
-        [&](const Status& why) {
-          asked = why;
-          process->Stop();
-        });
+    RoleCalls calls;
+    calls.wait = [&](std::chrono::milliseconds limit) { return process->Wait(limit); };
+    calls.stop = [&](const Status& why) {
+      asked = why;
+      process->Stop();
+    };
+    const Status ended = UntilEnded(signals, calls);
     return ExitOf(ended.ok() ? asked : ended, log);
   }
 

@@ -13,6 +13,7 @@
 #include "role/policy_check.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
+#include "sim/workloads/scheduler_death.h"
 
 namespace leeway::app {
 namespace {
@@ -124,8 +125,12 @@ class SimCommand final : public Command {
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
-        "  leeway sim --workload churn --seeds 1000\n\n"
-        "churn: workers are killed, stopped and started again; the books of every life must be right.\n"
+        "  leeway sim --workload faults --seeds 1000\n"
+        "  leeway sim --workload scheduler-death --seeds 1000\n\n"
+        "faults: every role is killed, stopped and started again, disks are slow and full, while checkpoints "
+        "are\n"
+        "written; the books of every life must be right. churn: the same for workers alone.\n"
+        "scheduler-death: the scheduler dies and goes on from its log; the job must not notice.\n"
         "ledger: every push adds 1 to cells of its own; at the end each cell must equal the verdicts. The "
         "same seed and\n"
         "commit give the same trace hash; a failure prints the line that replays it. Exit code {} if a run "
@@ -136,10 +141,11 @@ class SimCommand final : public Command {
 
   void Declare(FlagSet& flags) override {
     flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
-      const std::vector<std::string> known{"ledger", "churn"};
+      const std::vector<std::string> known{"ledger", "churn", "faults", "scheduler-death"};
       return std::ranges::count(known, name) > 0
                  ? Status::Ok()
-                 : NotFound("unknown workload \"{}\"; known: ledger, churn{}", name, DidYouMean(name, known));
+                 : NotFound("unknown workload \"{}\"; known: ledger, churn, faults, scheduler-death{}", name,
+                            DidYouMean(name, known));
     });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", seeds_, 1, 100'000'000, "how many seeds, one after another");
@@ -151,6 +157,7 @@ class SimCommand final : public Command {
     flags.Number("--iterations", "N", options_.iterations, 0, 100'000,
                  "of the worker that makes most; 0: drawn");
     flags.Switch("--no-faults", no_faults_, "a network in which nothing goes wrong");
+    flags.Switch("--states", states_, "churn: checkpoints are written, with a state of every worker");
     flags.Number("--threads", "N", threads_, 1, 256, "runs at a time");
     flags.Switch("--json", json_, "one JSON object");
   }
@@ -163,22 +170,27 @@ class SimCommand final : public Command {
       if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", options_.sync, fits.message());
     }
     options_.faults = !no_faults_;
-    return workload_ == "churn" ? RunChurn() : RunLedger();
+    if (states_ && workload_ != "churn")
+      return InvalidArgument("--states: of --workload churn only, got {}", workload_);
+    if (workload_ == "ledger") return RunLedger();
+    if (!options_.apply.empty() ||
+        options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
+      return InvalidArgument(
+          "--workload {} takes --seed, --seeds, --sync, --no-faults and --states; the rest is drawn",
+          workload_);
+    }
+    return workload_ == "scheduler-death" ? RunSchedulerDeath() : RunChurn();
   }
 
  private:
   Result<int> RunChurn() const {
-    if (!options_.apply.empty() ||
-        options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
-      return InvalidArgument(
-          "--workload churn takes --seed, --seeds, --sync and --no-faults; the rest is drawn");
-    }
     sim::ChurnCounts counts;
     std::uint64_t failed = 0;
     {
       SeedBar bar(seeds_);
       for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
-        const sim::ChurnReport report = sim::RunChurn({seed, options_.sync, options_.faults});
+        const sim::ChurnReport report =
+            sim::RunChurn({seed, options_.sync, options_.faults, workload_ == "faults", states_});
         counts += report.counts;
         failed += report.ok() ? 0 : 1;
         if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
@@ -193,6 +205,21 @@ class SimCommand final : public Command {
                                  {"fenced", counts.fenced},
                                  {"joined_late", counts.joined_late},
                                  {"left", counts.left},
+                                 {"gone", counts.gone},
+                                 {"server_crashes", counts.server_crashes},
+                                 {"server_pauses", counts.server_pauses},
+                                 {"server_usurped", counts.server_usurped},
+                                 {"server_restarts", counts.server_restarts},
+                                 {"server_fenced", counts.server_fenced},
+                                 {"scheduler_crashes", counts.scheduler_crashes},
+                                 {"scheduler_power_losses", counts.scheduler_power_losses},
+                                 {"scheduler_pauses", counts.scheduler_pauses},
+                                 {"scheduler_restarts", counts.scheduler_restarts},
+                                 {"slow_disks", counts.slow_disks},
+                                 {"full_disks", counts.full_disks},
+                                 {"resumed", counts.resumed},
+                                 {"lost", counts.lost},
+                                 {"certain", counts.certain},
                                  {"uncertain", counts.uncertain},
                                  {"uncertain_taken", counts.uncertain_taken}};
     if (json_) {
@@ -200,11 +227,56 @@ class SimCommand final : public Command {
     } else {
       fmt::print("{} runs, {} failed\n", seeds_, failed);
       fmt::print(
-          "  workers   killed {}, stopped {}, started again {}, fenced {}, joined late {}, ended well {}\n",
-          counts.crashes, counts.pauses, counts.restarts, counts.fenced, counts.joined_late, counts.left);
+          "  workers   killed {}, stopped {}, started again {}, fenced {}, joined late {}, ended well {}, "
+          "gone for "
+          "good {}\n",
+          counts.crashes, counts.pauses, counts.restarts, counts.fenced, counts.joined_late, counts.left,
+          counts.gone);
+      fmt::print("  servers   killed {}, stopped {}, usurped {}, started again {}, fenced {}\n",
+                 counts.server_crashes, counts.server_pauses, counts.server_usurped, counts.server_restarts,
+                 counts.server_fenced);
+      fmt::print("  scheduler killed {}, without power {}, stopped {}, started again {}\n",
+                 counts.scheduler_crashes, counts.scheduler_power_losses, counts.scheduler_pauses,
+                 counts.scheduler_restarts);
+      fmt::print("  disks     slow {}, full {}\n", counts.slow_disks, counts.full_disks);
+      fmt::print("  blocks gone on with {}, pushes reported lost {}, cells known exactly {}\n",
+                 counts.resumed, counts.lost, counts.certain);
       fmt::print("  pushes of killed lives without a verdict: {}, of which the values hold {}\n",
                  counts.uncertain, counts.uncertain_taken);
     }
+    return failed == 0 ? 0 : kFailedExitCode;
+  }
+
+  Result<int> RunSchedulerDeath() const {
+    sim::SchedulerDeathCounts counts;
+    std::uint64_t failed = 0;
+    {
+      SeedBar bar(seeds_);
+      for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
+        const sim::SchedulerDeathReport report =
+            sim::RunSchedulerDeath({seed, options_.sync, options_.faults});
+        counts += report.counts;
+        failed += report.ok() ? 0 : 1;
+        if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
+        bar.Add(report.ok(), report.frames);
+      }
+    }
+    const nlohmann::json json = {{"runs", seeds_},
+                                 {"failed", failed},
+                                 {"process_crashes", counts.process_crashes},
+                                 {"power_losses", counts.power_losses},
+                                 {"restarts", counts.restarts},
+                                 {"while_gathering", counts.while_gathering},
+                                 {"while_ending", counts.while_ending},
+                                 {"torn_logs", counts.torn_logs},
+                                 {"pushes_meanwhile", counts.pushes_meanwhile},
+                                 {"worker_kills", counts.worker_kills},
+                                 {"joined_late", counts.joined_late},
+                                 {"full_answers", counts.full_answers},
+                                 {"checkpoints", counts.checkpoints},
+                                 {"consistent", counts.consistent},
+                                 {"repeated_batches", counts.repeated_batches}};
+    fmt::print("{}\n", json.dump(json_ ? -1 : 2));
     return failed == 0 ? 0 : kFailedExitCode;
   }
 
@@ -232,6 +304,7 @@ class SimCommand final : public Command {
   std::uint64_t seeds_ = 1;
   std::uint32_t threads_ = std::max(1U, std::thread::hardware_concurrency());
   bool no_faults_ = false;
+  bool states_ = false;
   bool json_ = false;
 };
 

@@ -4,8 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 
+#include "checkpoint/layout.h"
+#include "checkpoint/rank_file.h"
 #include "inspect/checkpoint_folder.h"
+#include "inspect/open_file.h"
 
 namespace leeway::app {
 namespace {
@@ -57,6 +61,14 @@ const ManifestTable* Find(const Manifest& manifest, const std::string& name) {
   return found == manifest.tables.end() ? nullptr : &*found;
 }
 
+Result<std::vector<std::byte>> ReadState(const std::string& checkpoint, const ManifestRank& rank) {
+  const std::string path = JoinPath(checkpoint, rank.file);
+  LW_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, ReadAll(path));
+  const Result<RankFile> file = DecodeRankFile(bytes);
+  if (!file.ok()) return file.status().WithContext(path);
+  return std::vector<std::byte>(file->state.begin(), file->state.end());
+}
+
 }  // namespace
 
 Result<std::vector<TableDiff>> DiffCheckpoints(const std::string& a, const std::string& b) {
@@ -83,6 +95,32 @@ Result<std::vector<TableDiff>> DiffCheckpoints(const std::string& a, const std::
     diff.elements = table.spec.elements();
     LW_ASSIGN_OR_RETURN(const LoadedTable theirs, Load(b, right, table));
     diff.b = theirs.side;
+  }
+  return diffs;
+}
+
+Result<std::vector<RankDiff>> DiffRanks(const std::string& a, const std::string& b) {
+  LW_ASSIGN_OR_RETURN(const Manifest left, OpenManifest(a));
+  LW_ASSIGN_OR_RETURN(const Manifest right, OpenManifest(b));
+  std::map<WorkerId, std::pair<const ManifestRank*, const ManifestRank*>> ranks;
+  for (const ManifestRank& rank : left.ranks) ranks[rank.rank].first = &rank;
+  for (const ManifestRank& rank : right.ranks) ranks[rank.rank].second = &rank;
+  std::vector<RankDiff> diffs;
+  for (const auto& [rank, sides] : ranks) {
+    RankDiff& diff = diffs.emplace_back();
+    diff.rank = rank;
+    std::vector<std::byte> mine, theirs;
+    if (sides.first != nullptr) {
+      LW_ASSIGN_OR_RETURN(mine, ReadState(a, *sides.first));
+      diff.iteration_a = sides.first->iteration.value();
+    }
+    if (sides.second != nullptr) {
+      LW_ASSIGN_OR_RETURN(theirs, ReadState(b, *sides.second));
+      diff.iteration_b = sides.second->iteration.value();
+    }
+    diff.bytes_a = mine.size();
+    diff.bytes_b = theirs.size();
+    diff.same = diff.iteration_a && diff.iteration_b && mine == theirs;
   }
   return diffs;
 }

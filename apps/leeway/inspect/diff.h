@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "leeway/ids.h"
 #include "leeway/status.h"
 
 namespace leeway::app {
@@ -28,5 +29,14 @@ struct TableDiff {
 
 // `a` and `b` are folders of checkpoints. Tables go by name, and may be cut into blocks differently.
 [[nodiscard]] Result<std::vector<TableDiff>> DiffCheckpoints(const std::string& a, const std::string& b);
+
+// The states that one rank gave; what is in them is its client's.
+struct RankDiff {
+  WorkerId rank{};
+  std::optional<std::int64_t> iteration_a, iteration_b;  // nothing: it gave none
+  std::uint64_t bytes_a = 0, bytes_b = 0;                // of the state alone
+  bool same = false;                                     // bit for bit
+};
+[[nodiscard]] Result<std::vector<RankDiff>> DiffRanks(const std::string& a, const std::string& b);
 
 }  // namespace leeway::app

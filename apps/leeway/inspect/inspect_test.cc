@@ -86,12 +86,12 @@ TEST_F(InspectTest, HeadersFootersBlobsAndMissingFilesAreLookedAt) {
   const std::string own = Write(1);
   Flip(own + "/shard-000.lwc", 20);
   Flip(own + "/shard-001.lwc", manifest_.files[1].bytes - 1);
-  Flip(own + "/rank-000.blob", 50);
-  fs::remove(own + "/rank-001.blob");
+  Flip(own + "/rank-000.1.state", 50);
+  fs::remove(own + "/rank-001.2.state");
   EXPECT_THAT(VerifyCheckpoint(own).problems,
               ElementsAre(HasSubstr("shard-000.lwc: header at offset 0"),
-                          HasSubstr("shard-001.lwc: footer at offset"), HasSubstr("blob of rank 0"),
-                          HasSubstr("rank-001.blob")));
+                          HasSubstr("shard-001.lwc: footer at offset"),
+                          HasSubstr("rank-000.1.state: got checksum"), HasSubstr("rank-001.2.state")));
 }
 
 TEST_F(InspectTest, AFileOfAnotherCheckpointIsFound) {
@@ -116,6 +116,30 @@ TEST_F(InspectTest, ACheckpointDoesNotDifferFromItselfHoweverItIsCut) {
   EXPECT_GT(d.max_abs, 0.9);
   EXPECT_LE(d.max_abs, 1.0);
   EXPECT_TRUE(d.a && d.b && d.same_shape);
+}
+
+TEST_F(InspectTest, StatesOfRanksAreTheSameOrNot) {
+  const std::string a = Write(1);
+  const std::string b = Write(1, {.id = 13});
+  const std::string c = Write(2, {.id = 14, .ranks = 1});
+  const auto same = DiffRanks(a, b);
+  ASSERT_TRUE(same.ok()) << same.status().ToString();
+  ASSERT_EQ(same->size(), 2U);
+  for (const RankDiff& d : *same) EXPECT_TRUE(d.same) << "whatever the checkpoint is called";
+  EXPECT_EQ(same->at(1).bytes_a, 101U);
+  const auto differ = DiffRanks(a, c);
+  ASSERT_EQ(differ->size(), 2U);
+  EXPECT_FALSE(differ->at(0).same);
+  EXPECT_FALSE(differ->at(1).same);
+  EXPECT_FALSE(differ->at(1).iteration_b.has_value());
+}
+
+TEST_F(InspectTest, AStateOfAnotherRankIsFound) {
+  const std::string own = Write(1);
+  const std::string other = Write(1, {.id = 13});
+  fs::copy_file(other + "/rank-000.1.state", own + "/rank-000.1.state", fs::copy_options::overwrite_existing);
+  EXPECT_THAT(VerifyCheckpoint(own).problems,
+              Contains(HasSubstr("of checkpoint 13 of job \"sample\", wanted rank 0 incarnation 1")));
 }
 
 TEST_F(InspectTest, TablesOfOneSideOnlyAreListed) {

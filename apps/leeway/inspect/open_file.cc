@@ -34,4 +34,9 @@ Result<std::vector<std::byte>> OpenFile::Read(std::uint64_t offset, std::uint64_
   return piece;
 }
 
+Result<std::vector<std::byte>> ReadAll(const std::string& path) {
+  LW_ASSIGN_OR_RETURN(OpenFile file, OpenFile::Open(path));
+  return file.Read(0, file.bytes());
+}
+
 }  // namespace leeway::app

@@ -27,4 +27,7 @@ class OpenFile {
   std::uint64_t bytes_;
 };
 
+// A whole file. (Of a worker's state, which fits into memory.)
+[[nodiscard]] Result<std::vector<std::byte>> ReadAll(const std::string& path);
+
 }  // namespace leeway::app

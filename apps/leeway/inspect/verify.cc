@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "checkpoint/checksum.h"
 #include "checkpoint/layout.h"
+#include "checkpoint/rank_file.h"
 #include "checkpoint/shard_file.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/open_file.h"
@@ -33,7 +34,7 @@ class Verification {
 
   Verified Run() {
     for (std::uint32_t i = 0; i < manifest_.files.size(); ++i) ShardFile(i);
-    for (const ManifestRank& rank : manifest_.ranks) Blob(rank);
+    for (const ManifestRank& rank : manifest_.ranks) State(rank);
     return std::move(verified_);
   }
 
@@ -89,23 +90,32 @@ class Verification {
     }
   }
 
-  void Blob(const ManifestRank& rank) {
-    Result<OpenFile> open = OpenFile::Open(JoinPath(checkpoint_, rank.file));
-    if (!open.ok()) return verified_.problems.push_back(open.status().message());
+  // A worker's own bytes, as that worker would load them.
+  void State(const ManifestRank& rank) {
+    Result<std::vector<std::byte>> bytes = ReadAll(JoinPath(checkpoint_, rank.file));
+    if (!bytes.ok()) return verified_.problems.push_back(bytes.status().message());
     ++verified_.files;
-    verified_.bytes += open->bytes();
-    constexpr std::uint64_t kPieceBytes = 1U << 20;
-    Checksum checksum;
-    for (std::uint64_t at = 0; at < open->bytes(); at += kPieceBytes) {
-      const Result<std::vector<std::byte>> piece = open->Read(at, std::min(kPieceBytes, open->bytes() - at));
-      if (!piece.ok()) return verified_.problems.push_back(piece.status().message());
-      checksum.Add(*piece);
+    ++verified_.ranks;
+    verified_.bytes += bytes->size();
+    const Result<RankFile> file = DecodeRankFile(*bytes);
+    if (!file.ok()) return Problem(rank.file, file.status().message());
+    if (bytes->size() != rank.bytes || file->checksum != rank.checksum) {
+      Problem(
+          rank.file,
+          fmt::format("got {} bytes with checksum {}, wanted {} with {}: it is of another checkpoint",
+                      bytes->size(), ChecksumText(file->checksum), rank.bytes, ChecksumText(rank.checksum)));
     }
-    if (open->bytes() != rank.bytes || checksum.value() != rank.checksum) {
-      Problem(rank.file, fmt::format("blob of rank {}: got {} bytes with checksum {}, wanted {} with {}",
-                                     rank.rank.value(), open->bytes(), ChecksumText(checksum.value()),
-                                     rank.bytes, ChecksumText(rank.checksum)));
+    const RankFileHead wanted{manifest_.job.job, manifest_.checkpoint, rank.rank, rank.incarnation,
+                              rank.iteration};
+    if (file->head != wanted) {
+      Problem(rank.file, fmt::format("got {}, wanted {}", Words(file->head), Words(wanted)));
     }
+  }
+
+  static std::string Words(const RankFileHead& head) {
+    return fmt::format("rank {} incarnation {} iteration {} of checkpoint {} of job \"{}\"",
+                       head.rank.value(), head.incarnation.value(), head.iteration.value(), head.checkpoint,
+                       head.job);
   }
 
   const std::string& checkpoint_;

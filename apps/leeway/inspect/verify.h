@@ -9,7 +9,7 @@ namespace leeway::app {
 
 struct Verified {
   std::vector<std::string> problems;  // each names the file and, where it can, the offset, block and table
-  std::uint64_t files = 0, blocks = 0, bytes = 0;  // that were looked at
+  std::uint64_t files = 0, blocks = 0, ranks = 0, bytes = 0;  // that were looked at
 };
 
 // `checkpoint` is the folder of one.

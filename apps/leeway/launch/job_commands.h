@@ -14,6 +14,9 @@ namespace leeway::app {
 struct LaunchFiles {
   std::string folder;
   [[nodiscard]] std::string address() const { return folder + "/scheduler.address"; }
+  // What others are told: a scheduler that is started again may be elsewhere.
+  [[nodiscard]] std::string scheduler() const { return "file:" + address(); }
+  [[nodiscard]] std::string log() const { return folder + "/scheduler.log"; }
   [[nodiscard]] std::string status() const { return folder + "/status.json"; }
 };
 

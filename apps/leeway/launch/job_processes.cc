@@ -86,6 +86,12 @@ void JobProcesses::SignalAll(int signal) const {
   for (const Process& process : processes_) process.child.Signal(signal);
 }
 
+void JobProcesses::SignalAll(JobRole role, int signal) const {
+  for (const Process& process : processes_) {
+    if (process.role == role) process.child.Signal(signal);
+  }
+}
+
 void JobProcesses::Signal(JobRole role, std::uint32_t index, int signal) const {
   for (const Process& process : processes_) {
     if (process.role == role && process.index == index) process.child.Signal(signal);

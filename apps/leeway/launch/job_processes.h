@@ -40,6 +40,7 @@ class JobProcesses {
   // What has ended since the last call, its output forwarded before.
   [[nodiscard]] std::vector<EndedProcess> Reap();
   void SignalAll(int signal) const;
+  void SignalAll(JobRole role, int signal) const;
   void Signal(JobRole role, std::uint32_t index, int signal) const;
   [[nodiscard]] bool IsRunning(JobRole role, std::uint32_t index) const;
   [[nodiscard]] std::size_t Running(JobRole role) const;

@@ -40,6 +40,24 @@ void ForEach(const Json& object, const char* key, Make make) {
   }
 }
 
+CheckpointsStatus GetCheckpoints(const Json& root) {
+  CheckpointsStatus status;
+  const auto found = root.find("checkpoints");
+  if (found == root.end() || !found->is_object()) return status;
+  status.folder = Get<std::string>(*found, "folder", "");
+  status.resumed_from = Get<std::string>(*found, "resumed_from", "");
+  status.completed = Get(*found, "completed", std::uint64_t{0});
+  status.given_up = Get(*found, "given_up", std::uint64_t{0});
+  status.last_failure = Get<std::string>(*found, "last_failure", "");
+  const auto last = found->find("last");
+  if (last == found->end() || !last->is_object()) return status;
+  status.last = Get(*last, "checkpoint", std::uint64_t{0});
+  status.last_iteration = Get(*last, "iteration", std::int64_t{-1});
+  status.last_folder = Get<std::string>(*last, "folder", "");
+  status.last_age_s = Get(*last, "age_s", 0.0);
+  return status;
+}
+
 }  // namespace
 
 double Figure(const Figures& figures, const std::string& name) {
@@ -63,7 +81,10 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return InvalidArgument("the job's status is no JSON object ({} bytes)", text.size());
   JobStatus status;
+  status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
+  status.uptime_s = Get(root, "uptime_s", 0.0);
+  status.checkpoints = GetCheckpoints(root);
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
                               Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),

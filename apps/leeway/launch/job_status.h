@@ -29,7 +29,7 @@ struct ShardStatus {
   std::uint32_t shard = 0;
   std::uint32_t server = 0;
   Figures figures;
-  std::string state;  // up, down
+  std::string state;  // up, down, lost
   std::string waiting_for;
 };
 
@@ -43,12 +43,27 @@ struct PoolStatus {
   std::uint64_t batches = 0, done = 0;
 };
 
+struct CheckpointsStatus {
+  std::string folder;        // empty: the job writes none
+  std::string resumed_from;  // empty: it began anew
+  std::uint64_t completed = 0, given_up = 0;
+  std::string last_failure;
+  // Of the last whole one; an empty last_folder: there is none.
+  std::uint64_t last = 0;
+  std::int64_t last_iteration = -1;
+  std::string last_folder;
+  double last_age_s = 0;
+};
+
 struct JobStatus {
+  std::string job;
   std::string phase;  // gathering, running, ended
+  double uptime_s = 0;
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;
   std::vector<PoolStatus> pools;
+  CheckpointsStatus checkpoints;
 
   // Sums over workers resp. shards.
   [[nodiscard]] double OfWorkers(const std::string& figure) const;

@@ -1,11 +1,10 @@
 // Launcher: starts scheduler, servers and workers of one job here, watches over them and ends them together.
 //
 // The first worker that ends with an error of its own ends the job, and its exit code is the launcher's. One
-// that is lost is started again while there are restarts left; then the job does what on_worker_loss says.
-// When a server or the scheduler is lost, the whole job ends, and begins again from its newest checkpoint.
-// Whatever ends the launcher,
-// no file of it stays behind (guard.h), and no process but one that called `setsid`, which leaves the group
-// that it could be reached by. Single-threaded, but for the monitor that asks the scheduler for its status.
+// that is lost is started again while there are restarts left; then the job does what on_worker_loss says. A
+// scheduler that dies is started again and goes on from its log; a server as on_server_loss says. Whatever
+// ends the launcher, no file of it stays behind (guard.h), and no process but one that called `setsid`, which
+// leaves the group that it could be reached by.
 #pragma once
 
 #include <chrono>
@@ -15,18 +14,27 @@
 #include <vector>
 
 #include "launch/environment.h"
+#include "launch/role_restarts.h"
 #include "launch/worker_lives.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
 
 namespace leeway::app {
 
+// What the job does when a server has died, or a scheduler that is not started again.
+enum class ServerLossPlan : std::uint8_t {
+  kPatch,     // another takes its place, with its blocks as they are in the newest checkpoint
+  kRollback,  // all processes end, and begin again from the newest checkpoint
+  kFail,      // it ends
+};
+
 struct LaunchOptions {
   SchedulerOptions scheduler;  // of which the job, where to listen, the three waits, what to do about losses
   RestartOptions restart;
-  bool rollback =
-      true;  // when a server or the scheduler has died: all go back to the newest checkpoint, if there is one
+  RoleRestartOptions role_restart;
+  ServerLossPlan on_server_loss = ServerLossPlan::kPatch;
   std::uint32_t rollbacks_max = 100;
+  std::chrono::milliseconds grace{30'000};       // SIGTERM waits this long for a checkpoint; 0: not at all
   std::vector<std::string> command;              // what every worker runs
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none

@@ -1,11 +1,15 @@
 #include "launch/monitor_client.h"
 
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/errors.h"
 #include "leeway/env.h"
+#include "node/control_frame.h"
 #include "node/link.h"
+#include "process/address_source.h"
 #include "transport/real_env.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
@@ -20,18 +24,22 @@ class SilentLog final : public Log {
   void Write(LogLevel, std::string_view) override {}
 };
 
+LinkOptions LinkOf(const MonitorOptions& options) {
+  LinkOptions link;
+  link.give_up_after = options.give_up_after;
+  return link;
+}
+
 }  // namespace
 
 class MonitorClient::Loop final : private LinkEvents {
  public:
-  Loop(const std::string& scheduler, std::string job, std::chrono::milliseconds every)
+  explicit Loop(const MonitorOptions& options)
       : real_(log_),
-        job_(std::move(job)),
-        every_(every),
+        job_(options.job),
+        every_(options.every),
         life_(real_.env().random.Next()),
-        link_(
-            real_.env(), LinkOptions{}, [scheduler] { return Result<std::string>(scheduler); }, 0,
-            "scheduler", *this) {
+        link_(real_.env(), LinkOf(options), MakeAddressSource(options.scheduler), 0, "scheduler", *this) {
     real_.Post([this] { link_.Start(); });
     thread_ = std::thread([this] { real_.Run(); });
   }
@@ -51,6 +59,30 @@ class MonitorClient::Loop final : private LinkEvents {
     return std::exchange(newest_, std::nullopt);
   }
 
+  void AskCheckpoint(bool wait) {
+    real_.Post([this, wait] {
+      wanted_.emplace();
+      wanted_->set_request(++asked_);
+      wanted_->set_wait(wait);
+      if (link_.up()) link_.SendControl(wire::Kind::kCheckpoint, *wanted_);
+    });
+  }
+
+  std::optional<AskedCheckpoint> TakeCheckpoint() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(checkpoint_, std::nullopt);
+  }
+
+  Status failure() {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
+
+  void WaitForNews(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    news_.wait_for(lock, limit, [this] { return newest_ || checkpoint_ || !failure_.ok(); });
+  }
+
  private:
   wire::pb::Hello MakeHello(std::uint32_t) override {
     wire::pb::Hello hello;
@@ -61,22 +93,63 @@ class MonitorClient::Loop final : private LinkEvents {
     hello.set_life(life_);
     return hello;
   }
-  void OnUp(std::uint32_t, const wire::pb::Welcome&) override { Ask(); }
+  void OnUp(std::uint32_t, const wire::pb::Welcome&) override {
+    if (wanted_) link_.SendControl(wire::Kind::kCheckpoint, *wanted_);
+    Ask();
+  }
   void OnDown(std::uint32_t, const Status&) override { real_.env().timers.Cancel(timer_); }
-  void OnFailed(std::uint32_t, const Status&) override { real_.env().timers.Cancel(timer_); }
+  void OnFailed(std::uint32_t, const Status& why) override {
+    real_.env().timers.Cancel(timer_);
+    Fail(why);
+  }
   Result<Landing> OnFrameStart(std::uint32_t, const FrameHead& head, std::span<const std::byte>) override {
     return Protocol("a {} frame with a payload, wanted none",
                     wire::KindName(static_cast<wire::Kind>(head.kind)));
   }
   void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing) override {
-    const auto kind = static_cast<wire::Kind>(head.kind);
-    if (kind == wire::Kind::kJobEnd)
-      real_.Post([this] { Hush(); });              // the scheduler ends when everyone has gone
-    if (kind != wire::Kind::kStatusReply) return;  // rosters are for members
+    switch (static_cast<wire::Kind>(head.kind)) {
+      case wire::Kind::kJobEnd:
+        // The scheduler ends when everyone has gone.
+        return real_.Post([this] {
+          Hush();
+          Fail(FailedPrecondition("the job is over"));
+        });
+      case wire::Kind::kStatusReply:
+        return TakeStatusReply(body);
+      case wire::Kind::kCheckpointReply:
+        return TakeCheckpointReply(body);
+      default:
+        return;  // rosters are for members
+    }
+  }
+
+  void TakeStatusReply(std::span<const std::byte> body) {
     wire::pb::StatusReply reply;
     if (!reply.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
     const std::lock_guard lock(mutex_);
     newest_ = std::move(*reply.mutable_json());
+    news_.notify_all();
+  }
+
+  void TakeCheckpointReply(std::span<const std::byte> body) {
+    wire::pb::CheckpointReply reply;
+    if (!reply.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
+    if (!wanted_ || reply.request() != wanted_->request()) return;  // of a question before
+    wanted_.reset();
+    AskedCheckpoint got;
+    if (!reply.error().empty()) got.status = Status(CodeFromWire(reply.error_code()), reply.error());
+    got.checkpoint = reply.checkpoint();
+    got.iteration = reply.iteration();
+    got.folder = reply.folder();
+    const std::lock_guard lock(mutex_);
+    checkpoint_ = std::move(got);
+    news_.notify_all();
+  }
+
+  void Fail(const Status& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = why;
+    news_.notify_all();
   }
 
   void Hush() {
@@ -88,7 +161,7 @@ class MonitorClient::Loop final : private LinkEvents {
     wire::pb::StatusRequest request;
     request.set_request(++asked_);
     link_.SendControl(wire::Kind::kStatusRequest, request);
-    timer_ = real_.env().timers.After(every_, [this] { Ask(); });
+    if (every_.count() > 0) timer_ = real_.env().timers.After(every_, [this] { Ask(); });
   }
 
   SilentLog log_;
@@ -99,17 +172,27 @@ class MonitorClient::Loop final : private LinkEvents {
   Link link_;
   TimerId timer_;
   std::uint64_t asked_ = 0;
+  std::optional<wire::pb::Checkpoint> wanted_;  // without an answer yet
   std::mutex mutex_;
+  std::condition_variable news_;
   std::optional<std::string> newest_;
+  std::optional<AskedCheckpoint> checkpoint_;
+  Status failure_;
   std::thread thread_;
 };
 
-MonitorClient::MonitorClient(const std::string& scheduler, const std::string& job,
-                             std::chrono::milliseconds every)
-    : loop_(std::make_unique<Loop>(scheduler, job, every)) {}
+MonitorClient::MonitorClient(const MonitorOptions& options) : loop_(std::make_unique<Loop>(options)) {}
 
 MonitorClient::~MonitorClient() = default;
 
 std::optional<std::string> MonitorClient::Take() { return loop_->Take(); }
+
+void MonitorClient::AskCheckpoint(bool wait) { loop_->AskCheckpoint(wait); }
+
+std::optional<AskedCheckpoint> MonitorClient::TakeCheckpoint() { return loop_->TakeCheckpoint(); }
+
+Status MonitorClient::failure() const { return loop_->failure(); }
+
+void MonitorClient::WaitForNews(std::chrono::milliseconds limit) { loop_->WaitForNews(limit); }
 
 }  // namespace leeway::app

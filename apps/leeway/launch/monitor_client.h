@@ -1,24 +1,52 @@
-// MonitorClient: asks a scheduler for its status, again and again, on a thread of its own.
+// MonitorClient: asks a scheduler for its status, again and again, and for checkpoints, on a thread of its
+// own.
+//
+// Reconnects by itself, also to a scheduler that was started again elsewhere. All calls are for any thread.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "leeway/status.h"
+
 namespace leeway::app {
+
+struct MonitorOptions {
+  std::string scheduler;                 // "host:port", or "file:PATH" that holds it
+  std::string job;                       // empty: whatever job it is
+  std::chrono::milliseconds every{250};  // between statuses; 0: one, when it is connected
+  std::chrono::milliseconds give_up_after{std::chrono::hours(24 * 365)};  // without an answer
+};
+
+// What became of a checkpoint that was asked for.
+struct AskedCheckpoint {
+  Status status;                 // ok: it is whole, or only asked for
+  std::uint64_t checkpoint = 0;  // 0: only asked for
+  std::int64_t iteration = -1;
+  std::string folder;
+};
 
 class MonitorClient {
  public:
-  // Starts to connect to `scheduler` ("host:port") and asks every `every`; reconnects by itself.
-  MonitorClient(const std::string& scheduler, const std::string& job, std::chrono::milliseconds every);
+  explicit MonitorClient(const MonitorOptions& options);
   ~MonitorClient();
   MonitorClient(const MonitorClient&) = delete;
   MonitorClient& operator=(const MonitorClient&) = delete;
 
-  // The status JSON that came since the last call; nothing when none did. Any thread.
+  // The status JSON that came since the last call; nothing when none did.
   [[nodiscard]] std::optional<std::string> Take();
+  // Wants a checkpoint now; one question at a time. It is asked again after every reconnect until there is an
+  // answer. `wait`: the answer comes when the checkpoint is whole or given up.
+  void AskCheckpoint(bool wait);
+  // The answer; nothing while there is none.
+  [[nodiscard]] std::optional<AskedCheckpoint> TakeCheckpoint();
+  // Ok while the scheduler may still answer; else why it never will.
+  [[nodiscard]] Status failure() const;
+  // Blocks until there is something to take or a failure, at most `limit`.
+  void WaitForNews(std::chrono::milliseconds limit);
 
  private:
   class Loop;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/quantity.h"
+#include "launch/status_text.h"
 #include "launch/table_text.h"
 #include "role/policy_check.h"
 
@@ -111,6 +112,22 @@ std::string LivesTable(const WorkerLives& lives) {
   return table.Print();
 }
 
+std::string EventsTable(const JobEvents& events) {
+  TableText table({"at s", "who", "what happened"}, TableText::Last::kLeft);
+  for (const JobEvent& event : events.all()) table.Row({Seconds(event.at_s), event.who, event.what});
+  if (events.left_out() > 0) table.Row({"", "", fmt::format("and {} more", events.left_out())});
+  return table.Print();
+}
+
+nlohmann::json EventsJson(const JobEvents& events) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const JobEvent& event : events.all()) {
+    list.push_back(
+        {{"at_s", event.at_s}, {"kind", NameOf(event.kind)}, {"who", event.who}, {"what", event.what}});
+  }
+  return list;
+}
+
 nlohmann::json LivesJson(const WorkerLives& lives) {
   nlohmann::json workers = nlohmann::json::array();
   for (std::uint32_t rank = 0; rank < lives.workers().size(); ++rank) {
@@ -159,10 +176,15 @@ std::string SummaryText(const Outcome& outcome) {
   if (outcome.why.empty() && outcome.status && outcome.status->workers.empty()) {
     text += "  no worker joined the job: does the script call lw.init()?\n";
   }
-  const std::string lives = outcome.lives.Eventful() ? "\n" + LivesTable(outcome.lives) : "";
+  std::string lives = outcome.lives.Eventful() ? "\n" + LivesTable(outcome.lives) : "";
+  if (!outcome.events.all().empty()) lives += "\n" + EventsTable(outcome.events);
   if (!outcome.status || outcome.status->tables.empty()) return text + lives;
   const JobStatus& status = *outcome.status;
   text += fmt::format("  {}\n", TableLine(status));
+  if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty())
+    text += fmt::format("  {}\n", line);
+  if (const double lost = status.OfWorkers("lost"); lost > 0)
+    text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
   text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
   text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + lives;
@@ -178,6 +200,7 @@ std::string SummaryJson(const Outcome& outcome) {
                    {"end_s", outcome.times.end_s},
                    {"total_s", outcome.times.total_s()}};
   root["workers"] = LivesJson(outcome.lives);
+  root["events"] = EventsJson(outcome.events);
   if (outcome.status) {
     const JobStatus& status = *outcome.status;
     root["totals"] = {{"samples", status.OfWorkers("samples")},
@@ -187,7 +210,8 @@ std::string SummaryJson(const Outcome& outcome) {
                       {"pulls", status.OfShards("pulls")},
                       {"dpr", status.OfShards("dpr")},
                       {"refused", status.OfShards("refused")},
-                      {"late_dropped", status.OfShards("late_dropped")}};
+                      {"late_dropped", status.OfShards("late_dropped")},
+                      {"lost", status.OfWorkers("lost")}};
     root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);
   }
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "launch/job_events.h"
 #include "launch/job_status.h"
 #include "launch/worker_lives.h"
 
@@ -22,6 +23,7 @@ struct Outcome {
   std::string why;  // empty: every worker that was not lost ended well
   LaunchTimes times;
   WorkerLives lives;
+  JobEvents events;
   std::optional<JobStatus> status;  // the last one; nothing when the scheduler never answered
   std::string status_json;          // its text, for the JSON summary
 };
@@ -29,8 +31,8 @@ struct Outcome {
 // Figures that workers report as seconds: `wait_s` is all waiting, `wait_<cause>_s` a part of it, `<phase>_s`
 // anything else.
 [[nodiscard]] std::string SummaryText(const Outcome& outcome);
-// One object: exit_code, why, times, totals, workers (the lives of each), and the scheduler's last status
-// under "status".
+// One object: exit_code, why, times, totals, workers (the lives of each), events, and the scheduler's last
+// status under "status".
 [[nodiscard]] std::string SummaryJson(const Outcome& outcome);
 
 }  // namespace leeway::app

@@ -7,6 +7,7 @@
 
 #include "launch/job_status.h"
 #include "launch/progress.h"
+#include "launch/status_text.h"
 #include "launch/who_waits.h"
 
 namespace leeway::app {
@@ -47,6 +48,19 @@ TEST(JobStatusTest, FieldsAreReadAndStrangersSkipped) {
   EXPECT_EQ(status->OfWorkers("samples"), 400);
   EXPECT_EQ(status->OfShards("dpr"), 10);
   EXPECT_EQ(status->pools.at(0).done, 50U);
+}
+
+TEST(JobStatusTest, TheLastCheckpointIsRead) {
+  const JobStatus status = *ParseJobStatus(
+      R"({"job":"j","checkpoints":{"folder":"/c","completed":3,"given_up":1,"last_failure":"full",
+          "last":{"checkpoint":4,"iteration":90,"folder":"/c/checkpoint-00000004","age_s":2.5}}})");
+  EXPECT_EQ(status.checkpoints.completed, 3U);
+  EXPECT_EQ(status.checkpoints.last_iteration, 90);
+  EXPECT_THAT(CheckpointsLine(status.checkpoints),
+              AllOf(HasSubstr("3 whole"), HasSubstr("1 given up"), HasSubstr("full"),
+                    HasSubstr("/c/checkpoint-00000004"), HasSubstr("iteration 90")));
+  EXPECT_EQ(CheckpointsLine({}), "");
+  EXPECT_TRUE(ParseJobStatus(R"({"checkpoints":[1]})").ok());
 }
 
 TEST(JobStatusTest, OddTypesAndBrokenTextAreNoReasonToFall) {

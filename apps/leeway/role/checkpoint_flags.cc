@@ -22,6 +22,13 @@ void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options) {
              "go on from this checkpoint, or from the newest good one in this folder");
 }
 
+void DeclareGraceFlag(FlagSet& flags, std::chrono::milliseconds& grace) {
+  flags.Time(
+      "--grace", grace,
+      "with --checkpoint-dir, SIGTERM first asks for a checkpoint and waits this long for it; 0s: ends at "
+      "once");
+}
+
 Status TakeCheckpointFlags(CheckpointOptions& options) {
   const bool asked = options.every_iterations > 0 || options.every.count() > 0;
   if (options.folder.empty()) {

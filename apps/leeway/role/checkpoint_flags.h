@@ -9,6 +9,8 @@ namespace leeway::app {
 
 // --checkpoint-dir, --checkpoint-every, --checkpoint-time, --checkpoint-keep, --resume.
 void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options);
+// --grace.
+void DeclareGraceFlag(FlagSet& flags, std::chrono::milliseconds& grace);
 // Whether they go together. Makes the folder absolute and makes sure that it is there.
 [[nodiscard]] Status TakeCheckpointFlags(CheckpointOptions& options);
 // Turns a folder of checkpoints in options.resume into its newest good one, every byte looked at; a bad one

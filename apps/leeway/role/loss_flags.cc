@@ -22,6 +22,24 @@ Status TakeLossFlags(const std::string& on_worker_loss, SchedulerOptions& option
   return Status::Ok();
 }
 
+void DeclareServerLossFlag(FlagSet& flags, std::string& on_server_loss) {
+  on_server_loss = NameOf(OnServerLoss::kPatch);
+  flags.Text(
+      "--on-server-loss", "WHAT", on_server_loss,
+      "when a server has died: patch (another takes its place, with its blocks as they are in the last "
+      "checkpoint), fail (end)",
+      [](const std::string& text) { return ParseOnServerLoss(text).status(); });
+}
+
+Result<OnServerLoss> ParseOnServerLoss(const std::string& text) {
+  for (const OnServerLoss what : {OnServerLoss::kPatch, OnServerLoss::kFail}) {
+    if (text == NameOf(what)) return what;
+  }
+  return InvalidArgument("got \"{}\", wanted patch or fail", text);
+}
+
+const char* NameOf(OnServerLoss what) { return what == OnServerLoss::kPatch ? "patch" : "fail"; }
+
 Result<OnWorkerLoss> ParseOnWorkerLoss(const std::string& text) {
   for (const OnWorkerLoss what : {OnWorkerLoss::kShrink, OnWorkerLoss::kWait, OnWorkerLoss::kFail}) {
     if (text == NameOf(what)) return what;

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -12,38 +13,85 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/errors.h"
 #include "launch/descriptor.h"
 
 namespace leeway::app {
 
-Result<SignalInbox> OpenStopSignals() { return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE}); }
+namespace {
 
-Result<SignalInbox> OpenStopAndAskSignals() {
-  return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT});
+using SteadyClock = std::chrono::steady_clock;
+
+// What the signals that came mean for a role. Thread rule: one thread.
+class SignalDesk {
+ public:
+  explicit SignalDesk(const RoleCalls& calls) : calls_(calls) {}
+
+  void Take(int signal) {
+    if (signal == SIGPIPE) return;
+    if (signal == SIGQUIT || signal == SIGUSR1) {
+      const std::function<void()>& call = signal == SIGQUIT ? calls_.tell : calls_.checkpoint;
+      if (call) call();
+      return;
+    }
+    why_ = Cancelled("stopped by {}", strsignal(signal));
+    const bool first = !std::exchange(asked_, true);
+    if (!first || signal != SIGTERM || !calls_.drain || calls_.grace.count() == 0) return Stop();
+    stop_at_ = SteadyClock::now() + calls_.grace;
+    calls_.drain(why_);
+  }
+  // How long a poll may take: -1, without a limit.
+  [[nodiscard]] int PollMs() const {
+    if (!stop_at_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*stop_at_ - SteadyClock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+  }
+  void OnTime() {
+    if (stop_at_ && SteadyClock::now() >= *stop_at_) Stop();
+  }
+
+ private:
+  void Stop() {
+    stop_at_.reset();
+    calls_.stop(why_);
+  }
+
+  const RoleCalls& calls_;
+  bool asked_ = false;
+  Status why_;
+  std::optional<SteadyClock::time_point> stop_at_;
+};
+
+}  // namespace
+
+Result<SignalInbox> OpenStopSignals() {
+  return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1});
 }
 
-Status UntilEnded(SignalInbox& signals, const std::function<Status(std::chrono::milliseconds)>& wait,
-                  const std::function<void(const Status&)>& stop, const std::function<void()>& tell) {
+Result<SignalInbox> OpenStopAndAskSignals() {
+  return SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGQUIT});
+}
+
+Status UntilEnded(SignalInbox& signals, const RoleCalls& calls) {
   const Descriptor ended(eventfd(0, EFD_CLOEXEC));
   if (!ended.is_open()) return Internal("cannot open an eventfd: {}", std::strerror(errno));
   Status how;
   // A job may end with kDeadlineExceeded (not all came in time), which a wait with a limit could not tell
   // from its own limit. So one thread waits without one, and this one for signals.
   std::thread waiter([&] {
-    how = wait(std::chrono::hours(24 * 365));
+    how = calls.wait(std::chrono::hours(24 * 365));
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(ended.get(), &one, sizeof one);
   });
+  SignalDesk desk(calls);
   for (;;) {
     std::array<pollfd, 2> fds{{{ended.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(), -1);
+    poll(fds.data(), fds.size(), desk.PollMs());
     if ((fds[0].revents & POLLIN) != 0) break;
-    while (const std::optional<int> signal = signals.Next()) {
-      if (*signal == SIGQUIT && tell) tell();
-      if (*signal != SIGPIPE && *signal != SIGQUIT) stop(Cancelled("stopped by {}", strsignal(*signal)));
-    }
+    while (const std::optional<int> signal = signals.Next()) desk.Take(*signal);
+    desk.OnTime();
   }
   waiter.join();
   return how;

@@ -10,17 +10,30 @@
 
 namespace leeway::app {
 
-// The signals that ask a role to stop. REQUIRES: opened before the role starts its threads.
+// The signals that ask a role to stop (SIGUSR1 too, which one that has no use for it must not die of).
+// REQUIRES: opened before the role starts its threads.
 [[nodiscard]] Result<SignalInbox> OpenStopSignals();
 // And SIGQUIT, which asks what the role is doing.
 [[nodiscard]] Result<SignalInbox> OpenStopAndAskSignals();
 
-// `wait` blocks for at most the time given and says how the role ended; `stop` makes it end; `tell`
-// answers SIGQUIT, if that is among the signals. Returns how it ended.
-[[nodiscard]] Status UntilEnded(SignalInbox& signals,
-                                const std::function<Status(std::chrono::milliseconds)>& wait,
-                                const std::function<void(const Status&)>& stop,
-                                const std::function<void()>& tell = {});
+// What a role does; those that it has no use for stay empty.
+struct RoleCalls {
+  // Blocks for at most the time given and says how the role ended.
+  std::function<Status(std::chrono::milliseconds)> wait;
+  // Makes it end.
+  std::function<void(const Status&)> stop;
+  // Answers SIGQUIT, if that is among the signals.
+  std::function<void()> tell;
+  // SIGUSR1: a checkpoint now.
+  std::function<void()> checkpoint;
+  // The first SIGTERM: begins what should be done before the end, and stops the role itself when it is done.
+  // `stop` is called after `grace`, or at the next signal.
+  std::function<void(const Status&)> drain;
+  std::chrono::milliseconds grace{0};  // 0: no drain
+};
+
+// Returns how it ended.
+[[nodiscard]] Status UntilEnded(SignalInbox& signals, const RoleCalls& calls);
 
 // The exit code of a role that ended so. Being asked to stop is no error: it is logged, not complained about.
 [[nodiscard]] Result<int> ExitOf(const Status& ended, Log& log);

@@ -1,0 +1,272 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/errors.h"
+#include "bench/child.h"
+#include "bench/cpu.h"
+#include "bench/figures.h"
+#include "command/bench_script.h"
+#include "command/commands.h"
+#include "launch/descriptor.h"
+#include "launch/launcher.h"
+#include "launch/text_file.h"
+#include "role/policy_check.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr std::chrono::milliseconds kBusyTime{500};
+constexpr int kLookMs = 100;        // how often to see whether a job still runs
+constexpr int kTurnLooksMax = 600;  // a minute for a turn, or for the start of a job
+constexpr int kEndLooksMax = 200;
+
+// A folder that is gone with everything in it when this is.
+class TemporaryFolder {
+ public:
+  static Result<std::unique_ptr<TemporaryFolder>> Make(const std::string& parent) {
+    std::string path = parent + "/leeway-bench-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr)
+      return ResourceExhausted("cannot make the folder {}: {}", path, std::strerror(errno));
+    return std::make_unique<TemporaryFolder>(path);
+  }
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+// A job in a process of its own (its launcher's) that trains a turn when it is told to.
+class TurnJob {
+ public:
+  // `options` without the pipes. REQUIRES: the process has no other threads.
+  static Result<std::unique_ptr<TurnJob>> Start(const Program& program, LaunchOptions options,
+                                                const std::string& folder) {
+    const std::string go = folder + "/go", took = folder + "/took";
+    auto job = std::make_unique<TurnJob>();
+    for (const auto& [path, end] : {std::pair(go, &job->go_), std::pair(took, &job->took_)}) {
+      // Open for both, so that it neither waits for the other side nor ends with it.
+      if (mkfifo(path.c_str(), 0600) == 0) *end = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
+      if (end->get() < 0) return ResourceExhausted("cannot make the pipe {}: {}", path, std::strerror(errno));
+    }
+    for (const std::string& word : {std::string("--go"), go, std::string("--took"), took})
+      options.command.push_back(word);
+    job->child_ = std::make_unique<bench::Child>([&](const bench::Child::Tell&) {
+      const Result<int> code = LaunchJob(program, options);
+      if (!code.ok()) fmt::print(stderr, "leeway: {}\n", code.status().message());
+      return code.ok() ? *code : 1;
+    });
+    return job;
+  }
+
+  // The line that the job says next.
+  Result<std::string> Hear() {
+    std::string line;
+    for (int looks = 0; looks < kTurnLooksMax;) {
+      pollfd wait{.fd = took_.get(), .events = POLLIN, .revents = 0};
+      if (poll(&wait, 1, kLookMs) <= 0) {
+        if (child_->Ended()) return Unavailable("a job of the bench ended before its turns were over");
+        ++looks;
+        continue;
+      }
+      char c = 0;
+      if (read(took_.get(), &c, 1) != 1) continue;
+      if (c == '\n') return line;
+      line += c;
+    }
+    return DeadlineExceeded("a job of the bench said nothing for {} s", kTurnLooksMax * kLookMs / 1000);
+  }
+
+  Result<double> Train() {
+    if (write(go_.get(), "\n", 1) != 1)
+      return Unavailable("cannot reach a job of the bench: {}", std::strerror(errno));
+    LW_ASSIGN_OR_RETURN(const std::string line, Hear());
+    double seconds = 0;
+    if (std::from_chars(line.data(), line.data() + line.size(), seconds).ec != std::errc{} || seconds <= 0)
+      return InvalidArgument("got \"{}\" from the bench's script, wanted the seconds of a turn", line);
+    return seconds;
+  }
+
+  // REQUIRES: all turns are over.
+  Status End() {
+    for (int looks = 0; looks < kEndLooksMax; ++looks) {
+      if (const std::optional<int> code = child_->Ended()) {
+        if (*code == 0) return Status::Ok();
+        return Unavailable("a job of the bench ended with {}, wanted 0", *code);
+      }
+      poll(nullptr, 0, kLookMs);
+    }
+    return DeadlineExceeded("a job of the bench did not end");
+  }
+
+ private:
+  Descriptor go_, took_;
+  std::unique_ptr<bench::Child> child_;
+};
+
+class BenchCheckpointCommand final : public Command {
+ public:
+  explicit BenchCheckpointCommand(const Program& program)
+      : program_(program), script_(program, "checkpoint.py"), folder_("/tmp") {
+    if (const auto given = program.environment.Get("TMPDIR")) folder_ = *given;
+  }
+
+  std::string name() const override { return "bench checkpoint"; }
+  std::string summary() const override {
+    return "what checkpoints cost a training job, in turns with the same job without";
+  }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway bench checkpoint\n"
+           "  leeway bench checkpoint --every 10 --sync asp --json\n\n"
+           "Two jobs that train the CNN of examples/fashion_mnist.py, one of them with checkpoints, take "
+           "turns "
+           "of about a\n"
+           "second. A step is one batch of any worker. About two minutes; docs/performance.md says what the "
+           "fields mean.\n";
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of each job");
+    flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of each job");
+    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckSync);
+    flags.Number("--every", "N", every_, 1, 1'000'000, "a checkpoint every so many iterations");
+    flags.Number("--steps", "N", steps_, 10, 900, "batches of a turn");
+    flags.Number("--pairs", "N", pairs_, 1, 1000, "turns of each job");
+    flags.Text("--folder", "FOLDER", folder_, "checkpoints go into a folder in this one, and are removed");
+    script_.Declare(flags);
+    flags.Switch("--json", json_, "one JSON object on one line");
+  }
+
+  Result<int> Run() override {
+    const double busy = bench::BusyShare(kBusyTime);
+    LW_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make(folder_));
+    std::unique_ptr<TurnJob> jobs[2];  // without, with
+    std::string summary;
+    for (const bool writes : {false, true}) {
+      const std::string own = folder->path() + (writes ? "/with" : "/without");
+      std::error_code error;
+      std::filesystem::create_directories(own + "/checkpoints", error);
+      LW_ASSIGN_OR_RETURN(const LaunchOptions options, Options(writes, own));
+      summary = options.summary_json;
+      LW_ASSIGN_OR_RETURN(jobs[writes ? 1 : 0], TurnJob::Start(program_, options, own));
+    }
+    // Ctrl-C reaches the jobs too: they end, and this one sees it and cleans up.
+    std::signal(SIGINT, SIG_IGN);
+    for (const auto& job : jobs) LW_RETURN_IF_ERROR(job->Hear().status());
+    std::vector<double> rates[2], ratios;
+    for (std::uint32_t pair = 0; pair < pairs_; ++pair) {
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        const std::uint32_t which = (pair + i) % 2;  // each goes first as often as the other
+        LW_ASSIGN_OR_RETURN(const double seconds, jobs[which]->Train());
+        rates[which].push_back(steps_ / seconds);
+      }
+      ratios.push_back(rates[1].back() / rates[0].back());
+    }
+    for (const auto& job : jobs) LW_RETURN_IF_ERROR(job->End());
+    LW_ASSIGN_OR_RETURN(const std::uint64_t checkpoints, CountCheckpoints(summary));
+    Print(rates[0], rates[1], ratios, checkpoints, busy);
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] Result<LaunchOptions> Options(bool writes, const std::string& folder) const {
+    LaunchOptions options;
+    options.scheduler.job.job = fmt::format("bench-{}-{}", getpid(), writes ? "with" : "without");
+    options.scheduler.job.workers = workers_;
+    options.scheduler.job.servers = servers_;
+    options.scheduler.job.sync = sync_;
+    options.scheduler.job.block_bytes = 64U << 10;  // as `make train`
+    if (writes) {
+      options.scheduler.checkpoint.folder = folder + "/checkpoints";
+      options.scheduler.checkpoint.every_iterations = every_;
+    }
+    LW_ASSIGN_OR_RETURN(options.command, script_.Command());
+    options.command.insert(options.command.end(),
+                           {"--steps", std::to_string(steps_), "--turns", std::to_string(pairs_)});
+    options.summary_json = folder + "/summary.json";
+    options.quiet = true;
+    // The example's learning rate follows the pool, so under bsp servers warn of rates that differ.
+    options.log_level = "error";
+    return options;
+  }
+
+  // Of a job that is over. One without any would be no measurement.
+  static Result<std::uint64_t> CountCheckpoints(const std::string& summary_json) {
+    LW_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(summary_json));
+    const auto summary = nlohmann::json::parse(text, nullptr, false);
+    const nlohmann::json::json_pointer place("/status/checkpoints/completed");
+    if (summary.is_discarded() || !summary.contains(place) || !summary[place].is_number_unsigned() ||
+        summary[place] == 0)
+      return FailedPrecondition("the job wrote no checkpoint; try more --steps or a smaller --every");
+    return summary[place].get<std::uint64_t>();
+  }
+
+  void Print(const std::vector<double>& plain, const std::vector<double>& with,
+             const std::vector<double>& ratios, std::uint64_t checkpoints, double busy) const {
+    const double ratio = bench::Median(ratios);
+    std::vector<float> sorted(ratios.begin(), ratios.end());
+    const double low = bench::Quantile(sorted, 0.25), high = bench::Quantile(sorted, 0.75);
+    if (json_) {
+      fmt::print(
+          R"({{"workers":{},"servers":{},"sync":"{}","every":{},"steps":{},"pairs":{},"steps_s":{:.5g},)"
+          R"("plain_steps_s":{:.5g},"ratio":{:.4f},"ratio_p25":{:.4f},"ratio_p75":{:.4f},"cost_percent":{:.3g},)"
+          R"("spread":{:.3g},"plain_spread":{:.3g},"checkpoints":{},"busy":{:.3g},"cores":{}}})"
+          "\n",
+          workers_, servers_, sync_, every_, steps_, pairs_, bench::Median(with), bench::Median(plain), ratio,
+          low, high, (1 - ratio) * 100, bench::Spread(with), bench::Spread(plain), checkpoints, busy,
+          bench::Cores());
+      return;
+    }
+    fmt::print(
+        "{} workers, {} servers, {}; {} pairs of turns of {} steps, {} checkpoints\n"
+        "without  {:8.1f} steps/s  spread {:.0f} %\n"
+        "with     {:8.1f} steps/s  spread {:.0f} %\n"
+        "ratio {:.3f} (half of the pairs: {:.3f} to {:.3f}): a checkpoint every {} iterations costs {:.1f} % "
+        "of the steps per second\n",
+        workers_, servers_, sync_, pairs_, steps_, checkpoints, bench::Median(plain),
+        bench::Spread(plain) * 100, bench::Median(with), bench::Spread(with) * 100, ratio, low, high, every_,
+        (1 - ratio) * 100);
+    if (busy > 0.1) {
+      fmt::print(
+          "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
+          "one\n",
+          busy * 100);
+    }
+  }
+
+  const Program& program_;
+  BenchScript script_;
+  std::string folder_, sync_ = "bsp";
+  std::uint32_t workers_ = 2, servers_ = 1, steps_ = 100, pairs_ = 41;
+  std::uint64_t every_ = 50;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program) {
+  return std::make_unique<BenchCheckpointCommand>(program);
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,32 @@
+#include "launch/job_checkpoints.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "inspect/checkpoint_folder.h"
+
+namespace leeway::app {
+
+JobCheckpoints::JobCheckpoints(const CheckpointOptions& options) : options_(options) {
+  if (!enabled()) return;
+  const Result<std::vector<CheckpointPath>> found = FindCheckpoints(options_.folder);
+  if (!found.ok()) return;  // there are none
+  for (const CheckpointPath& at : *found) before_ = std::max(before_, at.id);
+}
+
+std::string JobCheckpoints::Newest() const {
+  if (enabled()) {
+    // (One may be removed while this looks: then there is a newer one, and the next look finds it.)
+    for (int turn = 0; turn < 3; ++turn) {
+      const Result<std::vector<CheckpointPath>> found = FindCheckpoints(options_.folder);
+      if (!found.ok()) continue;
+      for (auto at = found->rbegin(); at != found->rend(); ++at) {
+        if (at->id > before_ && at->complete) return at->path;
+      }
+      break;
+    }
+  }
+  return options_.resume;
+}
+
+}  // namespace leeway::app

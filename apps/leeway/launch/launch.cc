@@ -1,0 +1,219 @@
+#include "launch/launch.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/errors.h"
+#include "launch/text_file.h"
+#include "launch/who_waits.h"
+
+namespace leeway::app {
+
+Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles files, std::string found,
+               SignalInbox& signals, const Descriptor& stop, const Guard& guard,
+               const JobCheckpoints& checkpoints, JobEvents& events)
+    : program_(program),
+      options_(options),
+      files_(std::move(files)),
+      found_(std::move(found)),
+      signals_(signals),
+      checkpoints_(checkpoints),
+      events_(events),
+      screen_(Screen::StderrIsTerminal() && !options.quiet, stop.get()),
+      processes_(screen_, guard, options.prefix),
+      role_restarts_(options.role_restart),
+      progress_(options.scheduler.job.workers) {
+  outcome_.lives = WorkerLives(options.scheduler.job.workers, options.restart);
+}
+
+void Launch::Start(JobRole role, std::uint32_t index, ChildCommand command) {
+  if (ending_) return;
+  command.signal_mask = signals_.outer_mask();
+  const Status started = processes_.Start(role, index, command);
+  if (!started.ok()) End(ExitCode(started), fmt::format("{}: {}", NameOf(role, index), started.message()));
+}
+
+void Launch::StartAll() {
+  StartRole(JobRole::kScheduler, 0);
+  // Nobody has to wait for its address; but what its flags say may be wrong, and then it ends at once.
+  bool listens = false;
+  while (!listens && !ending_ && processes_.Running() + due_roles_.size() > 0) {
+    Step(std::chrono::milliseconds(5));
+    listens = ReadTextFile(files_.address()).ok();
+  }
+  if (!listens) return;
+  const JobOptions& job = options_.scheduler.job;
+  for (std::uint32_t i = 0; i < job.servers; ++i) StartRole(JobRole::kServer, i);
+  for (std::uint32_t i = 0; i < job.workers; ++i) StartWorker(i, LifeBegan::kStart);
+  MonitorOptions monitor;
+  monitor.scheduler = files_.scheduler();
+  monitor.job = job.job;
+  monitor.every = options_.status_every;
+  monitor_ = std::make_unique<MonitorClient>(monitor);
+}
+
+int Launch::Run() {
+  StartAll();
+  while (processes_.Running() > 0 || (!ending_ && !due_roles_.empty())) Step(std::chrono::milliseconds(100));
+  if (failure_ && !ending_) End(failure_->exit_code, failure_->why);
+  Conclude();
+  return outcome_.exit_code;
+}
+
+void Launch::Step(std::chrono::milliseconds timeout) {
+  processes_.Wait(signals_.fd(), static_cast<int>(timeout.count()));
+  while (const std::optional<int> signal = signals_.Next()) OnSignal(*signal);
+  for (const EndedProcess& ended : processes_.Reap()) OnEnded(ended);
+  if (monitor_) {
+    if (const std::optional<std::string> json = monitor_->Take()) TakeStatus(*json);
+    if (const auto answer = monitor_->TakeCheckpoint()) TakeCheckpointAnswer(*answer);
+  }
+  OnTime();
+  Show();
+}
+
+void Launch::OnSignal(int signal) {
+  if (signal == SIGQUIT) TellWhoWaits();
+  if (signal == SIGUSR1) AskCheckpoint();
+  if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;  // SIGCHLD only wakes
+  if (interrupted_) {
+    processes_.SignalAll(SIGKILL);
+    return;
+  }
+  if (signal == SIGTERM && BeginDrain()) return;
+  interrupted_ = true;
+  screen_.Hurry();
+  const char* name = signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
+  End(128 + signal, fmt::format("ended by {}", name));
+}
+
+void Launch::OnEnded(const EndedProcess& ended) {
+  if (ended.role != JobRole::kWorker) return OnRoleEnded(ended);
+  OnWorkerEnded(ended.index, ended.end);
+  if (!NoWorkerLeft()) return;
+  workers_ended_s_ = Elapsed();
+  if (outcome_.lives.CountNow(LifeEnd::kDone) > 0) settle_at_ = SteadyClock::now() + options_.settle;
+}
+
+void Launch::Fail(Failure failure) {
+  if (!failure_ || (failure.of_role && !failure_->of_role)) failure_ = std::move(failure);
+}
+
+void Launch::TellWhoWaits() {
+  std::string text = outcome_.status ? WhoWaitsText(*outcome_.status)
+                                     : std::string("The scheduler has not said anything yet.\n");
+  text.pop_back();  // its end of line comes with Line
+  screen_.Line(STDERR_FILENO, "", text);
+}
+
+void Launch::OnTime() {
+  const auto now = SteadyClock::now();
+  if (term_servers_at_ && now >= *term_servers_at_) {
+    processes_.SignalAll(JobRole::kServer, SIGTERM);
+    term_servers_at_.reset();
+  }
+  if (kill_at_ && now >= *kill_at_) {
+    processes_.SignalAll(SIGKILL);
+    kill_at_.reset();
+  }
+  if (ending_) return;
+  OnDrainTime(now);
+  KillLostServers(now);
+  StartDueRoles(now);
+  StartDueWorkers(now);
+  EndStragglers(now);
+  DecideLosses();
+  if (ending_ || !undecided_.empty()) return;
+  if (failure_ && (now >= failure_->act_at || settle_at_)) {
+    End(failure_->exit_code, failure_->why);
+  } else if (settle_at_) {
+    // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
+    if (!HasBegun() || now >= *settle_at_) End(0, "");
+  }
+}
+
+void Launch::Show() {
+  if (options_.quiet || ending_ || settle_at_) return;
+  const auto now = SteadyClock::now();
+  if (screen_.terminal()) {
+    if (now - shown_ < std::chrono::milliseconds(200)) return;
+    screen_.Bar(progress_.Bar(Elapsed()));
+  } else {
+    if (now - shown_ < options_.line_every) return;
+    Say(progress_.Line(Elapsed()));
+  }
+  shown_ = now;
+}
+
+void Launch::End(int exit_code, const std::string& why) {
+  if (ending_) return;
+  ending_ = true;
+  outcome_.exit_code = exit_code;
+  outcome_.why = why;
+  due_workers_.clear();
+  due_roles_.clear();
+  undecided_.clear();
+  // Servers hear of the end from the scheduler: one that went before it would be taken for a loss.
+  const bool word = processes_.IsRunning(JobRole::kScheduler, 0);
+  processes_.SignalAll(JobRole::kScheduler, SIGTERM);
+  processes_.SignalAll(JobRole::kWorker, SIGTERM);
+  term_servers_at_ = SteadyClock::now() + (word ? kWordFirst : std::chrono::milliseconds(0));
+  processes_.SignalAll(SIGCONT);  // what was stopped hears of it too
+  kill_at_ = SteadyClock::now() + options_.term_grace;
+  screen_.ClearBar();
+  if (!why.empty()) {
+    const std::string rest = processes_.Running() > 0 ? "; ending the job" : "";
+    Say(why + rest + (interrupted_ ? " (once more to kill it at once)" : ""));
+  }
+}
+
+void Launch::TakeStatus(const std::string& json) {
+  Result<JobStatus> status = ParseJobStatus(json);
+  if (!status.ok()) return;
+  progress_.Add(*status, Elapsed());
+  if (status->phase != "gathering") begun_ = true;
+  if (begun_ && !gathered_s_) gathered_s_ = Elapsed();
+  outcome_.status = std::move(*status);
+  status_at_ = SteadyClock::now();
+  outcome_.status_json = json;
+}
+
+// The scheduler's last word holds figures that came after the last status asked for.
+void Launch::TakeLastStatus() {
+  if (const Result<std::string> json = ReadTextFile(files_.status()); json.ok()) TakeStatus(*json);
+}
+
+bool Launch::WillRollBack() const {
+  return !role_lost_.empty() && !interrupted_ && options_.on_server_loss == ServerLossPlan::kRollback &&
+         !checkpoints_.Newest().empty();
+}
+
+void Launch::Conclude() {
+  monitor_.reset();
+  screen_.ClearBar();
+  TakeLastStatus();
+  const double total_s = Elapsed();
+  const double ended_s = workers_ended_s_.value_or(total_s);
+  const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);
+  outcome_.times = {gathered_s, ended_s - gathered_s, total_s - ended_s};
+  outcome_.events = events_;
+  // The file first: it waits for no reader.
+  if (!options_.summary_json.empty()) {
+    const Status written = WriteTextFile(options_.summary_json, SummaryJson(outcome_));
+    if (!written.ok()) {
+      Say("summary: " + written.message());
+      if (outcome_.exit_code == 0)
+        outcome_.exit_code = ExitCode(written);  // whoever reads it must hear of it
+    }
+  }
+  if (options_.quiet || WillRollBack()) return;
+  std::string text = SummaryText(outcome_);
+  text.pop_back();  // its end of line comes with Line
+  screen_.Line(STDOUT_FILENO, "\n", text);
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,109 @@
+// Servers and the scheduler of a launch: one that dies is started again where the job can go on with it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "cli/quantity.h"
+#include "launch/launch.h"
+
+namespace leeway::app {
+namespace {
+
+// A new server is connected long before, if it ever is.
+constexpr std::chrono::milliseconds kServerStart{5'000};
+
+}  // namespace
+
+void Launch::StartRole(JobRole role, std::uint32_t index) {
+  role_began_[{role, index}] = SteadyClock::now();
+  Start(role, index,
+        role == JobRole::kScheduler ? SchedulerCommandOf(program_, options_, files_)
+                                    : ServerCommandOf(program_, options_, files_.scheduler(), index));
+}
+
+void Launch::OnRoleEnded(const EndedProcess& ended) {
+  const int exit_code = ended.end.exit_code;
+  if (ended.role == JobRole::kScheduler && exit_code == 0) {
+    scheduler_done_ = job_done_ = true;
+    due_workers_.clear();  // there is nothing to come back to
+    due_roles_.clear();
+    // Its last status: the job is over, though scripts may have more to do.
+    return TakeLastStatus();
+  }
+  if (exit_code == 0 || ending_) return;
+  const std::string who = NameOf(ended.role, ended.index);
+  std::string what = fmt::format("{} ended with {}", who, DescribeEnd(ended.end));
+  // A role that ends by itself with an error says why, and is not worth another try unless its exit code says
+  // so.
+  const bool again = ended.end.signal != 0 || (ended.role == JobRole::kServer && exit_code >= 128);
+  if (again) {
+    events_.Add(EventKind::kLost, who, "ended with " + DescribeEnd(ended.end));
+    std::string why_not;
+    if (StartRoleAgain(ended, what, why_not)) return;
+    if (!why_not.empty()) what += "; " + why_not;
+    if (role_lost_.empty()) role_lost_ = what;
+  }
+  if (ended.role == JobRole::kScheduler) {
+    scheduler_done_ = true;
+    due_workers_.clear();
+  }
+  Fail({exit_code, what, SteadyClock::now() + kCauseFirst, true});
+}
+
+bool Launch::StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not) {
+  if (failure_ || job_done_) return false;
+  if (ended.role == JobRole::kServer && !MayPatch(why_not)) return false;
+  const auto now = SteadyClock::now();
+  const auto lived =
+      std::chrono::floor<std::chrono::milliseconds>(now - role_began_[{ended.role, ended.index}]);
+  const auto next = role_restarts_.Take(ended.role, ended.index, lived, why_not);
+  if (!next) return false;
+  // What stands there now is nobody's address, and soon perhaps somebody else's.
+  if (ended.role == JobRole::kScheduler) unlink(files_.address().c_str());
+  due_roles_.push_back({ended.role, ended.index, now + next->back_off, next->why});
+  Say(fmt::format("{}; starting it again in {} ({})", what, PrintTime(next->back_off), next->why));
+  return true;
+}
+
+bool Launch::MayPatch(std::string& why_not) const {
+  if (options_.on_server_loss != ServerLossPlan::kPatch) return false;
+  if (!HasBegun()) {
+    why_not = "the job had not begun";
+  } else if (checkpoints_.Newest().empty()) {
+    why_not = checkpoints_.enabled() ? "there is no whole checkpoint yet to restore its blocks from"
+                                     : "there is no checkpoint to restore its blocks from";
+  }
+  return why_not.empty();
+}
+
+void Launch::KillLostServers(SteadyClock::time_point now) {
+  if (!outcome_.status || options_.on_server_loss != ServerLossPlan::kPatch || failure_ || job_done_) return;
+  for (const ShardStatus& shard : outcome_.status->shards) {
+    if (shard.state != "lost" || !processes_.IsRunning(JobRole::kServer, shard.server)) continue;
+    // One that was started a moment ago is on its way to the place of the one before.
+    SteadyClock::time_point& began = role_began_[{JobRole::kServer, shard.server}];
+    if (now - began < options_.scheduler.expel_after + kServerStart || status_at_ < began) continue;
+    Say(fmt::format("{} does not answer, and the scheduler waits for another; killing it",
+                    NameOf(JobRole::kServer, shard.server)));
+    processes_.Signal(JobRole::kServer, shard.server, SIGKILL);
+    began = now;
+  }
+}
+
+void Launch::StartDueRoles(SteadyClock::time_point now) {
+  if (failure_) return;
+  std::vector<DueRole> later;
+  for (DueRole& due : std::exchange(due_roles_, {})) {
+    if (now < due.at) {
+      later.push_back(std::move(due));
+      continue;
+    }
+    events_.Add(EventKind::kRestart, NameOf(due.role, due.index), due.why);
+    StartRole(due.role, due.index);
+  }
+  if (!ending_) due_roles_ = std::move(later);
+}
+
+}  // namespace leeway::app

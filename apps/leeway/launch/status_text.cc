@@ -1,0 +1,37 @@
+#include "launch/status_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/quantity.h"
+#include "launch/who_waits.h"
+
+namespace leeway::app {
+
+std::string CheckpointsLine(const CheckpointsStatus& checkpoints) {
+  if (checkpoints.folder.empty()) return {};
+  std::string line = fmt::format("checkpoints: {} whole", checkpoints.completed);
+  if (!checkpoints.last_folder.empty()) {
+    line +=
+        fmt::format(", the last of iteration {} at {}", checkpoints.last_iteration, checkpoints.last_folder);
+  }
+  if (checkpoints.given_up > 0)
+    line += fmt::format("; {} given up, the last: {}", checkpoints.given_up, checkpoints.last_failure);
+  return line;
+}
+
+std::string StatusText(const JobStatus& status) {
+  std::string text =
+      fmt::format("Job \"{}\": {}, for {}\n", status.job, status.phase, ShortTime(status.uptime_s));
+  for (const PoolStatus& pool : status.pools) {
+    text += fmt::format("  pool \"{}\": {} of {} batches done\n", pool.name, pool.done, pool.batches);
+  }
+  if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty()) {
+    text += fmt::format("  {}{}\n", line,
+                        status.checkpoints.last_folder.empty()
+                            ? ""
+                            : fmt::format(" ({} ago)", ShortTime(status.checkpoints.last_age_s)));
+  }
+  return text + WhoWaitsText(status);
+}
+
+}  // namespace leeway::app
