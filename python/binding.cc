@@ -12,7 +12,9 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -170,6 +172,7 @@ class Client {
     options.job = job;
     options.rank = rank;
     options.wait_max = wait_max;
+    options.keeps_state = true;  // leeway.rank_state gives it
     return Check(InitializeWorker(options, SignalArrived));
   }
 
@@ -284,7 +287,27 @@ PYBIND11_MODULE(_leeway, m) {
           "wait", [](Client& c, Ticket ticket) { Check(c.worker()->Wait(ticket)); }, NoGil())
       .def("done", [](Client& c, Ticket ticket) { return c.worker()->Done(ticket); })
       .def(
-          "clock", [](Client& c) { Check(c.worker()->Clock()); }, NoGil())
+          "clock",
+          [](Client& c) {
+            const std::shared_ptr<Worker> worker = c.worker();
+            Check(worker->Clock());
+            return worker->StateWanted();
+          },
+          NoGil())
+      .def("state_wanted", [](Client& c) { return c.worker()->StateWanted(); })
+      .def("give_state",
+           [](Client& c, const py::bytes& state) {
+             const auto bytes = std::as_bytes(std::span(static_cast<std::string_view>(state)));
+             std::vector<std::byte> copy(bytes.begin(), bytes.end());
+             const py::gil_scoped_release no_gil;
+             Check(c.worker()->GiveState(std::move(copy)));
+           })
+      .def("restored_state",
+           [](Client& c) -> py::object {
+             const std::span<const std::byte> state = c.worker()->RestoredState();
+             if (state.empty()) return py::none();
+             return py::bytes(reinterpret_cast<const char*>(state.data()), state.size());
+           })
       .def(
           "sync",
           [](Client& c, std::uint32_t table) {

@@ -4,10 +4,11 @@ from leeway import session as _session
 from leeway._leeway import __version__
 from leeway.batch_pool import BatchPool
 from leeway.errors import LeewayError
+from leeway.loop import iterations, register_state
 from leeway.session import init, is_initialized, shutdown
 
-__all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "join", "rank",
-           "shutdown", "size"]
+__all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
+           "rank", "register_state", "shutdown", "size"]
 
 
 def rank():

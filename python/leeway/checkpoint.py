@@ -18,12 +18,16 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
+from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
 FORMAT = 1
+ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
-RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC = 0x5242574C, 0x5446574C, b"LWYSHARD"
+RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x5242574C, 0x5446574C, b"LWYSHARD", b"LWYSRANK"
+# magic, format, rank, checkpoint, iteration, bytes of the state, incarnation, bytes of the job's name
+RANK_HEAD = struct.Struct("<8sIIQqQII")
 # The front of a body: block, table, offset, elements, term; version, steps, number of slots.
 BODY_FRONT = struct.Struct("<IIQQIQQI")
 # What an entry of each list after it takes, in this order (v_train, highest_sent and untouched come before them).
@@ -120,6 +124,25 @@ class Checkpoint:
                 flat[block["offset"]:block["offset"] + block["elements"]] = record.values
         return flat.reshape(table["shape"])
 
+    def rank_state(self, rank):
+        """What a rank gave, given its entry in the manifest's "ranks": the bytes of its client."""
+        path = self.path / rank["file"]
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise NotFound(f"{path}: no such file") from None
+        if f"{checksum(data):016x}" != rank["checksum"] or len(data) != rank["bytes"]:
+            raise InvalidArgument(f"{path}: its checksum does not fit: it is cut, damaged or of another checkpoint")
+        state_bytes = RANK_HEAD.unpack_from(data)[5]
+        return data[len(data) - 8 - state_bytes:len(data) - 8]
+
+    def buffers(self, rank):
+        """The buffers in the state of a rank, as tensors by name; none if its client was not leeway.torch."""
+        state = self.rank_state(rank)
+        if not plain_state.is_encoded(state):
+            return {}
+        return plain_state.decode(state).get("own", {}).get("torch", {}).get("buffers", {})
+
 
 def read_manifest(path):
     try:
@@ -141,20 +164,25 @@ def seal(members):
 
 
 def export_state(checkpoint):
-    """A torch state_dict of a checkpoint: table name -> tensor."""
+    """A torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
+    that gave its state. Tables that broadcast_parameters made for itself are left out."""
     import torch
     source = Checkpoint(checkpoint)
-    return {name: torch.from_numpy(source.values(name)) for name in source.tables}
+    state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not ONE_OFF.fullmatch(name)}
+    ranks = source.manifest["ranks"]
+    return {**(source.buffers(ranks[0]) if ranks else {}), **state}
 
 
 def import_state(state, folder, like):
     """Writes a checkpoint into `folder` that is `like` with the values of a state_dict; gives its path.
 
-    The optimizer's state is zero, and no gradients are open; ranks keep their blobs.
+    The optimizer's state is zero, and no gradients are open. Ranks keep their states, with the buffers of the state_dict.
     """
     source = Checkpoint(like)
-    values = {name: _fitting(name, state, source.tables[name]) for name in source.tables}
-    if extra := [name for name in state if name not in source.tables]:
+    values = {name: _fitting(name, state, source.tables[name]) if not ONE_OFF.fullmatch(name) else
+              source.values(name).reshape(-1) for name in source.tables}
+    buffers = {name for rank in source.manifest["ranks"] for name in source.buffers(rank)}
+    if extra := [name for name in state if name not in source.tables and name not in buffers]:
         raise InvalidArgument(f"{extra[0]!r}: {source.path} has no such table; known: {', '.join(source.tables)}")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -166,10 +194,7 @@ def import_state(state, folder, like):
     for index, file in enumerate(manifest["files"]):
         _write_shard_file(source, manifest, index, values, path / file["name"])
     for rank in manifest["ranks"]:
-        blob = (source.path / rank["file"]).read_bytes()
-        if f"{checksum(blob):016x}" != rank["checksum"]:
-            raise InvalidArgument(f"{source.path / rank['file']}: its checksum does not fit: it is damaged")
-        _write(path / rank["file"], blob)
+        _write_rank_file(source, manifest, rank, {name: state[name] for name in buffers if name in state}, path / rank["file"])
     del manifest["checksum"]
     members = json.dumps(manifest, indent=2).encode()[:-len("\n}")] + b",\n"
     _write(path / f"{MANIFEST}.tmp", seal(members))
@@ -217,6 +242,21 @@ def _write_shard_file(source, manifest, index, values, path):
     hashed.update(last)
     _write(path, b"".join([*pieces, footer, last]))
     manifest["files"][index].update(bytes=at + len(footer) + len(last), checksum=f"{hashed.intdigest():016x}")
+
+
+def _write_rank_file(source, manifest, rank, buffers, path):
+    """The state of a rank with other buffers; its entry in the manifest is brought up to date."""
+    state = source.rank_state(rank)
+    if buffers:
+        plain = plain_state.decode(state)
+        plain["own"]["torch"]["buffers"].update(buffers)
+        state = plain_state.encode(plain)
+    job = manifest["job"]["name"].encode()
+    data = RANK_HEAD.pack(RANK_MAGIC, FORMAT, rank["rank"], manifest["checkpoint"], rank["iteration"], len(state),
+                          rank["incarnation"], len(job)) + job + bytes(-len(job) % 8) + state
+    data += struct.pack("<Q", checksum(data))
+    _write(path, data)
+    rank.update(bytes=len(data), checksum=f"{checksum(data):016x}")
 
 
 def _write(path, data):

@@ -13,6 +13,7 @@ import time
 from leeway import environment
 from leeway._leeway import Worker
 from leeway.errors import FailedPrecondition, LeewayError
+from leeway.rank_state import RankState
 
 # The longest that any one call waits for others before it fails, saying for what.
 WAIT_MAX_S = 600.0
@@ -34,6 +35,8 @@ class Session:
         self.names = {}             # how often each kind of one-off name was used: the same on all ranks
         self.exchanges = {}         # tables of push_pull by name
         self.optimizers = []        # of leeway.torch; they take the final values
+        self.state = RankState(worker)  # of this rank, in checkpoints
+        self.torch_state = None     # of leeway.torch: its part of it
         self._kept = []             # memory that a call which was broken off may still use
 
     def next_name(self, kind):
@@ -60,8 +63,9 @@ class Session:
             self.waits_s += time.perf_counter() - began
 
     def clock(self):
-        self.worker.clock()
+        wanted = self.worker.clock()
         self.iteration += 1
+        self.state.ended_iteration(wanted)
 
     def finish(self):
         """Leaves the counts, waits for the last member, takes the final values."""

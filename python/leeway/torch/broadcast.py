@@ -4,6 +4,7 @@ import torch
 
 from leeway import session as _session
 from leeway.errors import FailedPrecondition, InvalidArgument
+from leeway.torch import local_state
 
 
 def broadcast_parameters(params, root_rank=0):
@@ -43,6 +44,9 @@ def broadcast_parameters(params, root_rank=0):
         table.sync()
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
+    # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
+    local_state.of(session).buffers.update(others)
+    session.state.restore_own()
 
 
 def _broadcast_once(session, tensors, root_rank):

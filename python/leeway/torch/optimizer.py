@@ -6,7 +6,7 @@ import torch
 
 from leeway import session as _session
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument
-from leeway.torch import ready_hooks, server_optimizer
+from leeway.torch import local_state, ready_hooks, server_optimizer
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
 from leeway.torch.table_parameter import TableParameter
@@ -66,6 +66,7 @@ class _Distributed(torch.optim.Optimizer):
         self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
         ready_hooks.install(self, self._tables)
         session.optimizers.append(self)
+        local_state.of(session)
         self._phases.begin()
 
     # The user's side.

@@ -1,0 +1,102 @@
+"""What this rank puts into the job's checkpoints beside what the servers hold, and gets back when the job goes on from one.
+
+Parts of it are Leeway's own (random states; with leeway.torch buffers and the options of optimizers), the others are
+registered by name. It is taken between two iterations: by iterations() before the loop's body runs, else at the end of
+step().
+"""
+
+import random
+import warnings
+
+import numpy as np
+
+from leeway import plain_state
+from leeway.errors import AlreadyExists, InvalidArgument
+
+
+class RankState:
+    """Of one session."""
+
+    def __init__(self, worker):
+        self._worker = worker
+        self._own = {"python": (random.getstate, random.setstate),
+                     "numpy": (lambda: np.random.get_state(legacy=False), np.random.set_state)}
+        self._parts = {}
+        self.in_loop = False    # iterations() says when an iteration begins
+        self._trained = False   # an iteration has ended here: nothing is given back any more
+        data = worker.restored_state()
+        restored = plain_state.decode(data) if data is not None and plain_state.is_encoded(data) else {}
+        self._restored_own = restored.get("own", {})
+        self._restored = restored.get("parts", {})
+
+    def add_own(self, name, save, load):
+        self._own[name] = (save, load)
+
+    def add(self, name, save, load):
+        """Registers a part; true if it got its state of the checkpoint that the job began from."""
+        if name in self._parts:
+            raise AlreadyExists(f"register_state: there is a state named {name!r} already; give another name")
+        self._parts[name] = (save, load)
+        restored = name in self._restored
+        if restored:
+            load(self._restored.pop(name))
+        self.restore_own()
+        return restored
+
+    def restore_own(self):
+        """Before the first iteration, as often as something may have changed meanwhile: what Leeway keeps by itself."""
+        if self._trained:
+            return
+        for name, (_, load) in self._own.items():
+            if name in self._restored_own:
+                load(self._restored_own[name])
+
+    def begin_loop(self):
+        self.in_loop = True
+        self.restore_own()
+        self._warn_of_unknown()
+
+    def ended_iteration(self, wanted):
+        if not self._trained:
+            self._trained = True
+            self._warn_of_unknown()
+        if wanted and not self.in_loop:
+            self.give()
+
+    def end_loop(self):
+        self.in_loop = False
+
+    def give_if_wanted(self):
+        if self._worker.state_wanted():
+            self.give()
+
+    def give(self):
+        try:
+            self._worker.give_state(self._encoded())
+        except InvalidArgument as error:
+            # What cannot be saved is missing in the checkpoint, and costs neither it nor the job.
+            warnings.warn(f"leeway: this rank's state is not in the checkpoint: {error}", stacklevel=3)
+            self._worker.give_state(b"")
+
+    def _encoded(self):
+        own = {name: save() for name, (save, _) in self._own.items()}
+        parts = {name: save() for name, (save, _) in self._parts.items()}
+        # Parts that nobody registered in this life are kept as they are: a later life may know them.
+        return plain_state.encode({"own": own, "parts": {**self._restored, **parts}})
+
+    def _warn_of_unknown(self):
+        if self._restored:
+            warnings.warn(f"leeway: the checkpoint has states that nobody registered: {', '.join(self._restored)}; call "
+                          "register_state() with these names before the first iteration", stacklevel=4)
+
+
+def copy_tensors(saved, tensors, what):
+    """Copies tensors by name into those that are there under the same name."""
+    for name, value in saved.items():
+        tensor = tensors.get(name)
+        if tensor is None:
+            continue
+        if tensor.shape != value.shape or tensor.dtype != value.dtype:
+            raise InvalidArgument(f"the checkpoint's {what}: {name}: got {list(value.shape)} of {value.dtype}, wanted "
+                                  f"{list(tensor.shape)} of {tensor.dtype}")
+        tensor.copy_(value)

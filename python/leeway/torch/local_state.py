@@ -1,0 +1,46 @@
+"""What leeway.torch keeps in checkpoints by itself: torch's random state, buffers, the options of optimizers.
+
+Buffers are the tensors without a table that broadcast_parameters was given. Options are those of the parameter groups (the
+learning rate as a schedule left it); the optimizer's state proper is on the servers.
+"""
+
+import torch
+
+from leeway.errors import InvalidArgument
+from leeway.rank_state import copy_tensors
+
+
+class LocalState:
+    """Of one session; see of()."""
+
+    def __init__(self, session):
+        self._session = session
+        self.buffers = {}  # name -> tensor
+        session.state.add_own("torch", self.save, self.load)
+
+    def save(self):
+        return {"random": torch.get_rng_state(),
+                "buffers": self.buffers,
+                "groups": [[_options(group) for group in optimizer.param_groups] for optimizer in self._session.optimizers]}
+
+    def load(self, saved):
+        torch.set_rng_state(saved["random"])
+        with torch.no_grad():
+            copy_tensors(saved["buffers"], self.buffers, "buffers")
+        for index, (optimizer, groups) in enumerate(zip(self._session.optimizers, saved["groups"])):
+            if len(groups) != len(optimizer.param_groups):
+                raise InvalidArgument(f"the checkpoint's optimizer {index}: got {len(groups)} parameter groups, wanted "
+                                      f"{len(optimizer.param_groups)}")
+            for group, options in zip(optimizer.param_groups, groups):
+                group.update(options)
+
+
+def of(session):
+    """The session's, made at the first call."""
+    if session.torch_state is None:
+        session.torch_state = LocalState(session)
+    return session.torch_state
+
+
+def _options(group):
+    return {name: value for name, value in group.items() if name != "params"}
