@@ -1,51 +1,15 @@
 """leeway run with checkpoints: going on from one, and back to one when a server or the scheduler dies."""
 
+import json
 import os
-import re
 import signal
-import sys
 
 import numpy as np
 import pytest
-from cli_process import Leeway, leeway
-from job import PROGRAMS
+from checkpointed import Training
+from cli_process import leeway
 
-ITERATIONS = 160
-
-
-class Training(Leeway):
-    """A job of programs/checkpoints.py that writes its checkpoints into the test's folder."""
-
-    def __init__(self, folder, *flags, servers=2, every=10, pause_s=0.01):
-        self.checkpoints = folder / "checkpoints"
-        super().__init__(folder, "run", "-w", 2, "-s", servers, "--sync", "bsp", "--apply",
-                         "aggregate:reduce=ordered", "--block-bytes", "4KiB", "--checkpoint-dir", self.checkpoints,
-                         "--checkpoint-every", every, *flags, "--", sys.executable, PROGRAMS / "checkpoints.py", folder,
-                         ITERATIONS, pause_s)
-
-    def wait_for_checkpoint(self, limit_s=30):
-        self.wait_for(lambda: list(self.checkpoints.glob("*/manifest.json")), "checkpoint", limit_s)
-
-    def role(self, *words):
-        """The process of a role, found by the words of its command line."""
-        for pid in self.family():
-            try:
-                with open(f"/proc/{pid}/cmdline", "rb") as file:
-                    command = file.read().split(b"\0")
-            except OSError:
-                continue
-            wanted = [word.encode() for word in words]
-            at = command.index(wanted[1]) if len(wanted) > 1 and wanted[1] in command else None
-            if command[1:2] == wanted[:1] and (len(wanted) == 1 or (at and command[at:at + 2] == wanted[1:])):
-                return pid
-        raise AssertionError(f"no process of {words}")
-
-    def began(self):
-        return [int(at) for at in re.findall(r"\[w0\] begins in iteration (\d+)", self.out())]
-
-    def finals(self):
-        return [np.load(self.folder / f"final.{rank}.npy") for rank in range(2)]
-
+from leeway import checkpoint
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
@@ -96,9 +60,9 @@ def test_a_torn_checkpoint_is_named_and_the_one_before_is_taken(undisturbed, tmp
 
 
 @pytest.mark.parametrize("role", [("server", "--server", "1"), ("scheduler",)], ids=["server", "scheduler"])
-def test_the_job_goes_back_to_its_checkpoint_when_a_role_dies(undisturbed, tmp_path, role):
+def test_under_rollback_the_job_goes_back_to_its_checkpoint_when_a_role_dies(undisturbed, tmp_path, role):
     _, final = undisturbed
-    with Training(tmp_path) as training:
+    with Training(tmp_path, "--on-server-loss", "rollback", "--scheduler-restarts", 0) as training:
         training.wait_for_checkpoint()
         os.kill(training.role(*role), signal.SIGKILL)
         assert training.wait(90) == 0, training.err()
@@ -108,6 +72,71 @@ def test_the_job_goes_back_to_its_checkpoint_when_a_role_dies(undisturbed, tmp_p
         for mine in training.finals():
             assert np.array_equal(mine, final)
         training.expect_nothing_left()
+        assert [who for who, _ in training.events("lost")][:1] == [" ".join(word for word in role if word != "--server").strip()]
+        assert len(training.events("rollback")) == 1
+
+
+@pytest.fixture(scope="module")
+def resumable(tmp_path_factory):
+    """The finals of a script with a state of its own on every rank, and its checkpoints."""
+    folder = tmp_path_factory.mktemp("resumable")
+    with Training(folder, program="resumable", pause_s=0.002) as training:
+        assert training.wait(60) == 0, training.err()
+        return folder, training.finals()
+
+
+def test_ranks_go_back_with_their_random_state_buffers_schedule_and_sampler(resumable, tmp_path):
+    _, finals = resumable
+    with Training(tmp_path, "--on-server-loss", "rollback", program="resumable") as training:
+        training.wait_for_checkpoint()
+        os.kill(training.role("server", "--server", "1"), signal.SIGKILL)
+        assert training.wait(90) == 0, training.err()
+        began = training.began()
+        assert len(began) == 2 and began[1] >= 10, began
+        for mine, undisturbed in zip(training.finals(), finals):
+            assert np.array_equal(mine, undisturbed)
+
+
+def test_a_resumed_job_ends_as_the_one_that_was_not_interrupted(resumable, tmp_path):
+    folder, finals = resumable
+    # At the end of the job a rank may have left before its state was asked for.
+    found = [(path, json.loads(path.read_text())) for path in sorted((folder / "checkpoints").glob("*/manifest.json"))]
+    path, manifest = [(path, manifest) for path, manifest in found if len(manifest["ranks"]) == 2][-1]
+    assert [rank["rank"] for rank in manifest["ranks"]] == [0, 1]
+    assert {rank["iteration"] for rank in manifest["ranks"]} == {manifest["iteration"]}
+    with Training(tmp_path, "--resume", path.parent, servers=3, program="resumable", pause_s=0) as training:
+        assert training.wait(60) == 0, training.err()
+        assert training.began() == [manifest["iteration"]]
+        for mine, undisturbed in zip(training.finals(), finals):
+            assert np.array_equal(mine, undisturbed)
+
+
+def test_an_export_is_a_whole_state_dict_and_can_be_imported_again(resumable, tmp_path):
+    folder, _ = resumable
+    newest = sorted((folder / "checkpoints").glob("*/manifest.json"))[-1].parent
+    state = checkpoint.export_state(newest)
+    assert set(state) == {"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var",
+                          "1.num_batches_tracked", "4.weight", "4.bias"}
+    assert state["1.num_batches_tracked"].item() == checkpoint.Checkpoint(newest).manifest["iteration"]
+    state["1.running_mean"] += 1
+    made = checkpoint.import_state(state, tmp_path, newest)
+    assert leeway("checkpoint", "verify", made).returncode == 0
+    assert np.array_equal(checkpoint.export_state(made)["1.running_mean"], state["1.running_mean"])
+
+
+def test_a_damaged_state_of_a_rank_is_named_before_anything_starts(resumable, tmp_path):
+    folder, _ = resumable
+    newest = sorted((folder / "checkpoints").glob("*/manifest.json"))[-1].parent
+    state = newest / "rank-001.1.state"
+    good = state.read_bytes()
+    state.write_bytes(good[:100] + bytes([good[100] ^ 1]) + good[101:])
+    try:
+        result = leeway("checkpoint", "verify", newest)
+        assert result.returncode == 1 and "rank-001.1.state: got checksum" in result.stderr, result
+        result = leeway("run", "-w", 2, "--resume", newest, "--", "true")
+        assert result.returncode != 0 and "rank-001.1.state" in result.stderr, result
+    finally:
+        state.write_bytes(good)
 
 
 def test_with_fail_a_dead_server_ends_the_job(tmp_path):
@@ -119,18 +148,32 @@ def test_with_fail_a_dead_server_ends_the_job(tmp_path):
         training.expect_nothing_left()
 
 
-def test_without_a_checkpoint_a_dead_server_ends_the_job(tmp_path):
-    with Training(tmp_path, every=100000) as training:
-        training.wait_for(lambda: "is in iteration 20" in training.out(), "iteration", 20)
+@pytest.mark.parametrize("plan", ["patch", "rollback"])
+def test_without_a_checkpoint_a_dead_server_ends_the_job_and_says_how_to_get_some(tmp_path, plan):
+    with Training(tmp_path, "--on-server-loss", plan, every=0) as training:
+        training.wait_for_iteration(20)
         os.kill(training.role("server", "--server", "0"), signal.SIGKILL)
-        assert training.wait(20) >= 128
+        assert training.wait(10) >= 128
+        assert "server 0 ended with" in training.err() and "--checkpoint-every" in training.err(), training.err()
+        training.expect_nothing_left()
+
+
+def test_checkpoints_of_another_job_in_the_folder_are_not_taken_for_its_own(undisturbed, tmp_path):
+    folder, _ = undisturbed
+    (tmp_path / "checkpoints").symlink_to(folder / "checkpoints")
+    with Training(tmp_path, "--on-server-loss", "rollback", every=100000) as training:
+        training.wait_for_iteration(20)
+        os.kill(training.role("server", "--server", "0"), signal.SIGKILL)
+        assert training.wait(10) >= 128
+        assert "goes back" not in training.err() and "--resume" not in training.err(), training.err()
 
 
 @pytest.mark.parametrize("flags, words", [
     (["--checkpoint-every", "5"], "--checkpoint-dir"),
     (["--resume", "/no/such/folder"], "--resume"),
     (["--checkpoint-dir", "/proc/no"], "--checkpoint-dir"),
-    (["--on-server-loss", "pray"], "rollback or fail"),
+    (["--on-server-loss", "pray"], "patch, rollback or fail"),
+    (["--server-restarts", "-1"], "--server-restarts"),
 ])
 def test_flags_that_cannot_work_are_refused_before_anything_starts(flags, words):
     result = leeway("run", "-w", 1, *flags, "--", "true")

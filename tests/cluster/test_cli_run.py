@@ -90,7 +90,7 @@ def test_what_a_worker_leaves_running_ends_with_it(tmp_path):
         job.expect_nothing_left()
 
 
-def test_the_death_of_a_server_ends_the_job(tmp_path):
+def test_the_death_of_a_server_before_the_job_has_begun_ends_it(tmp_path):
     with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--", "sh", "-c", SHELL_LOOP) as job:
         job.wait_for(ready(job, 1), "worker")
         servers = [pid for pid in job.family() if b"server\0" in open(f"/proc/{pid}/cmdline", "rb").read()]

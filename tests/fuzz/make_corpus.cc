@@ -8,6 +8,8 @@
 
 #include "base/byte_cursor.h"
 #include "checkpoint/testing/sample_checkpoint.h"
+#include "node/control_frame.h"
+#include "node/scheduler/log_file.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 
@@ -144,10 +146,14 @@ void WriteCheckpoints(Corpus& corpus) {
       sample::DrawCheckpoint(1, {.tables = {{4, 2}, {3}}, .block_elements = 4, .shards = 2, .ranks = 1});
   for (const auto& [name, bytes] : checkpoint.files) {
     corpus.Write("checkpoint-00000012", name, bytes);  // whole, for the tests of readers in other languages
-    if (!name.ends_with(".lwc")) continue;
-    Bytes input{std::byte{0}};
+    if (name == kManifestName) continue;
+    Bytes input{name.ends_with(".lwc") ? std::byte{0} : std::byte{2}};
     input.insert(input.end(), bytes.begin(), bytes.end());
     corpus.Write("records", name, input);
+    if (name.ends_with(".state")) {
+      input[0] = std::byte{3};
+      corpus.Write("records", name + ".mended", input);
+    }
     input.resize(input.size() - 30);
     corpus.Write("records", name + ".cut", input);
   }
@@ -158,6 +164,80 @@ void WriteCheckpoints(Corpus& corpus) {
   corpus.Write("manifest", "cut", std::span(manifest).first(manifest.size() / 2));
   const std::string_view empty = "{\n";
   corpus.Write("manifest", "empty", std::as_bytes(std::span(empty)));
+}
+
+pb::LogRecord WholeRecord() {
+  pb::LogRecord record;
+  record.set_whole(true);
+  record.mutable_state()->set_epoch(4);
+  record.mutable_membership()->set_roster_epoch(4);
+  pb::LoggedWorker& worker = *record.add_workers();
+  worker.set_rank(2);
+  worker.set_incarnation(2);
+  worker.set_life(99);
+  worker.set_state(1);
+  worker.set_entered(4);
+  worker.set_joining(true);
+  (*worker.mutable_own_firsts())[0] = 7;
+  pb::LoggedShard& shard = *record.add_shards();
+  shard.set_shard(1);
+  shard.set_taken(true);
+  shard.set_address("127.0.0.1:7001");
+  pb::Table& table = *record.add_tables()->mutable_table();
+  table.set_name("w");
+  table.add_shape(6);
+  table.set_dtype(1);
+  table.set_sync("bsp");
+  table.set_optimizer("sgd");
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    pb::Block& block = *table.add_blocks();
+    block.set_block(i);
+    block.set_offset(3 * i);
+    block.set_elements(3);
+    block.set_shard(i);
+    block.set_term(1);
+  }
+  table.mutable_blocks(1)->mutable_restore()->set_file("/c/x");
+  pb::LoggedBarrier& barrier = *record.add_barriers();
+  barrier.set_name("epoch");
+  barrier.set_over(3);
+  (*barrier.mutable_ahead())[2] = -1;
+  pb::LoggedPool& pool = *record.add_pools();
+  pool.set_name("p");
+  pool.set_batches(9);
+  pool.set_next(3);
+  pool.add_returned(1);
+  (*pool.mutable_leased())[2] = 0;
+  (*pool.mutable_answers())[0].add_batches(2);
+  record.mutable_checkpoints()->set_next(3);
+  return record;
+}
+
+void WriteSchedulerLogs(Corpus& corpus) {
+  const auto with = [](std::uint8_t pick, const Bytes& bytes) {
+    Bytes input{std::byte{pick}};
+    input.insert(input.end(), bytes.begin(), bytes.end());
+    return input;
+  };
+  const pb::LogRecord whole = WholeRecord();
+  pb::LogRecord leases;
+  pb::PoolChange& lease = *leases.add_pool_changes();
+  lease.set_worker(1);
+  lease.set_name("p");
+  lease.set_batches(9);
+  lease.mutable_answer()->add_batches(3);
+  leases.add_pool_changes()->set_gone(true);
+  Bytes file = EncodeLogHeader("fuzz");
+  for (const pb::LogRecord& record : {whole, leases, leases}) {
+    const Bytes bytes = EncodeLogRecord(record, file.size());
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  }
+  corpus.Write("scheduler_log", "file", with(0, file));
+  corpus.Write("scheduler_log", "torn", with(0, Bytes(file.begin(), file.end() - 5)));
+  file[file.size() - 60] ^= std::byte{1};
+  corpus.Write("scheduler_log", "damaged", with(0, file));
+  corpus.Write("scheduler_log", "whole", with(1, ControlBody(whole)));
+  corpus.Write("scheduler_log", "leases", with(2, ControlBody(leases)));
 }
 
 }  // namespace
@@ -173,6 +253,7 @@ int main(int argc, char** argv) {
   leeway::wire::WriteFrames(corpus);
   leeway::wire::WriteSpecs(corpus);
   leeway::wire::WriteCheckpoints(corpus);
+  leeway::wire::WriteSchedulerLogs(corpus);
   if (corpus.failed()) std::fprintf(stderr, "could not write below %s\n", argv[1]);
   return corpus.failed() ? 1 : 0;
 }

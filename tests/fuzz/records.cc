@@ -1,8 +1,8 @@
-// Any bytes as a shard file, or as a record under a right checksum: no crash, and what is accepted encodes to
-// the same bytes.
+// Any bytes as a shard file, as a record under a right checksum, or as the file of a rank: no crash, and what
+// is accepted encodes to the same bytes.
 //
-// Input: a byte that picks (0: a shard file as it is, else a record whose checksum is put right first), then
-// the bytes.
+// Input: a byte that picks (0: a shard file as it is; 2: the file of a rank as it is; 3: the same, and its
+// checksum is put right first; else a record whose checksum is put right first), then the bytes.
 #include <cstring>
 #include <memory>
 #include <span>
@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "checkpoint/checksum.h"
+#include "checkpoint/rank_file.h"
 #include "checkpoint/shard_file.h"
 #include "fuzz_target.h"
 
@@ -61,6 +62,27 @@ void TryRecord(Bytes bytes) {
   LW_CHECK(!record.status().message().empty());
 }
 
+void TryRankFile(Bytes bytes, bool mend) {
+  if (mend && bytes.size() >= sizeof(std::uint64_t)) {
+    const std::size_t end = bytes.size() - sizeof(std::uint64_t);
+    const std::uint64_t value = ChecksumOf(std::span(bytes).first(end));
+    std::memcpy(bytes.data() + end, &value, sizeof value);
+  }
+  const Result<RankFile> file = DecodeRankFile(bytes);
+  if (!file.ok()) {
+    LW_CHECK(!file.status().message().empty());
+    return;
+  }
+  LW_CHECK(file->state.size() <= bytes.size());
+  const auto state = std::make_shared<const Bytes>(file->state.begin(), file->state.end());
+  const EncodedRankFile encoded = EncodeRankFile(file->head, state);
+  Bytes again;
+  for (const Pinned& piece : encoded.pieces) {
+    again.insert(again.end(), piece.bytes.begin(), piece.bytes.end());
+  }
+  LW_CHECK(again == bytes && encoded.checksum == file->checksum);
+}
+
 }  // namespace
 }  // namespace leeway
 
@@ -69,6 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size)).subspan(1);
   if (data[0] == 0) {
     leeway::TryFile(bytes);
+  } else if (data[0] == 2 || data[0] == 3) {
+    leeway::TryRankFile({bytes.begin(), bytes.end()}, data[0] == 3);
   } else {
     leeway::TryRecord({bytes.begin(), bytes.end()});
   }

@@ -26,6 +26,21 @@ TEST(ChurnTest, TheBooksOfEveryLifeAreRight) {
   EXPECT_GE(counts.uncertain_taken, 100U);
 }
 
+// (Seed 53: one was given up while it was being published, and its manifest came into the removed folder.)
+TEST(ChurnTest, CheckpointsOfAJobThatLosesWorkersAreWhole) {
+  ChurnCounts counts;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const ChurnReport report = RunChurn({.seed = seed, .states = true});
+    EXPECT_TRUE(report.ok()) << report.Failure();
+    counts += report.counts;
+    if (HasFailure() && seed > 5) break;
+  }
+  EXPECT_GE(counts.crashes, 100U);
+  EXPECT_GE(counts.checkpoints, 400U);
+  EXPECT_GE(counts.states, 600U);
+  EXPECT_GE(counts.states_lacking, 100U);
+}
+
 // 48: a shard that came back acknowledged the epoch of an entry with the table map that precedes the roster,
 // so a late worker was told to begin in iterations that were over. 334, 3840, 4232: a barrier waited for a
 // late worker that had begun beyond it.

@@ -1,0 +1,193 @@
+"""leeway run when servers and the scheduler are killed: the job goes on, and ends with what it would have ended with."""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+from checkpointed import Training as ExactTraining
+from cli_process import Leeway
+from job import PROGRAMS
+
+SYNCS = ["bsp", "ssp:2", "asp"]
+ITERATIONS, PAUSE_S = 300, 0.02
+
+
+class Training(Leeway):
+    """A job of programs/blobs.py: three workers, two servers, a checkpoint now and then."""
+
+    def __init__(self, folder, sync, *flags, pause_s=PAUSE_S, expel_after="3s"):
+        self.checkpoints = folder / "checkpoints"
+        self.summary_file = folder / "summary.json"
+        super().__init__(folder, "run", "-w", 3, "-s", 2, "--sync", sync, "--block-bytes", 128, "--expel-after",
+                         expel_after, "--checkpoint-dir", self.checkpoints, "--checkpoint-every", 20, "--summary-json",
+                         self.summary_file, *flags, "--", sys.executable, PROGRAMS / "blobs.py", folder, ITERATIONS, pause_s)
+
+    def role(self, role, index=None):
+        """The process of a role now; None while there is none."""
+        for pid in self.family():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().decode().split("\0")
+            except OSError:
+                continue
+            if words[1:2] == [role] and (index is None or words[words.index("--server") + 1] == str(index)):
+                return pid
+        return None
+
+    def kill(self, role, index=None):
+        os.kill(self.role(role, index), signal.SIGKILL)
+
+    def iteration(self, rank):
+        """What the worker said last; 0 before."""
+        said = re.findall(rf"\[w{rank}\] life \d+ pid \d+ iteration (\d+)", self.out())
+        return int(said[-1]) if said else 0
+
+    def wait_until_training(self):
+        self.wait_for(lambda: all(self.iteration(rank) for rank in range(3)), "training")
+        self.wait_for(lambda: list(self.checkpoints.glob("*/manifest.json")), "checkpoint")
+
+    def wait_for_progress(self, limit_s=40):
+        """Until every worker has come further than it was at the call, or is done."""
+        before = [self.iteration(rank) for rank in range(3)]
+        self.wait_for(lambda: all(self.iteration(rank) >= min(before[rank] + 20, ITERATIONS) for rank in range(3)),
+                      "progress", limit_s)
+
+    def end_well(self, least):
+        """Lets it end; its summary."""
+        assert self.wait(90) == 0, self.err()
+        self.expect_nothing_left()
+        told = json.loads(self.summary_file.read_text())
+        assert told["exit_code"] == 0 and told["why"] == "" and "Job done" in self.out()
+        accuracies = [float(right) for right in re.findall(r"accuracy ([0-9.]+)", self.out())]
+        assert len(accuracies) == 3 and min(accuracies) >= least, (accuracies, least)
+        return told
+
+
+def events(told, kind):
+    return [event["who"] for event in told["events"] if event["kind"] == kind]
+
+
+@pytest.fixture(scope="module", params=SYNCS)
+def sync(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def least(sync, tmp_path_factory):
+    """The accuracy that a job nothing happens to reaches, less a little."""
+    with Training(tmp_path_factory.mktemp("undisturbed"), sync, pause_s=0.002) as job:
+        told = job.end_well(0.5)
+        assert told["events"] == []
+        return min(float(right) for right in re.findall(r"accuracy ([0-9.]+)", job.out())) - 0.03
+
+
+def test_a_server_that_was_killed_is_replaced_and_the_job_ends_right(tmp_path, sync, least):
+    with Training(tmp_path, sync) as job:
+        job.wait_until_training()
+        before = job.role("server", 1)
+        job.kill("server", 1)
+        job.wait_for(lambda: "server 1 ended with exit code 137 (signal 9, Killed); starting it again in 200ms "
+                     "(restart 1 of 100)" in job.err(), "restart")
+        job.wait_for(lambda: job.role("server", 1) not in (None, before), "new server")
+        job.wait_for_progress()
+        told = job.end_well(least)
+        assert events(told, "lost") == ["server 1"] and events(told, "restart") == ["server 1"]
+        assert re.search(r"server 1 +restart 1 of 100", job.out()), job.out()
+
+
+def test_a_scheduler_that_was_killed_goes_on_from_its_log(tmp_path, sync, least):
+    with Training(tmp_path, sync) as job:
+        job.wait_until_training()
+        before = job.role("scheduler")
+        job.kill("scheduler")
+        job.wait_for(lambda: "scheduler ended with exit code 137 (signal 9, Killed); starting it again in 200ms (restart 1 "
+                     "of 100)" in job.err(), "restart")
+        job.wait_for(lambda: job.role("scheduler") not in (None, before), "new scheduler")
+        job.wait_for_progress()
+        told = job.end_well(least)
+        assert events(told, "lost") == events(told, "restart") == ["scheduler"]
+        assert [worker["state"] for worker in told["status"]["workers"]] == 3 * ["left"]
+
+
+def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path):
+    with Training(tmp_path, "asp", "--restarts", 1) as job:
+        job.wait_until_training()
+        worker = int(re.findall(r"\[w2\] life 0 pid (\d+)", job.out())[-1])
+        job.kill("scheduler")
+        job.kill("server", 0)
+        os.kill(worker, signal.SIGKILL)
+        job.wait_for(lambda: "[w2] life 1" in job.out(), "second life of worker 2", 60)
+        told = job.end_well(0.7)
+        assert sorted(events(told, "lost")) == sorted(events(told, "restart")) == ["scheduler", "server 0", "worker 2"]
+
+
+def test_nothing_is_lost_with_a_scheduler(tmp_path):
+    """Bit by bit: a job under bsp with an ordered sum, beside one that nothing happens to."""
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    for folder in (alone, killed):
+        folder.mkdir()
+    with ExactTraining(alone, pause_s=0) as job:
+        assert job.wait(60) == 0, job.err()
+        final = job.finals()[0]
+    with ExactTraining(killed) as job:
+        job.wait_for_checkpoint()
+        os.kill(job.role("scheduler"), signal.SIGKILL)
+        assert job.wait(60) == 0, job.err()
+        job.expect_nothing_left()
+        assert job.began() == [0], "scripts do not begin again"
+        for mine in job.finals():
+            assert np.array_equal(mine, final)
+
+
+def test_pushes_and_pulls_go_on_without_a_scheduler(tmp_path):
+    with Training(tmp_path, "bsp", "--log", "info") as job:
+        job.wait_until_training()
+        scheduler = job.role("scheduler")
+        os.kill(scheduler, signal.SIGSTOP)  # as good as dead for the nodes, and nobody starts another
+        try:
+            job.wait_for_progress(20)
+        finally:
+            os.kill(scheduler, signal.SIGCONT)
+        job.end_well(0.5)
+
+
+@pytest.mark.parametrize("flags, role, index", [
+    (["--server-restarts", 1], "server", 1),
+    (["--scheduler-restarts", 1], "scheduler", None),
+], ids=["server", "scheduler"])
+def test_a_limit_on_restarts_ends_the_job_and_names_the_checkpoint(tmp_path, flags, role, index):
+    with Training(tmp_path, "bsp", *flags, pause_s=0.05) as job:
+        job.wait_until_training()
+        before = job.role(role, index)
+        job.kill(role, index)
+        job.wait_for(lambda: job.role(role, index) not in (None, before), "restart")
+        job.wait_for_progress()
+        job.kill(role, index)
+        assert job.wait(10) == 137
+        assert "which is the limit" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
+        job.expect_nothing_left()
+
+
+def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path):
+    with Training(tmp_path, "bsp", expel_after="2s") as job:
+        job.wait_until_training()
+        stopped = job.role("server", 0)
+        os.kill(stopped, signal.SIGSTOP)
+        job.wait_for(lambda: job.role("server", 0) not in (None, stopped), "another server 0", 40)
+        told = job.end_well(0.5)
+        assert "server 0" in events(told, "restart")
+
+
+def test_under_fail_the_job_ends_within_seconds(tmp_path):
+    with Training(tmp_path, "asp", "--on-server-loss", "fail") as job:
+        job.wait_until_training()
+        began = time.monotonic()
+        job.kill("server", 0)
+        assert job.wait(10) >= 128, began
+        assert "server 0 ended with" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
+        job.expect_nothing_left()
