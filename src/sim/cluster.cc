@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -34,9 +35,6 @@ LinkOptions ClusterOptions::QuickLinks() {
   return link;
 }
 
-Cluster::Shard::Shard(Cluster& cluster, HostId host, const std::string& name, std::uint64_t seed)
-    : env(cluster.queue_, cluster.network_, host, cluster.disk(host), cluster.ring_, name, seed) {}
-
 Cluster::WorkerProcess::WorkerProcess(Cluster& in, HostId its_host, std::uint32_t its_rank)
     : cluster(in), host(its_host), rank(its_rank) {}
 
@@ -53,16 +51,12 @@ Cluster::Cluster(const ClusterOptions& options)
       faults_(queue_, network_, options.fault_plan, Hash64({options.seed, kFaults})),
       random_(Hash64({options.seed, kStart})) {
   const JobOptions& job = options_.job;
-  const HostId first = AddHost();
-  scheduler_env_ = std::make_unique<SimEnv>(queue_, network_, first, disk(first), ring_, "scheduler",
-                                            Hash64({options.seed, kScheduler}));
+  (void)AddHost();  // the scheduler's
   for (std::uint32_t server = 0; server < job.servers; ++server) {
-    const HostId host = AddHost();
-    for (std::uint32_t shard = 0; shard < job.shards; ++shard) {
-      shards_.push_back(std::make_unique<Shard>(*this, host, fmt::format("server {}.{}", server, shard),
-                                                Hash64({options.seed, kShards + shards_.size()})));
-    }
+    (void)AddHost();
   }
+  shards_.resize(std::size_t{job.servers} * job.shards);
+  shard_lives_.resize(shards_.size());
   for (std::uint32_t rank = 0; rank < job.workers; ++rank) {
     workers_.push_back(std::make_unique<WorkerProcess>(*this, AddHost(), rank));
   }
@@ -76,7 +70,11 @@ HostId Cluster::AddHost() {
 Cluster::~Cluster() {
   // Nodes before the Envs they use.
   for (const auto& worker : workers_) worker->node.reset();
-  for (const auto& shard : shards_) shard->node.reset();
+  for (const auto* lives : {&shards_, &usurped_}) {
+    for (const auto& shard : *lives) {
+      if (shard != nullptr) shard->node.reset();
+    }
+  }
   scheduler_.reset();
 }
 
@@ -96,39 +94,79 @@ void Cluster::Start(std::function<void(std::uint32_t)> on_worker) {
 }
 
 void Cluster::StartScheduler() {
+  ++scheduler_lives_;
+  scheduler_env_ =
+      std::make_unique<SimEnv>(queue_, network_, scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
+                               scheduler_lives_ == 1 ? Hash64({options_.seed, kScheduler})
+                                                     : Hash64({options_.seed, kScheduler, scheduler_lives_}),
+                               SharedFolder());
   SchedulerOptions options;
   options.job = options_.job;
   options.link = options_.link;
-  options.listen = "10.0.0.1:0";
+  options.listen = scheduler_address_.empty() ? "10.0.0.1:0" : scheduler_address_;
   options.suspect_after = options_.suspect_after;
   options.expel_after = options_.expel_after;
   options.on_worker_loss = options_.on_worker_loss;
   options.min_workers = options_.min_workers;
+  options.on_server_loss = options_.on_server_loss;
   options.checkpoint = options_.checkpoint;
+  options.log_folder = options_.log_folder;
+  scheduler_ended_ = false;
   scheduler_ = MakeScheduler(options, scheduler_env_->env(), policies_, [this](const Status& why) {
     scheduler_ended_ = true;
     if (!why.ok()) Report("scheduler", why);
   });
   const Status started = scheduler_->Start();
   if (!started.ok()) return Report("scheduler", started);
-  scheduler_up_ = true;
+  scheduler_address_ = scheduler_->address();
+}
+
+void Cluster::CrashScheduler(Crash how) {
+  scheduler_.reset();
+  if (how == Crash::kPower) {
+    disk(scheduler_host()).PowerLoss();
+  } else {
+    scheduler_env_->ProcessCrash();
+  }
+  scheduler_env_.reset();
+}
+
+void Cluster::RestartScheduler() { StartScheduler(); }
+
+void Cluster::PauseScheduler(Duration until) {
+  scheduler_env_->Pause(until);
+  BlockInbound(scheduler_host(), until);
 }
 
 void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
-  const std::size_t index = server * options_.job.shards + shard;
+  const std::size_t index = ShardIndex(server, shard);
+  const HostId host = server_host(server);
+  const std::string name = fmt::format("server {}.{}", server, shard);
+  const std::uint32_t life = ++shard_lives_[index];
+  shards_[index] = std::make_unique<Shard>();
   Shard& at = *shards_[index];
+  at.index = index;
+  at.env = std::make_unique<SimEnv>(
+      queue_, network_, host, disk(host), ring_, name,
+      life == 1 ? Hash64({options_.seed, kShards + index}) : Hash64({options_.seed, kShards + index, life}),
+      SharedFolder());
   ServerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
   options.listen = fmt::format("10.0.1.{}:0", server + 1);
   options.server = server;
   options.shard = shard;
-  const std::string name = fmt::format("server {}.{}", server, shard);
-  at.node =
-      MakeServer(options, at.env.env(), policies_, SchedulerAddress(), [this, &at, name](const Status& why) {
-        at.ended = true;
-        if (!why.ok()) Report(name, why);
-      });
+  at.node = MakeServer(options, at.env->env(), policies_, SchedulerAddress(),
+                       [this, &at, index, name](const Status& why) {
+                         at.ended = true;
+                         const bool usurped = shards_[index].get() != &at;
+                         if (usurped && why.code() == StatusCode::kFenced) ++fenced_shards_;
+                         // One that is started when all is over finds nobody; one whose place is not free
+                         // after all goes again.
+                         const bool unavailable = why.code() == StatusCode::kUnavailable;
+                         const bool too_late = unavailable && (scheduler_ended_ || IsTakenByAnother(index));
+                         if (!why.ok() && !usurped && !too_late) Report(name, why);
+                       });
   const Status started = at.node->Start();
   if (!started.ok()) Report(name, started);
 }
@@ -139,11 +177,13 @@ void Cluster::StartWorker(std::uint32_t rank) {
   at.env = std::make_unique<SimEnv>(queue_, network_, at.host, disk(at.host), ring_,
                                     fmt::format("worker {}", rank),
                                     at.lives == 1 ? Hash64({options_.seed, kWorkers + rank})
-                                                  : Hash64({options_.seed, kWorkers + rank, at.lives}));
+                                                  : Hash64({options_.seed, kWorkers + rank, at.lives}),
+                                    SharedFolder());
   WorkerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
   options.rank = rank;
+  options.keeps_state = options_.keeps_state;
   at.node = MakeWorker(options, at.env->env(), SchedulerAddress(), at);
   on_worker_(rank);
 }
@@ -155,17 +195,56 @@ void Cluster::CrashWorker(std::uint32_t rank) {
 }
 
 void Cluster::PauseWorker(std::uint32_t rank, Duration until) {
-  WorkerProcess& at = *workers_[rank];
-  at.env->Pause(until);
-  for (std::uint32_t host = 0; host < network_.hosts(); ++host) {
-    if (HostId(host) != at.host) network_.Block(HostId(host), at.host, until, FaultId{});
+  workers_[rank]->env->Pause(until);
+  BlockInbound(workers_[rank]->host, until);
+}
+
+void Cluster::BlockInbound(HostId host, Duration until) {
+  for (std::uint32_t from = 0; from < network_.hosts(); ++from) {
+    if (HostId(from) != host) network_.Block(HostId(from), host, until, FaultId{});
   }
+}
+
+void Cluster::CrashServer(std::uint32_t server) {
+  for (std::uint32_t shard = 0; shard < options_.job.shards; ++shard) {
+    std::unique_ptr<Shard>& at = shards_[ShardIndex(server, shard)];
+    if (at == nullptr) continue;
+    at->node.reset();
+    at->env->ProcessCrash();
+    at.reset();
+  }
+}
+
+void Cluster::RestartServer(std::uint32_t server) {
+  for (std::uint32_t shard = 0; shard < options_.job.shards; ++shard) StartShard(server, shard);
+}
+
+void Cluster::PauseServer(std::uint32_t server, Duration until) {
+  for (std::uint32_t shard = 0; shard < options_.job.shards; ++shard) {
+    if (const auto& at = shards_[ShardIndex(server, shard)]; at != nullptr) at->env->Pause(until);
+  }
+  BlockInbound(server_host(server), until);
+}
+
+void Cluster::UsurpServer(std::uint32_t server) {
+  for (std::uint32_t shard = 0; shard < options_.job.shards; ++shard) {
+    usurped_.push_back(std::move(shards_[ShardIndex(server, shard)]));
+  }
+  RestartServer(server);
+}
+
+bool Cluster::ServerIsUp(std::uint32_t server) const {
+  for (std::uint32_t shard = 0; shard < options_.job.shards; ++shard) {
+    const auto& at = shards_[ShardIndex(server, shard)];
+    if (at == nullptr || at->node == nullptr || at->ended) return false;
+  }
+  return true;
 }
 
 AddressSource Cluster::SchedulerAddress() {
   return [this]() -> Result<std::string> {
-    if (!scheduler_up_) return Unavailable("the scheduler has not been started yet");
-    return scheduler_->address();
+    if (scheduler_address_.empty()) return Unavailable("the scheduler has not been started yet");
+    return scheduler_address_;
   };
 }
 
@@ -182,26 +261,45 @@ bool Cluster::RunUntil(const std::function<bool()>& done, Duration limit) {
 
 bool Cluster::Ended() const {
   if (!scheduler_ended_) return false;
+  // Of several lives that wanted a place one had it; the others may still be asking for it.
   for (const auto& shard : shards_) {
-    if (!shard->ended) return false;
+    if (shard == nullptr || shard->ended) continue;
+    const bool another = std::ranges::any_of(usurped_, [&shard](const auto& former) {
+      return former != nullptr && former->index == shard->index && former->ended;
+    });
+    if (!another) return false;
   }
   return true;
+}
+
+bool Cluster::IsTakenByAnother(std::size_t index) const {
+  return std::ranges::any_of(usurped_, [index](const auto& former) {
+    return former != nullptr && former->index == index && !former->ended;
+  });
+}
+
+bool Cluster::AnyServerGone() const {
+  return std::ranges::any_of(shards_, [](const auto& shard) { return shard == nullptr; });
 }
 
 std::vector<std::string> Cluster::Problems() const { return problems_; }
 
 const Block* Cluster::FindBlock(BlockId id) const {
-  for (const auto& shard : shards_) {
-    if (shard->node == nullptr) continue;
-    if (const Block* block = shard->node->FindBlock(id)) return block;
+  const Block* owned = nullptr;
+  for (const auto* lives : {&shards_, &usurped_}) {
+    for (const auto& shard : *lives) {
+      if (shard == nullptr || shard->node == nullptr) continue;
+      const Block* block = shard->node->FindBlock(id);
+      if (block != nullptr && (owned == nullptr || block->term() > owned->term())) owned = block;
+    }
   }
-  return nullptr;
+  return owned;
 }
 
 BlockCounters Cluster::ServerCounters() const {
   BlockCounters sum;
   for (const auto& shard : shards_) {
-    if (shard->node != nullptr) sum += shard->node->counters();
+    if (shard != nullptr && shard->node != nullptr) sum += shard->node->counters();
   }
   return sum;
 }

@@ -29,15 +29,19 @@ struct ClusterOptions {
   LinkOptions link = QuickLinks();
   NetworkOptions network;
   DiskOptions disk;             // one in every host
-  Disk* shared_disk = nullptr;  // or this one for all of them, which outlives the cluster
+  Disk* shared_disk = nullptr;  // or this one for all of them, which outlives the cluster,
+  std::string shared_folder;    // or for this folder alone
   CheckpointOptions checkpoint;
+  std::string log_folder;  // of the scheduler, on its host's disk; empty: it keeps no log
   bool faults = true;
   FaultOptions fault_plan;
   Duration start_spread = std::chrono::milliseconds(5);  // nodes start at random times within it
   // Longer than all faults of a plan together: nobody is declared dead, unless a workload wants it.
   std::chrono::milliseconds suspect_after{1500}, expel_after{3000};
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
+  OnServerLoss on_server_loss = OnServerLoss::kPatch;
   std::uint32_t min_workers = 0;
+  bool keeps_state = false;  // of every worker
   // Asked when a worker's node has failed: whether that is all right. Nothing: it never is.
   std::function<bool(std::uint32_t rank, const Status& why)> may_fail;
 
@@ -63,10 +67,33 @@ class Cluster {
   // Stops the process, as SIGSTOP does, until `until`: neither its timers nor what arrives for it is seen
   // before.
   void PauseWorker(std::uint32_t rank, Duration until);
+  // The same for a server, with all its shards. Its disk stays.
+  void CrashServer(std::uint32_t server);
+  // REQUIRES: the one before has crashed.
+  void RestartServer(std::uint32_t server);
+  void PauseServer(std::uint32_t server, Duration until);
+  // Starts another process in the place of one that is taken for dead, and goes on beside it until it learns
+  // of it.
+  void UsurpServer(std::uint32_t server);
+  [[nodiscard]] bool ServerIsUp(std::uint32_t server) const;
+  [[nodiscard]] bool AnyServerGone() const;  // crashed, and not started again
+  // Former processes of servers that have learned that others have their places.
+  [[nodiscard]] std::uint64_t fenced_shards() const { return fenced_shards_; }
+  // Ends the process of the scheduler, with all power of its host or alone. Its disk stays. Not from inside a
+  // callback of the node.
+  enum class Crash : std::uint8_t { kProcess, kPower };
+  void CrashScheduler(Crash how);
+  // Starts another one at the same address, with the same options and disk. REQUIRES: the one before has
+  // crashed.
+  void RestartScheduler();
+  void PauseScheduler(Duration until);
+  // It runs: it has not crashed, nor ended.
+  [[nodiscard]] bool scheduler_up() const { return scheduler_ != nullptr && !scheduler_ended_; }
   // Runs events until `done` (asked after each), or until none is left or virtual time passes `limit`. True:
   // done.
   bool RunUntil(const std::function<bool()>& done, Duration limit);
-  // The scheduler and every shard have ended.
+  [[nodiscard]] bool SchedulerEnded() const { return scheduler_ended_; }
+  // The scheduler and every shard that runs have ended.
   [[nodiscard]] bool Ended() const;
   // What ended badly; empty when all is well so far.
   [[nodiscard]] std::vector<std::string> Problems() const;
@@ -75,7 +102,7 @@ class Cluster {
   [[nodiscard]] WorkerNode& worker(std::uint32_t rank) { return *workers_[rank]->node; }
   // Timers and random bits of the process that a worker's node is in.
   [[nodiscard]] Env& worker_env(std::uint32_t rank) { return workers_[rank]->env->env(); }
-  // The block, whichever shard owns it; null if none does.
+  // The block, whichever shard owns it, under the highest term; null if none does.
   [[nodiscard]] const Block* FindBlock(BlockId id) const;
   [[nodiscard]] BlockCounters ServerCounters() const;  // summed over shards
   [[nodiscard]] const SchedulerNode& scheduler() const { return *scheduler_; }
@@ -87,7 +114,8 @@ class Cluster {
     return HostId(1 + options_.job.servers + rank);
   }
   [[nodiscard]] Disk& disk(HostId host) {
-    return options_.shared_disk != nullptr ? *options_.shared_disk : *disks_[host.index()];
+    const bool shared = options_.shared_disk != nullptr && options_.shared_folder.empty();
+    return shared ? *options_.shared_disk : *disks_[host.index()];
   }
 
   [[nodiscard]] EventQueue& queue() { return queue_; }
@@ -100,10 +128,11 @@ class Cluster {
   [[nodiscard]] std::vector<std::string> Log() const { return ring_.Lines(); }
 
  private:
+  // One life of one shard.
   struct Shard {
-    Shard(Cluster& cluster, HostId host, const std::string& name, std::uint64_t seed);
-    SimEnv env;
-    std::unique_ptr<ServerNode> node;
+    std::size_t index = 0;
+    std::unique_ptr<SimEnv> env;
+    std::unique_ptr<ServerNode> node;  // null: not started yet
     bool ended = false;
   };
   struct WorkerProcess final : WorkerNodeEvents {
@@ -120,6 +149,16 @@ class Cluster {
   [[nodiscard]] HostId AddHost();
   void StartScheduler();
   void StartShard(std::uint32_t server, std::uint32_t shard);
+  [[nodiscard]] std::size_t ShardIndex(std::uint32_t server, std::uint32_t shard) const {
+    return std::size_t{server} * options_.job.shards + shard;
+  }
+  [[nodiscard]] Mount SharedFolder() const {
+    return options_.shared_folder.empty() ? Mount{} : Mount{options_.shared_folder, options_.shared_disk};
+  }
+  // A former life of this shard goes on.
+  [[nodiscard]] bool IsTakenByAnother(std::size_t index) const;
+  // From every other host to this one.
+  void BlockInbound(HostId host, Duration until);
   void StartWorker(std::uint32_t rank);
   [[nodiscard]] AddressSource SchedulerAddress();
   void Report(const std::string& who, const Status& why);
@@ -136,9 +175,13 @@ class Cluster {
 
   std::unique_ptr<SimEnv> scheduler_env_;
   std::unique_ptr<SchedulerNode> scheduler_;
-  bool scheduler_up_ = false;
+  std::string scheduler_address_;  // empty: not started yet
+  std::uint32_t scheduler_lives_ = 0;
   bool scheduler_ended_ = false;
-  std::vector<std::unique_ptr<Shard>> shards_;           // by ShardId
+  std::vector<std::unique_ptr<Shard>> shards_;  // by ShardId; null: crashed
+  std::vector<std::uint32_t> shard_lives_;      // by ShardId
+  std::vector<std::unique_ptr<Shard>> usurped_;
+  std::uint64_t fenced_shards_ = 0;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;  // by rank
   std::function<void(std::uint32_t)> on_worker_;
   std::vector<std::string> problems_;

@@ -23,6 +23,7 @@ std::uint64_t BytesOf(const std::vector<Pinned>& data) {
 }  // namespace
 
 DiskCounters& DiskCounters::operator+=(const DiskCounters& other) {
+  appends += other.appends;
   full_answers += other.full_answers;
   dropped_calls += other.dropped_calls;
   torn_appends += other.torn_appends;
@@ -70,6 +71,11 @@ int Disk::AppendFirst(const std::string& path, const std::vector<Pinned>& data, 
 
 Status Disk::Append(const std::string& path, const std::vector<Pinned>& data) {
   LW_RETURN_IF_ERROR(CheckPath(path));
+  if (fill_up_ && fill_up_->at == counters_.appends) {
+    const auto part = static_cast<std::uint64_t>(fill_up_->part * static_cast<double>(BytesOf(data)));
+    options_.capacity_bytes = tree_.bytes() + part;
+  }
+  ++counters_.appends;
   const int error = AppendFirst(path, data, std::numeric_limits<std::uint64_t>::max());
   if (error == ENOSPC) ++counters_.full_answers;
   return FileError(error, fmt::format("cannot append to \"{}\"", path));

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct DiskOptions {
 
 // How often each fault really happened.
 struct DiskCounters {
+  std::uint64_t appends = 0;        // carried out, or tried
   std::uint64_t full_answers = 0;   // appends that did not fit
   std::uint64_t dropped_calls = 0;  // not carried out, since the process died first
   std::uint64_t torn_appends = 0;   // of which a dying process left a part, but not all
@@ -57,6 +59,11 @@ class Disk {
   void set_slow(double factor) { slow_ = factor; }
   // May fall below what is there: then every append that has bytes is answered with kResourceExhausted.
   void set_capacity_bytes(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
+  // The append that follows `appends` further ones fills the disk with this part of its bytes: the capacity
+  // is set then. For tests that try every write of a job.
+  void FillUpAfter(std::uint64_t appends, double part) {
+    fill_up_ = FillUp{counters_.appends + appends, part};
+  }
   [[nodiscard]] const DiskCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t bytes() const { return tree_.bytes(); }
   // Of one file; 0 if there is none.
@@ -92,7 +99,13 @@ class Disk {
   [[nodiscard]] int AppendFirst(const std::string& path, const std::vector<Pinned>& data,
                                 std::uint64_t bytes_max);
 
+  struct FillUp {
+    std::uint64_t at;
+    double part;
+  };
+
   DiskOptions options_;
+  std::optional<FillUp> fill_up_;
   SeededRandom timing_;
   SeededRandom crashes_;
   double slow_ = 1;

@@ -57,7 +57,7 @@ class SimEnv {
  public:
   // `disk` is that of `host`.
   SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, LogRing& log, std::string name,
-         std::uint64_t seed);
+         std::uint64_t seed, Mount mount = {});
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
 

@@ -23,15 +23,16 @@ SimStorage::Call SimStorage::Make(std::function<Answer()> work, Reply done) {
   return call;
 }
 
-void SimStorage::Submit(Call call) {
+void SimStorage::Submit(Call call, Disk& disk) {
   if (crashed_) return;
+  call.disk = &disk;
   calls_.push_back(std::move(call));
   if (calls_.size() == 1) StartNext();
 }
 
 void SimStorage::StartNext() {
   const Call& call = calls_.front();
-  const Duration end = disk_.Occupy(queue_.now(), call.sync, call.bytes ? call.bytes() : 0);
+  const Duration end = call.disk->Occupy(queue_.now(), call.sync, call.bytes ? call.bytes() : 0);
   event_ = queue_.At(end, [this] { Finish(); });
 }
 
@@ -52,59 +53,66 @@ void SimStorage::OnCrash() {
   std::uint64_t dropped = calls.size() - 1;
   if (first.tear) {
     first.tear();
-  } else if (disk_.WasCarriedOut()) {
+  } else if (first.disk->WasCarriedOut()) {
     first.carry_out();
   } else {
     ++dropped;
   }
-  disk_.NoteDropped(dropped);
+  first.disk->NoteDropped(dropped);
 }
 
 void SimStorage::Append(const std::string& path, std::vector<Pinned> data, Done done) {
+  Disk& disk = DiskOf(path);
   const auto lent = std::make_shared<const std::vector<Pinned>>(std::move(data));  // shared: by the lambdas
-  Call call = Make<Status>([this, path, lent] { return disk_.Append(path, *lent); }, std::move(done));
-  call.tear = [this, path, lent] { disk_.Tear(path, *lent); };
+  Call call = Make<Status>([&disk, path, lent] { return disk.Append(path, *lent); }, std::move(done));
+  call.tear = [&disk, path, lent] { disk.Tear(path, *lent); };
   call.bytes = [lent] {
     std::uint64_t bytes = 0;
     for (const Pinned& piece : *lent) bytes += piece.bytes.size();
     return bytes;
   };
-  Submit(std::move(call));
+  Submit(std::move(call), disk);
 }
 
 void SimStorage::Sync(const std::string& path, Done done) {
-  Call call = Make<Status>([this, path] { return disk_.Sync(path); }, std::move(done));
+  Disk& disk = DiskOf(path);
+  Call call = Make<Status>([&disk, path] { return disk.Sync(path); }, std::move(done));
   call.sync = true;
-  Submit(std::move(call));
+  Submit(std::move(call), disk);
 }
 
 void SimStorage::SyncFolder(const std::string& path, Done done) {
-  Call call = Make<Status>([this, path] { return disk_.SyncFolder(path); }, std::move(done));
+  Disk& disk = DiskOf(path);
+  Call call = Make<Status>([&disk, path] { return disk.SyncFolder(path); }, std::move(done));
   call.sync = true;
-  Submit(std::move(call));
+  Submit(std::move(call), disk);
 }
 
 void SimStorage::Rename(const std::string& from, const std::string& to, Done done) {
-  Submit(Make<Status>([this, from, to] { return disk_.Rename(from, to); }, std::move(done)));
+  Disk& disk = DiskOf(from);
+  Submit(Make<Status>([&disk, from, to] { return disk.Rename(from, to); }, std::move(done)), disk);
 }
 
 void SimStorage::Remove(const std::string& path, Done done) {
-  Submit(Make<Status>([this, path] { return disk_.Remove(path); }, std::move(done)));
+  Disk& disk = DiskOf(path);
+  Submit(Make<Status>([&disk, path] { return disk.Remove(path); }, std::move(done)), disk);
 }
 
 void SimStorage::Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
                       std::function<void(Result<std::vector<std::byte>>)> done) {
+  Disk& disk = DiskOf(path);
   Call call = Make<Result<std::vector<std::byte>>>(
-      [this, path, offset, bytes] { return disk_.Read(path, offset, bytes); }, std::move(done));
-  call.bytes = [this, path, offset, bytes] {
-    const std::uint64_t size = disk_.bytes(path);
+      [&disk, path, offset, bytes] { return disk.Read(path, offset, bytes); }, std::move(done));
+  call.bytes = [&disk, path, offset, bytes] {
+    const std::uint64_t size = disk.bytes(path);
     return std::min(bytes, size - std::min(offset, size));
   };
-  Submit(std::move(call));
+  Submit(std::move(call), disk);
 }
 
 void SimStorage::List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) {
-  Submit(Make<Result<std::vector<Entry>>>([this, path] { return disk_.List(path); }, std::move(done)));
+  Disk& disk = DiskOf(path);
+  Submit(Make<Result<std::vector<Entry>>>([&disk, path] { return disk.List(path); }, std::move(done)), disk);
 }
 
 }  // namespace leeway::sim

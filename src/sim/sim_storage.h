@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/storage.h"
@@ -17,10 +18,19 @@
 
 namespace leeway::sim {
 
+// A folder that lies on another disk than the rest: one that several hosts share.
+struct Mount {
+  std::string folder;  // and all that is in it
+  Disk* disk = nullptr;
+};
+
 class SimStorage final : public Storage, private Disk::Process {
  public:
-  // Borrows both.
-  SimStorage(EventQueue& queue, Disk& disk) : queue_(queue), disk_(disk) { disk_.Attach(this); }
+  // Borrows the queue and the disks. `disk` is that of the host: with its power goes the process.
+  SimStorage(EventQueue& queue, Disk& disk, Mount mount = {})
+      : queue_(queue), disk_(disk), mount_(std::move(mount)) {
+    disk_.Attach(this);
+  }
   ~SimStorage() override;
   SimStorage(const SimStorage&) = delete;
   SimStorage& operator=(const SimStorage&) = delete;
@@ -44,16 +54,21 @@ class SimStorage final : public Storage, private Disk::Process {
     std::function<void()> tear;            // the process dies inside it; none: it is carried out or not
     std::function<std::uint64_t()> bytes;  // to move, asked when its turn comes; none: none
     bool sync = false;
+    Disk* disk = nullptr;
   };
+  [[nodiscard]] Disk& DiskOf(const std::string& path) {
+    return mount_.disk != nullptr && path.starts_with(mount_.folder) ? *mount_.disk : disk_;
+  }
   template <typename Answer, typename Reply>
   [[nodiscard]] static Call Make(std::function<Answer()> work, Reply done);
-  void Submit(Call call);
+  void Submit(Call call, Disk& disk);
   void StartNext();
   void Finish();
   void OnCrash() override;
 
   EventQueue& queue_;
   Disk& disk_;
+  const Mount mount_;
   bool crashed_ = false;
   std::deque<Call> calls_;  // the first one is under way
   EventId event_;           // its end

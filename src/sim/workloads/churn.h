@@ -1,10 +1,11 @@
-// The churn workload: workers are killed, stopped and started again while the network fails, and the books of
-// every life must still be right.
+// The churn workload: nodes are killed, stopped and started again while the network fails, and the books of
+// every life must still be right. By itself only workers are struck; with `all_roles` also servers, the
+// scheduler and the disk, while checkpoints are written.
 //
 // Every push of a life adds 1 to a cell of that life, in every block. A life that ended well holds exactly
-// what its verdicts say; one that was killed holds at least what its verdicts say and at most what it pushed.
-// Nobody waits for the dead: the job ends soon after the last fault. What the options leave open is drawn
-// from the seed.
+// what its verdicts say, less what it was told is lost; one that was killed holds at least what its verdicts
+// say and at most what it pushed. Nobody waits for the dead: the job ends soon after the last fault. What the
+// options leave open is drawn from the seed.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +13,40 @@
 #include <vector>
 
 #include "block/block.h"
+#include "sim/disk.h"
 #include "sim/faults.h"
 
 namespace leeway::sim {
 
 struct ChurnOptions {
   std::uint64_t seed = 1;
-  std::string sync = {};  // empty: drawn
-  bool faults = true;     // of the network
+  std::string sync = {};   // empty: drawn
+  bool faults = true;      // of the network
+  bool all_roles = false;  // strike every role
+  bool states = false;     // checkpoints are written, with a state of every life
 };
 
 // How often each step of dying and coming back was taken.
 struct ChurnCounts {
   std::uint64_t crashes = 0, pauses = 0, restarts = 0;
-  std::uint64_t fenced = 0;           // lives that learned that they were declared dead or replaced
-  std::uint64_t joined_late = 0;      // lives that came to the running job and pushed
-  std::uint64_t left = 0;             // lives that ended well
+  std::uint64_t fenced = 0;       // lives that learned that they were declared dead or replaced
+  std::uint64_t joined_late = 0;  // lives that came to the running job and pushed
+  std::uint64_t left = 0;         // lives that ended well
+  std::uint64_t gone = 0;         // killed, and not started again
+  std::uint64_t server_crashes = 0, server_pauses = 0, server_restarts = 0;
+  std::uint64_t server_usurped = 0;          // stopped, and another process was started in its place
+  std::uint64_t server_fenced = 0;           // ... and the first learned of it
+  std::uint64_t scheduler_power_losses = 0;  // of its host
+  std::uint64_t scheduler_crashes = 0, scheduler_pauses = 0, scheduler_restarts = 0;
+  std::uint64_t slow_disks = 0, full_disks = 0;
+  std::uint64_t resumed = 0;          // times a worker went on with a block under a new term
+  std::uint64_t lost = 0;             // pushes that a worker was told are lost
+  std::uint64_t certain = 0;          // cells whose life knows all that happened to it
   std::uint64_t uncertain = 0;        // pushes of killed lives without a verdict
   std::uint64_t uncertain_taken = 0;  // ... that are in the values all the same
+  std::uint64_t checkpoints = 0;      // whole at the end (of runs with states)
+  std::uint64_t states = 0;           // of ranks, in these
+  std::uint64_t states_lacking = 0;   // of ranks, not in these
   ChurnCounts& operator+=(const ChurnCounts& other);
 };
 
@@ -41,6 +58,7 @@ struct ChurnReport {
   ChurnCounts counts;
   BlockCounters servers;
   FaultCounters faults;
+  DiskCounters disk;
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
   [[nodiscard]] std::string Failure() const;

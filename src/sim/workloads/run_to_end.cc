@@ -25,6 +25,12 @@ void RunToEnd(Cluster& cluster, std::vector<std::unique_ptr<WorkloadPart>>& part
                                  std::chrono::duration_cast<std::chrono::seconds>(calm).count()));
   parts.resize(cluster.workers());
   for (const auto& part : parts) problems.push_back(part ? part->Where() : "a worker never began");
+  for (std::uint32_t id = 0;; ++id) {
+    const Block* block = cluster.FindBlock(BlockId(id));
+    if (block == nullptr) break;
+    problems.push_back(fmt::format("block {} term {} in iteration {}: {}", id, block->term().value(),
+                                   block->v_train().value(), block->WhyWaiting()));
+  }
 }
 
 std::string FailureText(const std::vector<std::string>& problems, const std::string& replay,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <memory>
 
 #include "base/hash.h"
@@ -16,11 +17,11 @@ constexpr std::int64_t kElements[] = {150, 7, 40};
 constexpr std::uint32_t kTables = 3;
 
 // A gradient that leans on the values it was computed from, so that a wrong read shows in the end.
-std::vector<float> GradientAt(std::uint64_t problem, std::uint32_t rank, std::int64_t iteration,
-                              std::uint32_t table, std::span<const float> values) {
+std::vector<float> GradientAt(std::uint64_t random_state, std::uint32_t table,
+                              std::span<const float> values) {
   std::vector<float> gradient(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = Hash64({problem, rank, static_cast<std::uint64_t>(iteration), table, i});
+    const std::uint64_t bits = Hash64({random_state, table, i});
     gradient[i] = static_cast<float>(2.0 * UnitInterval(bits) - 1.0) + 0.1F * values[i];
   }
   return gradient;
@@ -28,16 +29,17 @@ std::vector<float> GradientAt(std::uint64_t problem, std::uint32_t rank, std::in
 
 class TrainWorker final : public WorkloadPart {
  public:
-  TrainWorker(Cluster& cluster, const TrainOptions& options, std::uint32_t rank,
-              std::vector<std::string>& problems, std::vector<float>& values, std::int64_t& began)
+  TrainWorker(Cluster& cluster, const TrainOptions& options, std::uint32_t rank, TrainReport& report,
+              std::vector<float>& values)
       : options_(options),
         rank_(rank),
         node_(cluster.worker(rank)),
         env_(cluster.worker_env(rank)),
-        problems_(problems),
+        report_(report),
+        problems_(report.problems),
         values_(values),
-        began_(began),
-        random_(Hash64({options.seed, 77, rank})) {}
+        random_(Hash64({options.seed, 77, rank})),
+        state_(Hash64({options.problem, 78, rank})) {}
 
   void Begin() override {
     node_.Join(Then([this] { MakeTables(); }));
@@ -57,7 +59,14 @@ class TrainWorker final : public WorkloadPart {
 
   void MakeTables() {
     iteration_ = node_.iteration().value();
-    if (rank_ == 0) began_ = iteration_;
+    if (rank_ == 0) report_.began = iteration_;
+    if (const auto restored = node_.restored_state();
+        restored != nullptr && restored->size() == sizeof state_) {
+      std::memcpy(&state_, restored->data(), sizeof state_);
+    } else if (restored != nullptr || iteration_ > 0) {
+      return problems_.push_back(
+          fmt::format("worker {} began in iteration {} without its state", rank_, iteration_));
+    }
     for (std::uint32_t table = 0; table < kTables; ++table) {
       TableSpec spec;
       spec.name = fmt::format("table{}", table);
@@ -100,11 +109,12 @@ class TrainWorker final : public WorkloadPart {
       if (const Status ended = node_.EndIteration(); !ended.ok())
         return problems_.push_back(ended.ToString());
       ++iteration_;
+      state_ = Hash64({state_, static_cast<std::uint64_t>(iteration_)});
+      if (node_.StateWanted()) GiveState();
       return Iterate(0);
     }
     const std::uint32_t table = above - 1;
-    auto values = std::make_shared<std::vector<float>>(
-        GradientAt(options_.problem, rank_, iteration_, table, pairs_[table]->Front()));
+    auto values = std::make_shared<std::vector<float>>(GradientAt(state_, table, pairs_[table]->Front()));
     LentGradient gradient;
     gradient.values = *values;
     gradient.pin = values;
@@ -116,6 +126,13 @@ class TrainWorker final : public WorkloadPart {
     if (!pushed.ok()) return problems_.push_back(pushed.ToString());
     (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::microseconds(500)),
                             [this, table] { Push(table); });
+  }
+
+  void GiveState() {
+    std::vector<std::byte> bytes(sizeof state_);
+    std::memcpy(bytes.data(), &state_, sizeof state_);
+    node_.GiveState(std::make_shared<const std::vector<std::byte>>(std::move(bytes)));
+    ++report_.states;
   }
 
   void Leave() {
@@ -134,10 +151,11 @@ class TrainWorker final : public WorkloadPart {
   const std::uint32_t rank_;
   WorkerNode& node_;
   Env& env_;
+  TrainReport& report_;
   std::vector<std::string>& problems_;
   std::vector<float>& values_;  // at the end, table after table
-  std::int64_t& began_;         // the iteration that rank 0 began with
   SeededRandom random_;
+  std::uint64_t state_;  // the rank's own: the gradients of an iteration follow it
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::int64_t iteration_ = 0;
   bool done_ = false;
@@ -157,6 +175,7 @@ TrainReport RunTrain(const TrainOptions& options) {
   cluster_options.job.apply = options.apply;
   cluster_options.job.block_bytes = 20 * sizeof(float);
   cluster_options.checkpoint = options.checkpoint;
+  cluster_options.keeps_state = true;
   cluster_options.shared_disk = options.disk;
 
   TrainReport report;
@@ -174,8 +193,7 @@ TrainReport RunTrain(const TrainOptions& options) {
   RunToEnd(
       cluster, parts,
       [&](std::uint32_t rank) {
-        return std::make_unique<TrainWorker>(cluster, options, rank, report.problems, values[rank],
-                                             report.began);
+        return std::make_unique<TrainWorker>(cluster, options, rank, report, values[rank]);
       },
       report.problems);
   report.ended = !dark;
@@ -185,6 +203,7 @@ TrainReport RunTrain(const TrainOptions& options) {
   }
   report.trace_hash = cluster.trace().value();
   report.cuts = cluster.network().counters().cuts;
+  report.status = cluster.scheduler().StatusJson();
   if (!report.problems.empty()) return report;
   report.values = values[0];
   for (const auto& of_rank : values) {

@@ -1,6 +1,7 @@
 // The train workload: seeded random gradients through a real server-side optimizer under bsp. With
 // reduce=ordered the final values depend on the problem alone, bit for bit, whatever the network does;
-// without it on the order of arrival.
+// without it on the order of arrival. The gradients of a rank follow a random state of its own, which is in
+// nothing but its part of checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,10 @@ struct TrainReport {
   std::vector<float> values;          // of all tables at the end, equal on all ranks
   std::uint64_t trace_hash = 0;
   std::uint64_t cuts = 0;
-  bool ended = false;      // not cut short by a loss of power
-  std::int64_t began = 0;  // the iteration that rank 0 began with
+  bool ended = false;        // not cut short by a loss of power
+  std::uint64_t states = 0;  // that ranks gave to checkpoints
+  std::int64_t began = 0;    // the iteration that rank 0 began with
+  std::string status;        // of the scheduler at the end, as JSON
 };
 
 [[nodiscard]] TrainReport RunTrain(const TrainOptions& options);

@@ -1,0 +1,187 @@
+#include "sim/workloads/churn_life.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace leeway::sim {
+namespace {
+
+constexpr std::uint64_t kLifeStream = 42, kStateStream = 46;
+
+}  // namespace
+
+ChurnLife::ChurnLife(Cluster& cluster, const ChurnPlan& plan, std::uint64_t seed, ChurnBooks& books,
+                     std::uint32_t rank)
+    : cluster_(cluster),
+      plan_(plan),
+      books_(books),
+      rank_(rank),
+      life_(static_cast<std::uint32_t>(books.lives[rank].size())),
+      node_(cluster.worker(rank)),
+      env_(cluster.worker_env(rank)),
+      random_(Hash64({seed, kLifeStream, rank, life_})),
+      state_random_(Hash64({seed, kStateStream, rank, life_})),
+      habit_(DrawStateHabit(state_random_)) {
+  books.lives[rank].emplace_back();
+}
+
+void ChurnLife::Begin() {
+  node_.Join([this](const Status& status) {
+    // The others may have ended the job while this one was being started.
+    if (status.code() == StatusCode::kFailedPrecondition) return;
+    Then("join", [this] { MakeTables(); })(status);
+  });
+}
+
+std::string ChurnLife::Where() const {
+  return fmt::format("worker {} life {} in iteration {}: {}; its node waits for: {}", rank_, life_,
+                     node_.iteration().value(), at_, node_.WaitingFor());
+}
+
+bool ChurnLife::Failed(const Status& why, bool job_over) {
+  fenced_ = why.code() == StatusCode::kFenced;
+  done_ = !fenced_;
+  // One that came too late, or was stopped until all was over, finds nobody.
+  const bool too_late = why.code() == StatusCode::kFailedPrecondition && at_ == kJoining;
+  return fenced_ || too_late || (why.code() == StatusCode::kUnavailable && job_over);
+}
+
+// A failure of the node ends all its calls; what it means is judged in Failed.
+Done ChurnLife::Then(const char* what, std::function<void()> next) {
+  return [this, what, next = std::move(next)](const Status& status) {
+    if (status.ok()) return next();
+    if (status.code() == StatusCode::kFenced || status.code() == StatusCode::kUnavailable) return;
+    books_.problems.push_back(
+        fmt::format("worker {} life {}: {}: {}", rank_, life_, what, status.ToString()));
+  };
+}
+
+void ChurnLife::Watch() {
+  node_.SetVerdictObserver([this](TableId table, BlockId block, Seq seq, Iteration, wire::Verdict verdict) {
+    if (verdict == wire::Verdict::kApplied || verdict == wire::Verdict::kSummed) {
+      book().blocks[{table.value(), block}].taken.push_back(seq);
+    } else if (verdict != wire::Verdict::kAbsent) {
+      books_.problems.push_back(fmt::format("worker {} life {}: verdict {} for a good push in iteration {}",
+                                            rank_, life_, static_cast<int>(verdict),
+                                            node_.iteration().value()));
+    }
+  });
+  node_.SetResumeObserver([this](TableId table, BlockId block, Term term, Seq last) {
+    BlockBook& known = book().blocks[{table.value(), block}];
+    const auto lost = std::erase_if(known.taken, [last](Seq seq) { return seq > last; });
+    known.term = term;
+    ++books_.counts.resumed;
+    books_.counts.lost += lost;
+  });
+}
+
+void ChurnLife::MakeTables() {
+  at_ = "starting";
+  if (node_.iteration() > Iteration(0)) ++books_.counts.joined_late;
+  Watch();
+  for (std::uint32_t table = 0; table < kChurnTables; ++table) {
+    TableSpec spec;
+    spec.name = fmt::format("table{}", table);
+    spec.shape = {static_cast<std::int64_t>(plan_.cells() * (1 + table))};
+    spec.optimizer = "sum";
+    if (table == kOwnClock) {
+      spec.clock = TableClock::kOwn;
+      spec.sync = "asp";
+      spec.apply = "immediate";
+    }
+    pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), nullptr, nullptr));
+    const Result<TableId> made = node_.CreateTable(spec, *pairs_.back());
+    if (!made.ok()) return books_.problems.push_back(made.status().ToString());
+  }
+  node_.Start(Then("start", [this] {
+    NoteTerms();
+    for (std::uint32_t table = 0; table < kChurnTables; ++table) {
+      auto zeros = std::make_shared<std::vector<float>>(pairs_[table]->elements(), 0.0F);
+      const std::span<const float> values = *zeros;
+      node_.Broadcast(TableId(table), values, std::move(zeros), Then("broadcast", [] {}));
+    }
+    Iterate();
+  }));
+}
+
+// The blocks are where the worker begins with them, unless it resumes there.
+void ChurnLife::NoteTerms() {
+  std::uint32_t next = 0;
+  for (std::uint32_t table = 0; table < kChurnTables; ++table) {
+    for (std::uint32_t i = 0; i < 1 + table; ++i) {
+      const BlockId id(next++);
+      BlockBook& known = book().blocks[{table, id}];
+      if (const Block* block = cluster_.FindBlock(id); block != nullptr && known.term == Term(0))
+        known.term = block->term();
+    }
+  }
+}
+
+void ChurnLife::Iterate() {
+  if (node_.iteration().value() >= plan_.iterations) return Leave();
+  at_ = "waiting for values";
+  node_.WhenUsable(TableId(0),
+                   Then("use", [this] { node_.WhenUsable(TableId(1), Then("use", [this] { Compute(); })); }));
+}
+
+void ChurnLife::Compute() {
+  at_ = "computing";
+  for (const std::uint32_t table : {0U, 1U}) {
+    while (!pairs_[table]->Take()) {
+    }
+  }
+  (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::milliseconds(8)),
+                          [this] { PushAll(); });
+}
+
+void ChurnLife::PushAll() {
+  const bool skip = random_.Chance(0.1);  // one table has no gradient now and then
+  Push(0);
+  if (!skip) Push(1);
+  if (random_.Chance(0.3)) Push(kOwnClock);
+  const Status ended = node_.EndIteration();
+  if (!ended.ok()) return books_.problems.push_back(ended.ToString());
+  if (habit_ != StateHabit::kSilent && node_.StateWanted()) {
+    node_.GiveState(habit_ == StateHabit::kNone
+                        ? std::make_shared<const std::vector<std::byte>>()
+                        : ChurnState(rank_, node_.iteration(), state_random_.Below(20'000)));
+  }
+  if (node_.iteration().value() % 16 != 0) return Iterate();
+  at_ = "at a barrier";
+  node_.Barrier("every16", Then("barrier", [this] { Iterate(); }));
+}
+
+void ChurnLife::Push(std::uint32_t table) {
+  auto values = std::make_shared<std::vector<float>>(pairs_[table]->elements(), 0.0F);
+  for (std::size_t at = rank_ * kLivesMax + life_; at < values->size(); at += plan_.cells())
+    (*values)[at] = 1.0F;
+  LentGradient gradient;
+  gradient.values = *values;
+  gradient.pin = std::move(values);
+  ++book().pushed[table];
+  const Status pushed = table == kOwnClock
+                            ? node_.PushOwn(TableId(table), std::move(gradient), Then("push", [] {}))
+                            : node_.GradientReady(TableId(table), std::move(gradient), Then("push", [] {}));
+  if (!pushed.ok()) books_.problems.push_back(pushed.ToString());
+}
+
+void ChurnLife::Leave() {
+  at_ = "leaving";
+  node_.Leave(Then("leave", [this] {
+    at_ = "finishing";
+    node_.Finish(Then("finish", [this] {
+      node_.Shutdown(Then("shutdown", [this] {
+        book().ended_well = true;
+        ++books_.counts.left;
+        at_ = "done";
+        done_ = true;
+      }));
+    }));
+  }));
+}
+
+}  // namespace leeway::sim

@@ -1,0 +1,55 @@
+#include "sim/workloads/churn_plan.h"
+
+#include <iterator>
+
+#include "base/hash.h"
+
+namespace leeway::sim {
+namespace {
+
+struct ChurnSync {
+  const char* sync;
+  const char* apply;
+};
+constexpr ChurnSync kChurnSyncs[] = {
+    {"bsp", "aggregate"},   {"bsp", "aggregate:reduce=ordered"},
+    {"bsp", "immediate"},   {"asp", "immediate"},
+    {"ssp:1", "immediate"}, {"ssp:3", "immediate"},
+    {"ssp:2", "aggregate"},
+};
+constexpr std::uint64_t kRolesStream = 43;
+
+}  // namespace
+
+ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
+  ChurnPlan plan;
+  const ChurnSync choice = kChurnSyncs[random.Below(std::size(kChurnSyncs))];
+  plan.job.job = "churn";
+  plan.job.workers = static_cast<std::uint32_t>(random.Between(2, 4));
+  plan.job.servers = static_cast<std::uint32_t>(random.Between(1, 2));
+  plan.job.shards = static_cast<std::uint32_t>(random.Between(1, 2));
+  plan.job.sync = given.sync.empty() ? choice.sync : given.sync;
+  plan.job.apply = given.sync.empty() ? choice.apply : "";
+  plan.job.seed = given.seed;
+  plan.job.block_bytes = plan.job.workers * kLivesMax * sizeof(float);
+  plan.iterations = static_cast<std::int64_t>(random.Between(60, 120));
+  plan.worker_deeds = static_cast<std::uint32_t>(random.Between(1, 5));
+  plan.on_worker_loss = random.Chance(0.3) ? OnWorkerLoss::kWait : OnWorkerLoss::kShrink;
+  plan.states = given.states;
+  if (!given.all_roles) return plan;
+
+  // Drawn apart: what is drawn for the workers stays what it is.
+  SeededRandom roles(Hash64({given.seed, kRolesStream}));
+  plan.all_roles = true;
+  plan.checkpoint_every = roles.Between(3, 15);
+  plan.worker_deeds = static_cast<std::uint32_t>(roles.Between(0, 2));
+  plan.server_deeds = static_cast<std::uint32_t>(roles.Between(0, 3));
+  plan.scheduler_deeds = static_cast<std::uint32_t>(roles.Between(0, 2));
+  plan.disk_deeds = static_cast<std::uint32_t>(roles.Between(0, 2));
+  // Where others die as well, all might be dead at once.
+  const bool may_remove = plan.worker_deeds == 0 && plan.on_worker_loss == OnWorkerLoss::kShrink;
+  plan.removals = may_remove ? 1 : 0;
+  return plan;
+}
+
+}  // namespace leeway::sim

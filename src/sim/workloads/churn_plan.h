@@ -1,0 +1,38 @@
+// ChurnPlan: what one run of the churn workload is made of, drawn from its seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "leeway/options.h"
+#include "sim/seeded_random.h"
+#include "sim/workloads/churn.h"
+
+namespace leeway::sim {
+
+// Cells per rank: one for each life. A rank that has used them up is not killed any more.
+inline constexpr std::uint32_t kLivesMax = 6;
+inline constexpr std::uint32_t kChurnTables = 3;
+inline constexpr std::uint32_t kOwnClock = 2;  // the last table has a clock of its own
+inline constexpr const char* kChurnCheckpoints = "/checkpoints";
+inline constexpr const char* kChurnLog = "/log";
+
+struct ChurnPlan {
+  JobOptions job;
+  std::int64_t iterations = 0;     // lives end when the job's clock is here
+  std::uint32_t worker_deeds = 0;  // kills and stops
+  OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
+  bool states = false;
+  // Of runs in which every role is struck.
+  bool all_roles = false;
+  std::uint64_t checkpoint_every = 0;
+  std::uint32_t removals = 0;  // workers that are killed for good
+  std::uint32_t server_deeds = 0, scheduler_deeds = 0, disk_deeds = 0;
+
+  // Cells of one block: one for each life of each rank.
+  [[nodiscard]] std::size_t cells() const { return std::size_t{job.workers} * kLivesMax; }
+};
+
+[[nodiscard]] ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random);
+
+}  // namespace leeway::sim
