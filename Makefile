@@ -17,7 +17,10 @@ ARGS ?=
 # How much `make check` simulates.
 SEEDS ?= 5000
 
-.PHONY: help deps build test train check check-asan check-tsan check-counts bench lint format clean
+# How long `make soak` torments a job under each synchronization model.
+SOAK_SECONDS ?= 300
+
+.PHONY: help deps build test train soak check check-asan check-tsan check-counts check-memory mutants bench lint format clean
 
 help:  ## this text
 	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
@@ -38,7 +41,10 @@ train: build  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, 
 	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --block-bytes 64KiB --summary-json out/summary.json \
 	  -- "$$python" examples/fashion_mnist.py --plot out/fashion_mnist.png --min-accuracy 0.88 $(ARGS)
 
-check: check-asan check-tsan check-counts lint  ## before closing an issue: sanitizers, large counts, lint
+soak: build  ## a random process of a job killed every 10 s, for 5 minutes under each of bsp, ssp:2 and asp
+	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/soak.py --seconds $(SOAK_SECONDS) $(ARGS)
+
+check: check-asan check-tsan check-counts check-memory mutants soak lint  ## before closing an issue: sanitizers, large counts, lint
 
 check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
 	@tools/build.sh asan $(BUILD)-asan $(JOBS)
@@ -51,10 +57,21 @@ check-tsan: deps  ## all C++ tests under the thread sanitizer
 check-counts: build  ## the large counts: thousands of simulated runs under faults
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
+	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS)
+
+check-memory: build  ## that servers and workers do not grow over 20,000 iterations
+	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \
+	  -p no:cacheprovider --rootdir tests tests/cluster/test_memory.py
+
+mutants: deps  ## break one rule after another on purpose: the simulated workloads must notice each
+	@tools/build.sh mutants $(BUILD)-mutants $(JOBS) configure
+	@cmake --build $(BUILD)-mutants -j $(JOBS) --target sim_mutants
+	@$(BUILD)-mutants/tests/sim/sim_mutants
 
 bench: build  ## speed beside a bare socket and beside plain PyTorch
 	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done
 	@$(BUILD)/leeway bench step
+	@$(BUILD)/leeway bench checkpoint
 
 lint: deps  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
 	@tools/build.sh dev $(BUILD)-dev $(JOBS) configure
@@ -65,4 +82,4 @@ format:  ## put every source file into the house format
 	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
 
 clean:  ## remove what was built
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-ubsan $(BUILD)-dev out
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-ubsan $(BUILD)-mutants $(BUILD)-dev out
