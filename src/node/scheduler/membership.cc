@@ -123,11 +123,12 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
   }
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();
+  if (LW_MUTATED(place_given_away)) return Admission<ShardSeat>{seat, seat.connection, fresh};
   // Its blocks are those of a place that it does not have any more.
-  if (seat.life != hello.life() && hello.incarnation() != 0 && !LW_MUTATED(former_server_admitted)) {
+  if (seat.life != hello.life() && hello.incarnation() != 0) {
     return Fenced("server {} shard {}: another process has its place", hello.server(), hello.shard());
   }
-  if (seat.taken && fresh && seat.connection != ConnectionId{} && !LW_MUTATED(former_server_admitted)) {
+  if (seat.taken && fresh && seat.connection != ConnectionId{}) {
     // The one before may have died, and its connection not have said so yet.
     return Unavailable("server {} shard {} is taken by another process at {}", hello.server(), hello.shard(),
                        seat.address);
