@@ -80,10 +80,13 @@ bool IsFoundOut(const Mutant& mutant) {
 
 int main(int argc, char** argv) {
   int missed = 0;
+  bool known = argc <= 1;
   for (const Mutant& mutant : kMutants) {
     if (argc > 1 && std::string_view(argv[1]) != mutant.name) continue;
+    known = true;
     leeway::active_mutation = mutant.name;
     missed += IsFoundOut(mutant) ? 0 : 1;
   }
-  return missed == 0 ? 0 : 1;
+  if (!known) std::printf("no mutant is called %s\n", argv[1]);
+  return missed == 0 && known ? 0 : 1;
 }

@@ -183,20 +183,26 @@ class SimCommand final : public Command {
   }
 
  private:
+  // One seed after another; adds up their counts, shows the first failures, and says how many there were.
+  template <typename Counts, typename Workload>
+  std::uint64_t Sweep(Counts& counts, Workload run) const {
+    std::uint64_t failed = 0;
+    SeedBar bar(seeds_);
+    for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
+      const auto report = run(seed);
+      counts += report.counts;
+      failed += report.ok() ? 0 : 1;
+      if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
+      bar.Add(report.ok(), report.frames);
+    }
+    return failed;
+  }
+
   Result<int> RunChurn() const {
     sim::ChurnCounts counts;
-    std::uint64_t failed = 0;
-    {
-      SeedBar bar(seeds_);
-      for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
-        const sim::ChurnReport report =
-            sim::RunChurn({seed, options_.sync, options_.faults, workload_ == "faults", states_});
-        counts += report.counts;
-        failed += report.ok() ? 0 : 1;
-        if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
-        bar.Add(report.ok(), report.frames);
-      }
-    }
+    const std::uint64_t failed = Sweep(counts, [this](std::uint64_t seed) {
+      return sim::RunChurn({seed, options_.sync, options_.faults, workload_ == "faults", states_});
+    });
     const nlohmann::json json = {{"runs", seeds_},
                                  {"failed", failed},
                                  {"crashes", counts.crashes},
@@ -228,8 +234,7 @@ class SimCommand final : public Command {
       fmt::print("{} runs, {} failed\n", seeds_, failed);
       fmt::print(
           "  workers   killed {}, stopped {}, started again {}, fenced {}, joined late {}, ended well {}, "
-          "gone for "
-          "good {}\n",
+          "gone for good {}\n",
           counts.crashes, counts.pauses, counts.restarts, counts.fenced, counts.joined_late, counts.left,
           counts.gone);
       fmt::print("  servers   killed {}, stopped {}, usurped {}, started again {}, fenced {}\n",
@@ -249,18 +254,9 @@ class SimCommand final : public Command {
 
   Result<int> RunSchedulerDeath() const {
     sim::SchedulerDeathCounts counts;
-    std::uint64_t failed = 0;
-    {
-      SeedBar bar(seeds_);
-      for (std::uint64_t seed = options_.seed; seed < options_.seed + seeds_; ++seed) {
-        const sim::SchedulerDeathReport report =
-            sim::RunSchedulerDeath({seed, options_.sync, options_.faults});
-        counts += report.counts;
-        failed += report.ok() ? 0 : 1;
-        if (!report.ok() && failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
-        bar.Add(report.ok(), report.frames);
-      }
-    }
+    const std::uint64_t failed = Sweep(counts, [this](std::uint64_t seed) {
+      return sim::RunSchedulerDeath({seed, options_.sync, options_.faults});
+    });
     const nlohmann::json json = {{"runs", seeds_},
                                  {"failed", failed},
                                  {"process_crashes", counts.process_crashes},

@@ -8,14 +8,14 @@ void Takeover::Note(BlockId block, MemberKey from) {
   if (const auto found = heard_.find(block); found != heard_.end()) found->second.insert(from);
 }
 
-std::vector<MemberState> Takeover::Known(BlockId block, std::span<const MemberState> members,
-                                         const Roster& roster) const {
-  const bool all = !heard_.contains(block);
-  std::vector<MemberState> known;
+std::span<const MemberState> Takeover::Known(BlockId block, std::span<const MemberState> members,
+                                             const Roster& roster) {
+  if (!heard_.contains(block)) return members;  // every block, all the time, but after a takeover
+  known_.clear();
   for (const MemberState& member : members) {
-    if (all || std::ranges::count(roster.joining(), member.key) == 0) known.push_back(member);
+    if (std::ranges::count(roster.joining(), member.key) == 0) known_.push_back(member);
   }
-  return known;
+  return known_;
 }
 
 bool Takeover::IsSettled(const Roster& roster) {

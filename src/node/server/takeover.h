@@ -26,8 +26,9 @@ class Takeover {
   // Every member that has a place has been heard of by every block; then there is nothing more to wait for.
   [[nodiscard]] bool IsSettled(const Roster& roster);
   // Of `members` those that this block may know of: for one that is not settled, those that have their place.
-  [[nodiscard]] std::vector<MemberState> Known(BlockId block, std::span<const MemberState> members,
-                                               const Roster& roster) const;
+  // Good until the next call.
+  [[nodiscard]] std::span<const MemberState> Known(BlockId block, std::span<const MemberState> members,
+                                                   const Roster& roster);
   [[nodiscard]] bool empty() const { return heard_.empty(); }
   void Clear() { heard_.clear(); }
 
@@ -35,6 +36,7 @@ class Takeover {
   void Note(BlockId block, MemberKey from);
 
   std::map<BlockId, std::set<MemberKey>> heard_;
+  std::vector<MemberState> known_;
 };
 
 }  // namespace leeway
