@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace leeway {
 
@@ -29,6 +30,15 @@ struct JobOptions {
   std::uint32_t shards = 1;  // per server
   std::string sync = "bsp";  // default of tables that name none
   std::string apply;         // empty: the sync model's own default
+  // Which tables and servers have another model than `sync`, in order: the last one that fits counts. A rule
+  // is
+  // "[tables=GLOB] [server=N] sync=SPEC [apply=SPEC]"; src/sync/sync_rules.h reads it.
+  std::vector<std::string> rules;
+  std::string pull = "full";         // or partial:b,tau_ms
+  std::string exchange = "every:1";  // or every:k, when_stale:s, significant:t
+  // False: a barrier of all workers between the pushes and the pulls of an iteration, as PS-Lite has it. For
+  // comparison only.
+  bool overlap = true;
   std::string placement = "round_robin";
   std::uint32_t block_bytes = 4U << 20;
   std::uint64_t seed = 1;  // coins and everything else that is drawn

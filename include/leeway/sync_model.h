@@ -29,13 +29,22 @@ class ProgressView {
   // Highest and lowest progress of live members; -1 with none.
   [[nodiscard]] virtual Iteration Fastest() const = 0;
   [[nodiscard]] virtual Iteration Slowest() const = 0;
-  // Time between the last two pushes of a live member; nothing before its second.
+  // A live member's own pace: the time between its last two pushes, less what its pull was held up here
+  // between them; nothing before its second.
   [[nodiscard]] virtual std::optional<Duration> PushInterval(WorkerId worker) const = 0;
+  // The live member whose contribution let the block advance last, and the one that was the first to send the
+  // highest iteration; nothing before there was one, or when it has gone.
+  [[nodiscard]] virtual std::optional<WorkerId> LastSlowest() const = 0;
+  [[nodiscard]] virtual std::optional<WorkerId> LastFastest() const = 0;
+  // Contributions and absences taken since the last advance, whatever their iteration (models that sum
+  // ahead).
+  [[nodiscard]] virtual std::uint32_t TakenSinceAdvance() const = 0;
 };
 
 struct SyncView {
   TimePoint now;
   Iteration v_train;
+  TimePoint advanced_at;  // the block came to v_train, or to be
   const ProgressView& progress;
   double significance = 1.0;  // of the pulling worker; 1 when unknown
   double coin = 1.0;  // in (0, 1], a hash of (seed, scope, worker, progress); the same when asked again
@@ -57,6 +66,19 @@ struct Advance {
   static Advance At(TimePoint when) { return {Kind::kAt, when}; }
 };
 
+// What a worker does by itself with the blocks of a model.
+struct WorkerRule {
+  // It goes on in max(progress + 1, the lowest v_train it was told), and does not send what it knows to be
+  // late.
+  bool skips_ahead = false;
+  // It begins iteration i when all its pushes up to i - d - 1 have verdicts (bounded:d).
+  std::optional<std::int64_t> unsettled_max = {};
+  // It uses what it holds while that is of v_train >= iteration - s, and asks for newer values only then
+  // (ssptable:s).
+  std::optional<std::int64_t> cache_age_max = {};
+  friend bool operator==(const WorkerRule&, const WorkerRule&) = default;
+};
+
 class SyncModel {
  public:
   virtual ~SyncModel() = default;
@@ -68,6 +90,15 @@ class SyncModel {
   [[nodiscard]] virtual std::optional<std::int64_t> Lead() const = 0;
   // The apply mode when the user names none.
   [[nodiscard]] virtual const char* DefaultApply() const = 0;
+  // A push of an iteration beyond v_train is summed into v_train's, and MayAdvance looks at
+  // TakenSinceAdvance. Needs aggregate.
+  [[nodiscard]] virtual bool SumsAhead() const { return false; }
+  // A job with fewer workers cannot have it.
+  [[nodiscard]] virtual std::uint32_t WorkersNeeded() const { return 1; }
+  [[nodiscard]] virtual WorkerRule ForWorker() const { return {}; }
+  // For people, as in Table III: "progress < v_train + 3".
+  [[nodiscard]] virtual std::string PullCondition() const = 0;
+  [[nodiscard]] virtual std::string PushCondition() const = 0;
 };
 
 using SyncModelPtr = std::unique_ptr<SyncModel>;

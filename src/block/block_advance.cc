@@ -23,6 +23,7 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
     NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     advanced_ = true;
+    advanced_at_ = now;
   }
 }
 

@@ -80,7 +80,7 @@ class Block::Core {
     events_.OnVerdict(options_.id, options_.term, to, seq, verdict, progress_.v_train());
   }
   SyncView View(TimePoint now) const {
-    return {.now = now, .v_train = progress_.v_train(), .progress = progress_};
+    return {.now = now, .v_train = progress_.v_train(), .advanced_at = advanced_at_, .progress = progress_};
   }
 
   const BlockOptions options_;
@@ -97,6 +97,7 @@ class Block::Core {
   Memory memory_;
   Epoch epoch_{0};
   bool advanced_ = false;  // since the last Release
+  TimePoint advanced_at_;
   Iteration notify_at_ = kIterationMax;
   BlockCounters counters_;
 };

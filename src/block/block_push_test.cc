@@ -29,6 +29,8 @@ class FirstFew final : public SyncModel {
   }
   std::optional<std::int64_t> Lead() const override { return 0; }
   const char* DefaultApply() const override { return "aggregate"; }
+  std::string PullCondition() const override { return "progress < v_train"; }
+  std::string PushCondition() const override { return "as the test says"; }
 
  private:
   const std::uint32_t n_;
@@ -47,6 +49,8 @@ class AtAHundred final : public SyncModel {
   }
   std::optional<std::int64_t> Lead() const override { return 0; }
   const char* DefaultApply() const override { return "aggregate"; }
+  std::string PullCondition() const override { return "progress < v_train"; }
+  std::string PushCondition() const override { return "as the test says"; }
 };
 
 TEST(BlockPushTest, ImmediateAppliesEachPushAndAggregateWaitsForAll) {

@@ -100,9 +100,24 @@ void Progress::End(Life& life) {
 
 void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
   Life& life = Member(worker);
-  if (life.last_push) life.push_interval = now - *life.last_push;
+  if (life.last_push) life.push_interval = std::max(now - *life.last_push - life.held, Duration(1));
   life.last_push = now;
+  life.held = {};
+  last_sender_ = worker;
+  if (i > highest_sent_) last_fastest_ = worker;
+  ++taken_;
   Raise(life, i);
+}
+
+void Progress::Held(WorkerId worker, Duration held) {
+  const auto found = lives_.find(worker);
+  if (found != lives_.end()) found->second.held += held;
+}
+
+std::optional<WorkerId> Progress::IfLive(std::optional<WorkerId> worker) const {
+  if (!worker) return worker;
+  const auto found = lives_.find(*worker);
+  return found != lives_.end() && found->second.live ? worker : std::nullopt;
 }
 
 void Progress::Skipped(WorkerId worker, Iteration i) { Raise(Member(worker), i); }
@@ -148,6 +163,8 @@ void Progress::AdvanceTo(Iteration i) {
   LW_CHECK(v_train_ < i && i <= Limit(), "got an advance from {} to {}, wanted at most {}", v_train_.value(),
            i.value(), Limit().value());
   v_train_ = i;
+  last_slowest_ = last_sender_;
+  taken_ = 0;
   untouched_ = false;
   // Passed lasts cancel their firsts in EndedAt, so it is enough to forget them once all are passed.
   if (ended_lasts_.CountUpTo(v_train_) == ended_lasts_.size()) {

@@ -32,6 +32,8 @@ class Progress final : public ProgressView {
   // The member has sent iteration i, and with it every one before. Lower ones than it sent before change
   // nothing. REQUIRES: standing of the worker's newest life is kMember.
   void Sent(WorkerId worker, Iteration i, TimePoint now);
+  // The member's pull was held up here for so long: that is not its own pace.
+  void Held(WorkerId worker, Duration held);
   // The member will send nothing up to i any more, since it has tried a later one. REQUIRES as Sent.
   void Skipped(WorkerId worker, Iteration i);
 
@@ -60,6 +62,9 @@ class Progress final : public ProgressView {
   Iteration Fastest() const override;
   Iteration Slowest() const override;
   std::optional<Duration> PushInterval(WorkerId worker) const override;
+  std::optional<WorkerId> LastSlowest() const override { return IfLive(last_slowest_); }
+  std::optional<WorkerId> LastFastest() const override { return IfLive(last_fastest_); }
+  std::uint32_t TakenSinceAdvance() const override { return taken_; }
 
  private:
   struct Life {
@@ -70,6 +75,7 @@ class Progress final : public ProgressView {
     bool silent = true;  // has sent nothing
     std::optional<TimePoint> last_push{};
     std::optional<Duration> push_interval{};
+    Duration held{};  // since the last push
   };
 
   void Begin(const MemberState& member);
@@ -78,6 +84,7 @@ class Progress final : public ProgressView {
   [[nodiscard]] Life& Member(WorkerId worker);
   void Raise(Life& life, Iteration i);
   [[nodiscard]] Iteration Limit() const;
+  [[nodiscard]] std::optional<WorkerId> IfLive(std::optional<WorkerId> worker) const;
   [[nodiscard]] std::uint32_t EndedAt(Iteration i) const;
   void CountVTrain();
 
@@ -92,6 +99,8 @@ class Progress final : public ProgressView {
   IterationMultiset ended_lasts_;             //   and their lasts
   std::uint32_t count_at_v_train_ = 0;        // asked on every push, so kept
   std::uint32_t members_at_v_train_ = 0;
+  std::optional<WorkerId> last_sender_, last_slowest_, last_fastest_;
+  std::uint32_t taken_ = 0;  // since the last advance
 };
 
 }  // namespace leeway

@@ -15,6 +15,8 @@ class Asp final : public SyncModel {
   }
   std::optional<std::int64_t> Lead() const override { return std::nullopt; }
   const char* DefaultApply() const override { return "immediate"; }
+  std::string PullCondition() const override { return "always"; }
+  std::string PushCondition() const override { return "count >= members"; }
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ class Bsp final : public SyncModel {
   }
   std::optional<std::int64_t> Lead() const override { return 0; }
   const char* DefaultApply() const override { return "aggregate"; }
+  std::string PullCondition() const override { return "progress < v_train"; }
+  std::string PushCondition() const override { return "count >= members"; }
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SSP: a worker may run at most `s` iterations ahead of the slowest one (FluentPS, Table III). s = 0 is BSP.
+#include <fmt/format.h>
+
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
 
@@ -16,6 +18,8 @@ class Ssp final : public SyncModel {
   }
   std::optional<std::int64_t> Lead() const override { return s_; }
   const char* DefaultApply() const override { return "immediate"; }
+  std::string PullCondition() const override { return fmt::format("progress < v_train + {}", s_); }
+  std::string PushCondition() const override { return "count >= members"; }
 
  private:
   const std::int64_t s_;

@@ -82,6 +82,10 @@ std::string_view KindName(Kind kind) {
       return "Why";
     case Kind::kWhyReply:
       return "WhyReply";
+    case Kind::kSetSync:
+      return "SetSync";
+    case Kind::kSetSyncReply:
+      return "SetSyncReply";
     case Kind::kInit:
       return "Init";
     case Kind::kPush:

@@ -38,6 +38,8 @@ enum class Kind : std::uint8_t {
   kRankState = 24,        // worker -> scheduler: what became of its part of a checkpoint
   kWhy = 25,              // worker -> shard, scheduler: what do I wait for?
   kWhyReply = 26,         // and back
+  kSetSync = 27,          // monitor, worker -> scheduler: another synchronization model for some tables
+  kSetSyncReply = 28,     // and back
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,
