@@ -1,0 +1,157 @@
+// What becomes of a push: whether it is the next of its life, whether it fits, what its verdict is.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/mutation.h"
+#include "block/block_core.h"
+#include "optimizer/kernels.h"
+
+namespace leeway {
+
+bool Block::Core::Admits(MemberKey from, Term term, Seq seq) {
+  const Progress::Standing standing = progress_.StandingOf(from);
+  // A life that this shard has not heard of comes back when the map and the roster are here.
+  if (term != options_.term || standing == Progress::Standing::kStranger) {
+    ++counters_.moved;
+    Say(from, seq, BlockVerdict::kMoved);
+    return false;
+  }
+  const Ledger::Decision decision = ledger_.Decide(from, seq);
+  switch (decision.kind) {
+    case Ledger::Decision::Kind::kRepeat:
+      ++counters_.repeated;
+      Say(from, seq, decision.verdict);
+      return false;
+    case Ledger::Decision::Kind::kForgotten:
+      ++counters_.repeated;
+      return false;
+    case Ledger::Decision::Kind::kGap:
+      ++counters_.gaps;
+      Say(from, decision.last, BlockVerdict::kGap);
+      return false;
+    case Ledger::Decision::Kind::kTake:
+      if (standing == Progress::Standing::kMember) return true;
+      break;  // its last is set: what it gives now could not count
+    case Ledger::Decision::Kind::kFenced:
+      break;
+  }
+  ++counters_.fenced;
+  Say(from, seq, BlockVerdict::kFenced);
+  return false;
+}
+
+void Block::Core::OnPush(const PushEvent& push, BufferRef gradient, TimePoint now) {
+  if (!Admits(push.from, push.term, push.seq)) return;
+  if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
+  if (aggregate_ && !FitsWindow(push, now)) return;
+  const BlockVerdict verdict = Take(push, std::move(gradient));
+  progress_.Sent(push.from.worker, push.iteration, now);
+  Conclude(push.from, push.seq, verdict, now);
+}
+
+void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
+  if (absent.seq == Seq(0)) return Resume(absent, now);
+  if (!Admits(absent.from, absent.term, absent.seq)) return;
+  if (absent.iteration >= kIterationEnd)
+    return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
+  progress_.Sent(absent.from.worker, absent.iteration, now);
+  Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
+}
+
+void Block::Core::Resume(const AbsentEvent& where, TimePoint now) {
+  const Progress::Standing standing = progress_.StandingOf(where.from);
+  if (where.term != options_.term || standing == Progress::Standing::kStranger) {
+    ++counters_.moved;
+    return Say(where.from, Seq(0), BlockVerdict::kMoved);
+  }
+  if (standing == Progress::Standing::kReplaced) {
+    ++counters_.fenced;
+    return Say(where.from, Seq(0), BlockVerdict::kFenced);
+  }
+  // What it sent before and is not in the ledger was lost with the owner before: nobody waits for it.
+  if (standing == Progress::Standing::kMember && where.iteration < kIterationEnd &&
+      !LW_MUTATED(lost_is_awaited)) {
+    progress_.Skipped(where.from.worker, where.iteration - 1);
+    AdvanceWhilePossible(now);
+  }
+  ++counters_.resumed;
+  Say(where.from, ledger_.LastOf(where.from), BlockVerdict::kGap);
+  Release();
+}
+
+bool Block::Core::FitsWindow(const PushEvent& push, TimePoint now) {
+  const auto beyond = [&] { return push.iteration >= progress_.v_train() + options_.apply.window; };
+  if (!beyond()) return true;
+  // The push will come again, but nothing before it: its worker is absent from all iterations up to here.
+  // Otherwise workers that begin far ahead (a table made late) would all wait for each other.
+  progress_.Skipped(push.from.worker, push.iteration - 1);
+  AdvanceWhilePossible(now);
+  if (!beyond()) return true;
+  ++counters_.windows;
+  notes_.Add({push.from, push.seq, push.iteration});
+  Say(push.from, push.seq, BlockVerdict::kWindow);
+  Release();
+  return false;
+}
+
+bool Block::Core::IsRefused(const PushEvent& push, const Buffer& gradient, bool late) const {
+  if (!values_.initialized() || gradient.floats().size() != options_.elements || push.samples == 0)
+    return true;
+  // An iteration counts once per life.
+  if (!late && push.iteration <= progress_.ProgressOf(push.from.worker).value_or(Iteration(-1))) return true;
+  // Under immediate the update itself tells.
+  return aggregate_ && options_.nonfinite == NonFinite::kRefuse && !kernels::AllFinite(gradient.floats());
+}
+
+BlockVerdict Block::Core::Take(const PushEvent& push, BufferRef gradient) {
+  const Iteration v_train = progress_.v_train();
+  const bool late = push.iteration < std::max(v_train, progress_.FirstOf(push.from.worker));
+  if (late && late_ == Late::kDrop) return BlockVerdict::kLateDropped;
+  if (IsRefused(push, *gradient, late)) return BlockVerdict::kRefused;
+  if (aggregate_) {
+    sums_.Add(late ? v_train : push.iteration, push, std::move(gradient));
+    return BlockVerdict::kSummed;
+  }
+  const std::uint32_t members = std::max(progress_.MembersAt(v_train), 1U);
+  const bool published = values_.Step({.g = std::as_const(*gradient).floats(),
+                                       .lr_scale = 1.0F / static_cast<float>(members),
+                                       .hyper = push.hyper,
+                                       .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
+  if (!published) return BlockVerdict::kRefused;
+  ++counters_.steps;
+  return BlockVerdict::kApplied;
+}
+
+void Block::Core::Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now) {
+  ledger_.Record(from, seq, verdict);
+  notes_.Drop(from);
+  CountVerdict(verdict);
+  AdvanceWhilePossible(now);
+  Say(from, seq, verdict);
+  Release();
+}
+
+void Block::Core::CountVerdict(BlockVerdict verdict) {
+  switch (verdict) {
+    case BlockVerdict::kApplied:
+      ++counters_.applied;
+      return;
+    case BlockVerdict::kSummed:
+      ++counters_.summed;
+      return;
+    case BlockVerdict::kAbsent:
+      ++counters_.absent;
+      return;
+    case BlockVerdict::kLateDropped:
+      ++counters_.late_dropped;
+      return;
+    case BlockVerdict::kRefused:
+      ++counters_.refused;
+      return;
+    default:
+      LW_CHECK(false, "verdict {} consumes no sequence", static_cast<int>(verdict));
+  }
+}
+
+}  // namespace leeway

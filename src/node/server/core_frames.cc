@@ -1,0 +1,161 @@
+// What a shard does with the frames of workers.
+#include <memory>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/server/core.h"
+#include "node/server/landed.h"
+#include "node/server/why.h"
+#include "wire/frame.h"
+
+namespace leeway {
+
+Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead& head,
+                                               std::span<const std::byte> body) {
+  const MemberKey from = *sessions_.Find(id);
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (kind == wire::Kind::kPush) {
+    LW_ASSIGN_OR_RETURN(const auto landed, LandPush(body, head.payload_bytes, from, blocks_, pool_));
+    return landed->Places(landed);
+  }
+  if (kind == wire::Kind::kInit) {
+    LW_ASSIGN_OR_RETURN(const auto landed, LandInit(body, head.payload_bytes, from, blocks_, pool_));
+    return landed->Places(landed);
+  }
+  return Protocol("{} with a payload of {} bytes, wanted none", wire::KindName(kind), head.payload_bytes);
+}
+
+Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                                 Landing landing) {
+  traffic_.bytes_in += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
+  const MemberKey from = *sessions_.Find(id);
+  Status taken;
+  switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
+    case wire::Kind::kPush:
+      taken = TakePush(from, body, std::move(landing));
+      break;
+    case wire::Kind::kInit:
+      taken = TakeInit(from, body, std::move(landing));
+      break;
+    case wire::Kind::kAbsent:
+      taken = TakeAbsent(from, body);
+      break;
+    case wire::Kind::kPull:
+      taken = TakePull(from, body);
+      break;
+    case wire::Kind::kWhy:
+      return TakeWhy(id, body);
+    default:
+      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull or Why", wire::KindName(kind));
+  }
+  Flush();
+  if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+  return taken;
+}
+
+Status ServerNode::Core::TakePush(MemberKey from, std::span<const std::byte> body, Landing landing) {
+  auto landed = std::static_pointer_cast<LandedPush>(std::move(landing.lease));
+  landing.places.clear();
+  if (landed == nullptr) {
+    LW_ASSIGN_OR_RETURN(landed, LandPush(body, 0, from, blocks_, pool_));  // a frame without any payload
+  }
+  const wire::Push& push = landed->message;
+  PushEvent event{.from = from,
+                  .term = {},
+                  .seq = {},
+                  .iteration = push.iteration,
+                  .base_version = {},
+                  .samples = push.samples,
+                  .steps = push.steps,
+                  .hyper = push.hyper};
+  const TimePoint now = env_.clock.Now();
+  for (std::size_t i = 0; i < push.entries.size(); ++i) {
+    const wire::PushEntry& entry = push.entries[i];
+    Block* block = FindFor(entry.block, landed->buffers[i]);
+    if (block == nullptr) {
+      SayMoved(from, entry.block, entry.term, entry.seq);
+      continue;
+    }
+    event.term = entry.term;
+    event.seq = entry.seq;
+    event.base_version = entry.base_version;
+    takeover_.Hear(*block, entry.term, from);
+    block->OnPush(event, std::move(landed->buffers[i]), now);
+  }
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakeInit(MemberKey from, std::span<const std::byte> body, Landing landing) {
+  auto landed = std::static_pointer_cast<LandedInit>(std::move(landing.lease));
+  if (landed == nullptr) {
+    LW_ASSIGN_OR_RETURN(landed, LandInit(body, 0, from, blocks_, pool_));
+  }
+  for (std::size_t i = 0; i < landed->message.entries.size(); ++i) {
+    const wire::InitEntry& entry = landed->message.entries[i];
+    Block* block = FindFor(entry.block, landed->buffers[i]);
+    if (block == nullptr) {
+      SayMoved(from, entry.block, entry.term, Seq(0));
+      continue;
+    }
+    block->OnInit(from, entry.term, std::move(landed->buffers[i]), env_.clock.Now());
+  }
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakeAbsent(MemberKey from, std::span<const std::byte> body) {
+  LW_RETURN_IF_ERROR(wire::Decode(body, 0, absent_));
+  LW_RETURN_IF_ERROR(CheckSender({absent_.worker, absent_.incarnation}, from, wire::Kind::kAbsent));
+  for (const wire::AbsentEntry& entry : absent_.entries) {
+    if (Block* block = blocks_.Find(entry.block); block != nullptr) {
+      takeover_.Hear(*block, entry.term, from);
+      block->OnAbsent({from, entry.term, entry.seq, absent_.iteration}, env_.clock.Now());
+    } else {
+      SayMoved(from, entry.block, entry.term, entry.seq);
+    }
+  }
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakePull(MemberKey from, std::span<const std::byte> body) {
+  LW_RETURN_IF_ERROR(wire::Decode(body, 0, pull_));
+  LW_RETURN_IF_ERROR(CheckSender({pull_.worker, pull_.incarnation}, from, wire::Kind::kPull));
+  for (const wire::PullEntry& entry : pull_.entries) {
+    Block* block = blocks_.Find(entry.block);
+    if (block == nullptr) {
+      SayMoved(from, entry.block, entry.term, Seq(0));
+      continue;
+    }
+    const std::uint64_t delayed = block->counters().delayed;
+    block->OnPull({.from = from,
+                   .term = entry.term,
+                   .progress = entry.progress,
+                   .cached_version = entry.cached_version,
+                   .epoch_min = pull_.epoch_min,
+                   .observer = pull_.observer,
+                   .significance = entry.significance},
+                  env_.clock.Now());
+    if (block->counters().delayed > delayed) delayed_pulls_.Note(from, entry.progress);
+  }
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakeWhy(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::Why why;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kWhy, body, why));
+  inbound_.SendControl(id, wire::Kind::kWhyReply, ExplainBlock(why, blocks_));
+  return Status::Ok();
+}
+
+Block* ServerNode::Core::FindFor(BlockId id, const BufferRef& landed) const {
+  Block* block = blocks_.Find(id);
+  return block != nullptr && landed != nullptr && landed->floats().size() == block->elements() ? block
+                                                                                               : nullptr;
+}
+
+void ServerNode::Core::SayMoved(MemberKey to, BlockId block, Term term, Seq seq) {
+  ++traffic_.moved;
+  outbox_.AddVerdict(to, {block, term, seq, wire::Verdict::kMoved, Iteration(0)});
+}
+
+}  // namespace leeway

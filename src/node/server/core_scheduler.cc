@@ -1,0 +1,150 @@
+// What a shard says to the scheduler, and what it does at its word.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/server/core.h"
+#include "node/server/firsts.h"
+
+namespace leeway {
+
+wire::pb::Hello ServerNode::Core::MakeHello(std::uint32_t) {
+  wire::pb::Hello hello;
+  hello.set_job(options_.job);
+  hello.set_role(wire::pb::ROLE_SERVER);
+  hello.set_life(life_);
+  hello.set_incarnation(welcomed_ ? 1 : 0);
+  hello.set_server(options_.server);
+  hello.set_shard(options_.shard);
+  hello.set_listen(address_);
+  return hello;
+}
+
+void ServerNode::Core::OnUp(std::uint32_t, const wire::pb::Welcome& welcome) {
+  welcomed_ = true;
+  place_ = {ShardId(welcome.id()), ServerId(options_.server), welcome.job().seed()};
+  Report();
+}
+
+void ServerNode::Core::OnDown(std::uint32_t, const Status& why) {
+  env_.timers.Cancel(std::exchange(report_timer_, {}));
+  env_.log.Write(LogLevel::kWarning, fmt::format("scheduler lost, reconnecting: {}", why.message()));
+}
+
+Result<Landing> ServerNode::Core::OnFrameStart(std::uint32_t, const FrameHead& head,
+                                               std::span<const std::byte>) {
+  return Protocol("{} from the scheduler with a payload of {} bytes, wanted none",
+                  wire::KindName(static_cast<wire::Kind>(head.kind)), head.payload_bytes);
+}
+
+void ServerNode::Core::OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body,
+                               Landing) {
+  Status taken;
+  switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
+    case wire::Kind::kRoster:
+      taken = TakeRoster(body);
+      break;
+    case wire::Kind::kTableMap:
+      taken = TakeMap(body);
+      break;
+    case wire::Kind::kCut:
+      taken = TakeCut(body);
+      break;
+    case wire::Kind::kJobEnd:
+      taken = TakeJobEnd(body);
+      break;
+    default:
+      taken = Protocol("{} from the scheduler, wanted Roster, TableMap, Cut or JobEnd", wire::KindName(kind));
+  }
+  // A shard that cannot follow the scheduler would hold up the job: it says why and ends.
+  if (!taken.ok()) End(taken);
+}
+
+Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
+  wire::pb::Roster roster;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRoster, body, roster));
+  if (roster_.Take(roster)) {
+    CloseFenced();
+    TellAllMembers();
+  }
+  Acknowledge(roster.epoch());
+  return Status::Ok();
+}
+
+void ServerNode::Core::CloseFenced() {
+  const std::map<MemberKey, ConnectionId> sessions = sessions_.all();
+  for (const auto& [who, id] : sessions) {
+    const Status life = roster_.CheckLife(who);
+    if (life.ok()) continue;
+    sessions_.Remove(id);
+    inbound_.Close(id, life);
+    ForgetPulls(who);
+  }
+}
+
+Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
+  wire::pb::TableMap map;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kTableMap, body, map));
+  LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_));
+  for (Block* block : taken.created) TellMembers(*block);
+  for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
+  Flush();
+  if (map.epoch() > 0) Acknowledge(map.epoch());
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakeCut(std::span<const std::byte> body) {
+  wire::pb::Cut cut;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kCut, body, cut));
+  cut_.Begin(cut, options_.job, place_.shard);
+  return Status::Ok();
+}
+
+Status ServerNode::Core::TakeJobEnd(std::span<const std::byte> body) {
+  wire::pb::JobEnd end;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kJobEnd, body, end));
+  SendReport();  // the job's summary counts what came since the last beat
+  End(end.code() == 0 ? Status::Ok() : Status(CodeFromWire(end.code()), end.message()));
+  return Status::Ok();
+}
+
+void ServerNode::Core::TellMembers(Block& block) {
+  // A block that was saved with members would take an empty roster for the death of all.
+  if (roster_.epoch() == Epoch(0)) return;
+  const auto members = blocks_.IsOwnClock(block) ? roster_.own_clock_members() : roster_.members();
+  block.OnMembers(roster_.epoch(), takeover_.Known(block.id(), members, roster_), env_.clock.Now());
+}
+
+void ServerNode::Core::TellAllMembers() {
+  for (const auto& block : blocks_.all()) TellMembers(*block);
+  Flush();
+}
+
+void ServerNode::Core::Acknowledge(std::uint64_t epoch) {
+  // An acknowledgement covers all before it, blocks that are still being read among them.
+  const bool unsettled = !takeover_.empty() && !roster_.joining().empty();
+  if (!restores_.empty() || (unsettled && !takeover_.IsSettled(roster_))) {
+    acknowledge_later_ = std::max(acknowledge_later_, epoch);
+    return;
+  }
+  if (unsettled) TellAllMembers();
+  wire::pb::EpochAck ack;
+  ack.set_epoch(epoch);
+  for (const MemberKey joining : roster_.joining()) AddFirsts(blocks_, joining, ack);
+  link_.SendControl(wire::Kind::kEpochAck, ack);
+}
+
+void ServerNode::Core::TakeOver(const Block& block) {
+  takeover_.Begin(block.id());
+  env_.timers.Cancel(takeover_timer_);
+  takeover_timer_ = env_.timers.After(options_.link.silence_max, [this] {
+    takeover_timer_ = {};
+    takeover_.Clear();
+    TellAllMembers();
+    if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+  });
+}
+
+}  // namespace leeway
