@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/mutation.h"
+
 namespace leeway {
 
 void Takeover::Note(BlockId block, MemberKey from) {
@@ -10,6 +12,7 @@ void Takeover::Note(BlockId block, MemberKey from) {
 
 std::span<const MemberState> Takeover::Known(BlockId block, std::span<const MemberState> members,
                                              const Roster& roster) {
+  if (LW_MUTATED(late_not_withheld)) return members;
   if (!heard_.contains(block)) return members;  // every block, all the time, but after a takeover
   known_.clear();
   for (const MemberState& member : members) {
