@@ -133,8 +133,7 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
     return Unavailable("server {} shard {} is taken by another process at {}", hello.server(), hello.shard(),
                        seat.address);
   }
-  const bool may_return = !seat.done && !seat.awaited && now - seat.last_heard < grace;
-  if (seat.taken && fresh && gathered() && may_return && !LW_MUTATED(no_grace)) {
+  if (seat.taken && fresh && gathered() && !seat.done && !seat.awaited && now - seat.last_heard < grace) {
     return Unavailable("server {} shard {} at {} lost its connection a moment ago, and may come back",
                        hello.server(), hello.shard(), seat.address);
   }

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutation.h"
-
 namespace leeway {
 
 void Takeover::Note(BlockId block, MemberKey from) {
@@ -12,7 +10,6 @@ void Takeover::Note(BlockId block, MemberKey from) {
 
 std::span<const MemberState> Takeover::Known(BlockId block, std::span<const MemberState> members,
                                              const Roster& roster) {
-  if (LW_MUTATED(late_not_withheld)) return members;
   if (!heard_.contains(block)) return members;  // every block, all the time, but after a takeover
   known_.clear();
   for (const MemberState& member : members) {

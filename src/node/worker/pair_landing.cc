@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutation.h"
 
 namespace leeway {
 namespace {
@@ -48,7 +47,6 @@ Version PairLanding::InUse(std::size_t block) const {
 }
 
 void PairLanding::Forget(std::size_t block) {
-  if (LW_MUTATED(versions_kept)) return;
   Slot& slot = blocks_[block];
   // Whether both buffers hold the same stays known: it spares a copy, or asks for one.
   const bool same = slot.in_buffer[0] == slot.in_buffer[1];
