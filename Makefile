@@ -20,7 +20,10 @@ SEEDS ?= 5000
 # How long `make soak` torments a job under each synchronization model.
 SOAK_SECONDS ?= 300
 
-.PHONY: help deps build test train soak check check-asan check-tsan check-counts check-memory mutants bench lint format clean
+# How many inputs `make fuzz` gives to each target.
+RUNS ?= 10000000
+
+.PHONY: help deps build test train soak check check-asan check-tsan check-counts check-memory mutants fuzz bench lint format clean
 
 help:  ## this text
 	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
@@ -68,6 +71,12 @@ mutants: deps  ## break one rule after another on purpose: the simulated workloa
 	@cmake --build $(BUILD)-mutants -j $(JOBS) --target sim_mutants
 	@$(BUILD)-mutants/tests/sim/sim_mutants
 
+fuzz:  ## random bytes to everything that decodes: RUNS inputs (10,000,000) to each target, under sanitizers
+	@tools/deps.sh clang libclang-rt-dev
+	@tools/build.sh fuzz $(BUILD)-fuzz $(JOBS) configure
+	@cmake --build $(BUILD)-fuzz -j $(JOBS) --target leeway_fuzz
+	@tools/fuzz.sh $(BUILD)-fuzz $(RUNS)
+
 bench: build  ## speed beside a bare socket and beside plain PyTorch
 	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done
 	@$(BUILD)/leeway bench step
@@ -82,4 +91,4 @@ format:  ## put every source file into the house format
 	@git ls-files --cached --others --exclude-standard '*.h' '*.cc' | xargs clang-format -i
 
 clean:  ## remove what was built
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-ubsan $(BUILD)-mutants $(BUILD)-dev out
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-ubsan $(BUILD)-mutants $(BUILD)-fuzz $(BUILD)-dev out

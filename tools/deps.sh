@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing of the Debian packages that Leeway is built, tested and run with. Does nothing when all are
-# there, and says what it does when not.
+# tools/deps.sh [PACKAGE...]: installs what is missing of the Debian packages that Leeway is built, tested and run with, and
+# of the ones that are named. Does nothing when all are there, and says what it does when not.
 set -euo pipefail
 
 packages=(
@@ -11,6 +11,7 @@ packages=(
   libgtest-dev libgmock-dev python3-pytest git clang-format clang-tidy
   # Python: the binding, torch with a BLAS that uses vector units, the data and the plot of the main job
   pybind11-dev python3-dev python3-torch python3-numpy python3-xxhash libopenblas0-pthread python3-matplotlib dataset-fashion-mnist
+  "$@"
 )
 
 missing=()

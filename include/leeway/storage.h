@@ -60,6 +60,11 @@ class Storage {
   // Up to `bytes` from `offset`: fewer where the file ends. kNotFound if there is no such file.
   virtual void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
                     std::function<void(Result<std::vector<std::byte>>)> done) = 0;
+  // Takes the file for this Env alone, making it and its folders if missing: until the Env ends, or its
+  // process dies, another Env that asks is answered kFailedPrecondition at once. One that has it has it
+  // again. It keeps nobody from the file who does not ask, and is the only thing that two Envs may do to one
+  // file at a time.
+  virtual void Lock(const std::string& path, Done done) = 0;
   // What is in the folder, sorted by name. kNotFound if there is no such folder.
   virtual void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) = 0;
 };

@@ -24,6 +24,8 @@ bool Block::Core::Admits(MemberKey from, Term term, Seq seq) {
       Say(from, seq, decision.verdict);
       return false;
     case Ledger::Decision::Kind::kForgotten:
+      // A worker sends no push before it has the verdict of the fourth before it, so nobody waits for this
+      // one's: it is a copy that was long under way. What its verdict was is not known here any more.
       ++counters_.repeated;
       return false;
     case Ledger::Decision::Kind::kGap:

@@ -5,17 +5,16 @@
 namespace leeway {
 
 bool HeldFrames::Add(ConnectionId to, wire::Kind kind, std::span<const std::byte> body) {
-  Held held{to, kind, {body.begin(), body.end()}, false};
-  if (bytes_ + Weight(held) > kBytesMax) return false;
-  Push(std::move(held));
-  return true;
+  return Push({to, kind, {body.begin(), body.end()}, false});
 }
 
-void HeldFrames::AddClose(ConnectionId to) { Push({to, {}, {}, true}); }
+bool HeldFrames::AddClose(ConnectionId to) { return Push({to, {}, {}, true}); }
 
-void HeldFrames::Push(Held held) {
+bool HeldFrames::Push(Held held) {
+  if (bytes_ + Weight(held) > kBytesMax) return false;
   bytes_ += Weight(held);
   held_.push_back({++last_, std::move(held)});
+  return true;
 }
 
 void HeldFrames::Drop(ConnectionId to) {

@@ -18,8 +18,8 @@ namespace leeway {
 
 class HeldFrames {
  public:
-  // Of all frames together. Beyond it a frame is not taken: a connection that missed one is of no use any
-  // more, and its peer, which comes back and asks again, is told everything anew.
+  // Of all frames and closes together. Beyond it nothing is taken: a connection that missed one is of no use
+  // any more, and its peer, which comes back and asks again, is told everything anew.
   static constexpr std::uint64_t kBytesMax = 64ULL << 20;
 
   struct Held {
@@ -31,7 +31,7 @@ class HeldFrames {
 
   // False: there is no room.
   [[nodiscard]] bool Add(ConnectionId to, wire::Kind kind, std::span<const std::byte> body);
-  void AddClose(ConnectionId to);
+  [[nodiscard]] bool AddClose(ConnectionId to);
   // The connection is gone, and with it its share.
   void Drop(ConnectionId to);
   // The number of the last that was added; 0 before the first.
@@ -45,7 +45,7 @@ class HeldFrames {
     std::uint64_t number = 0;
     Held held;
   };
-  void Push(Held held);
+  [[nodiscard]] bool Push(Held held);
   [[nodiscard]] static std::uint64_t Weight(const Held& held) { return sizeof(Numbered) + held.body.size(); }
 
   std::uint64_t last_ = 0;

@@ -81,8 +81,8 @@ void Inbound::Transmit(ConnectionId id, wire::Kind kind, std::span<const std::by
 
 void Inbound::CloseAfterSend(ConnectionId id) {
   if (!waiting_) return env_.transport.CloseAfterSend(id);
-  held_.AddClose(id);
-  waiting_();
+  if (held_.AddClose(id)) return waiting_();
+  HangUp(id);  // what it was told before goes with it: its peer comes back and asks again
 }
 
 void Inbound::HangUp(ConnectionId id) {

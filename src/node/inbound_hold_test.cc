@@ -159,6 +159,21 @@ TEST_F(InboundHoldTest, WithoutRoomTheConnectionIsClosed) {
   EXPECT_TRUE(Kinds(greedy).empty());
 }
 
+TEST_F(InboundHoldTest, ClosesTakeRoomAsFramesDo) {
+  const ConnectionId greedy = Connect();
+  const std::vector<std::byte> large(HeldFrames::kBytesMax / 4);
+  for (int i = 0; i < 3; ++i) inbound.Send(greedy, wire::Kind::kRoster, large);
+  inbound.Send(greedy, wire::Kind::kRoster, std::span(large).first(large.size() - 4096));
+  ASSERT_TRUE(world.transport.IsOpen(greedy));
+  events.refuse_with = AlreadyExists("taken");
+  for (int i = 0; i < 100; ++i) (void)Connect();  // what is left is less than these take
+  const std::uint64_t held = inbound.last_held();
+  const ConnectionId last = Connect();
+  EXPECT_EQ(inbound.last_held(), held) << "nothing waits for one that is closed already";
+  EXPECT_FALSE(world.transport.IsOpen(last));
+  EXPECT_TRUE(world.transport.IsOpen(greedy));
+}
+
 TEST_F(InboundHoldTest, WhatIsDroppedIsNeverSaid) {
   const ConnectionId id = Connect();
   inbound.SendControl(id, wire::Kind::kRoster, wire::pb::Roster());

@@ -86,7 +86,8 @@ TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {
   Join();
   const TableId table = MakeTable({.name = "w", .shape = {1}}, {0});
   EXPECT_TRUE(worker->RestoredState().empty());
-  ASSERT_TRUE(worker->Update(table, std::vector<float>{1}).ok());
+  const std::vector<float> gradient{1};  // on loan until its verdict
+  ASSERT_TRUE(worker->Update(table, gradient).ok());
   ASSERT_TRUE(worker->Clock().ok());
   EXPECT_FALSE(worker->StateWanted());
   EXPECT_TRUE(worker->GiveState(std::vector<std::byte>(10)).ok());

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <span>
 
+#include "base/errors.h"
 #include "base/file_error.h"
 #include "base/hash.h"
 
@@ -88,6 +89,16 @@ void Disk::Tear(const std::string& path, const std::vector<Pinned>& data) {
   if (!CheckPath(path).ok() || (part == 0 && crashes_.Chance(0.5))) return;
   if (part > 0 && part < all) ++counters_.torn_appends;
   static_cast<void>(AppendFirst(path, data, part));  // nobody is left to be told
+}
+
+Status Disk::Lock(const std::string& path, const Process* owner) {
+  LW_RETURN_IF_ERROR(CheckPath(path));
+  const auto [lock, taken] = locks_.try_emplace(path, owner);
+  if (lock->second != owner) return FailedPrecondition("cannot lock \"{}\": another process has it", path);
+  if (!taken) return Status::Ok();
+  const int error = AppendFirst(path, {}, 0);
+  if (error != 0) locks_.erase(lock);
+  return FileError(error, fmt::format("cannot lock \"{}\"", path));
 }
 
 Status Disk::Sync(const std::string& path) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -87,6 +88,11 @@ class Disk {
   };
   void Attach(Process* process) { processes_.push_back(process); }
   void Detach(Process* process) { std::erase(processes_, process); }
+  // What Storage::Lock does for this process; it has no locks any more.
+  Status Lock(const std::string& path, const Process* owner);
+  void Unlock(const Process* owner) {
+    std::erase_if(locks_, [owner](const auto& lock) { return lock.second == owner; });
+  }
   // When a call that is made now will be carried out. The disk serves one call after another.
   [[nodiscard]] Duration Occupy(Duration now, bool sync, std::uint64_t bytes);
   // A process dies inside an append: none, a part or all of it is there.
@@ -113,6 +119,7 @@ class Disk {
   FileTree tree_;
   DiskCounters counters_;
   std::vector<Process*> processes_;
+  std::map<std::string, const Process*> locks_;  // by path: who has it
 };
 
 }  // namespace leeway::sim

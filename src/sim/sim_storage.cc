@@ -9,9 +9,16 @@ namespace leeway::sim {
 
 SimStorage::~SimStorage() {
   disk_.Detach(this);
-  if (calls_.empty()) return;
-  queue_.Cancel(event_);
-  calls_.front().carry_out();
+  if (!calls_.empty()) {
+    queue_.Cancel(event_);
+    calls_.front().carry_out();
+  }
+  Unlock();
+}
+
+void SimStorage::Unlock() {
+  disk_.Unlock(this);
+  if (mount_.disk != nullptr) mount_.disk->Unlock(this);
 }
 
 template <typename Answer, typename Reply>
@@ -46,7 +53,12 @@ void SimStorage::Finish() {
 }
 
 void SimStorage::OnCrash() {
-  if (std::exchange(crashed_, true) || calls_.empty()) return;
+  if (std::exchange(crashed_, true)) return;
+  if (!calls_.empty()) DropCalls();
+  Unlock();
+}
+
+void SimStorage::DropCalls() {
   queue_.Cancel(event_);
   const std::deque<Call> calls = std::exchange(calls_, {});
   const Call& first = calls.front();
@@ -108,6 +120,11 @@ void SimStorage::Read(const std::string& path, std::uint64_t offset, std::uint64
     return std::min(bytes, size - std::min(offset, size));
   };
   Submit(std::move(call), disk);
+}
+
+void SimStorage::Lock(const std::string& path, Done done) {
+  Disk& disk = DiskOf(path);
+  Submit(Make<Status>([this, &disk, path] { return disk.Lock(path, this); }, std::move(done)), disk);
 }
 
 void SimStorage::List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) {

@@ -45,6 +45,7 @@ class SimStorage final : public Storage, private Disk::Process {
   void Remove(const std::string& path, Done done) override;
   void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
             std::function<void(Result<std::vector<std::byte>>)> done) override;
+  void Lock(const std::string& path, Done done) override;
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override;
 
  private:
@@ -64,6 +65,8 @@ class SimStorage final : public Storage, private Disk::Process {
   void Submit(Call call, Disk& disk);
   void StartNext();
   void Finish();
+  void DropCalls();
+  void Unlock();
   void OnCrash() override;
 
   EventQueue& queue_;

@@ -40,6 +40,10 @@ void FileStorage::Read(const std::string& path, std::uint64_t offset, std::uint6
       [this, path, offset, bytes] { return files_.Read(path, offset, bytes); }, std::move(done));
 }
 
+void FileStorage::Lock(const std::string& path, Done done) {
+  Call<Status>([this, path] { return files_.Lock(path); }, std::move(done));
+}
+
 void FileStorage::List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) {
   Call<Result<std::vector<Entry>>>([this, path] { return files_.List(path); }, std::move(done));
 }

@@ -31,6 +31,7 @@ class FileStorage final : public Storage {
   void Remove(const std::string& path, Done done) override;
   void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
             std::function<void(Result<std::vector<std::byte>>)> done) override;
+  void Lock(const std::string& path, Done done) override;
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override;
 
  private:

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -76,6 +77,21 @@ class OneUse {
 
 }  // namespace
 
+OpenFiles::~OpenFiles() {
+  CloseAll();
+  for (const auto& [path, fd] : locks_) close(fd);
+}
+
+int OpenFiles::OpenOrMake(const std::string& path, int flags) {
+  const auto attempt = [&] { return Uncut([&] { return open(path.c_str(), flags | O_CREAT, 0666); }); };
+  int fd = attempt();
+  if (fd < 0 && errno == ENOENT) {
+    if (const int error = MakeFoldersOf(path); error != 0) return -error;
+    fd = attempt();
+  }
+  return fd < 0 ? -errno : fd;
+}
+
 int OpenFiles::Writable(const std::string& path, bool make) {
   const auto known = open_.find(path);
   if (known != open_.end()) {
@@ -83,14 +99,9 @@ int OpenFiles::Writable(const std::string& path, bool make) {
     return known->second.fd;
   }
   if (open_.size() >= open_max_) CloseOldest();
-  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (make ? O_CREAT : 0);
-  const auto attempt = [&] { return Uncut([&] { return open(path.c_str(), flags, 0666); }); };
-  int fd = attempt();
-  if (fd < 0 && errno == ENOENT && make) {
-    if (const int error = MakeFoldersOf(path); error != 0) return -error;
-    fd = attempt();
-  }
-  if (fd < 0) return -errno;
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+  const int fd = make ? OpenOrMake(path, flags) : Uncut([&] { return open(path.c_str(), flags); });
+  if (fd < 0) return make ? fd : -errno;
   open_[path] = {fd, ++uses_};
   return fd;
 }
@@ -171,6 +182,21 @@ Result<std::vector<std::byte>> OpenFiles::Read(const std::string& path, std::uin
   }
   data.resize(have);
   return data;
+}
+
+Status OpenFiles::Lock(const std::string& path) {
+  LW_RETURN_IF_ERROR(CheckPath(path));
+  if (locks_.contains(path)) return Status::Ok();
+  const int fd = OpenOrMake(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return FileError(-fd, fmt::format("cannot lock \"{}\"", path));
+  if (Uncut([&] { return flock(fd, LOCK_EX | LOCK_NB); }) < 0) {
+    const int error = errno;
+    close(fd);
+    if (error == EWOULDBLOCK) return FailedPrecondition("cannot lock \"{}\": another process has it", path);
+    return FileError(error, fmt::format("cannot lock \"{}\"", path));
+  }
+  locks_[path] = fd;
+  return Status::Ok();
 }
 
 Result<std::vector<Storage::Entry>> OpenFiles::List(const std::string& path) {

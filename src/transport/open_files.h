@@ -21,7 +21,7 @@ namespace leeway {
 class OpenFiles {
  public:
   explicit OpenFiles(std::size_t open_max) : open_max_(open_max) {}
-  ~OpenFiles() { CloseAll(); }
+  ~OpenFiles();
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
 
@@ -32,6 +32,7 @@ class OpenFiles {
   Status Rename(const std::string& from, const std::string& to);
   Status Remove(const std::string& path);
   Result<std::vector<std::byte>> Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes);
+  Status Lock(const std::string& path);
   Result<std::vector<Storage::Entry>> List(const std::string& path);
 
  private:
@@ -39,6 +40,8 @@ class OpenFiles {
     int fd = -1;
     std::uint64_t used = 0;  // when, for closing the one that was not used for longest
   };
+  // Opens the file, making it and its folders if missing. The descriptor, or minus an errno value.
+  static int OpenOrMake(const std::string& path, int flags);
   // The descriptor for appends to `path`, or minus an errno value.
   int Writable(const std::string& path, bool make);
   void CloseOldest();
@@ -47,6 +50,7 @@ class OpenFiles {
   const std::size_t open_max_;
   std::uint64_t uses_ = 0;
   std::unordered_map<std::string, File> open_;  // by path as given
+  std::unordered_map<std::string, int> locks_;  // descriptors that hold a lock, open for good
 };
 
 }  // namespace leeway

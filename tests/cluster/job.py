@@ -13,7 +13,7 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 class Job:
     """Starts its processes at once; use it in a with statement. Whatever happens, none of them outlives it."""
 
-    def __init__(self, folder, workers=1, servers=1, shards=1, **options):
+    def __init__(self, folder, workers=1, servers=1, shards=1, server_flags=(), **options):
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.workers = workers
@@ -23,9 +23,9 @@ class Job:
         flags = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
         self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--workers", workers,
                                   "--servers", servers, "--shards", shards, *flags])
+        self._shards = shards
         for server in range(servers):
-            self._start(f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server",
-                                             server, "--shards", shards])
+            self.start_server(server, *server_flags)
 
     def _start(self, who, command, env=None):
         log = self.folder / f"{who.replace(' ', '-')}.log"
@@ -35,6 +35,10 @@ class Job:
         process.who, process.log = who, log
         self._processes.append(process)
         return process
+
+    def start_server(self, server, *flags, who=None):
+        return self._start(who or f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server",
+                                                       server, "--shards", self._shards, *flags])
 
     def start_worker(self, rank, program, *args, scheduler=None, **variables):
         """Starts programs/<program>.py with the job's folder and `args`."""

@@ -1,10 +1,16 @@
-"""Ten thousand hostile connections while a job trains: it goes on, its processes do not grow, and neither does its log."""
+"""Ten thousand hostile connections while a job trains: it goes on, its processes do not grow, and neither does its log. Those
+that say nothing are few, and do not stay."""
 
 import asyncio
+import os
 import random
 import re
+import select
+import signal
+import socket
 import sys
 import threading
+import time
 
 from cli_process import Leeway
 from job import PROGRAMS
@@ -97,3 +103,23 @@ def test_ten_thousand_hostile_connections_during_training(tmp_path):
     for words in ("127.0.0.1:", "cut off", "refused", "more such warnings"):
         assert words in err, err[-3000:]
     assert len(err.splitlines()) - lines < 300, "the log grows with what strangers do"
+
+
+def test_connections_that_say_nothing_are_few_and_do_not_stay(tmp_path):
+    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0") as job:
+        job.wait_for(lambda: "listening" in job.err(), "scheduler")
+        host, port = listening_address(job.process.pid).rsplit(":", 1)
+        silent = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
+        try:
+            left, deadline = set(silent), time.monotonic() + 15
+            while left and time.monotonic() < deadline:
+                for connection in select.select(list(left), [], [], 0.1)[0]:
+                    left.remove(connection)  # it was said nothing either: this is its end
+            assert not left, f"{len(left)} connections without a hello are still there"
+        finally:
+            for connection in silent:
+                connection.close()
+        os.kill(job.process.pid, signal.SIGTERM)
+        assert job.wait(10) == 143
+        for words in ("turned away: 256 connections have not said hello yet", "did not say hello within 2.0 s"):
+            assert words in job.err(), job.err()[-3000:]

@@ -65,6 +65,8 @@ class Training(Leeway):
         assert told["exit_code"] == 0 and told["why"] == "" and "Job done" in self.out()
         accuracies = [float(right) for right in re.findall(r"accuracy ([0-9.]+)", self.out())]
         assert len(accuracies) == 3 and min(accuracies) >= least, (accuracies, least)
+        changed = [int(at) for at in re.findall(r"all parts changed in iteration (\d+)", self.out())]
+        assert len(changed) == 3 and min(changed) >= ITERATIONS - 20, f"parameters that nobody trains: {changed}"
         return told
 
 
@@ -150,7 +152,8 @@ def test_pushes_and_pulls_go_on_without_a_scheduler(tmp_path):
         scheduler = job.role("scheduler")
         os.kill(scheduler, signal.SIGSTOP)  # as good as dead for the nodes, and nobody starts another
         try:
-            job.wait_for_progress(20)
+            for _ in range(4):  # for longer than it takes to notice that nothing is heard of it
+                job.wait_for_progress(20)
         finally:
             os.kill(scheduler, signal.SIGCONT)
         job.end_well(0.5)

@@ -14,6 +14,7 @@ RealStorageWorld::RealStorageWorld() : folder_(::testing::TempDir() + "leeway_st
 
 RealStorageWorld::~RealStorageWorld() {
   env_.reset();
+  neighbour_.reset();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
@@ -23,6 +24,7 @@ bool RealStorageWorld::RunUntil(const std::function<bool()>& done) {
   while (!done()) {
     if (env().clock.Now() > limit) return false;
     env_->RunOnce(std::chrono::milliseconds(1));
+    neighbour_->RunOnce(std::chrono::milliseconds(0));
   }
   return true;
 }

@@ -17,6 +17,7 @@ class RealStorageWorld final : public StorageWorld {
   RealStorageWorld& operator=(const RealStorageWorld&) = delete;
 
   Env& env() override { return env_->env(); }
+  Storage& neighbour() override { return neighbour_->env().storage; }
   std::string Path(const std::string& name) override { return folder_ + "/" + name; }
   bool RunUntil(const std::function<bool()>& done) override;
   void Restart() override;
@@ -29,6 +30,7 @@ class RealStorageWorld final : public StorageWorld {
   SilentLog log_;
   std::string folder_;
   std::unique_ptr<RealEnv> env_ = std::make_unique<RealEnv>(log_, 1);
+  std::unique_ptr<RealEnv> neighbour_ = std::make_unique<RealEnv>(log_, 3);
 };
 
 }  // namespace leeway::contract

@@ -12,6 +12,7 @@ class SimStorageWorld final : public StorageWorld {
   SimStorageWorld() { static_cast<void>(disk_.Append("/data/x", {}).ok() && disk_.Remove("/data/x").ok()); }
 
   Env& env() override { return env_->env(); }
+  Storage& neighbour() override { return neighbour_->env().storage; }
   std::string Path(const std::string& name) override { return "/data/" + name; }
   bool RunUntil(const std::function<bool()>& done) override {
     const Duration limit = queue_.now() + std::chrono::seconds(20);
@@ -36,6 +37,7 @@ class SimStorageWorld final : public StorageWorld {
   sim::HostId host_ = network_.AddHost();
   sim::Disk disk_{{}, 1};
   std::unique_ptr<sim::SimEnv> env_ = Make();
+  std::unique_ptr<sim::SimEnv> neighbour_ = Make();
 };
 
 }  // namespace

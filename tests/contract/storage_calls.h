@@ -38,6 +38,12 @@ class StorageCalls {
   Status Rename(const std::string& from, const std::string& to) {
     return Answer<Status>([&](auto done) { storage().Rename(from, to, done); });
   }
+  Status Lock(const std::string& path) {
+    return Answer<Status>([&](auto done) { storage().Lock(path, done); });
+  }
+  Status LockNextDoor(const std::string& path) {
+    return Answer<Status>([&](auto done) { world_.neighbour().Lock(path, done); });
+  }
   Status Remove(const std::string& path) {
     return Answer<Status>([&](auto done) { storage().Remove(path, done); });
   }

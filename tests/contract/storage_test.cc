@@ -56,6 +56,21 @@ TEST_P(StorageContract, AppendsAddUpAndAreRead) {
   EXPECT_EQ(calls_.Content(Path("log")), "one two three");
 }
 
+TEST_P(StorageContract, ALockedFileIsItsEnvsUntilThatEnds) {
+  const std::string path = Path("folder/lock");
+  EXPECT_OK(calls_.Lock(path));
+  EXPECT_OK(calls_.Lock(path));  // again
+  ExpectError(calls_.LockNextDoor(path), StatusCode::kFailedPrecondition, path, "another process has it");
+  EXPECT_OK(calls_.LockNextDoor(Path("folder/other")));
+  EXPECT_OK(calls_.Append(Path("folder/x"), "x"));  // a rename closes files that are open, but not this
+  EXPECT_OK(calls_.Rename(Path("folder/x"), Path("folder/y")));
+  EXPECT_FALSE(calls_.LockNextDoor(path).ok());
+  world_->Restart();
+  EXPECT_OK(calls_.LockNextDoor(path));
+  EXPECT_FALSE(calls_.Lock(path).ok());
+  EXPECT_EQ(calls_.Content(path), "");
+}
+
 TEST_P(StorageContract, AnAppendOfManyPiecesIsWrittenInTheirOrder) {
   std::vector<Pinned> pieces;
   std::string wanted;

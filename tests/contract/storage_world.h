@@ -17,6 +17,8 @@ class StorageWorld {
  public:
   virtual ~StorageWorld() = default;
   virtual Env& env() = 0;
+  // Of another process on the same files, which runs with this one and is not restarted.
+  virtual Storage& neighbour() = 0;
   // A path below a folder that is there, empty at the start, and this world's own.
   [[nodiscard]] virtual std::string Path(const std::string& name) = 0;
   // Runs the Env until `done` (asked after every step), or until a limit of the world's own; returns done().

@@ -46,7 +46,7 @@ class HashingSink final : public FrameSink {
     for (const std::byte b : bytes) hash_ = hash_ * 1099511628211ULL ^ std::to_integer<std::uint64_t>(b);
   }
 
-  std::mt19937_64 random_;
+  std::minstd_rand random_;
   std::uint64_t hash_ = 0;
 };
 
@@ -59,7 +59,7 @@ struct Outcome {
 
 Outcome Read(std::span<const std::byte> stream, std::size_t staging_bytes, std::size_t chunk_max,
              std::uint64_t seed) {
-  std::mt19937_64 random(seed);
+  std::minstd_rand random(seed);
   HashingSink sink(seed);
   FrameReader reader(sink, staging_bytes);
   reader.SetLimits(kFuzzLimits);

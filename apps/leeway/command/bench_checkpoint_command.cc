@@ -56,7 +56,8 @@ class TemporaryFolder {
   const std::string path_;
 };
 
-// A job in a process of its own (its launcher's) that trains a turn when it is told to.
+// A job in a process of its own (its launcher's) that trains a turn, with checkpoints or without, when it is
+// told to.
 class TurnJob {
  public:
   // `options` without the pipes. REQUIRES: the process has no other threads.
@@ -72,6 +73,7 @@ class TurnJob {
     for (const std::string& word : {std::string("--go"), go, std::string("--took"), took})
       options.command.push_back(word);
     job->child_ = std::make_unique<bench::Child>([&](const bench::Child::Tell&) {
+      options.command.insert(options.command.end(), {"--launcher", std::to_string(getpid())});
       const Result<int> code = LaunchJob(program, options);
       if (!code.ok()) fmt::print(stderr, "leeway: {}\n", code.status().message());
       return code.ok() ? *code : 1;
@@ -97,8 +99,9 @@ class TurnJob {
     return DeadlineExceeded("a job of the bench said nothing for {} s", kTurnLooksMax * kLookMs / 1000);
   }
 
-  Result<double> Train() {
-    if (write(go_.get(), "\n", 1) != 1)
+  Result<double> Train(bool writes) {
+    const std::string_view word = writes ? "with\n" : "without\n";
+    if (write(go_.get(), word.data(), word.size()) != static_cast<ssize_t>(word.size()))
       return Unavailable("cannot reach a job of the bench: {}", std::strerror(errno));
     LW_ASSIGN_OR_RETURN(const std::string line, Hear());
     double seconds = 0;
@@ -133,26 +136,26 @@ class BenchCheckpointCommand final : public Command {
 
   std::string name() const override { return "bench checkpoint"; }
   std::string summary() const override {
-    return "what checkpoints cost a training job, in turns with the same job without";
+    return "what checkpoints cost a training job: turns with them beside turns without";
   }
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway bench checkpoint\n"
            "  leeway bench checkpoint --every 10 --sync asp --json\n\n"
-           "Two jobs that train the CNN of examples/fashion_mnist.py, one of them with checkpoints, take "
-           "turns "
-           "of about a\n"
-           "second. A step is one batch of any worker. About two minutes; docs/performance.md says what the "
-           "fields mean.\n";
+           "One job trains the CNN of examples/fashion_mnist.py in turns of about a second, every other one "
+           "with "
+           "checkpoints.\n"
+           "A step is one batch of any worker. About two minutes; docs/performance.md says what the fields "
+           "mean.\n";
   }
 
   void Declare(FlagSet& flags) override {
-    flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of each job");
-    flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of each job");
+    flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of the job");
+    flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of the job");
     flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckSync);
     flags.Number("--every", "N", every_, 1, 1'000'000, "a checkpoint every so many iterations");
     flags.Number("--steps", "N", steps_, 10, 900, "batches of a turn");
-    flags.Number("--pairs", "N", pairs_, 1, 1000, "turns of each job");
+    flags.Number("--pairs", "N", pairs_, 1, 1000, "turns with checkpoints, and as many without");
     flags.Text("--folder", "FOLDER", folder_, "checkpoints go into a folder in this one, and are removed");
     script_.Declare(flags);
     flags.Switch("--json", json_, "one JSON object on one line");
@@ -161,49 +164,42 @@ class BenchCheckpointCommand final : public Command {
   Result<int> Run() override {
     const double busy = bench::BusyShare(kBusyTime);
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make(folder_));
-    std::unique_ptr<TurnJob> jobs[2];  // without, with
-    std::string summary;
-    for (const bool writes : {false, true}) {
-      const std::string own = folder->path() + (writes ? "/with" : "/without");
-      std::error_code error;
-      std::filesystem::create_directories(own + "/checkpoints", error);
-      LW_ASSIGN_OR_RETURN(const LaunchOptions options, Options(writes, own));
-      summary = options.summary_json;
-      LW_ASSIGN_OR_RETURN(jobs[writes ? 1 : 0], TurnJob::Start(program_, options, own));
-    }
-    // Ctrl-C reaches the jobs too: they end, and this one sees it and cleans up.
+    std::error_code error;
+    std::filesystem::create_directories(folder->path() + "/checkpoints", error);
+    LW_ASSIGN_OR_RETURN(const LaunchOptions options, Options(folder->path()));
+    LW_ASSIGN_OR_RETURN(const std::unique_ptr<TurnJob> job,
+                        TurnJob::Start(program_, options, folder->path()));
+    // Ctrl-C reaches the job too: it ends, and this one sees it and cleans up.
     std::signal(SIGINT, SIG_IGN);
-    for (const auto& job : jobs) LW_RETURN_IF_ERROR(job->Hear().status());
-    std::vector<double> rates[2], ratios;
+    LW_RETURN_IF_ERROR(job->Hear().status());
+    std::vector<double> rates[2], ratios;  // without, with
     for (std::uint32_t pair = 0; pair < pairs_; ++pair) {
       for (std::uint32_t i = 0; i < 2; ++i) {
         const std::uint32_t which = (pair + i) % 2;  // each goes first as often as the other
-        LW_ASSIGN_OR_RETURN(const double seconds, jobs[which]->Train());
+        LW_ASSIGN_OR_RETURN(const double seconds, job->Train(which == 1));
         rates[which].push_back(steps_ / seconds);
       }
       ratios.push_back(rates[1].back() / rates[0].back());
     }
-    for (const auto& job : jobs) LW_RETURN_IF_ERROR(job->End());
-    LW_ASSIGN_OR_RETURN(const std::uint64_t checkpoints, CountCheckpoints(summary));
+    LW_RETURN_IF_ERROR(job->End());
+    LW_ASSIGN_OR_RETURN(const std::uint64_t checkpoints, CountCheckpoints(options.summary_json));
     Print(rates[0], rates[1], ratios, checkpoints, busy);
     return 0;
   }
 
  private:
-  [[nodiscard]] Result<LaunchOptions> Options(bool writes, const std::string& folder) const {
+  [[nodiscard]] Result<LaunchOptions> Options(const std::string& folder) const {
     LaunchOptions options;
-    options.scheduler.job.job = fmt::format("bench-{}-{}", getpid(), writes ? "with" : "without");
+    options.scheduler.job.job = fmt::format("bench-{}", getpid());
     options.scheduler.job.workers = workers_;
     options.scheduler.job.servers = servers_;
     options.scheduler.job.sync = sync_;
     options.scheduler.job.block_bytes = 64U << 10;  // as `make train`
-    if (writes) {
-      options.scheduler.checkpoint.folder = folder + "/checkpoints";
-      options.scheduler.checkpoint.every_iterations = every_;
-    }
+    options.scheduler.checkpoint.folder = folder + "/checkpoints";
     LW_ASSIGN_OR_RETURN(options.command, script_.Command());
     options.command.insert(options.command.end(),
-                           {"--steps", std::to_string(steps_), "--turns", std::to_string(pairs_)});
+                           {"--steps", std::to_string(steps_), "--turns", std::to_string(2 * pairs_),
+                            "--every", std::to_string(every_)});
     options.summary_json = folder + "/summary.json";
     options.quiet = true;
     // The example's learning rate follows the pool, so under bsp servers warn of rates that differ.
@@ -218,7 +214,7 @@ class BenchCheckpointCommand final : public Command {
     const nlohmann::json::json_pointer place("/status/checkpoints/completed");
     if (summary.is_discarded() || !summary.contains(place) || !summary[place].is_number_unsigned() ||
         summary[place] == 0)
-      return FailedPrecondition("the job wrote no checkpoint; try more --steps or a smaller --every");
+      return FailedPrecondition("the job wrote no checkpoint; try more --steps");
     return summary[place].get<std::uint64_t>();
   }
 

@@ -1,6 +1,8 @@
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "base/errors.h"
 #include "cli/quantity.h"
@@ -101,14 +103,22 @@ class SchedulerCommand final : public Command {
       });
     };
     calls.grace = options_.checkpoint.folder.empty() ? std::chrono::milliseconds(0) : grace_;
-    calls.drain = [this, &process, &log](const Status& why) {
-      log.Write(LogLevel::kInfo,
-                fmt::format("{}: ends after a checkpoint, within {} (once more to end at once)",
-                            why.message(), PrintTime(grace_)));
-      process.RequestCheckpoint([&process, &log, why](const CheckpointOutcome& outcome) {
+    // shared with answers, which come on the scheduler's thread: one is asked for, and was before
+    const auto asked = std::make_shared<std::atomic<bool>>(false);
+    const auto told = std::make_shared<bool>(false);
+    calls.drain = [this, &process, &log, asked, told](const Status& why) {
+      if (asked->exchange(true)) return;
+      if (!std::exchange(*told, true)) {
+        log.Write(LogLevel::kInfo,
+                  fmt::format("{}: ends after a checkpoint, within {} (once more to end at once)",
+                              why.message(), PrintTime(grace_)));
+      }
+      process.RequestCheckpoint([&process, &log, asked, why](const CheckpointOutcome& outcome) {
         log.Write(LogLevel::kInfo, outcome.status.ok()
                                        ? fmt::format("go on with --resume {}", outcome.folder)
                                        : fmt::format("no checkpoint: {}", outcome.status.message()));
+        // A server that was lost meanwhile, for one: the next may do better, while there is time.
+        if (outcome.status.code() == StatusCode::kUnavailable) return asked->store(false);
         process.Stop(why);
       });
     };

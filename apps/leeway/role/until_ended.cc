@@ -40,19 +40,25 @@ class SignalDesk {
     const bool first = !std::exchange(asked_, true);
     if (!first || signal != SIGTERM || !calls_.drain || calls_.grace.count() == 0) return Stop();
     stop_at_ = SteadyClock::now() + calls_.grace;
-    calls_.drain(why_);
+    Drain();
   }
   // How long a poll may take: -1, without a limit.
   [[nodiscard]] int PollMs() const {
     if (!stop_at_) return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*stop_at_ - SteadyClock::now());
+    const auto next = std::min(*stop_at_, drain_at_);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - SteadyClock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
   }
   void OnTime() {
-    if (stop_at_ && SteadyClock::now() >= *stop_at_) Stop();
+    if (stop_at_ && SteadyClock::now() >= *stop_at_) return Stop();
+    if (stop_at_ && SteadyClock::now() >= drain_at_) Drain();
   }
 
  private:
+  void Drain() {
+    drain_at_ = SteadyClock::now() + kDrainAgain;
+    calls_.drain(why_);
+  }
   void Stop() {
     stop_at_.reset();
     calls_.stop(why_);
@@ -62,6 +68,7 @@ class SignalDesk {
   bool asked_ = false;
   Status why_;
   std::optional<SteadyClock::time_point> stop_at_;
+  SteadyClock::time_point drain_at_;  // again
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ namespace leeway::app {
 // And SIGQUIT, which asks what the role is doing.
 [[nodiscard]] Result<SignalInbox> OpenStopAndAskSignals();
 
+inline constexpr std::chrono::milliseconds kDrainAgain{500};
+
 // What a role does; those that it has no use for stay empty.
 struct RoleCalls {
   // Blocks for at most the time given and says how the role ended.
@@ -27,7 +29,8 @@ struct RoleCalls {
   // SIGUSR1: a checkpoint now.
   std::function<void()> checkpoint;
   // The first SIGTERM: begins what should be done before the end, and stops the role itself when it is done.
-  // `stop` is called after `grace`, or at the next signal.
+  // Called again every kDrainAgain until then, so that what went wrong may be tried again while there is
+  // time; does nothing while it is under way. `stop` is called after `grace`, or at the next signal.
   std::function<void(const Status&)> drain;
   std::chrono::milliseconds grace{0};  // 0: no drain
 };

@@ -20,7 +20,7 @@ Status Barriers::Arrive(const Call& call) {
   Barrier& barrier = barriers_[call.name];
   if (call.began && call.steps == 0) {
     // A round that is over: released at once.
-    barrier.rounds[0].arrived[call.worker] = call.round;
+    barrier.rounds[0].arrived[call.worker] = {call.round};
     return Status::Ok();
   }
   const auto ahead = call.began ? static_cast<std::int64_t>(barrier.over + 1 - call.round) : 0;
@@ -28,8 +28,7 @@ Status Barriers::Arrive(const Call& call) {
   if (is_new) changed_.insert(call.name);
   const std::int64_t its = entry->second;
   Round& round = barrier.rounds[call.round + static_cast<std::uint64_t>(its)];
-  round.arrived[call.worker] = call.round;
-  round.lowest = std::min(round.lowest, call.iteration);
+  round.arrived[call.worker] = {call.round, call.iteration};
   return Status::Ok();
 }
 
@@ -41,8 +40,14 @@ void Barriers::Forget(WorkerId worker) {
   }
 }
 
+Iteration Barriers::Round::Lowest() const {
+  Iteration lowest = kIterationMax;
+  for (const auto& [worker, arrival] : arrived) lowest = std::min(lowest, arrival.iteration);
+  return lowest;
+}
+
 bool Barriers::Has(const Round& round, const Member& member) {
-  return round.arrived.contains(member.worker) || (member.began && round.lowest <= *member.began);
+  return round.arrived.contains(member.worker) || (member.began && round.Lowest() <= *member.began);
 }
 
 bool Barriers::IsComplete(const Round& round, std::span<const Member> members) {
@@ -73,10 +78,10 @@ std::vector<Barriers::Release> Barriers::Released(std::span<const Member> member
       const Round& round = entry.second;
       if (number > barrier.over && !IsComplete(round, members)) return false;
       if (number > barrier.over) changed_.insert(named.first);
-      if (number > barrier.over) passed_ = std::max(passed_, round.lowest);
+      if (number > barrier.over) passed_ = std::max(passed_, round.Lowest());
       barrier.over = std::max(barrier.over, number);
       for (const auto& arrived : round.arrived)
-        released.push_back({arrived.first, named.first, arrived.second});
+        released.push_back({arrived.first, named.first, arrived.second.round});
       return true;
     });
   }

@@ -70,9 +70,14 @@ class Barriers {
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
 
  private:
+  struct Arrival {
+    std::uint64_t round = 0;              // in the worker's own count
+    Iteration iteration = kIterationMax;  // in which it called
+  };
   struct Round {
-    std::map<WorkerId, std::uint64_t> arrived;  // with the round in the worker's own count
-    Iteration lowest = kIterationMax;           // in which those who called it are
+    std::map<WorkerId, Arrival> arrived;
+    // In which those who called it are.
+    [[nodiscard]] Iteration Lowest() const;
   };
   struct Barrier {
     std::uint64_t over = 0;  // rounds up to this one are over

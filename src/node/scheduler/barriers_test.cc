@@ -123,5 +123,13 @@ TEST(BarriersTest, AnArrivalOfALifeThatIsOverDoesNotCountForTheNext) {
   EXPECT_TRUE(barriers.Released(kTwo).empty());
 }
 
+TEST(BarriersTest, WhereALifeThatIsOverStoodDoesNotCountEither) {
+  Barriers barriers;
+  ASSERT_TRUE(barriers.Arrive({WorkerId(1), "b", 1, Iteration(3), 3}).ok());
+  ASSERT_TRUE(barriers.Arrive({WorkerId(0), "b", 1, Iteration(20), 20}).ok());
+  barriers.Forget(WorkerId(1));
+  EXPECT_TRUE(barriers.Released(kOneLate).empty()) << "the next life comes by this one";
+}
+
 }  // namespace
 }  // namespace leeway

@@ -124,6 +124,61 @@ TEST_F(CheckpointRequestsTest, WithoutAFolderTheAnswerNamesTheFlag) {
   EXPECT_EQ(replies[0].error_code(), static_cast<std::uint32_t>(StatusCode::kFailedPrecondition));
 }
 
+TEST_F(CheckpointRequestsTest, WhoeverIsToldMayEndTheJobAndNothingIsBegunAfterThat) {
+  options.checkpoint.every_iterations = 10;
+  options.checkpoint.limit = std::chrono::seconds(5);
+  Begin();
+  node->RequestCheckpoint([this](const CheckpointOutcome&) { node->Stop(Cancelled("enough")); });
+  wire::pb::Report report;
+  report.set_iteration(100);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kReport, report).ok());
+  world.transport.sent.clear();
+  PassTime(std::chrono::seconds(8));
+  EXPECT_EQ(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).size(), 1U);
+  EXPECT_THAT(Take<wire::pb::Cut>(s0, Kind::kCut), IsEmpty());
+}
+
+TEST_F(CheckpointRequestsTest, OneThatBecomesWholeAfterTheEndIsTheLast) {
+  options.checkpoint.every_iterations = 10;
+  Begin();
+  Ask(1, true);
+  (void)Take<wire::pb::Cut>(s1, Kind::kCut);
+  for (const ConnectionId shard : {s0, s1}) {
+    wire::pb::CutReply reply;
+    reply.set_checkpoint(2);  // in place of the one that was named ahead
+    reply.set_file(shard == s0 ? "shard-000.lwc" : "shard-001.lwc");
+    if (shard == s0) reply.add_blocks()->set_block(0);
+    world.storage.files["/c/checkpoint-00000002/" + reply.file()];
+    ASSERT_TRUE(world.transport.DeliverControl(shard, Kind::kCutReply, reply).ok());
+  }
+  NoStates(2);
+  ASSERT_GT(world.storage.pending(), 0U) << "its manifest is being written";
+  node->Stop(Cancelled("enough"));
+  world.transport.sent.clear();
+  world.storage.RunAll();
+  EXPECT_TRUE(world.storage.files.contains("/c/checkpoint-00000002/manifest.json"));
+  EXPECT_THAT(Take<wire::pb::Cut>(s0, Kind::kCut), IsEmpty());
+}
+
+TEST_F(CheckpointRequestsTest, ADiskThatNeverWritesTheManifestEndsTheCheckpointNotTheJob) {
+  options.checkpoint.limit = std::chrono::seconds(5);
+  Begin();
+  Ask(1, true);
+  WriteAll();
+  PassTime(std::chrono::seconds(4));
+  EXPECT_THAT(Replies(), IsEmpty());
+  PassTime(std::chrono::seconds(3));
+  const auto replies = Replies();
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_THAT(
+      replies[0].error(),
+      HasSubstr("its manifest is not in /c/checkpoint-00000001 after 5.0 s: the disk does not answer"));
+  EXPECT_EQ(State()["checkpoints"]["given_up"], 1);
+  EXPECT_EQ(State()["phase"], "running");
+  world.storage.RunAll();  // what was asked of it comes at last
+  EXPECT_FALSE(world.storage.files.contains("/c/checkpoint-00000001/manifest.json"));
+}
+
 TEST_F(CheckpointRequestsTest, OnlyAMonitorMayAsk) {
   Begin();
   wire::pb::Checkpoint ask;

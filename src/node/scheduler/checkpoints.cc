@@ -24,25 +24,30 @@ void Checkpoints::Start(std::uint64_t next, Iteration now_at, TimePoint now) {
   timed_from_ = now;
 }
 
-// Whatever the iteration is.
-bool Checkpoints::IsWanted(TimePoint now) const {
-  return asked_ || (options_.every.count() > 0 && now - timed_from_ >= options_.every);
+bool Checkpoints::IsWanted(Iteration fastest, Moment moment, TimePoint now) const {
+  if (asked_ || (options_.every.count() > 0 && now - timed_from_ >= options_.every)) return true;
+  const auto every = static_cast<std::int64_t>(options_.every_iterations);
+  return moment == Moment::kNearby && every > 0 && fastest >= counted_from_ + every;
 }
 
-bool Checkpoints::IsDue(Iteration fastest, bool iterates, TimePoint now) const {
+bool Checkpoints::IsDue(Iteration fastest, Moment moment, TimePoint now) const {
   if (!enabled()) return false;
-  if (!under_way()) return IsWanted(now) || (iterates && options_.every_iterations > 0);
-  const bool ahead = replies_.empty() && fastest < Iteration(cut_->iteration());
-  return ahead && IsWanted(now) && fastest + room_ < Iteration(cut_->iteration());
+  const bool wanted = IsWanted(fastest, moment, now);
+  if (!under_way()) return wanted || (moment == Moment::kExact && options_.every_iterations > 0);
+  const bool ahead = !cut_->soon() && replies_.empty() && fastest < Iteration(cut_->iteration());
+  return ahead && wanted && fastest + room_ < Iteration(cut_->iteration());
 }
 
-const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, TimePoint now) {
+const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, Moment moment, TimePoint now) {
   LW_CHECK(enabled());
   Iteration at = std::max(fastest, reached_) + room_;
-  const bool wanted = IsWanted(now);
+  const bool wanted = IsWanted(fastest, moment, now);
   if (!wanted) at = std::max(at, counted_from_ + static_cast<std::int64_t>(options_.every_iterations));
+  // Where blocks are taken at once, where the fastest is now is what the next one is counted from.
+  counts_as_ = wanted && moment == Moment::kNearby ? fastest : at;
   replies_.clear();
   reached_at_.reset();
+  published_from_.reset();
   cut_.emplace();
   cut_->set_checkpoint(next_++);
   cut_->set_folder(JoinPath(options_.folder, CheckpointName(cut_->checkpoint())));
@@ -53,9 +58,14 @@ const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, TimePoint now) {
 
 bool Checkpoints::IsOverdue(Iteration fastest, TimePoint now) {
   if (!cut_) return false;
+  if (published_from_) return now - *published_from_ >= options_.limit;
   const bool reached = !replies_.empty() || fastest >= Iteration(cut_->iteration());
   if (reached && !reached_at_) reached_at_ = now;
   return reached_at_ && now - *reached_at_ >= options_.limit;
+}
+
+void Checkpoints::Publish(TimePoint now) {
+  if (!published_from_) published_from_ = now;
 }
 
 const wire::pb::Cut* Checkpoints::OpenFor(ShardId shard) const {
@@ -82,9 +92,9 @@ void Checkpoints::TooLate(Iteration reached) {
   cut_.reset();
 }
 
-void Checkpoints::Complete(TimePoint now) {
-  counted_from_ = Iteration(cut_->iteration());
-  last_ = Last{cut_->checkpoint(), counted_from_, cut_->folder(), now};
+void Checkpoints::Complete(Iteration iteration, TimePoint now) {
+  counted_from_ = counts_as_;
+  last_ = Last{cut_->checkpoint(), iteration, cut_->folder(), now};
   room_ = std::max(room_ / 2, kRoom);
   asked_ = false;
   timed_from_ = now;
@@ -98,7 +108,7 @@ void Checkpoints::GiveUp(const std::string& why, TimePoint now) {
   timed_from_ = now;
   ++given_up_;
   // The next one at its usual time, not at once: what went wrong may take a while to mend.
-  counted_from_ = std::max(counted_from_, Iteration(cut_->iteration()));
+  counted_from_ = std::max(counted_from_, counts_as_);
   cut_.reset();
 }
 
@@ -124,10 +134,12 @@ void Checkpoints::AddAll(wire::pb::LogRecord& record) const {
 std::vector<std::string> Checkpoints::Candidates() const {
   std::vector<std::string> folders;
   if (first_ == 0 || !enabled()) return folders;
-  const std::uint64_t oldest = std::max(first_, last_ ? last_->checkpoint : 0);
-  for (std::uint64_t id = next_; id-- > oldest;) {
+  const std::uint64_t known = last_ ? last_->checkpoint : 0;
+  const std::uint64_t bound = next_ > kCandidatesMax ? next_ - kCandidatesMax : 0;
+  for (std::uint64_t id = next_; id-- > std::max({first_, known, bound});) {
     folders.push_back(JoinPath(options_.folder, CheckpointName(id)));
   }
+  if (known > 0 && known < bound) folders.push_back(JoinPath(options_.folder, CheckpointName(known)));
   return folders;
 }
 

@@ -1,9 +1,11 @@
 // Checkpoints: when the job writes one, in which iteration it is cut, and how far it has come.
 //
 // A cut every so many iterations is named as soon as the one before is whole, so that the shards know of it
-// long before they come to it. One that is asked for now, or by time, is named a little above the fastest
-// worker; what is known of the fastest is old by the time the shards hear of it, so a shard may be past it:
-// then the next one is named with more room. One at a time. Pure state, told of events by the scheduler node.
+// long before they come to it. Where a table applies pushes at once there is no such moment, and blocks come
+// to an iteration with the slowest worker: there it is begun when the fastest has come so far. One that is
+// begun so, asked for now, or by time, is named a little above the fastest worker; what is known of the
+// fastest is old by the time the shards hear of it, so a shard may be past it: then the next one is named
+// with more room. One at a time. Pure state, told of events by the scheduler node.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,7 @@
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/options.h"
+#include "node/scheduler/rank_states.h"
 #include "wire/control.pb.h"
 #include "wire/scheduler_log.pb.h"
 
@@ -29,12 +32,13 @@ class Checkpoints {
   void Start(std::uint64_t next, Iteration now_at, TimePoint now);
   // One is wanted now, whatever the options say.
   void Ask() { asked_ = true; }
-  // Whether to begin one now. One that nobody has come to yet may be replaced by it. `iterates`: there are
-  // tables that follow the job's clock.
-  [[nodiscard]] bool IsDue(Iteration fastest, bool iterates, TimePoint now) const;
+  // What kind of moment a cut of this job is: by its tables.
+  using Moment = RankStates::Moment;
+  // Whether to begin one now. One that nobody has come to yet may be replaced by it.
+  [[nodiscard]] bool IsDue(Iteration fastest, Moment moment, TimePoint now) const;
 
   // Begins one, in place of one that is under way. REQUIRES: enabled.
-  const wire::pb::Cut& Begin(Iteration fastest, TimePoint now);
+  const wire::pb::Cut& Begin(Iteration fastest, Moment moment, TimePoint now);
   // What a shard that has not answered must hear (again); null if it has, or none is under way.
   [[nodiscard]] const wire::pb::Cut* OpenFor(ShardId shard) const;
   [[nodiscard]] bool under_way() const { return cut_.has_value(); }
@@ -47,11 +51,16 @@ class Checkpoints {
   [[nodiscard]] bool written() const { return cut_ && replies_.size() == shards_; }
   // Somebody is in iteration `reached` already, beyond the one under way: it is no more.
   void TooLate(Iteration reached);
+  // The one under way is no more, and the next one is due as it was.
+  void Drop() { cut_.reset(); }
   // Looks whether the workers have come to the one under way, and whether it has taken too long since.
   [[nodiscard]] bool IsOverdue(Iteration fastest, TimePoint now);
+  // All of the one under way is written, and its manifest is being: that has the whole limit again.
+  void Publish(TimePoint now);
+  [[nodiscard]] bool publishing() const { return cut_ && published_from_.has_value(); }
 
-  // The one under way is over: it is whole, or given up for `why`.
-  void Complete(TimePoint now);
+  // The one under way is over: it is whole, with `iteration` in its manifest, or given up for `why`.
+  void Complete(Iteration iteration, TimePoint now);
   void GiveUp(const std::string& why, TimePoint now);
 
   // For status.
@@ -67,16 +76,20 @@ class Checkpoints {
   [[nodiscard]] const std::string& last_failure() const { return failure_; }
 
   // The log: the ids that were given out and the last one that is whole, if that has changed since the last
-  // call; in any case; and back, into one that is new. One that was under way is not in it.
+  // call; in any case; and back, into one that is new. One that was under way is not in it, nor is it said
+  // which were given up.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   // The folders in which this job's newest whole checkpoint may be, the newest first: one may have been
-  // published, and others pruned, without the log having heard of it.
+  // published, and others pruned, without the log having heard of it. At most kCandidatesMax before the one
+  // that the log knows: those in between were given up.
+  static constexpr std::uint64_t kCandidatesMax = 64;
   [[nodiscard]] std::vector<std::string> Candidates() const;
   void Apply(const wire::pb::LogRecord& record);
 
  private:
-  [[nodiscard]] bool IsWanted(TimePoint now) const;
+  // Whatever the iteration is to be.
+  [[nodiscard]] bool IsWanted(Iteration fastest, Moment moment, TimePoint now) const;
 
   const CheckpointOptions options_;
   const std::size_t shards_;
@@ -87,8 +100,10 @@ class Checkpoints {
   std::int64_t room_;          // of the next cut above the fastest
   Iteration reached_{-1};      // the highest that a shard said it is in
   Iteration counted_from_{0};  // iterations since here
+  Iteration counts_as_{0};     // the one under way, for the next one
   TimePoint timed_from_;
-  std::optional<TimePoint> reached_at_;  // the one under way is being written since
+  std::optional<TimePoint> reached_at_;      // the one under way is being written since
+  std::optional<TimePoint> published_from_;  // its manifest is being written since
   bool asked_ = false;
   std::optional<Last> last_;
   std::uint64_t completed_ = 0, given_up_ = 0;

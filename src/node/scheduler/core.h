@@ -100,6 +100,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void OnTablesMade();
   Status TakeCutReply(const ShardSeat& seat, std::span<const std::byte> body);
   void PublishCheckpoint();
+  // Whoever asked for it is told, and may end the job from inside: look at over_ before going on.
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
   // The workers' part of them (core_ranks.cc).
@@ -121,7 +122,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void OpenLog();
   [[nodiscard]] Status Replay(const DecodedLog& log);
   // Reads what a lost server's blocks go on from: the last of `folders` that is a checkpoint, or the one that
-  // the job began from.
+  // the job began from. One that is there and cannot be read does not end the job, but is spoken of until
+  // another is whole: a server that is lost meanwhile goes on from an older one, or not at all.
   void FindLastCheckpoint(std::vector<std::string> folders, const std::function<void()>& then);
   // The log has been read, and was there or not.
   void GoOn(bool found);
@@ -203,7 +205,6 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Reports reports_;
   Checkpoints checkpoints_;
   RankStates rank_states_;
-  std::uint64_t publishing_ = 0;  // the checkpoint whose manifest was written last, or is being written
   CheckpointRequests requests_;
   CheckpointFiles files_;
   // The newest whole checkpoint that this job wrote or began from: what a lost server's blocks go on from.
@@ -213,6 +214,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
     bool of_this_run = false;
   };
   std::optional<LastCheckpoint> last_checkpoint_;
+  std::string unread_;  // a newer one that could not be read at the start, and why; empty: there is none
   std::map<ConnectionId, Peer> peers_;  // welcomed, or about to be
   Inbound inbound_;
 };

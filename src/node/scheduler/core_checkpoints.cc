@@ -29,6 +29,7 @@ void SchedulerNode::Core::PrepareCheckpoints() {
   };
   if (options.resume.empty() || prepared_) return find_next();
   files_.Read(options.resume, [this, find_next](const Result<Manifest>& manifest) {
+    if (over_) return;  // stopped meanwhile
     if (!manifest.ok()) return Finish(manifest.status().WithContext("the checkpoint to begin from"));
     const Status resumed = Resume(*manifest);
     if (!resumed.ok()) return Finish(resumed.WithContext("the checkpoint to begin from"));
@@ -50,35 +51,36 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
 }
 
 void SchedulerNode::Core::ReviewCheckpoints() {
-  if (!members_.gathered() || tables_.all().empty()) return;
+  if (over_ || !members_.gathered() || tables_.all().empty()) return;
   const TimePoint now = env_.clock.Now();
   PublishIfWhole();  // one that was waited for may be gone
-  const bool publishing = checkpoints_.under_way() && publishing_ == checkpoints_.cut().checkpoint();
-  if (!publishing && checkpoints_.IsOverdue(Fastest(), now)) {
-    GiveUpCheckpoint(fmt::format("not complete within {:.1f} s: missing {}",
-                                 Seconds(options_.checkpoint.limit), WhoIsMissing()));
+  if (checkpoints_.IsOverdue(Fastest(), now)) {
+    const double limit_s = Seconds(options_.checkpoint.limit);
+    GiveUpCheckpoint(checkpoints_.publishing()
+                         ? fmt::format("its manifest is not in {} after {:.1f} s: the disk does not answer",
+                                       checkpoints_.cut().folder(), limit_s)
+                         : fmt::format("not complete within {:.1f} s: missing {}", limit_s, WhoIsMissing()));
   }
-  const bool iterates = std::ranges::any_of(
-      tables_.all(), [](const TableRegistry::Entry& entry) { return entry.spec.clock != TableClock::kOwn; });
-  if (checkpoints_.IsDue(Fastest(), iterates, now)) BeginCheckpoint();
+  if (over_) return;  // whoever waited for one that was given up may have ended the job
+  if (checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
 }
 
 void SchedulerNode::Core::OnTablesMade() {
   // One under way does not have them: what was written of it is nothing without a manifest.
   if (checkpoints_.under_way()) {
     files_.Discard(checkpoints_.cut().folder());
-    BeginCheckpoint();
-  } else {
-    ReviewCheckpoints();
+    checkpoints_.Drop();
   }
+  ReviewCheckpoints();
 }
 
 void SchedulerNode::Core::BeginCheckpoint() {
-  const wire::pb::Cut& cut = checkpoints_.Begin(Fastest(), env_.clock.Now());
+  const RankStates::Moment moment = MomentOfCut();
+  const wire::pb::Cut& cut = checkpoints_.Begin(Fastest(), moment, env_.clock.Now());
   for (const ShardSeat& seat : members_.shards()) {
     if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
   }
-  rank_states_.Begin(cut, MomentOfCut());
+  rank_states_.Begin(cut, moment);
   for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
 }
 
@@ -116,7 +118,8 @@ void SchedulerNode::Core::PublishCheckpoint() {
                    if (!wanted()) return;
                    if (!published.ok()) return GiveUpCheckpoint(published.message());
                    last_checkpoint_ = {manifest, checkpoints_.cut().folder(), true};
-                   checkpoints_.Complete(env_.clock.Now());
+                   unread_.clear();
+                   checkpoints_.Complete(manifest.iteration, env_.clock.Now());
                    env_.log.Write(LogLevel::kInfo, fmt::format("checkpoint {} of iteration {} is at {}", id,
                                                                checkpoints_.last()->iteration.value(),
                                                                checkpoints_.last()->folder));

@@ -72,10 +72,13 @@ void SchedulerNode::Core::FindLastCheckpoint(std::vector<std::string> folders,
     if (over_) return;  // stopped meanwhile
     if (read.ok()) last_checkpoint_ = {*read, folder, own};
     if (read.ok() && !own) members_.Restore(RankRestores(*read, folder));
-    if (!read.ok() && read.status().code() != StatusCode::kNotFound) {
+    if (!read.ok() && (!own || read.status().code() != StatusCode::kNotFound)) {
+      if (unread_.empty()) unread_ = fmt::format("{}: {}", folder, read.status().message());
       env_.log.Write(
-          LogLevel::kWarning,
-          fmt::format("a checkpoint to replace servers from cannot be read: {}", read.status().message()));
+          LogLevel::kError,
+          fmt::format("a checkpoint to replace servers from cannot be read: {}: {}; until another is "
+                      "whole, a server that is lost goes on from an older one, or ends the job",
+                      folder, read.status().message()));
     }
     if (read.ok() || !own) return then();
     FindLastCheckpoint(folders, then);
@@ -134,6 +137,8 @@ wire::pb::LoggedJob SchedulerNode::Core::StateOfJob() const {
   state.set_over(over_);
   state.set_code(static_cast<std::uint32_t>(outcome_.code()));
   state.set_message(ClippedMessage(outcome_.message()));
+  // One that could not be read this time may be the next.
+  if (!last_checkpoint_) state.set_resumed_from(resumed_from_);
   if (last_checkpoint_ && !last_checkpoint_->of_this_run) state.set_resumed_from(last_checkpoint_->folder);
   return state;
 }

@@ -52,8 +52,9 @@ Status SchedulerNode::Core::TakeRankState(const WorkerSeat& seat, std::span<cons
 }
 
 void SchedulerNode::Core::PublishIfWhole() {
-  if (!checkpoints_.written() || !rank_states_.Complete(members_.workers())) return;
-  if (std::exchange(publishing_, checkpoints_.cut().checkpoint()) == checkpoints_.cut().checkpoint()) return;
+  if (!checkpoints_.written() || checkpoints_.publishing()) return;
+  if (!rank_states_.Complete(members_.workers())) return;
+  checkpoints_.Publish(env_.clock.Now());
   PublishCheckpoint();
 }
 

@@ -49,22 +49,29 @@ Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& add
   }
   if (checkpoints_.under_way()) {
     GiveUpCheckpoint(fmt::format("server {} shard {} was replaced", seat.server.value(), seat.shard));
+    if (over_) return Status::Ok();  // by whoever waited for it: the new process hears so
   }
   members_.Replace(seat, ++epoch_);
   acks_.Reset(seat.id);  // the new process has nothing in force yet
   env_.log.Write(
       LogLevel::kWarning,
       fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks go on from "
-                  "checkpoint {} of iteration {} (the fastest worker is in {})",
+                  "checkpoint {} of iteration {} (the fastest worker is in {}){}",
                   seat.server.value(), seat.shard, seat.address, address, *blocks, last.manifest.checkpoint,
-                  last.manifest.iteration.value(), Fastest().value()));
+                  last.manifest.iteration.value(), Fastest().value(),
+                  unread_.empty() ? "" : fmt::format("; a newer one could not be read: {}", unread_)));
   return Status::Ok();
 }
 
 Status SchedulerNode::Core::LostServer(const ShardSeat& seat, const std::string& what) const {
+  std::string resume = "no checkpoint was written to resume from";
+  if (last_checkpoint_) resume = fmt::format("resume from {}", last_checkpoint_->folder);
+  if (!unread_.empty()) {
+    resume = fmt::format("{} could not be read: {}",
+                         last_checkpoint_ ? resume + "; a newer checkpoint" : "the last checkpoint", unread_);
+  }
   return Unavailable("server {} shard {} at {} {}; {}", seat.server.value(), seat.shard, seat.address, what,
-                     last_checkpoint_ ? fmt::format("resume from {}", last_checkpoint_->folder)
-                                      : "no checkpoint was written to resume from");
+                     resume);
 }
 
 }  // namespace leeway

@@ -320,16 +320,16 @@ TEST(CheckpointReplayTest, NoIdIsGivenTwice) {
   options.every_iterations = 5;
   Checkpoints checkpoints(options, 1), replayed(options, 1);
   checkpoints.Start(4, Iteration(0), kBefore);
-  EXPECT_EQ(checkpoints.Begin(Iteration(3), kBefore).checkpoint(), 4U);
+  EXPECT_EQ(checkpoints.Begin(Iteration(3), RankStates::Moment::kExact, kBefore).checkpoint(), 4U);
   replayed.Apply(ChangesOf(checkpoints));
   replayed.Start(1, Iteration(0), kAfter);  // nothing of it is on the disk yet
-  EXPECT_EQ(replayed.Begin(Iteration(3), kAfter).checkpoint(), 5U);
+  EXPECT_EQ(replayed.Begin(Iteration(3), RankStates::Moment::kExact, kAfter).checkpoint(), 5U);
   EXPECT_FALSE(replayed.last());
 
   wire::pb::CutReply reply;
   reply.set_checkpoint(4);
   EXPECT_EQ(checkpoints.Take(ShardId(0), reply), Checkpoints::Step::kWritten);
-  checkpoints.Complete(kBefore);
+  checkpoints.Complete(Iteration(5), kBefore);
   replayed.Apply(ChangesOf(checkpoints));
   ASSERT_TRUE(replayed.last());
   EXPECT_EQ(replayed.last()->checkpoint, 4U);

@@ -55,10 +55,16 @@ SchedulerLog::Done SchedulerLog::IfHere(Done then) {
 }
 
 void SchedulerLog::Read(std::function<void(Result<std::optional<DecodedLog>>)> done) {
+  const auto locked = std::make_shared<Status>();  // shared by the answers
+  env_.storage.Lock(JoinPath(folder_, kLogLockName), [locked](const Status& status) { *locked = status; });
   env_.storage.Read(
       path_, 0, kLogBytesMax + 1,
-      [this, here = here_, done = std::move(done)](const Result<std::vector<std::byte>>& read) {
+      [this, here = here_, locked, done = std::move(done)](const Result<std::vector<std::byte>>& read) {
         if (!*here) return;
+        if (!locked->ok()) {
+          return done(locked->WithContext(fmt::format(
+              "the folder {} of the scheduler's log: does another scheduler run with it?", folder_)));
+        }
         if (!read.ok() && read.status().code() == StatusCode::kNotFound) {
           return done(std::optional<DecodedLog>());
         }

@@ -26,6 +26,8 @@ namespace leeway {
 
 inline constexpr std::string_view kLogName = "scheduler.log";
 inline constexpr std::string_view kLogTempName = "scheduler.log.tmp";
+// Held for as long as the process lives: two schedulers that write one log would make nonsense of it.
+inline constexpr std::string_view kLogLockName = "scheduler.lock";
 
 class SchedulerLogEvents {
  public:
@@ -52,7 +54,8 @@ class SchedulerLog {
   SchedulerLog(const SchedulerLog&) = delete;
   SchedulerLog& operator=(const SchedulerLog&) = delete;
 
-  // What is there; nothing if there is no file. To be called once, first.
+  // What is there; nothing if there is no file. An error that names the folder if another process has it. To
+  // be called once, first.
   void Read(std::function<void(Result<std::optional<DecodedLog>>)> done);
 
   enum class Safety : std::uint8_t {

@@ -69,6 +69,31 @@ class SchedulerRanksTest : public HandFedScheduler {
     ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kRankState, state).ok());
     world.storage.RunAll();
   }
+  void Report(ConnectionId id, std::int64_t iteration) {
+    wire::pb::Report report;
+    report.set_iteration(iteration);
+    ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kReport, report).ok());
+  }
+  // Another job begins from checkpoint 1, in which rank 0 has a state.
+  void BeginAgainFromIt() {
+    BeginCheckpoint();
+    ShardsWrite();
+    Answer(w0, StateOf(1, 0));
+    wire::pb::RankState none;
+    none.set_checkpoint(1);
+    none.set_none(true);
+    Answer(w1, none);
+    ASSERT_TRUE(Published());
+    node.reset();
+    world.transport.sent.clear();
+    options.checkpoint.resume = "/c/checkpoint-00000001";
+    StartNode();
+    world.storage.RunAll();
+    w0 = HelloWorker(0, 300);
+    w1 = HelloWorker(1, 301);
+    s0 = HelloShard(0, 400);
+    s1 = HelloShard(1, 401);
+  }
   std::optional<Manifest> Published() {
     world.storage.RunAll();
     const auto found = world.storage.files.find("/c/checkpoint-00000001/manifest.json");
@@ -120,12 +145,29 @@ TEST_F(SchedulerRanksTest, StatesThatComeBeforeTheShardsWaitForThem) {
   EXPECT_THAT(Ranks(*manifest), ElementsAre(0)) << "one that has none holds up nobody";
 }
 
-TEST_F(SchedulerRanksTest, UnderImmediateALaterIterationWillDo) {
+TEST_F(SchedulerRanksTest, UnderImmediateOneIsBegunAtThePaceOfTheFastest) {
   BeginCheckpoint("asp");
-  const auto cuts = Take<wire::pb::Cut>(w1, Kind::kCut);
+  Report(w0, 9);
+  Report(w1, 2);
+  PassTime(std::chrono::seconds(2));
+  EXPECT_THAT(Take<wire::pb::Cut>(s0, Kind::kCut), IsEmpty());
+  Report(w0, 11);
+  PassTime(std::chrono::seconds(1));
+  const auto cuts = Take<wire::pb::Cut>(s0, Kind::kCut);
   ASSERT_EQ(cuts.size(), 1U);
-  EXPECT_EQ(cuts[0].iteration(), 10);
-  EXPECT_FALSE(cuts[0].exact());
+  EXPECT_TRUE(cuts[0].soon()) << "no block waits for the slowest";
+  const auto asked = Take<wire::pb::Cut>(w1, Kind::kCut);
+  ASSERT_EQ(asked.size(), 1U);
+  EXPECT_FALSE(asked[0].exact());
+  EXPECT_EQ(asked[0].iteration(), 0) << "between any two iterations";
+  ShardsWrite();
+  NoStates(1);
+  ASSERT_TRUE(Published());
+  for (const std::int64_t iteration : {20, 21}) {
+    Report(w0, iteration);
+    PassTime(std::chrono::seconds(1));
+    EXPECT_EQ(Take<wire::pb::Cut>(s0, Kind::kCut).size(), iteration == 21 ? 1U : 0U) << iteration;
+  }
 }
 
 TEST_F(SchedulerRanksTest, UnderImmediateOneThatIsWantedSoonTakesAnyPauseBetweenTwoIterations) {
@@ -219,23 +261,7 @@ TEST_F(SchedulerRanksTest, OneThatNeverAnswersIsNamedWhenTheCheckpointIsGivenUp)
 }
 
 TEST_F(SchedulerRanksTest, AJobThatBeginsFromItTellsEachRankWhereItsStateIs) {
-  BeginCheckpoint();
-  ShardsWrite();
-  Answer(w0, StateOf(1, 0));
-  wire::pb::RankState none;
-  none.set_checkpoint(1);
-  none.set_none(true);
-  Answer(w1, none);
-  ASSERT_TRUE(Published());
-  node.reset();
-  world.transport.sent.clear();
-  options.checkpoint.resume = "/c/checkpoint-00000001";
-  StartNode();
-  world.storage.RunAll();
-  w0 = HelloWorker(0, 300);
-  w1 = HelloWorker(1, 301);
-  s0 = HelloShard(0, 400);
-  s1 = HelloShard(1, 401);
+  BeginAgainFromIt();
   const auto rosters = Take<wire::pb::Roster>(w0, Kind::kRoster);
   ASSERT_EQ(rosters.size(), 1U);
   ASSERT_EQ(rosters[0].members_size(), 2);
@@ -249,6 +275,29 @@ TEST_F(SchedulerRanksTest, AJobThatBeginsFromItTellsEachRankWhereItsStateIs) {
   for (const wire::pb::Roster& roster : Take<wire::pb::Roster>(w1, Kind::kRoster)) {
     EXPECT_EQ(roster.members(0).has_restore(), roster.members(0).incarnation() < 3);
   }
+}
+
+TEST_F(SchedulerRanksTest, BeforeItHasACheckpointOfItsOwnALostServersBlocksBeginAgainAsTheJobDid) {
+  BeginAgainFromIt();
+  const auto told = [this] {
+    for (const wire::pb::TableMap& map : Take<wire::pb::TableMap>(s1, Kind::kTableMap)) {
+      if (map.tables_size() > 0) return map.tables(0).blocks(1);
+    }
+    return wire::pb::Block();
+  };
+  const wire::pb::Block began = told();
+  ASSERT_TRUE(began.restore().rebase());
+  ASSERT_EQ(began.restore().start(), 10);
+  AckAll(1);
+  SayGoodbye(s1, StatusCode::kInternal);
+  s1 = HelloShard(1, 402);
+  ASSERT_EQ(welcome.error(), "");
+  const wire::pb::Block again = told();
+  EXPECT_EQ(again.term(), began.term() + 1);
+  EXPECT_TRUE(again.restore().patch());
+  EXPECT_TRUE(again.restore().rebase()) << "its record is of an earlier run, with other lives";
+  EXPECT_EQ(again.restore().start(), 10);
+  EXPECT_EQ(again.restore().file(), "/c/checkpoint-00000001/shard-001.lwc");
 }
 
 }  // namespace

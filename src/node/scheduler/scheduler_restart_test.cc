@@ -48,6 +48,35 @@ class SchedulerRestartTest : public HandFedScheduler {
     StartWithLog();
     ComeBack();
   }
+  // A job of one table, whose checkpoint 1 is whole.
+  void WriteCheckpoint() {
+    options.checkpoint.folder = "/checkpoints";
+    options.checkpoint.every_iterations = 10;
+    GatherLogged();
+    Define(w0, 1, "t", 8);  // a block on each shard
+    Settle();
+    AckAll(2);
+    Settle();
+    const auto cuts = Take<wire::pb::Cut>(s0, Kind::kCut);
+    ASSERT_EQ(cuts.size(), 1U);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      wire::pb::CutReply reply;
+      reply.set_checkpoint(cuts[0].checkpoint());
+      reply.set_file("shard-00" + std::to_string(i) + ".lwc");
+      reply.set_bytes(1000);
+      wire::pb::CutBlock& block = *reply.add_blocks();
+      block.set_block(i);
+      block.set_offset(100);
+      block.set_bytes(200);
+      block.set_v_train(10);
+      block.set_term(1);
+      world.storage.files["/checkpoints/checkpoint-00000001/" + reply.file()].resize(reply.bytes());
+      ASSERT_TRUE(world.transport.DeliverControl(i == 0 ? s0 : s1, Kind::kCutReply, reply).ok());
+    }
+    NoStates(cuts[0].checkpoint());
+    Settle();
+    ASSERT_TRUE(world.storage.files.contains("/checkpoints/checkpoint-00000001/manifest.json"));
+  }
   std::vector<std::string> Workers(const char* what) {
     std::vector<std::string> values;
     const nlohmann::json state = State();
@@ -210,6 +239,7 @@ TEST_F(SchedulerRestartTest, WhatItFoundIsSafeBeforeAnybodyHearsOfIt) {
   Crash();
   StartNode();
   world.storage.calls.clear();
+  ASSERT_TRUE(world.storage.Step());  // the folder is locked
   ASSERT_TRUE(world.storage.Step());  // the log is read
   const ConnectionId id = world.transport.Accept();
   (void)world.transport.DeliverControl(id, Kind::kHello, BaseHello(wire::pb::ROLE_WORKER, 100));
@@ -332,33 +362,7 @@ TEST_F(SchedulerRestartTest, StoppedBeforeTheLogIsReadItLeavesItAlone) {
 }
 
 TEST_F(SchedulerRestartTest, AServerIsReplacedFromTheCheckpointThatTheSchedulerBeforeWrote) {
-  options.checkpoint.folder = "/checkpoints";
-  options.checkpoint.every_iterations = 10;
-  GatherLogged();
-  Define(w0, 1, "t", 8);  // a block on each shard
-  Settle();
-  AckAll(2);
-  Settle();
-  const auto cuts = Take<wire::pb::Cut>(s0, Kind::kCut);
-  ASSERT_EQ(cuts.size(), 1U);
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    wire::pb::CutReply reply;
-    reply.set_checkpoint(cuts[0].checkpoint());
-    reply.set_file("shard-00" + std::to_string(i) + ".lwc");
-    reply.set_bytes(1000);
-    wire::pb::CutBlock& block = *reply.add_blocks();
-    block.set_block(i);
-    block.set_offset(100);
-    block.set_bytes(200);
-    block.set_v_train(10);
-    block.set_term(1);
-    world.storage.files["/checkpoints/checkpoint-00000001/" + reply.file()].resize(reply.bytes());
-    ASSERT_TRUE(world.transport.DeliverControl(i == 0 ? s0 : s1, Kind::kCutReply, reply).ok());
-  }
-  NoStates(cuts[0].checkpoint());
-  Settle();
-  ASSERT_TRUE(world.storage.files.contains("/checkpoints/checkpoint-00000001/manifest.json"));
-
+  WriteCheckpoint();
   Crash();
   StartWithLog();
   world.Advance(std::chrono::seconds(3));  // the one before does not come back
@@ -383,6 +387,33 @@ TEST_F(SchedulerRestartTest, AServerIsReplacedFromTheCheckpointThatTheSchedulerB
   former.set_incarnation(1);
   (void)SayHello(former);
   EXPECT_EQ(welcome.error_code(), static_cast<std::uint32_t>(StatusCode::kFenced));
+}
+
+TEST_F(SchedulerRestartTest, ACheckpointThatCannotBeReadIsSpokenOfWhenAServerIsLost) {
+  WriteCheckpoint();
+  Crash();
+  world.storage.files["/checkpoints/checkpoint-00000001/manifest.json"].resize(10);
+  StartWithLog();
+  EXPECT_THAT(world.log.lines,
+              ::testing::Contains(HasSubstr("cannot be read: /checkpoints/checkpoint-00000001")));
+  EXPECT_EQ(State()["phase"], "running") << "as long as no server is lost";
+  ComeBack();
+  world.transport.sent.clear();
+  SayGoodbye(s1, StatusCode::kInternal);
+  Settle();
+  const auto told = Take<wire::pb::JobEnd>(w0, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_THAT(told[0].message(),
+              HasSubstr("the last checkpoint could not be read: /checkpoints/checkpoint-00000001: "));
+}
+
+TEST_F(SchedulerRestartTest, AFolderThatAnotherSchedulerWritesToIsAnErrorThatNamesIt) {
+  world.storage.locked_by_others.insert("/logs/scheduler.lock");
+  StartWithLog();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(ended[0].message(), HasSubstr("the folder /logs of the scheduler's log"));
+  EXPECT_TRUE(world.storage.files.empty()) << "nothing is written";
 }
 
 TEST_F(SchedulerRestartTest, APoolGoesOnWhereItWas) {

@@ -24,10 +24,7 @@ ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolic
                        Flush();
                      },
                  .failed = [this](const Status& why) { End(why); },
-                 .all_loaded =
-                     [this] {
-                       if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
-                     }}),
+                 .all_loaded = [this] { OnAllRestored(); }}),
       cut_(env, blocks_,
            [this](const wire::pb::CutReply& reply) { link_.SendControl(wire::Kind::kCutReply, reply); }),
       inbound_(env, options.link, options.job, *this),

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -83,6 +84,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   void CloseFenced();
   Status TakeMap(std::span<const std::byte> body);
   Status TakeCut(std::span<const std::byte> body);
+  void OnAllRestored();
   Status TakeJobEnd(std::span<const std::byte> body);
   void TellMembers(Block& block);
   void TellAllMembers();
@@ -118,6 +120,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   BlockAlarms alarms_;
   Takeover takeover_;
   std::uint64_t acknowledge_later_ = 0;
+  std::optional<wire::pb::Cut> cut_later_;  // begun when all blocks are here
   Restores restores_;
   ShardCut cut_;
   Inbound inbound_;

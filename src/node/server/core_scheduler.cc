@@ -1,6 +1,7 @@
 // What a shard says to the scheduler, and what it does at its word.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -98,8 +99,19 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
 Status ServerNode::Core::TakeCut(std::span<const std::byte> body) {
   wire::pb::Cut cut;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kCut, body, cut));
-  cut_.Begin(cut, options_.job, place_.shard);
+  if (restores_.empty()) {
+    cut_.Begin(cut, options_.job, place_.shard);
+  } else {
+    cut_later_ = cut;  // without the blocks that are being read it would be nothing
+  }
   return Status::Ok();
+}
+
+void ServerNode::Core::OnAllRestored() {
+  if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+  if (const auto cut = std::exchange(cut_later_, std::nullopt)) {
+    cut_.Begin(*cut, options_.job, place_.shard);
+  }
 }
 
 Status ServerNode::Core::TakeJobEnd(std::span<const std::byte> body) {

@@ -18,11 +18,21 @@ std::span<const MemberState> Takeover::Known(BlockId block, std::span<const Memb
   return known_;
 }
 
+bool Takeover::IsAwaited(const Roster& roster, MemberKey who) {
+  return std::ranges::any_of(roster.members(),
+                             [&](const MemberState& m) { return m.key == who && !m.gone; }) &&
+         std::ranges::count(roster.joining(), who) == 0;
+}
+
 bool Takeover::IsSettled(const Roster& roster) {
+  if (lack_ && !heard_.at(lack_->block).contains(lack_->member) && IsAwaited(roster, lack_->member))
+    return false;
   for (const MemberState& member : roster.members()) {
     if (member.gone || std::ranges::count(roster.joining(), member.key) > 0) continue;
     for (const auto& [block, heard] : heard_) {
-      if (!heard.contains(member.key)) return false;
+      if (heard.contains(member.key)) continue;
+      lack_ = {block, member.key};
+      return false;
     }
   }
   Clear();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -24,18 +25,28 @@ class Takeover {
     if (!heard_.empty() && term == block.term()) Note(block.id(), from);
   }
   // Every member that has a place has been heard of by every block; then there is nothing more to wait for.
+  // Asked with every frame while somebody waits: it looks first at whom it lacked the last time.
   [[nodiscard]] bool IsSettled(const Roster& roster);
   // Of `members` those that this block may know of: for one that is not settled, those that have their place.
   // Good until the next call.
   [[nodiscard]] std::span<const MemberState> Known(BlockId block, std::span<const MemberState> members,
                                                    const Roster& roster);
   [[nodiscard]] bool empty() const { return heard_.empty(); }
-  void Clear() { heard_.clear(); }
+  void Clear() {
+    heard_.clear();
+    lack_.reset();
+  }
 
  private:
   void Note(BlockId block, MemberKey from);
+  [[nodiscard]] static bool IsAwaited(const Roster& roster, MemberKey who);
+  struct Lack {
+    BlockId block;
+    MemberKey member;
+  };
 
   std::map<BlockId, std::set<MemberKey>> heard_;
+  std::optional<Lack> lack_;  // one that was not heard of at the last look
   std::vector<MemberState> known_;
 };
 

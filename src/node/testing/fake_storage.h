@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,12 @@ class FakeStorage final : public Storage {
                                   all.begin() + static_cast<std::ptrdiff_t>(end)));
     });
   }
+  void Lock(const std::string& path, Done done) override {
+    Submit("lock " + path, [this, path, done = std::move(done)] {
+      const bool taken = failure.ok() && locked_by_others.contains(path);
+      done(taken ? FailedPrecondition("cannot lock \"{}\": another process has it", path) : failure);
+    });
+  }
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override {
     Submit("list " + path, [this, path, done = std::move(done)] {
       if (!failure.ok()) return done(failure);
@@ -93,6 +100,7 @@ class FakeStorage final : public Storage {
   [[nodiscard]] std::size_t pending() const { return waiting_.size(); }
 
   std::map<std::string, std::vector<std::byte>> files;  // by path
+  std::set<std::string> locked_by_others;               // paths
   std::vector<std::string> calls;                       // "append <path>", "rename <from> <to>", ...
   Status failure;  // not ok: the answer to every call that is carried out, which then does nothing
 
