@@ -37,7 +37,9 @@ TEST(RankTableTest, IsAMapWhateverTheRanks) {
     const int* const found = table.Find(other);
     const auto wanted = plain.find(other);
     ASSERT_EQ(found != nullptr, wanted != plain.end());
-    if (found != nullptr) ASSERT_EQ(*found, wanted->second);
+    if (found != nullptr) {
+      ASSERT_EQ(*found, wanted->second);
+    }
   }
   std::map<WorkerId, int> listed;
   WorkerId last{};
