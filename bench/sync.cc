@@ -17,7 +17,7 @@
 namespace leeway::bench {
 namespace {
 
-constexpr std::chrono::milliseconds kBusyTime{300};
+constexpr std::chrono::milliseconds kSyncBusyTime{300};
 constexpr std::size_t kSizes = kSyncWorkers.size();
 constexpr double kSyncBusy = 0.1;
 
@@ -114,7 +114,7 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
   SyncReport report;
   report.options = options;
   report.cores = Cores();
-  report.busy = BusyShare(kBusyTime);
+  report.busy = BusyShare(kSyncBusyTime);
 
   const std::vector<std::string> names = BuiltinSyncModels().names();
   std::vector<Sizes> cases(names.size());

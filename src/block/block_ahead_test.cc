@@ -189,7 +189,7 @@ TEST(BlockAheadTest, AnyOrderOfEventsHangsNobodyAndLosesNothing) {
     }
     for (std::uint32_t w = 0; w < kWorkers; ++w) {
       EXPECT_EQ(next[w], kIterations) << "seed " << seed;
-      EXPECT_FALSE(waits[w] && block->v_train() == Iteration(kIterations)) << "seed " << seed;
+      EXPECT_FALSE(waits[w]) << "seed " << seed << " worker " << w;
     }
     for (std::uint32_t w = 0; w < kWorkers; ++w) block.Leave(w).Roster();
     listen();

@@ -38,7 +38,9 @@ bool Block::Core::Lets(const PullEvent& pull, TimePoint now) {
   view.significance = pull.significance;
   view.coin = UnitInterval(Hash64(
       {options_.coin_seed, pull.from.worker.value(), static_cast<std::uint64_t>(pull.progress.value())}));
-  return sync_->model->OnPull(view, memory_, pull.from.worker, pull.progress) == PullVerdict::kNow;
+  const bool lets = sync_->model->OnPull(view, memory_, pull.from.worker, pull.progress) == PullVerdict::kNow;
+  // What v_train has passed already has no advance to wait for, whatever a formula says.
+  return lets || pull.progress < progress_.v_train();
 }
 
 void Block::Core::Answer(const PullEvent& pull) {
