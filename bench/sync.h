@@ -33,7 +33,7 @@ struct SyncCost {
 
 struct SyncRow {
   std::string model, spec;  // the spec as it is for the fewest workers
-  SyncCost push, absent, pull;
+  SyncCost push{}, absent{}, pull{};
 };
 
 // What a formula costs more than the same condition in C++, in nanoseconds: medians over turns.

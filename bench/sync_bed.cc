@@ -43,7 +43,9 @@ SyncBed::SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer
     options.apply = apply;
     blocks_.push_back(std::make_unique<Block>(options, sync_, *optimizer_, pool_, *this));
     blocks_.back()->OnMembers(Epoch(1), members, TimePoint{});
-    blocks_.back()->OnInit(members[0].key, options.term, pool_.Take(1), TimePoint{});
+    const BufferRef zero = pool_.Take(1);
+    zero->floats()[0] = 0.0F;
+    blocks_.back()->OnInit(members[0].key, options.term, zero, TimePoint{});
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace leeway::bench {
 
-class SyncBed final : private BlockEvents {
+class SyncBed final : public BlockEvents {
  public:
   enum class Event : std::uint8_t { kPush, kAbsent, kPull };
   // Nanoseconds of one event of each kind, by Event.
