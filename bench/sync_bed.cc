@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/hash.h"
 #include "figures.h"
 
 namespace leeway::bench {
@@ -14,7 +15,7 @@ namespace {
 // With few workers several blocks are fed in turn, so that a phase is long enough to be timed.
 constexpr std::uint32_t kPairsInRoundMin = 128;
 constexpr std::uint64_t kSpareBytesMax = 1U << 20;
-// Pushes of an iteration are this far apart on the block's clock.
+// An iteration on the block's clock.
 constexpr std::int64_t kRoundNs = 1'000'000;
 
 }  // namespace
@@ -34,8 +35,11 @@ SyncBed::SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer
       gradient_(pool_.Take(1)) {
   gradient_->floats()[0] = 0.5F;
   std::vector<MemberState> members;
-  for (std::uint32_t w = 0; w < workers; ++w)
+  for (std::uint32_t w = 0; w < workers; ++w) {
     members.push_back({.key = {WorkerId(w), Incarnation(1)}, .first = Iteration(0)});
+    order_.push_back(WorkerId(w));
+  }
+  std::ranges::sort(order_, {}, [](WorkerId w) { return Mix64(w.value()); });
   for (std::uint32_t b = 0; b < std::max(1U, kPairsInRoundMin / workers); ++b) {
     BlockOptions options;
     options.id = BlockId(b);
@@ -75,7 +79,8 @@ void SyncBed::Round(Event send, std::array<std::vector<double>, 3>& ns) {
 double SyncBed::Phase(Event event, std::uint32_t begin, std::uint32_t end) {
   const auto start = std::chrono::steady_clock::now();
   for (const std::unique_ptr<Block>& block : blocks_) {
-    for (std::uint32_t w = begin; w < end; ++w) Feed(*block, event, WorkerId(w));
+    for (std::uint32_t at = begin; at < end; ++at)
+      Feed(*block, event, order_[at], TimePoint(Duration(iteration_ * kRoundNs + at)));
   }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
   const auto events = static_cast<double>(blocks_.size()) * (end - begin);
@@ -83,10 +88,9 @@ double SyncBed::Phase(Event event, std::uint32_t begin, std::uint32_t end) {
   return took.count() / events;
 }
 
-void SyncBed::Feed(Block& block, Event event, WorkerId worker) {
+void SyncBed::Feed(Block& block, Event event, WorkerId worker, TimePoint now) {
   const MemberKey from{worker, Incarnation(1)};
   const Seq seq(static_cast<std::uint64_t>(iteration_) + 1);
-  const TimePoint now(Duration(iteration_ * kRoundNs + worker.value()));
   switch (event) {
     case Event::kPush:
       return block.OnPush({.from = from,

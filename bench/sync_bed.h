@@ -30,9 +30,10 @@ class SyncBed final : public BlockEvents {
 
   // One iteration of everybody; appends what its events cost.
   void Round(Event send, std::array<std::vector<double>, 3>& ns);
-  // Feeds every block the events of workers [begin, end); returns nanoseconds per event.
+  // Feeds every block the events of the workers that come from begin-th up to end; returns nanoseconds per
+  // event.
   double Phase(Event event, std::uint32_t begin, std::uint32_t end);
-  void Feed(Block& block, Event event, WorkerId worker);
+  void Feed(Block& block, Event event, WorkerId worker, TimePoint now);
 
   void OnVerdict(BlockId, Term, MemberKey, Seq, BlockVerdict, Iteration) override {}
   void OnAnswer(BlockId, Term, MemberKey, const BlockAnswer&) override { ++answers_; }
@@ -44,6 +45,7 @@ class SyncBed final : public BlockEvents {
   const OptimizerPtr optimizer_;
   const std::uint32_t workers_;
   const BufferRef gradient_;
+  std::vector<WorkerId> order_;  // in which workers come: not by rank, which caches would guess
   std::vector<std::unique_ptr<Block>> blocks_;
   std::int64_t iteration_ = 0;
   std::uint64_t pulls_ = 0, answers_ = 0;
