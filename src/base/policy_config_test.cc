@@ -198,7 +198,9 @@ TEST(PolicyConfigTest, AConstantThatIsNoNumberIsRefusedAndTwiceTheSameToo) {
             "sync model \"when\": relase: got \"soft\", wanted a finite number (did you mean \"release\"?)");
   EXPECT_FALSE(ConfigOf("when:s=nan").OtherConstants({}).ok());
   const PolicyConfig twice = ConfigOf("when:s=1,s=2");
-  ASSERT_TRUE(twice.OtherConstants({}).ok());
+  const auto once = twice.OtherConstants({});
+  ASSERT_TRUE(once.ok()) << once.status().ToString();
+  EXPECT_EQ(once->size(), 1U);
   EXPECT_EQ(twice.Finish().message(), "sync model \"when\": s: got it twice, wanted it once");
 }
 

@@ -101,8 +101,12 @@ class Dssp final : public SyncModel {
       return pushes * pace - at;
     };
     std::int64_t best = 0;
+    double shortest = wait_after(0);
     for (std::int64_t r = 1; r <= most; ++r) {
-      if (wait_after(r) < wait_after(best)) best = r;
+      const double wait = wait_after(r);
+      if (wait >= shortest) continue;
+      best = r;
+      shortest = wait;
     }
     return best;
   }

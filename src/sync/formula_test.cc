@@ -5,17 +5,18 @@
 
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace leeway {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kNames = {"progress", "v_train", "count"};
-
 Result<std::unique_ptr<Formula>> Make(std::string_view text,
                                       const std::vector<PolicyConfig::Constant>& constants = {}) {
+  const std::vector<std::string> names = {"progress", "v_train", "count"};
   const std::vector<ForeignName> foreign = {{"rand", "which is elsewhere"}};
-  return Formula::Make(text, kNames, constants, foreign);
+  return Formula::Make(text, names, constants, foreign);
 }
 
 // With progress 7, v_train 4, count 2, and the constants s = 3, p = 0.5.
@@ -127,6 +128,32 @@ TEST(FormulaTest, LengthAndDepthAreLimited) {
               HasSubstr("position 33: got more than 32 levels of parentheses"));
   EXPECT_THAT(Make(std::string(kFormulaBytesMax + 1, '1')).status().message(),
               HasSubstr("wanted at most 400"));
+}
+
+TEST(FormulaTest, AnyTextIsRefusedWithAPlaceOrHasAValue) {
+  const std::vector<std::string> pieces = {
+      "progress", "v_train", "count", "s",  "(",  ")",  "+",   "-",    "*",   "/",    "^",
+      "<",        "<=",      "==",    "!=", "&&", "||", " ",   "1",    "0.5", "min(", "exp(",
+      "sqrt(",    ",",       "=",     "!",  "?",  ":",  "1e3", "max(", "0"};
+  const std::vector<PolicyConfig::Constant> constants = {{"s", 3.0}};
+  std::uint64_t random = 5;
+  int accepted = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    std::string text;
+    for (std::uint64_t n = 1 + (random = Mix64(random)) % 9; n > 0; --n) {
+      text += pieces[(random = Mix64(random)) % pieces.size()];
+    }
+    const auto formula = Make(text, constants);
+    if (!formula.ok()) {
+      EXPECT_THAT(formula.status().message(), HasSubstr("position")) << text;
+      continue;
+    }
+    ++accepted;
+    (*formula)->Set(0, 7.0);
+    const double once = (*formula)->Value(), again = (*formula)->Value();
+    EXPECT_TRUE(once == again || (std::isnan(once) && std::isnan(again))) << text;
+  }
+  EXPECT_GT(accepted, 1000);
 }
 
 TEST(FormulaTest, ConstantsNeedANameOfTheirOwn) {

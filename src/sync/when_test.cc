@@ -24,7 +24,7 @@ TEST(WhenTest, AFormulaSeesTheState) {
   for (const Case& c : {Case{"v_train == 10", true}, Case{"progress == 12", true}, Case{"gap == 2", true},
                         Case{"workers == 4", true}, Case{"count == 3", true}, Case{"fastest == 15", true},
                         Case{"slowest == 9", true}, Case{"rand > 0.24 && rand < 0.26", true},
-                        Case{"significance > 0.1 && significance < 0.3", true}, Case{"s == 7", true},
+                        Case{"significance > 0.05 && significance < 0.3", true}, Case{"s == 7", true},
                         Case{"progress < v_train + 2", false}, Case{"progress < v_train + 3", true}}) {
     AskedModel model(std::string("when:pull=\"") + c.pull + "\",s=7");
     model.v_train = 10;

@@ -21,10 +21,10 @@ Figure3Outcome DrawFigure3(const char* sync) {
   HandFedBlock block({.sync = sync, .apply = "immediate", .elements = 3});
   block.Begin(3);
   Figure3Outcome outcome;
-  // Each worker adds 1 to its own cell, scaled by the 3 members.
+  // Each worker adds 1 to its own cell.
   const auto push = [&](std::uint32_t worker, std::int64_t i) {
     std::vector<float> gradient(3, 0.0F);
-    gradient[worker] = 3.0F;
+    gradient[worker] = 1.0F;
     block.Push(worker, i, gradient);
   };
   push(2, 0);

@@ -50,8 +50,9 @@ class AskedModel {
   const SyncModel* operator->() const { return policy_.model.get(); }
 
   // Whether a pull for this progress is answered now.
-  bool Pull(std::int64_t progress, std::uint32_t worker = 0) {
-    return policy_.model->OnPull(View(), memory, WorkerId(worker), Iteration(progress)) == PullVerdict::kNow;
+  bool Pull(std::int64_t worker_progress, std::uint32_t worker = 0) {
+    return policy_.model->OnPull(View(), memory, WorkerId(worker), Iteration(worker_progress)) ==
+           PullVerdict::kNow;
   }
   // "yes", "no", or the time in ns.
   std::string Push() {
