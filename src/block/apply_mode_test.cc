@@ -53,7 +53,7 @@ TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
         Case{"bsp", "agregate", "did you mean \"aggregate\"?"},
         Case{"bsp", "aggregate:reduce=sorted", "sorted"}, Case{"bsp", "aggregate:widow=3", "window"},
         Case{"bsp", "immediate:window=3", "window"}, Case{"bsp", "immediate+aggregate", "wanted one"},
-        Case{"asp", "immediate:scale=stale", "did you mean \"staleness\"?"},
+        Case{"asp", "immediate:scale=stale", "wanted one of: none, staleness"},
         Case{"asp", "immediate:dc=-1", "-1"}, Case{"asp", "immediate:dc=nan", "nan"},
         Case{"asp", "immediate:dc_versions=4", "without dc"},
         Case{"asp", "immediate:dc=1,dc_versions=0", "dc_versions"},
