@@ -114,9 +114,10 @@ TEST(SkipAheadSimTest, AWorkerThatWasSlowForAWhileContributesAgainByItsSecondSte
     StepsOptions options = Job("test_skips:2");
     options.seed = seed;
     options.steps = {30, 60, 60};
+    // Two of three end an iteration: ranks 0 and 1, and rank 2 instead of rank 0 while that is slow.
     options.compute = [seed](std::uint32_t rank, std::uint32_t step) -> Duration {
       const bool slow = rank == 0 && step >= kSlowFrom && step < kSlowTo;
-      return milliseconds(4) * (slow ? 4 : 1) +
+      return milliseconds(rank == 2 ? 9 : 4) * (slow ? 4 : 1) +
              std::chrono::microseconds((seed * 37 + rank * 11 + step) % 50);
     };
     const StepsReport report = RunSteps(options);
@@ -127,12 +128,12 @@ TEST(SkipAheadSimTest, AWorkerThatWasSlowForAWhileContributesAgainByItsSecondSte
     for (std::uint32_t step = kSlowFrom; step < kSlowTo; ++step) late += mine[step].taken == 0;
     EXPECT_GE(late, 4U) << "while slow it comes too late";
     EXPECT_GT(mine[kSlowTo + 1].taken, 0U) << "seed " << seed;
-    EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 10) << "it left out what was over";
+    EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 2) << "it left out what was over";
     skipped += report.counters[0].iterations_skipped;
-    // The others were not held up: 60 steps of 4 ms and what the network takes.
-    EXPECT_LT(report.virtual_ms, 60 * 4 * 1.5 + 100);
+    // The others were not held up: 60 steps of 9 ms and what the network takes.
+    EXPECT_LT(report.virtual_ms, 60 * 9 * 1.4);
   }
-  EXPECT_GT(skipped, 100U);
+  EXPECT_GT(skipped, 20U);
 }
 
 TEST(StepSimTest, WithoutOverlapNothingIsLostAndNobodyHangsWhenWorkersEndAtDifferentSteps) {

@@ -84,6 +84,7 @@ TEST_F(WorkerExchangeTest, WhenStaleExchangesBeforeWhatIsReadGetsTooOld) {
     Iterate({1, 1, 1, 1});
     for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
       AnswerAt(static_cast<std::size_t>(on), block, i, i + 1, 1);
+      Verdict(static_cast<std::size_t>(on), block, static_cast<std::uint64_t>(i) + 1, wire::Verdict::kAbsent);
     }
     pushed.push_back(Pushes(0).size());
   }

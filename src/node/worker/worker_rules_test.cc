@@ -131,7 +131,7 @@ TEST_F(WorkerRulesTest, OtherBlocksAreToldThatTheIterationsBetweenAreLeftOut) {
   (void)Sent(0);
   ASSERT_TRUE(node->EndIteration().ok());
   EXPECT_EQ(node->iteration(), Iteration(4));
-  EXPECT_THAT(Sent(0), ElementsAre("Absent 2:1", "Absent 2:2", "Pull 0@3,2@3"));
+  EXPECT_THAT(Sent(0), ElementsAre("Absent 2:1", "Absent 2:2", "Pull 2@3,0@3"));
 }
 
 TEST_F(WorkerRulesTest, WhatIsKnownToBeLateGoesOutAsAbsent) {
