@@ -1,5 +1,6 @@
 // What workers do by themselves, in whole jobs: partial pull, exchange, bounded, skipping ahead, steps
 // without overlap.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
