@@ -17,13 +17,14 @@ void GradientSum::Add(const LentGradient& gradient, BufferPool& pool) {
   if (empty()) {
     values_ = pool.Take(gradient.values.size());
     std::copy(gradient.values.begin(), gradient.values.end(), values_->floats().begin());
-    samples_ = 0;
+    samples_ = gradients_ = 0;
   } else {
     kernels::AddScaled(values_->floats(), gradient.values, 1.0F);
   }
   hyper_ = gradient.hyper;
   const std::uint32_t room = std::numeric_limits<std::uint32_t>::max() - samples_;
   samples_ += std::min(gradient.samples, room);
+  ++gradients_;
 }
 
 LentGradient GradientSum::Take() {
@@ -32,7 +33,7 @@ LentGradient GradientSum::Take() {
   sum.values = values();
   sum.pin = std::exchange(values_, nullptr);
   sum.hyper = hyper_;
-  sum.samples = std::exchange(samples_, 0);
+  sum.samples = std::max(samples_ / gradients_, 1U);
   return sum;
 }
 

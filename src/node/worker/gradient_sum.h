@@ -1,8 +1,9 @@
 // GradientSum: the gradients of a table that add up in the worker while it does not exchange them.
 //
 // The sum is in a pooled buffer, which goes out as the push of the iteration that exchanges. Gradients are
-// added as they are, and so are their samples: k iterations exchanged at once move the values as far as k
-// exchanges would. Thread rule: the node's.
+// added as they are, and the sum stands for as many samples as one of them does on the average: so k
+// iterations exchanged at once move the values as far as k exchanges would, and weigh against what other
+// workers give to that iteration as one gradient does. Thread rule: the node's.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ class GradientSum {
  private:
   BufferRef values_;
   Hyper hyper_;
-  std::uint32_t samples_ = 0;
+  std::uint32_t samples_ = 0;  // of all together, as many as can be said
+  std::uint32_t gradients_ = 0;
 };
 
 }  // namespace leeway

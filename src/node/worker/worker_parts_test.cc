@@ -15,20 +15,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(GradientSumTest, AddsValuesAndSamplesAndKeepsTheLastHyper) {
+TEST(GradientSumTest, AddsValuesKeepsTheLastHyperAndCountsAsOneGradient) {
   BufferPool pool(1 << 20);
   GradientSum sum;
   EXPECT_TRUE(sum.empty());
   const std::vector<float> one{1, 2}, two{10, 20};
   sum.Add({one, nullptr, {.lr = 0.1F}, 3}, pool);
-  sum.Add({two, nullptr, {.lr = 0.2F}, std::numeric_limits<std::uint32_t>::max()}, pool);
+  sum.Add({two, nullptr, {.lr = 0.2F}, 9}, pool);
   const LentGradient taken = sum.Take();
   EXPECT_THAT(std::vector<float>(taken.values.begin(), taken.values.end()), ElementsAre(11, 22));
   EXPECT_EQ(taken.hyper.lr, 0.2F);
-  EXPECT_EQ(taken.samples, std::numeric_limits<std::uint32_t>::max()) << "as many as can be said";
+  EXPECT_EQ(taken.samples, 6U);
   EXPECT_TRUE(sum.empty());
-  sum.Add({one, nullptr, {}, 3}, pool);
-  EXPECT_EQ(sum.Take().samples, 3U);
+  for (int i = 0; i < 3; ++i) sum.Add({one, nullptr, {}, std::numeric_limits<std::uint32_t>::max()}, pool);
+  EXPECT_EQ(sum.Take().samples, std::numeric_limits<std::uint32_t>::max() / 3) << "as many as can be said";
 }
 
 TEST(SignificanceTest, IsTheRatioOfNormsOverAnyNumberOfValues) {

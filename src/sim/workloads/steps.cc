@@ -24,7 +24,8 @@ constexpr std::uint32_t kWideTable = 0, kNarrowTable = 1;
 class StepsWorker final : public WorkloadPart {
  public:
   StepsWorker(Cluster& cluster, const StepsOptions& options, std::uint32_t rank, StepsReport& report)
-      : options_(options),
+      : cluster_(cluster),
+        options_(options),
         rank_(rank),
         steps_(options.steps[std::min<std::size_t>(rank, options.steps.size() - 1)]),
         mortal_(std::ranges::count(options.mortal, rank) > 0),
@@ -95,7 +96,7 @@ class StepsWorker final : public WorkloadPart {
     const std::int64_t iteration = node_.iteration().value();
     StepRecord record;
     record.iteration = iteration;
-    record.begun = env_.clock.Now().time_since_epoch();
+    record.begun = cluster_.queue().now();
     record.open = open_.empty() ? 1 : iteration - open_.begin()->first + 1;
     report_.steps[rank_].push_back(record);
     const Duration time = options_.compute
@@ -146,6 +147,7 @@ class StepsWorker final : public WorkloadPart {
     }));
   }
 
+  Cluster& cluster_;
   const StepsOptions& options_;
   const std::uint32_t rank_;
   const std::uint32_t steps_;
