@@ -149,6 +149,7 @@ bool LedgerPlan::Uses(std::size_t table, std::uint32_t rank, std::int64_t iterat
 }
 
 std::uint32_t LedgerPlan::Burst(std::size_t table, std::int64_t iteration) const {
+  if (skips) return 0;  // ranks make their steps at different iterations: see the header
   const std::uint64_t bits = Hash64({options.seed, kBurst, table, static_cast<std::uint64_t>(iteration)});
   // Mostly nothing or one, now and then more than the window and the ledger hold.
   constexpr std::uint32_t kSizes[] = {0, 0, 1, 1, 1, 2, 3, 6};
