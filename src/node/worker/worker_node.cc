@@ -7,9 +7,9 @@
 
 namespace leeway {
 
-WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, AddressSource scheduler,
-                       WorkerNodeEvents& events)
-    : core_(std::make_unique<Core>(options, env, std::move(scheduler), events)) {}
+WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+                       AddressSource scheduler, WorkerNodeEvents& events)
+    : core_(std::make_unique<Core>(options, env, models, std::move(scheduler), events)) {}
 WorkerNode::~WorkerNode() = default;
 
 void WorkerNode::Join(Done done) {
@@ -36,10 +36,16 @@ void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::sh
 }
 
 Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
-  return core_->GradientReady(table, std::move(gradient), std::move(done));
+  const Status taken = core_->GradientReady(table, std::move(gradient), std::move(done));
+  core_->RunLater();
+  return taken;
 }
 
-Status WorkerNode::EndIteration() { return core_->EndIteration(); }
+Status WorkerNode::EndIteration() {
+  const Status ended = core_->EndIteration();
+  core_->RunLater();
+  return ended;
+}
 
 void WorkerNode::WhenUsable(TableId table, Done usable) {
   core_->WhenUsable(table, std::move(usable));

@@ -83,7 +83,9 @@ void LedgerBook::OnVerdict(std::uint32_t rank, TableId table_id, BlockId block, 
 
   const PushKey key{table, rank, iteration.value()};
   const auto found = pushes_.find(key);
-  if ((found == pushes_.end()) != (verdict == wire::Verdict::kAbsent)) {
+  // What a worker knows to be late it does not send: the block hears that it is absent.
+  const bool withheld = plan_.skips && found != pushes_.end() && verdict == wire::Verdict::kAbsent;
+  if (!withheld && (found == pushes_.end()) != (verdict == wire::Verdict::kAbsent)) {
     return Problem(fmt::format("{}: got verdict {}, though the worker {} it", push, static_cast<int>(verdict),
                                found == pushes_.end() ? "did not push" : "pushed"));
   }
@@ -92,11 +94,12 @@ void LedgerBook::OnVerdict(std::uint32_t rank, TableId table_id, BlockId block, 
     Problem(fmt::format("{}: one verdict too many", push));
   const auto spoiled = plan_.Spoiled(table, rank, iteration.value());
   const bool bad = spoiled.has_value() && *spoiled >= slice->begin && *spoiled < slice->end;
-  if (bad != (verdict == wire::Verdict::kRefused)) {
+  const bool unread = withheld || (plan_.skips && verdict == wire::Verdict::kLateDropped);
+  if (!unread && bad != (verdict == wire::Verdict::kRefused)) {
     Problem(fmt::format("{}: got verdict {} for a gradient {} NaN", push, static_cast<int>(verdict),
                         bad ? "with a" : "without"));
   }
-  found->second.refused = found->second.refused || bad;
+  found->second.refused = found->second.refused || verdict == wire::Verdict::kRefused;
   if (verdict == wire::Verdict::kApplied || verdict == wire::Verdict::kSummed) {
     AddOnes(tables_[table].taken, key, slice->begin, slice->end);
   }

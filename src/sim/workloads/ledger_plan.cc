@@ -44,6 +44,9 @@ std::optional<std::int64_t> StaleMax(const std::string& sync) {
   return std::nullopt;
 }
 
+// Under these a block may be several iterations beyond the one that a worker is in.
+bool SkipsAhead(const std::string& sync) { return sync.starts_with("drop") || sync.starts_with("psp"); }
+
 std::string ReplayLineOf(const LedgerOptions& given) {
   std::string line = fmt::format("leeway sim --workload ledger --seed {}", given.seed);
   if (!given.sync.empty()) line += fmt::format(" --sync {}", given.sync);
@@ -87,6 +90,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.sync = options.sync;
   plan.job.apply = options.apply;
   plan.job.seed = options.seed;
+  plan.skips = SkipsAhead(options.sync);
   // A block holds one to two chunks, and seldom a whole number of them.
   const auto chunk_bytes = static_cast<std::uint32_t>(plan.period() * sizeof(float));
   plan.job.block_bytes = chunk_bytes + static_cast<std::uint32_t>(random.Below(plan.period())) * 4;
@@ -100,7 +104,8 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     table.spec.optimizer = "sum";
     // A model whose default was left to it: aggregate where bsp is asked for, immediate elsewhere.
     const bool by_default = options.apply.empty() && options.sync.starts_with("bsp");
-    table.aggregate = by_default || options.apply.starts_with("aggregate");
+    // Where blocks may be ahead of the reader, a read may hold what others gave to later iterations.
+    table.aggregate = !plan.skips && (by_default || options.apply.starts_with("aggregate"));
     table.stale_max = StaleMax(options.sync);
     if (use == TableUse::kBursts) {
       table.spec.clock = TableClock::kOwn;
@@ -144,6 +149,7 @@ bool LedgerPlan::Uses(std::size_t table, std::uint32_t rank, std::int64_t iterat
 }
 
 std::uint32_t LedgerPlan::Burst(std::size_t table, std::int64_t iteration) const {
+  if (skips) return 0;  // ranks make their steps at different iterations: see the header
   const std::uint64_t bits = Hash64({options.seed, kBurst, table, static_cast<std::uint64_t>(iteration)});
   // Mostly nothing or one, now and then more than the window and the ledger hold.
   constexpr std::uint32_t kSizes[] = {0, 0, 1, 1, 1, 2, 3, 6};

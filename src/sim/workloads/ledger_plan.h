@@ -41,6 +41,7 @@ struct LedgerPlan {
   JobOptions job;
   std::vector<LedgerTable> tables;
   std::vector<std::uint32_t> iterations;  // by rank
+  bool skips = false;  // the model of the job leaves iterations out, and drops what comes late
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
   // Does the worker use (read and push) this job-clock table in this iteration?

@@ -98,7 +98,8 @@ void LedgerWorker::Iterate() {
     node_.WhenUsable(TableId(static_cast<std::uint32_t>(table)), Then("use", [this, table] {
                        while (!pairs_[table]->Take()) {
                        }
-                       book_.CheckRead(table, rank_, iteration_, pairs_[table]->Front());
+                       // Its own, which may be a later one than the steps made: models may skip ahead.
+                       book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Front());
                        Read();
                      }));
   }
@@ -116,8 +117,8 @@ void LedgerWorker::PushTable(std::size_t above) {
   while (above > 0 && !plan_.Uses(above - 1, rank_, iteration_)) --above;
   if (above == 0) return EndIteration();
   const std::size_t table = above - 1;
-  book_.OnPush(table, rank_, iteration_);
-  const std::int64_t iteration = iteration_;
+  const std::int64_t iteration = node_.iteration().value();
+  book_.OnPush(table, rank_, iteration);
   Handed(table, iteration,
          node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), Gradient(table, iteration),
                              [this, table, iteration](const Status& status) {

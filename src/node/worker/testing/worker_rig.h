@@ -14,7 +14,9 @@
 
 #include "base/errors.h"
 #include "node/testing/fake_env.h"
+#include "node/worker/testing/rule_models.h"
 #include "node/worker/worker_node.h"
+#include "sync/sync_policy.h"
 
 namespace leeway::testing {
 
@@ -25,8 +27,13 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   explicit WorkerRig(std::uint64_t push_bytes_in_flight_max = 256ULL << 20)
       : WorkerRig(WithCredit(push_bytes_in_flight_max)) {}
   explicit WorkerRig(const WorkerOptions& options) {
+    AddRuleModels(models);
+    job.set_job("leeway");
+    job.set_workers(2);
+    job.set_servers(2);
+    job.set_shards(1);
     node.emplace(
-        options, env.env, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
+        options, env.env, models, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
         static_cast<WorkerNodeEvents&>(*this));
   }
 
@@ -47,10 +54,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     welcome.set_version(1);
     welcome.set_id(kRank);
     welcome.set_incarnation(1);
-    welcome.mutable_job()->set_job("leeway");
-    welcome.mutable_job()->set_workers(2);
-    welcome.mutable_job()->set_servers(2);
-    welcome.mutable_job()->set_shards(1);
+    *welcome.mutable_job() = job;
     Control(scheduler, wire::Kind::kWelcome, welcome);
   }
   struct RosterLine {
@@ -109,12 +113,14 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     u = *node->CreateTable({.name = "u", .shape = {2}}, u_pair);
     c = *node->CreateTable({.name = "c", .shape = {2}, .clock = TableClock::kOwn}, c_pair);
   }
-  [[nodiscard]] static wire::pb::TableMap Map(std::uint64_t request) {
+  [[nodiscard]] wire::pb::TableMap Map(std::uint64_t request) const {
     wire::pb::TableMap map;
     map.set_request(request);
-    const auto add = [&map](const char* name, std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks) {
+    const auto add = [&map, this](const char* name,
+                                  std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks) {
       wire::pb::Table* table = map.add_tables();
       table->set_name(name);
+      table->set_sync(sync);
       std::uint64_t offset = 0;
       for (const auto& [id, on] : blocks) {
         wire::pb::Block* block = table->add_blocks();
@@ -147,11 +153,11 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
 
   // What shards say.
   void Verdict(std::size_t on, std::uint32_t block, std::uint64_t seq, wire::Verdict verdict,
-               std::uint32_t term = 1) {
+               std::uint32_t term = 1, std::int64_t v_train = 0) {
     wire::Verdicts verdicts;
     verdicts.worker = WorkerId(kRank);
     verdicts.incarnation = Incarnation(1);
-    verdicts.entries.push_back({BlockId(block), Term(term), Seq(seq), verdict, Iteration(0)});
+    verdicts.entries.push_back({BlockId(block), Term(term), Seq(seq), verdict, Iteration(v_train)});
     Deliver(on, wire::Kind::kVerdicts, verdicts);
   }
   [[nodiscard]] static wire::Answers AnswerOf(std::uint32_t block, std::int64_t progress,
@@ -173,6 +179,13 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   void Answer(std::size_t on, std::uint32_t block, std::int64_t progress, std::uint64_t version,
               const std::vector<float>& values = {}) {
     Deliver(on, wire::Kind::kAnswers, AnswerOf(block, progress, version, values.size()), values);
+  }
+  // Of a block that is in another iteration than the one that was asked for.
+  void AnswerAt(std::size_t on, std::uint32_t block, std::int64_t progress, std::int64_t v_train,
+                std::uint64_t version, const std::vector<float>& values = {}) {
+    wire::Answers answers = AnswerOf(block, progress, version, values.size());
+    answers.entries[0].v_train = Iteration(v_train);
+    Deliver(on, wire::Kind::kAnswers, answers, values);
   }
 
   // What the worker sent: "Push 0:1,2:1" is a push of block 0 seq 1 and block 2 seq 1; pulls name
@@ -227,6 +240,9 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   ParameterPair w_pair{4, nullptr, nullptr};
   ParameterPair u_pair{2, nullptr, nullptr};
   ParameterPair c_pair{2, nullptr, nullptr};
+  Registry<SyncModel> models = BuiltinSyncModels();
+  wire::pb::Job job;  // as the scheduler will tell it
+  std::string sync;   // of all tables
   FakeEnv env;
   std::optional<WorkerNode> node;
   ConnectionId scheduler;
@@ -234,12 +250,16 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   TableId w, u, c;
   std::vector<float> gradient{0.1F, 0.2F, 0.3F, 0.4F};
   std::optional<Status> joined, started, failed;
+  std::vector<std::int64_t> told_iterations;
+  bool gated = false;
 
  private:
   void OnFailed(const Status& why) override {
     EXPECT_FALSE(failed.has_value()) << "failed twice";
     failed = why;
   }
+  void OnIteration(Iteration now) override { told_iterations.push_back(now.value()); }
+  void OnGated(bool now) override { gated = now; }
 };
 
 }  // namespace leeway::testing

@@ -1,0 +1,53 @@
+// The steps workload: workers that read two tables, compute for as long as the caller says, and add 1 to
+// their own cells, so many steps each. It tells of every step which iteration it was, when it began, and what
+// became of its gradients; at the end every cell must hold what was taken of its worker.
+//
+// Smaller than the ledger workload, and free of what that one expects of iterations: here they may be left
+// out, held back, or add up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/options.h"
+#include "leeway/worker.h"
+#include "sim/cluster.h"
+
+namespace leeway::sim {
+
+struct StepsOptions {
+  std::uint64_t seed = 1;
+  JobOptions job = {};  // workers, servers, policies; the name and the seed are set here
+  Policies policies = Policies::Builtin();
+  bool faults = false;
+  std::vector<std::uint32_t> steps = {20};  // by rank; the last counts for those that follow
+  // How long a step computes. Empty: a few milliseconds, drawn.
+  std::function<Duration(std::uint32_t rank, std::uint32_t step)> compute = {};
+  // Called once the cluster is made, to schedule what happens to it.
+  std::function<void(Cluster&)> script = {};
+  std::vector<std::uint32_t> mortal = {};  // ranks that the script kills
+};
+
+struct StepRecord {
+  std::int64_t iteration = 0;         // that its gradients were handed in for
+  Duration begun{};                   // both tables could be used
+  std::int64_t open = 0;              // iterations, this one included, with pushes that had no verdict then
+  std::uint32_t taken = 0, late = 0;  // blocks, by the verdicts of that iteration
+};
+
+struct StepsReport {
+  std::vector<std::string> problems;           // empty: all is well
+  std::vector<std::vector<StepRecord>> steps;  // by rank
+  std::vector<WorkerCounters> counters;        // by rank; of those that ended by themselves
+  std::vector<std::uint64_t> given;            // by rank: gradients handed in
+  std::vector<float> values;                   // of table "wide" at the end; cell i is of rank i % workers
+  std::uint64_t cuts = 0;
+  double virtual_ms = 0;
+};
+
+[[nodiscard]] StepsReport RunSteps(const StepsOptions& options);
+
+}  // namespace leeway::sim

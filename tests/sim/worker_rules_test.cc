@@ -1,0 +1,172 @@
+// What workers do by themselves, in whole jobs: partial pull, exchange, bounded, skipping ahead, steps
+// without overlap.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "node/worker/testing/rule_models.h"
+#include "sim/workloads/steps.h"
+
+namespace leeway::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+StepsOptions Job(const char* sync, std::uint32_t workers = 3) {
+  StepsOptions options;
+  options.job.workers = workers;
+  options.job.servers = 2;
+  options.job.shards = 1;
+  options.job.sync = sync;
+  leeway::testing::AddRuleModels(options.policies.sync);
+  return options;
+}
+
+void ExpectWell(const StepsReport& report) {
+  for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
+}
+
+// Nothing was dropped: every cell holds what its worker handed in, once, on top of the 1 it began with.
+void ExpectAllTaken(const StepsReport& report) {
+  ExpectWell(report);
+  for (std::size_t i = 0; i < report.values.size(); ++i) {
+    const std::uint64_t given = report.given[i % report.given.size()];
+    ASSERT_EQ(report.values[i], 1.0F + static_cast<float>(given)) << "element " << i;
+  }
+}
+
+TEST(ExchangeSimTest, EveryGradientArrivesOnceWhateverAddsUpAndWhateverIsCut) {
+  std::uint64_t skipped = 0, cuts = 0;
+  for (const char* exchange : {"every:3", "when_stale:2", "significant:0.2"}) {
+    for (const char* sync : {"bsp", "ssp:2", "asp"}) {
+      for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        StepsOptions options = Job(sync);
+        options.seed = seed;
+        options.faults = true;
+        options.job.exchange = exchange;
+        options.steps = {20, 17, 13};
+        const StepsReport report = RunSteps(options);
+        SCOPED_TRACE(fmt::format("{} {} seed {}", exchange, sync, seed));
+        ExpectAllTaken(report);
+        for (const WorkerCounters& counters : report.counters) skipped += counters.exchanges_skipped;
+        cuts += report.cuts;
+      }
+    }
+  }
+  EXPECT_GT(skipped, 500U);
+  EXPECT_GT(cuts, 20U);
+}
+
+// Steps that all workers together began while server 1 stood still.
+std::size_t StepsInThePause(const char* pull) {
+  StepsOptions options = Job("bsp");
+  options.job.pull = pull;
+  options.steps = {40};
+  options.compute = [](std::uint32_t, std::uint32_t) { return milliseconds(2); };
+  options.script = [](Cluster& cluster) {
+    cluster.queue().At(milliseconds(60), [&cluster] { cluster.PauseServer(1, milliseconds(360)); });
+  };
+  const StepsReport report = RunSteps(options);
+  ExpectAllTaken(report);
+  std::size_t begun = 0;
+  for (const auto& steps : report.steps) {
+    begun += static_cast<std::size_t>(std::ranges::count_if(steps, [](const StepRecord& step) {
+      return step.begun > milliseconds(70) && step.begun < milliseconds(350);
+    }));
+  }
+  return begun;
+}
+
+TEST(PartialPullSimTest, WorkersGoOnWithoutASlowServerForSkipMaxIterationsAndNoMore) {
+  EXPECT_EQ(StepsInThePause("full"), 0U);
+  const std::size_t two = StepsInThePause("partial:0.4,5,skip_max=2");
+  EXPECT_GE(two, 3U);
+  EXPECT_LE(two, 3U * 2U);
+  const std::size_t five = StepsInThePause("partial:0.4,5,skip_max=5");
+  EXPECT_GT(five, two);
+  EXPECT_LE(five, 3U * 5U);
+}
+
+TEST(BoundedSimTest, NeverMoreThanDPlusOneIterationsHaveOpenPushes) {
+  for (const std::int64_t d : {0, 1, 3}) {
+    std::int64_t most = 0;
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      StepsOptions options = Job(fmt::format("test_bounded:{}", d).c_str());
+      options.seed = seed;
+      options.steps = {60};
+      // A worker that reads what it pulled has its verdicts before: only one that goes on without the values
+      // of a server can have many pushes open there.
+      options.job.pull = "partial:0.4,1,skip_max=1000";
+      options.script = [](Cluster& cluster) {
+        cluster.queue().At(milliseconds(60), [&cluster] { cluster.PauseServer(1, milliseconds(360)); });
+      };
+      const StepsReport report = RunSteps(options);
+      ExpectAllTaken(report);
+      for (const auto& steps : report.steps) {
+        for (const StepRecord& step : steps) most = std::max(most, step.open);
+      }
+    }
+    EXPECT_EQ(most, d + 1) << "reached, and not passed";
+  }
+}
+
+TEST(SkipAheadSimTest, AWorkerThatWasSlowForAWhileContributesAgainByItsSecondStep) {
+  constexpr std::uint32_t kSlowFrom = 10, kSlowTo = 16;
+  std::uint64_t skipped = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    StepsOptions options = Job("test_skips:2");
+    options.seed = seed;
+    options.steps = {30, 60, 60};
+    // Two of three end an iteration: ranks 0 and 1, and rank 2 instead of rank 0 while that is slow.
+    options.compute = [seed](std::uint32_t rank, std::uint32_t step) -> Duration {
+      const bool slow = rank == 0 && step >= kSlowFrom && step < kSlowTo;
+      return milliseconds(rank == 2 ? 9 : 4) * (slow ? 4 : 1) +
+             std::chrono::microseconds((seed * 37 + rank * 11 + step) % 50);
+    };
+    const StepsReport report = RunSteps(options);
+    ExpectWell(report);
+    const std::vector<StepRecord>& mine = report.steps[0];
+    ASSERT_EQ(mine.size(), 30U);
+    std::uint32_t late = 0;
+    for (std::uint32_t step = kSlowFrom; step < kSlowTo; ++step) late += mine[step].taken == 0;
+    EXPECT_GE(late, 4U) << "while slow it comes too late";
+    EXPECT_GT(mine[kSlowTo + 1].taken, 0U) << "seed " << seed;
+    EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 2) << "it left out what was over";
+    skipped += report.counters[0].iterations_skipped;
+    // The others were not held up: 60 steps of 9 ms and what the network takes.
+    EXPECT_LT(report.virtual_ms, 60 * 9 * 1.4);
+  }
+  EXPECT_GT(skipped, 20U);
+}
+
+TEST(StepSimTest, WithoutOverlapNothingIsLostAndNobodyHangsWhenWorkersEndAtDifferentSteps) {
+  for (const char* sync : {"bsp", "asp"}) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      StepsOptions options = Job(sync);
+      options.seed = seed;
+      options.faults = true;
+      options.job.overlap = false;
+      options.steps = {20, 11, 15};
+      ExpectAllTaken(RunSteps(options));
+    }
+  }
+}
+
+TEST(StepSimTest, WithoutOverlapTheDeathOfAMemberHoldsUpTheOthersOnlyUntilItIsDeclaredDead) {
+  StepsOptions options = Job("bsp");
+  options.job.overlap = false;
+  options.steps = {30};
+  options.mortal = {1};
+  options.script = [](Cluster& cluster) {
+    cluster.queue().At(milliseconds(60), [&cluster] { cluster.CrashWorker(1); });
+  };
+  const StepsReport report = RunSteps(options);
+  ExpectWell(report);
+  EXPECT_EQ(report.given[0], 30U);
+  EXPECT_EQ(report.given[2], 30U);
+}
+
+}  // namespace
+}  // namespace leeway::sim
