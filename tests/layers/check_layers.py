@@ -32,7 +32,7 @@ EDGES = {
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
 # (The interfaces proper are in include/.) Their tests may take real policies from the registries.
 POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
-INTERFACES = {"sync/sync_policy.h"}
+INTERFACES = {"sync/sync_policy.h", "sync/sync_rules.h", "sync/pull_policy.h", "sync/exchange_policy.h"}
 REGISTRIES = {"sync/sync_policy.h", "placement/placements.h", "codec/codecs.h", "optimizer/optimizers.h"}
 KERNELS = {"optimizer/kernels.h"}  # loops on spans; no policy
 SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES}
@@ -41,6 +41,7 @@ SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES}
 HEAVY = {
     r"asio(/|\.hpp)": ["src/transport/"],
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
+    r"toml\+\+/": ["apps/leeway/role/job_file.cc"],
     r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
     r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],

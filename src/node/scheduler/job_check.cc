@@ -29,6 +29,8 @@ Status CheckJob(const JobOptions& job) {
   LW_RETURN_IF_ERROR(CheckLength("name", job.job, kJobNameBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("sync", job.sync, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("apply", job.apply, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("pull", job.pull, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("exchange", job.exchange, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("placement", job.placement, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckCount("workers", job.workers));
   LW_RETURN_IF_ERROR(CheckCount("servers", job.servers));
@@ -59,6 +61,9 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_shards(job.shards);
   out.set_sync(job.sync);
   out.set_apply(job.apply);
+  out.set_pull(job.pull);
+  out.set_exchange(job.exchange);
+  out.set_no_overlap(!job.overlap);
   out.set_placement(job.placement);
   out.set_block_bytes(job.block_bytes);
   out.set_seed(job.seed);
