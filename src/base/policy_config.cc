@@ -53,6 +53,14 @@ PolicyConfig::PolicyConfig(std::string kind, SpecTerm term)
   resolved_.inner = term_.inner;
 }
 
+Result<PolicyConfig> PolicyConfig::OfOneTerm(const std::string& kind, std::string_view spec) {
+  LW_ASSIGN_OR_RETURN(Spec parsed, ParseSpec(spec));
+  if (parsed.terms.size() != 1) {
+    return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind, spec, parsed.terms.size());
+  }
+  return PolicyConfig(kind, std::move(parsed.terms[0]));
+}
+
 template <typename Value>
 Result<Value> PolicyConfig::Note(std::string_view key, Result<Value> value) const {
   const auto known = [key](const SpecArg& arg) { return arg.key == key; };
@@ -147,6 +155,44 @@ Result<std::int64_t> PolicyConfig::KeyedIntInRange(std::string_view key, std::in
   const SpecArg* arg = Take(key, false);
   if (arg != nullptr) return Note(key, ParseInt(key, *arg, low, high));
   return Note<std::int64_t>(key, absent);
+}
+
+Result<std::string> PolicyConfig::KeyedText(std::string_view key, std::string_view wanted,
+                                            std::optional<std::string> absent) const {
+  const SpecArg* arg = Take(key, false);
+  if (arg != nullptr) return Note<std::string>(key, arg->value);
+  if (absent) return Note<std::string>(key, *std::move(absent));
+  return InvalidArgument("{}: got nothing, wanted {}", Where(key), wanted);
+}
+
+Result<std::vector<PolicyConfig::Constant>> PolicyConfig::OtherConstants(
+    const std::vector<std::string>& reserved) const {
+  std::vector<std::string> known = asked_;
+  known.insert(known.end(), reserved.begin(), reserved.end());
+  std::vector<Constant> constants;
+  for (const SpecArg& arg : term_.args) {
+    if (arg.key.empty() || Holds(known, arg.key)) continue;
+    const std::optional<double> value = ParseWhole<double>(arg.value);
+    if (!value || !std::isfinite(*value)) {
+      return InvalidArgument("{}: got \"{}\", wanted a finite number{}", Where(arg.key), arg.value,
+                             DidYouMean(arg.key, known));
+    }
+    // Given twice it stays untaken the second time, which Finish refuses.
+    if (Holds(asked_, arg.key)) continue;
+    (void)Take(arg.key, false);
+    LW_RETURN_IF_ERROR(Note<double>(arg.key, *value).status());
+    constants.push_back({arg.key, *value});
+  }
+  return constants;
+}
+
+bool PolicyConfig::HasKey(std::string_view key) const {
+  return std::ranges::any_of(term_.args, [key](const SpecArg& arg) { return arg.key == key; });
+}
+
+Status PolicyConfig::UnknownName(const std::vector<std::string>& known) const {
+  return NotFound("unknown {} \"{}\"; known: {}{}", kind_, term_.name, fmt::join(known, ", "),
+                  DidYouMean(term_.name, known));
 }
 
 Status PolicyConfig::Finish() const {

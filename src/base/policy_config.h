@@ -20,6 +20,8 @@ class PolicyConfig {
  public:
   // `kind` is for messages: "sync model", "optimizer", ...
   PolicyConfig(std::string kind, SpecTerm term);
+  // Of a spec that must be one term.
+  [[nodiscard]] static Result<PolicyConfig> OfOneTerm(const std::string& kind, std::string_view spec);
 
   [[nodiscard]] const std::string& name() const { return term_.name; }
   // The terms in parentheses. Finish refuses parentheses that nobody looked into.
@@ -40,6 +42,21 @@ class PolicyConfig {
                                                std::string absent) const;
   [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low,
                                                      std::int64_t high, std::int64_t absent) const;
+  // Any text, quoted in the spec if it must be. Without a default an absent one is an error that says what
+  // was wanted.
+  [[nodiscard]] Result<std::string> KeyedText(std::string_view key, std::string_view wanted,
+                                              std::optional<std::string> absent = std::nullopt) const;
+  // Every argument with a key that nobody has asked for yet and that is not in `reserved`, as a finite
+  // number: the user's own names, in the order of the spec. `reserved` are those that are asked for later.
+  struct Constant {
+    std::string name;
+    double value;
+  };
+  [[nodiscard]] Result<std::vector<Constant>> OtherConstants(const std::vector<std::string>& reserved) const;
+  // Whether the argument was given by its key.
+  [[nodiscard]] bool HasKey(std::string_view key) const;
+  // For a policy of none of the known names.
+  [[nodiscard]] Status UnknownName(const std::vector<std::string>& known) const;
 
   // The term with every argument that was asked for, by key and with the value in use, given or not: two
   // terms that mean the same are equal.

@@ -153,5 +153,54 @@ TEST(PolicyConfigTest, ParenthesesThatNobodyLooksIntoAreRefused) {
   EXPECT_TRUE(wrapper.Finish().ok());
 }
 
+TEST(PolicyConfigTest, ASpecOfOneTermIsTakenApart) {
+  const Result<PolicyConfig> config = PolicyConfig::OfOneTerm("pull policy", "partial:0.9");
+  ASSERT_TRUE(config.ok()) << config.status().ToString();
+  EXPECT_EQ(config->name(), "partial");
+  EXPECT_EQ(*config->DoubleInRange("b", 0, 1), 0.9);
+  EXPECT_EQ(PolicyConfig::OfOneTerm("pull policy", "full+full").status().message(),
+            "pull policy \"full+full\": got 2 terms, wanted one");
+  EXPECT_FALSE(PolicyConfig::OfOneTerm("pull policy", "").ok());
+  EXPECT_EQ(ConfigOf("bpp").UnknownName({"asp", "bsp"}).message(),
+            "unknown sync model \"bpp\"; known: asp, bsp (did you mean \"bsp\"?)");
+}
+
+TEST(PolicyConfigTest, TextIsTakenAsItIs) {
+  const PolicyConfig config = ConfigOf("when:pull=\"a \\\"b\\\" < 3\",release=soft");
+  EXPECT_EQ(*config.KeyedText("pull", "a formula"), "a \"b\" < 3");
+  EXPECT_EQ(config.KeyedText("push", "a formula").status().message(),
+            "sync model \"when\": push: got nothing, wanted a formula");
+  EXPECT_EQ(*config.KeyedText("push", "a formula", "count >= workers"), "count >= workers");
+  EXPECT_TRUE(config.HasKey("release"));
+  EXPECT_FALSE(config.HasKey("push"));
+  const SpecTerm wanted{"when", {{"pull", "a \"b\" < 3"}, {"push", "count >= workers"}}, {}};
+  EXPECT_EQ(config.resolved(), wanted);
+}
+
+TEST(PolicyConfigTest, ConstantsOfTheUserAreWhatIsLeft) {
+  const PolicyConfig config = ConfigOf("when:pull=x,s=3,release=soft,p=0.25");
+  EXPECT_TRUE(config.KeyedText("pull", "a formula").ok());
+  const auto constants = config.OtherConstants({"release", "late"});
+  ASSERT_TRUE(constants.ok()) << constants.status().ToString();
+  ASSERT_EQ(constants->size(), 2U);
+  EXPECT_EQ((*constants)[0].name, "s");
+  EXPECT_EQ((*constants)[0].value, 3.0);
+  EXPECT_EQ((*constants)[1].name, "p");
+  EXPECT_EQ((*constants)[1].value, 0.25);
+  EXPECT_TRUE(config.KeyedOneOf("release", {"lazy", "soft"}, "lazy").ok());
+  EXPECT_TRUE(config.Finish().ok());
+  const SpecTerm wanted{"when", {{"pull", "x"}, {"s", "3"}, {"p", "0.25"}, {"release", "soft"}}, {}};
+  EXPECT_EQ(config.resolved(), wanted);
+}
+
+TEST(PolicyConfigTest, AConstantThatIsNoNumberIsRefusedAndTwiceTheSameToo) {
+  EXPECT_EQ(ConfigOf("when:relase=soft").OtherConstants({"release"}).status().message(),
+            "sync model \"when\": relase: got \"soft\", wanted a finite number (did you mean \"release\"?)");
+  EXPECT_FALSE(ConfigOf("when:s=nan").OtherConstants({}).ok());
+  const PolicyConfig twice = ConfigOf("when:s=1,s=2");
+  ASSERT_TRUE(twice.OtherConstants({}).ok());
+  EXPECT_EQ(twice.Finish().message(), "sync model \"when\": s: got it twice, wanted it once");
+}
+
 }  // namespace
 }  // namespace leeway

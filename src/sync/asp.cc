@@ -1,6 +1,7 @@
 // ASP: every pull is answered at once, however far ahead its worker is (FluentPS, Table III).
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
+#include "sync/everyone.h"
 
 namespace leeway {
 namespace {
@@ -10,13 +11,11 @@ class Asp final : public SyncModel {
   PullVerdict OnPull(const SyncView&, Memory&, WorkerId, Iteration) const override {
     return PullVerdict::kNow;
   }
-  Advance MayAdvance(const SyncView& view, Memory&) const override {
-    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
-  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override { return WhenEveryoneIsIn(view); }
   std::optional<std::int64_t> Lead() const override { return std::nullopt; }
   const char* DefaultApply() const override { return "immediate"; }
   std::string PullCondition() const override { return "always"; }
-  std::string PushCondition() const override { return "count >= members"; }
+  std::string PushCondition() const override { return kEveryoneIsIn; }
 };
 
 }  // namespace

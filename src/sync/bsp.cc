@@ -1,6 +1,7 @@
 // BSP: nobody goes on before everybody's contribution is in (FluentPS, Table III).
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
+#include "sync/everyone.h"
 
 namespace leeway {
 namespace {
@@ -10,13 +11,11 @@ class Bsp final : public SyncModel {
   PullVerdict OnPull(const SyncView& view, Memory&, WorkerId, Iteration progress) const override {
     return progress < view.v_train ? PullVerdict::kNow : PullVerdict::kLater;
   }
-  Advance MayAdvance(const SyncView& view, Memory&) const override {
-    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
-  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override { return WhenEveryoneIsIn(view); }
   std::optional<std::int64_t> Lead() const override { return 0; }
   const char* DefaultApply() const override { return "aggregate"; }
   std::string PullCondition() const override { return "progress < v_train"; }
-  std::string PushCondition() const override { return "count >= members"; }
+  std::string PushCondition() const override { return kEveryoneIsIn; }
 };
 
 }  // namespace

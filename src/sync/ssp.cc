@@ -3,6 +3,7 @@
 
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
+#include "sync/everyone.h"
 
 namespace leeway {
 namespace {
@@ -13,13 +14,11 @@ class Ssp final : public SyncModel {
   PullVerdict OnPull(const SyncView& view, Memory&, WorkerId, Iteration progress) const override {
     return progress < view.v_train + s_ ? PullVerdict::kNow : PullVerdict::kLater;
   }
-  Advance MayAdvance(const SyncView& view, Memory&) const override {
-    return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
-  }
+  Advance MayAdvance(const SyncView& view, Memory&) const override { return WhenEveryoneIsIn(view); }
   std::optional<std::int64_t> Lead() const override { return s_; }
   const char* DefaultApply() const override { return "immediate"; }
   std::string PullCondition() const override { return fmt::format("progress < v_train + {}", s_); }
-  std::string PushCondition() const override { return "count >= members"; }
+  std::string PushCondition() const override { return kEveryoneIsIn; }
 
  private:
   const std::int64_t s_;

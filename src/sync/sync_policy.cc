@@ -2,17 +2,14 @@
 
 #include <utility>
 
-#include "base/errors.h"
-#include "base/spec.h"
+#include "base/policy_config.h"
 
 namespace leeway {
 
+std::vector<std::string> SyncPolicyKeys() { return {"release", "late", "scope"}; }
+
 Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view text) {
-  LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-  if (spec.terms.size() != 1) {
-    return InvalidArgument("{} \"{}\": got {} terms, wanted one", models.kind(), text, spec.terms.size());
-  }
-  const PolicyConfig config(models.kind(), spec.terms[0]);
+  LW_ASSIGN_OR_RETURN(const PolicyConfig config, PolicyConfig::OfOneTerm(models.kind(), text));
   SyncPolicy policy;
   LW_ASSIGN_OR_RETURN(policy.model, models.Make(config));
   LW_ASSIGN_OR_RETURN(const std::string release, config.KeyedOneOf("release", {"lazy", "soft"}, "lazy"));

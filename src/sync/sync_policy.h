@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/registry.h"
 #include "leeway/status.h"
@@ -30,6 +31,8 @@ struct SyncPolicy {
   SpecTerm resolved;  // the spec with every option by name and defaults filled in; late is empty if not given
 };
 
+// The keys of what every model takes.
+[[nodiscard]] std::vector<std::string> SyncPolicyKeys();
 // The rows of builtin.def; users may Add to their copy.
 [[nodiscard]] Registry<SyncModel> BuiltinSyncModels();
 [[nodiscard]] Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);

@@ -1,0 +1,33 @@
+// What a formula may be: values, + - * / ^, comparisons, && and ||, parentheses, a few functions.
+//
+// A narrower language than muParser's, read here first: what muParser would take and mean otherwise (a lone =
+// assigns, a comma drops what is before it) never reaches it, and every message has a position and a fix.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway {
+
+inline constexpr std::size_t kFormulaBytesMax = 400;  // what takes well under a microsecond
+inline constexpr std::size_t kFormulaDepthMax = 32;   // levels of parentheses
+
+// A name that means something elsewhere, and why not here.
+struct ForeignName {
+  std::string name, why;
+};
+
+// The known names that the formula uses, each once. An error names the position, counted from 1.
+[[nodiscard]] Result<std::vector<std::string>> CheckFormula(std::string_view text,
+                                                            std::span<const std::string> known,
+                                                            std::span<const ForeignName> foreign);
+
+// Whether a user's own constant may be called so: a letter or _, then letters, digits and _, and no function.
+[[nodiscard]] bool IsFormulaName(std::string_view name);
+
+}  // namespace leeway

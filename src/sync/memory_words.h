@@ -1,0 +1,32 @@
+// The memory of a model as a few whole numbers behind a letter of the model's own.
+//
+// Memory comes from checkpoints and from other owners, and may be another model's after a switch: what does
+// not have the letter and the length is as good as none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+#include "leeway/sync_model.h"
+
+namespace leeway {
+
+template <std::size_t kWords>
+[[nodiscard]] std::optional<std::array<std::int64_t, kWords>> ReadWords(const Memory& memory, char letter) {
+  std::array<std::int64_t, kWords> words{};
+  if (memory.size() != 1 + sizeof(words) || memory[0] != letter) return std::nullopt;
+  std::memcpy(words.data(), memory.data() + 1, sizeof(words));
+  return words;
+}
+
+template <std::size_t kWords>
+void WriteWords(Memory& memory, char letter, const std::array<std::int64_t, kWords>& words) {
+  memory.resize(1 + sizeof(words));
+  memory[0] = letter;
+  std::memcpy(memory.data() + 1, words.data(), sizeof(words));
+}
+
+}  // namespace leeway
