@@ -14,6 +14,10 @@ namespace {
 constexpr std::int64_t kWindowMin =
     2;  // the iteration being collected, and the one that the fastest may have begun
 constexpr std::int64_t kWindowMax = 1'000'002;
+constexpr double kCompensationMax = 1e6;
+// Each is as large as the block. Eight workers at most are compensated in full, more in part.
+constexpr std::int64_t kVersionsDefault = 8;
+constexpr std::int64_t kVersionsMax = 1024;
 
 Result<ApplyMode> MakeAggregate(std::string_view text, const PolicyConfig& config, const SyncModel& model) {
   ApplyMode mode{.kind = ApplyMode::Kind::kAggregate};
@@ -39,6 +43,31 @@ Result<ApplyMode> MakeAggregate(std::string_view text, const PolicyConfig& confi
   return mode;
 }
 
+Result<ApplyMode> MakeImmediate(std::string_view text, const PolicyConfig& config, const SyncModel& model) {
+  ApplyMode mode{.kind = ApplyMode::Kind::kImmediate};
+  if (model.SumsAhead()) {
+    return InvalidArgument(
+        "apply \"{}\": the sync model sums gradients of later iterations into the one under way, which "
+        "immediate has not; use aggregate, or ahead=keep",
+        text);
+  }
+  LW_ASSIGN_OR_RETURN(const std::string scale, config.KeyedOneOf("scale", {"none", "staleness"}, "none"));
+  mode.scale_by_staleness = scale == "staleness";
+  LW_ASSIGN_OR_RETURN(const double dc, config.DoubleInRange("dc", 0.0, kCompensationMax, 0.0));
+  mode.dc = static_cast<float>(dc);
+  constexpr std::int64_t kNotGiven = 0;
+  LW_ASSIGN_OR_RETURN(const std::int64_t versions,
+                      config.KeyedIntInRange("dc_versions", 1, kVersionsMax, kNotGiven));
+  if (versions != kNotGiven && mode.dc <= 0.0F) {
+    return InvalidArgument(
+        "apply \"{}\": got dc_versions={} without dc, wanted both, as in dc=0.04,dc_versions={}", text,
+        versions, versions);
+  }
+  if (mode.dc > 0.0F)
+    mode.dc_versions = static_cast<std::size_t>(versions == kNotGiven ? kVersionsDefault : versions);
+  return mode;
+}
+
 }  // namespace
 
 Result<ApplyMode> MakeApplyMode(std::string_view spec, const SyncModel& model) {
@@ -51,7 +80,9 @@ Result<ApplyMode> MakeApplyMode(std::string_view spec, const SyncModel& model) {
   ApplyMode mode;
   if (config.name() == "aggregate") {
     LW_ASSIGN_OR_RETURN(mode, MakeAggregate(text, config, model));
-  } else if (config.name() != "immediate") {
+  } else if (config.name() == "immediate") {
+    LW_ASSIGN_OR_RETURN(mode, MakeImmediate(text, config, model));
+  } else {
     const std::vector<std::string> known = {"aggregate", "immediate"};
     return NotFound("unknown apply mode \"{}\"; known: aggregate, immediate{}", config.name(),
                     DidYouMean(config.name(), known));

@@ -32,22 +32,30 @@ void Block::Core::OnInit(MemberKey from, Term term, BufferRef values, TimePoint 
 
 void Block::Core::OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now) {
   if (epoch < epoch_) return;
+  if (epoch_ == Epoch(0)) advanced_at_ = now;  // the block comes to be
   epoch_ = epoch;
+  const std::uint32_t members_before = progress_.MembersAt(progress_.v_train());
   const std::vector<MemberKey> ended = progress_.SetMembers(members);
   for (const MemberState& member : members) ledger_.Admit(member.key);
-  for (const MemberKey life : ended) notes_.Drop(life);
-  if (!LW_MUTATED(dead_not_recounted)) AdvanceWhilePossible(now);
   for (const MemberKey life : ended) {
-    const std::optional<PullEvent> pull = pulls_.Take(life);
-    if (pull && progress_.StandingOf(life) == Progress::Standing::kGone) AnswerOrWait(*pull, now);
+    notes_.Drop(life);
+    kept_.Forget(life.worker);
   }
-  Release();
+  if (!LW_MUTATED(dead_not_recounted)) AdvanceWhilePossible(now);
+  // What came late to an iteration that nobody else will send has no advance to wait for.
+  if (!progress_.any_live()) FoldAll(members_before);
+  for (const MemberKey life : ended) {
+    const std::optional<WaitingPull> waiting = pulls_.Take(life);
+    if (waiting && progress_.StandingOf(life) == Progress::Standing::kGone) AnswerOrWait(waiting->pull, now);
+  }
+  Release(ended.empty() ? progress_.LastSlowest() : ended.front().worker, now);
   ReleaseBlocked(now);
 }
 
 void Block::Core::OnTimer(TimePoint now) {
+  wake_at_.reset();
   AdvanceWhilePossible(now);
-  Release();
+  Release(progress_.LastSlowest(), now);
 }
 
 void Block::Core::OnDisconnected(MemberKey who) {
@@ -91,6 +99,9 @@ void Block::OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoi
   core_->OnMembers(epoch, members, now);
 }
 void Block::OnTimer(TimePoint now) { core_->OnTimer(now); }
+void Block::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed, TimePoint now) {
+  core_->Switch(sync, apply, coin_seed, now);
+}
 void Block::OnDisconnected(MemberKey who) { core_->OnDisconnected(who); }
 
 BlockState Block::Save() const { return core_->Save(); }
@@ -111,6 +122,8 @@ std::span<const float> Block::values() const {
   return core_->values().current()->floats();
 }
 const BlockCounters& Block::counters() const { return core_->counters(); }
+const SyncPolicy& Block::sync() const { return core_->sync(); }
+const ProgressView& Block::progress() const { return core_->progress(); }
 std::size_t Block::waiting() const { return core_->waiting(); }
 std::string Block::WhyWaiting() const { return core_->WhyWaiting(); }
 Iteration Block::FirstOf(WorkerId worker) const { return core_->progress().FirstOf(worker); }

@@ -57,6 +57,12 @@ class Block {
   // The members as of `epoch`, whole. Older epochs are ignored.
   void OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now);
   void OnTimer(TimePoint now);
+  // From now on the block follows `sync` and `apply`, also for pulls that wait: each is asked again, and is
+  // the same DPR. What the model remembered is forgotten when it is another model. Open sums are applied with
+  // their d/N when the block no longer aggregates. Borrows `sync` until the next switch, or for the block's
+  // life. REQUIRES: MakeApplyMode made `apply` for this model; `coin_seed` is as in BlockOptions; the
+  // policy before is still there.
+  void Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed, TimePoint now);
   // Drops the waiting pulls of a life whose connection is gone; it pulls again when it is back.
   void OnDisconnected(MemberKey who);
 
@@ -81,6 +87,8 @@ class Block {
   [[nodiscard]] bool initialized() const;
   [[nodiscard]] std::span<const float> values() const;  // empty before the initial values
   [[nodiscard]] const BlockCounters& counters() const;
+  [[nodiscard]] const SyncPolicy& sync() const;  // what it follows now
+  [[nodiscard]] const ProgressView& progress() const;
   [[nodiscard]] std::size_t waiting() const;  // pulls waiting now
   // For people: who waits, under which condition, for whom; a few of each and how many more. At most 512
   // bytes. Empty when nobody waits.

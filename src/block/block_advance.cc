@@ -1,5 +1,6 @@
 // When an iteration is over, and what is applied then.
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -8,23 +9,37 @@
 
 namespace leeway {
 
+namespace {
+// So many iterations are passed one by one, each with the model's word, before a leap is passed in strides.
+constexpr std::uint32_t kStepsBeforeStride = 1024;
+}  // namespace
+
 void Block::Core::AdvanceWhilePossible(TimePoint now) {
-  while (progress_.MayPass()) {
-    const Advance may = sync_.model->MayAdvance(View(now), memory_);
+  for (std::uint32_t steps = 0; progress_.MayPass(); ++steps) {
+    // When everyone has gone nobody can make the iteration more complete than it is.
+    const Advance may = progress_.any_live() ? sync_->model->MayAdvance(View(now), memory_) : Advance::Yes();
     if (may.kind == Advance::Kind::kNo) return;
-    if (may.kind == Advance::Kind::kAt && may.at > now) return events_.OnWakeAt(options_.id, may.at);
+    if (may.kind == Advance::Kind::kAt && may.at > now) return WakeAt(may.at);
     const Iteration before = progress_.v_train();
-    Fold(before);
-    // Iterations in which nothing differs are passed in one stride, so that a far leap costs no more than a
-    // step.
-    const Iteration next =
-        std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_});
+    Fold(before, progress_.MembersAt(before));
+    Iteration next = before + 1;
+    // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
+    // Models that look at what was taken since the last advance, or at time, have said no before.
+    if (steps >= kStepsBeforeStride)
+      next = std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_});
     progress_.AdvanceTo(next);
     NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     advanced_ = true;
     advanced_at_ = now;
   }
+}
+
+// A timer that is set already need not be set again with every push. One that is stale finds nothing to do.
+void Block::Core::WakeAt(TimePoint when) {
+  if (wake_at_ == when) return;
+  wake_at_ = when;
+  events_.OnWakeAt(options_.id, when);
 }
 
 void Block::Core::NotifyAt(Iteration iteration) {
@@ -40,13 +55,17 @@ void Block::Core::NotifyIfReached() {
   events_.OnReached(options_.id);
 }
 
-// Applies what was summed for `iteration`. When everyone was absent the optimizer is not run (torch's
-// grad=None).
-void Block::Core::Fold(Iteration iteration) {
+void Block::Core::FoldAll(std::uint32_t members_at_least) {
+  while (const std::optional<Iteration> open = sums_.First())
+    Fold(*open, std::max(progress_.MembersAt(*open), members_at_least));
+}
+
+// When everyone was absent the optimizer is not run (torch's grad=None).
+void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
   const std::optional<OpenSums::Closed> closed = sums_.Close(iteration);
   if (!closed) return;
   if (closed->hyper_mismatch) ++counters_.hyper_mismatches;
-  const std::uint32_t members = std::max(progress_.MembersAt(iteration), 1U);
+  members = std::max(members, 1U);
   const bool published =
       values_.Step({.g = std::as_const(*closed->sum).floats(),
                     .g_scale = closed->mean_scale,

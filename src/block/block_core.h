@@ -1,16 +1,18 @@
 // Block::Core: the parts of a block, and the rules between them.
 //
 // block_push.cc has what becomes of a push, block_pull.cc who is answered when, block_advance.cc when an
-// iteration is over and what is applied then, block_why.cc what waits for whom, for people; block.cc the
-// rest.
+// iteration is over and what is applied then, block_switch.cc what another model changes, block_why.cc what
+// waits for whom, for people; block.cc the rest.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "block/block.h"
+#include "block/kept_versions.h"
 #include "block/ledger.h"
 #include "block/open_sums.h"
 #include "block/progress.h"
@@ -28,12 +30,12 @@ class Block::Core {
   Core(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer, BufferPool& pool,
        BlockEvents& events)
       : options_(options),
-        sync_(sync),
         events_(events),
-        aggregate_(options.apply.kind == ApplyMode::Kind::kAggregate),
-        late_(sync.late.value_or(aggregate_ ? Late::kDrop : Late::kApply)),
+        pool_(pool),
         values_(options.elements, optimizer, pool),
-        sums_(options.apply.ordered, pool) {}
+        sums_(options.apply.ordered, pool) {
+    Follow(sync, options.apply, options.coin_seed);
+  }
 
   void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
   void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
@@ -41,6 +43,7 @@ class Block::Core {
   void OnPull(const PullEvent& pull, TimePoint now);
   void OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now);
   void OnTimer(TimePoint now);
+  void Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed, TimePoint now);
   void OnDisconnected(MemberKey who);
   std::string WhyWaiting() const;
   BlockState Save() const;
@@ -48,6 +51,7 @@ class Block::Core {
   void NotifyAt(Iteration iteration);
 
   const BlockOptions& options() const { return options_; }
+  const SyncPolicy& sync() const { return *sync_; }
   const Progress& progress() const { return progress_; }
   const Values& values() const { return values_; }
   const BlockCounters& counters() const { return counters_; }
@@ -60,6 +64,10 @@ class Block::Core {
   bool FitsWindow(const PushEvent& push, TimePoint now);
   void Resume(const AbsentEvent& where, TimePoint now);
   BlockVerdict Take(const PushEvent& push, BufferRef gradient);
+  bool Apply(const PushEvent& push, BufferRef gradient);
+  // The gradient as it would be at the values of now, or the one that was given if what it was computed on is
+  // not kept.
+  BufferRef Compensated(const PushEvent& push, BufferRef gradient);
   bool IsRefused(const PushEvent& push, const Buffer& gradient, bool late) const;
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.
@@ -67,11 +75,25 @@ class Block::Core {
   void CountVerdict(BlockVerdict verdict);
 
   void AdvanceWhilePossible(TimePoint now);
-  void Fold(Iteration iteration);
+  void WakeAt(TimePoint when);
+  // Applies what was summed for `iteration`, as d of so many members gave it.
+  void Fold(Iteration iteration, std::uint32_t members);
+  void FoldAll(std::uint32_t members_at_least);
   void NotifyIfReached();
-  void Release();
+  // What an advance has freed. The pulls among it have waited for `whom`.
+  void Release(std::optional<WorkerId> whom, TimePoint now);
   void ReleaseBlocked(TimePoint now);
+  // Says OPEN to those whose push fits now.
+  void OpenWindow();
+  // From here on pushes are beyond the open iterations.
+  [[nodiscard]] Iteration WindowEnd() const;
   void AnswerOrWait(const PullEvent& pull, TimePoint now);
+  // Whether the model lets this pull be answered now.
+  bool Lets(const PullEvent& pull, TimePoint now);
+  // Counts how long a delayed pull has waited, and returns it.
+  Duration Settle(const WaitingPull& waiting, TimePoint now);
+  // Takes the policies over; what is open, waiting or remembered stays as it is.
+  void Follow(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed);
   // Every member has gone. Initial values that are not here by now never come: an observer that waits for
   // them is told that there are none (version 0).
   bool IsDeserted() const { return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0; }
@@ -83,21 +105,25 @@ class Block::Core {
     return {.now = now, .v_train = progress_.v_train(), .advanced_at = advanced_at_, .progress = progress_};
   }
 
-  const BlockOptions options_;
-  const SyncPolicy& sync_;
+  BlockOptions options_;  // apply and coin_seed change with a switch
+  const SyncPolicy* sync_ = nullptr;
   BlockEvents& events_;
-  const bool aggregate_;
-  const Late late_;
+  BufferPool& pool_;
+  bool aggregate_ = false;
+  bool sums_ahead_ = false;
+  Late late_ = Late::kDrop;
   Values values_;
   OpenSums sums_;
   Ledger ledger_;
   Progress progress_;
   WaitingPulls pulls_;
   WindowNotes notes_;
+  KeptVersions kept_;
   Memory memory_;
   Epoch epoch_{0};
   bool advanced_ = false;  // since the last Release
   TimePoint advanced_at_;
+  std::optional<TimePoint> wake_at_;  // asked for and not come
   Iteration notify_at_ = kIterationMax;
   BlockCounters counters_;
 };

@@ -1,12 +1,25 @@
 #include "block/block_counters.h"
 
+#include <cstddef>
+
 namespace leeway {
+
+namespace {
+// Summed over all blocks of a shard with every beat. The few that hold up others are what one looks for.
+constexpr std::size_t kWaitedForMax = 32;
+}  // namespace
+
+StalenessHistogram& StalenessHistogram::operator+=(const StalenessHistogram& other) {
+  for (std::size_t i = 0; i < buckets.size(); ++i) buckets[i] += other.buckets[i];
+  return *this;
+}
 
 BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   applied += other.applied;
   summed += other.summed;
   absent += other.absent;
   late_dropped += other.late_dropped;
+  late_applied += other.late_applied;
   refused += other.refused;
   repeated += other.repeated;
   gaps += other.gaps;
@@ -22,7 +35,34 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   hyper_mismatches += other.hyper_mismatches;
   overflowed += other.overflowed;
   resumed += other.resumed;
+  switches += other.switches;
+  compensated += other.compensated;
+  uncompensated += other.uncompensated;
+  delayed_wait += other.delayed_wait;
+  blocked_wait += other.blocked_wait;
+  for (const auto& [worker, waited] : other.waited_for) waited_for[worker] += waited;
+  read_staleness += other.read_staleness;
+  applied_staleness += other.applied_staleness;
   return *this;
+}
+
+void BlockCounters::ChargeWait(WorkerId to, Duration waited) {
+  if (waited == Duration(0)) return;
+  const auto found = waited_for.find(to);
+  if (found != waited_for.end()) {
+    found->second += waited;
+    return;
+  }
+  if (waited_for.size() >= kWaitedForMax) {
+    auto least = waited_for.end();
+    for (auto it = waited_for.begin(); it != waited_for.end(); ++it) {
+      if (it->first != kNoWorker && (least == waited_for.end() || it->second < least->second)) least = it;
+    }
+    const Duration rest = least->second;
+    waited_for.erase(least);
+    waited_for[kNoWorker] += rest;
+  }
+  waited_for[to] += waited;
 }
 
 }  // namespace leeway

@@ -1,22 +1,57 @@
-// BlockCounters: what a block has done so far, as counts.
+// BlockCounters: what a block has done so far, as counts; a shard adds up those of its blocks.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+
+#include "leeway/env.h"
+#include "leeway/ids.h"
 
 namespace leeway {
 
+// How often something was so many iterations old. Bucket 15 is 15, the last one 16 and more; what is newer
+// than asked for is 0.
+struct StalenessHistogram {
+  std::array<std::uint64_t, 17> buckets{};
+  void Add(std::int64_t iterations) {
+    const auto last = static_cast<std::int64_t>(buckets.size()) - 1;
+    ++buckets[static_cast<std::size_t>(iterations < 0 ? 0 : (iterations > last ? last : iterations))];
+  }
+  StalenessHistogram& operator+=(const StalenessHistogram& other);
+};
+
 struct BlockCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0,
-                refused = 0;  // verdicts given first time
+                refused = 0;       // verdicts given first time
+  std::uint64_t late_applied = 0;  // of those applied or summed: for an iteration that was over
   std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t delayed = 0;  // pulls that had to wait (DPRs, per block)
   std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
   std::uint64_t overflowed =
-      0;                      // aggregated steps that were not finite though every gradient was: values kept
-  std::uint64_t resumed = 0;  // workers that went on here under a new term
+      0;                       // aggregated steps that were not finite though every gradient was: values kept
+  std::uint64_t resumed = 0;   // workers that went on here under a new term
+  std::uint64_t switches = 0;  // of the synchronization model or the apply mode
+  std::uint64_t compensated = 0;    // pushes that were delay-compensated (apply option dc),
+  std::uint64_t uncompensated = 0;  //   and those that were not, as what they were computed on is not kept
+
+  // How long pulls that are answered now had waited: because the model said later, and for initial values or
+  // an epoch. A pull that a newer one replaced, or whose worker left, is not in it.
+  Duration delayed_wait{}, blocked_wait{};
+  // Of delayed_wait, by the member that they waited for: the one whose contribution, or end, let them go.
+  // Workers with little in it may be added up under kNoWorker, so that a block keeps few of them.
+  std::map<WorkerId, Duration> waited_for;
+  // progress + 1 - v_train of every answer to a member.
+  StalenessHistogram read_staleness;
+  // Of every push that was applied or summed. Aggregate: v_train - iteration. Immediate: how often each
+  // member could have stepped since its base version, (version - base_version) / N.
+  StalenessHistogram applied_staleness;
 
   BlockCounters& operator+=(const BlockCounters& other);
+  // Adds to waited_for and keeps it short.
+  void ChargeWait(WorkerId to, Duration waited);
 };
 
 }  // namespace leeway

@@ -44,7 +44,7 @@ bool Block::Core::Admits(MemberKey from, Term term, Seq seq) {
 void Block::Core::OnPush(const PushEvent& push, BufferRef gradient, TimePoint now) {
   if (!Admits(push.from, push.term, push.seq)) return;
   if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
-  if (aggregate_ && !FitsWindow(push, now)) return;
+  if (!FitsWindow(push, now)) return;
   const BlockVerdict verdict = Take(push, std::move(gradient));
   progress_.Sent(push.from.worker, push.iteration, now);
   Conclude(push.from, push.seq, verdict, now);
@@ -77,11 +77,11 @@ void Block::Core::Resume(const AbsentEvent& where, TimePoint now) {
   }
   ++counters_.resumed;
   Say(where.from, ledger_.LastOf(where.from), BlockVerdict::kGap);
-  Release();
+  Release(where.from.worker, now);
 }
 
 bool Block::Core::FitsWindow(const PushEvent& push, TimePoint now) {
-  const auto beyond = [&] { return push.iteration >= progress_.v_train() + options_.apply.window; };
+  const auto beyond = [&] { return push.iteration >= WindowEnd(); };
   if (!beyond()) return true;
   // The push will come again, but nothing before it: its worker is absent from all iterations up to here.
   // Otherwise workers that begin far ahead (a table made late) would all wait for each other.
@@ -91,7 +91,7 @@ bool Block::Core::FitsWindow(const PushEvent& push, TimePoint now) {
   ++counters_.windows;
   notes_.Add({push.from, push.seq, push.iteration});
   Say(push.from, push.seq, BlockVerdict::kWindow);
-  Release();
+  Release(push.from.worker, now);
   return false;
 }
 
@@ -110,17 +110,48 @@ BlockVerdict Block::Core::Take(const PushEvent& push, BufferRef gradient) {
   if (late && late_ == Late::kDrop) return BlockVerdict::kLateDropped;
   if (IsRefused(push, *gradient, late)) return BlockVerdict::kRefused;
   if (aggregate_) {
-    sums_.Add(late ? v_train : push.iteration, push, std::move(gradient));
-    return BlockVerdict::kSummed;
+    sums_.Add(late || sums_ahead_ ? v_train : push.iteration, push, std::move(gradient));
+    counters_.applied_staleness.Add(v_train - std::max(push.iteration, Iteration(-1)));
+  } else if (!Apply(push, std::move(gradient))) {
+    return BlockVerdict::kRefused;
   }
-  const std::uint32_t members = std::max(progress_.MembersAt(v_train), 1U);
+  if (late) ++counters_.late_applied;
+  return aggregate_ ? BlockVerdict::kSummed : BlockVerdict::kApplied;
+}
+
+bool Block::Core::Apply(const PushEvent& push, BufferRef gradient) {
+  const std::uint32_t members = std::max(progress_.MembersAt(progress_.v_train()), 1U);
+  // 0 is no version, and one that is not there yet is of an owner that was rolled back.
+  const bool known = push.base_version != Version(0) && push.base_version <= values_.version();
+  const std::uint64_t steps_since = known ? values_.version() - push.base_version : 0;
+  float lr_scale = 1.0F / static_cast<float>(members);
+  if (options_.apply.scale_by_staleness)
+    lr_scale /= std::max(1.0F, static_cast<float>(steps_since) / static_cast<float>(members));
+  if (options_.apply.dc > 0.0F) gradient = Compensated(push, std::move(gradient));
   const bool published = values_.Step({.g = std::as_const(*gradient).floats(),
-                                       .lr_scale = 1.0F / static_cast<float>(members),
+                                       .lr_scale = lr_scale,
                                        .hyper = push.hyper,
                                        .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
-  if (!published) return BlockVerdict::kRefused;
+  if (!published) return false;
   ++counters_.steps;
-  return BlockVerdict::kApplied;
+  counters_.applied_staleness.Add(static_cast<std::int64_t>(steps_since / members));
+  return true;
+}
+
+BufferRef Block::Core::Compensated(const PushEvent& push, BufferRef gradient) {
+  const ConstBufferRef base = kept_.Find(push.base_version);
+  kept_.Used(push.from.worker, push.base_version);
+  if (base != nullptr) {
+    BufferRef compensated = pool_.Take(options_.elements);
+    // What is too large to be squared is stepped on as it is: compensation refuses no good gradient.
+    if (kernels::Compensate(compensated->floats(), options_.apply.dc, std::as_const(*gradient).floats(),
+                            values_.current()->floats(), base->floats())) {
+      ++counters_.compensated;
+      return compensated;
+    }
+  }
+  ++counters_.uncompensated;
+  return gradient;
 }
 
 void Block::Core::Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now) {
@@ -129,7 +160,7 @@ void Block::Core::Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePo
   CountVerdict(verdict);
   AdvanceWhilePossible(now);
   Say(from, seq, verdict);
-  Release();
+  Release(from.worker, now);
 }
 
 void Block::Core::CountVerdict(BlockVerdict verdict) {

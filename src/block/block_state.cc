@@ -9,6 +9,7 @@ void BlockState::Rebase(Iteration start) {
   progress.v_train = start;
   progress.highest_sent = start - 1;
   if (!LW_MUTATED(open_sums_kept)) sums.clear();
+  memory.clear();  // of members that are no more, by a clock that is no more
 }
 
 }  // namespace leeway

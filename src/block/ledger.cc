@@ -1,26 +1,23 @@
 #include "block/ledger.h"
 
-#include <algorithm>
-
 #include "base/mutation.h"
 
 namespace leeway {
 
 Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
-  const auto found = pages_.find(from.worker);
-  if (found != pages_.end() && from.incarnation < found->second.incarnation)
-    return {.kind = Decision::Kind::kFenced};
+  const Page* const page = pages_.Find(from.worker);
+  if (page != nullptr && from.incarnation < page->incarnation) return {.kind = Decision::Kind::kFenced};
   if (LW_MUTATED(ledger_off)) return {.kind = Decision::Kind::kTake};
   // A life that has sent nothing starts at seq 1.
-  const bool known = found != pages_.end() && from.incarnation == found->second.incarnation;
-  const Seq last = known ? found->second.last : Seq(0);
+  const bool known = page != nullptr && from.incarnation == page->incarnation;
+  const Seq last = known ? page->last : Seq(0);
   if (seq == last + 1) return {.kind = Decision::Kind::kTake};
   if (seq > last) {
     if (LW_MUTATED(take_gap)) return {.kind = Decision::Kind::kTake};
     return {.kind = Decision::Kind::kGap, .last = last};
   }
   if (seq == Seq(0) || last - seq >= kKept) return {.kind = Decision::Kind::kForgotten};
-  return {.kind = Decision::Kind::kRepeat, .verdict = found->second.verdicts[seq.index() % kKept]};
+  return {.kind = Decision::Kind::kRepeat, .verdict = page->verdicts[seq.index() % kKept]};
 }
 
 void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
@@ -36,16 +33,15 @@ void Ledger::Admit(MemberKey life) {
 }
 
 Seq Ledger::LastOf(MemberKey life) const {
-  const auto found = pages_.find(life.worker);
-  return found != pages_.end() && found->second.incarnation == life.incarnation ? found->second.last : Seq(0);
+  const Page* const page = pages_.Find(life.worker);
+  return page != nullptr && page->incarnation == life.incarnation ? page->last : Seq(0);
 }
 
 std::vector<LedgerState> Ledger::Save() const {
   std::vector<LedgerState> pages;
-  for (const auto& [worker, page] : pages_) {
+  pages_.ForEach([&pages](WorkerId worker, const Page& page) {
     pages.push_back({{worker, page.incarnation}, page.last, page.verdicts});
-  }
-  std::ranges::sort(pages, {}, &LedgerState::member);
+  });
   return pages;
 }
 

@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "block/block_events.h"
 #include "block/block_state.h"
+#include "block/rank_table.h"
 #include "leeway/ids.h"
 
 namespace leeway {
@@ -46,11 +46,11 @@ class Ledger {
 
  private:
   struct Page {
-    Incarnation incarnation;
+    Incarnation incarnation{};
     Seq last{};
     std::array<BlockVerdict, kKept> verdicts{};  // of seq s at s % kKept
   };
-  std::unordered_map<WorkerId, Page> pages_;
+  RankTable<Page> pages_;
 };
 
 }  // namespace leeway

@@ -10,7 +10,7 @@ OpenSums::OpenSums(bool ordered, BufferPool& pool) : ordered_(ordered), pool_(po
 void OpenSums::Add(Iteration iteration, const PushEvent& push, BufferRef gradient) {
   LW_CHECK(push.samples > 0);
   Sum& sum = sums_[iteration];
-  ChooseHyper(sum, push);
+  ChooseHyper(sum, push.steps, {push.from.worker, push.from.incarnation, push.seq}, push.hyper);
   ++sum.contributors;
   sum.samples += push.samples;
   Weighted next{std::move(gradient), static_cast<float>(push.samples)};
@@ -32,6 +32,21 @@ std::optional<OpenSums::Closed> OpenSums::Close(Iteration iteration) {
                 .contributors = sum.contributors,
                 .hyper = sum.hyper,
                 .hyper_mismatch = sum.hyper_mismatch};
+}
+
+void OpenSums::MergeInto(Iteration into) {
+  while (!sums_.empty() && sums_.rbegin()->first > into) {
+    const auto next = sums_.upper_bound(into);
+    Sum from = std::move(next->second);
+    sums_.erase(next);
+    Sum& sum = sums_[into];
+    ChooseHyper(sum, from.steps, from.chosen, from.hyper);
+    sum.hyper_mismatch = sum.hyper_mismatch || from.hyper_mismatch;
+    sum.contributors += from.contributors;
+    sum.samples += from.samples;
+    if (from.total.gradient != nullptr) AddTo(sum.total, std::move(from.total));
+    sum.held.merge(from.held);  // sequences differ, so that every key is there once
+  }
 }
 
 std::optional<Iteration> OpenSums::First() const {
@@ -81,7 +96,7 @@ void OpenSums::Load(std::span<const OpenSumState> sums) {
       if (ordered_) {
         sum.held[{from.from.worker, from.from.incarnation, from.seq}] = std::move(weighted);
       } else {
-        sum.total = std::move(weighted);
+        AddTo(sum.total, std::move(weighted));  // one, or what was held one by one where it was saved
       }
     }
   }
@@ -114,13 +129,12 @@ BufferRef OpenSums::Scaled(Weighted w) {
   return own;
 }
 
-void OpenSums::ChooseHyper(Sum& sum, const PushEvent& push) {
-  const Key key{push.from.worker, push.from.incarnation, push.seq};
-  if (sum.contributors > 0 && push.hyper != sum.hyper) sum.hyper_mismatch = true;
-  if (sum.contributors == 0 || push.steps > sum.steps || (push.steps == sum.steps && key < sum.chosen)) {
-    sum.steps = push.steps;
+void OpenSums::ChooseHyper(Sum& sum, std::uint64_t steps, const Key& key, const Hyper& hyper) {
+  if (sum.contributors > 0 && hyper != sum.hyper) sum.hyper_mismatch = true;
+  if (sum.contributors == 0 || steps > sum.steps || (steps == sum.steps && key < sum.chosen)) {
+    sum.steps = steps;
     sum.chosen = key;
-    sum.hyper = push.hyper;
+    sum.hyper = hyper;
   }
 }
 

@@ -40,6 +40,10 @@ class OpenSums {
   [[nodiscard]] std::optional<Closed> Close(Iteration iteration);
   [[nodiscard]] std::vector<OpenSumState> Save() const;  // by iteration
   void Load(std::span<const OpenSumState> sums);
+  // Adds what is open above `into` to the sum of `into`.
+  void MergeInto(Iteration into);
+  // How later gradients are added; what is there keeps its order.
+  void SetOrdered(bool ordered) { ordered_ = ordered; }
   // The lowest iteration with a contribution.
   [[nodiscard]] std::optional<Iteration> First() const;
 
@@ -64,9 +68,9 @@ class OpenSums {
   void AddTo(Weighted& total, Weighted next);
   // `w` times its weight, as a buffer that nobody else holds unless the weight is 1.
   [[nodiscard]] BufferRef Scaled(Weighted w);
-  static void ChooseHyper(Sum& sum, const PushEvent& push);
+  static void ChooseHyper(Sum& sum, std::uint64_t steps, const Key& key, const Hyper& hyper);
 
-  const bool ordered_;
+  bool ordered_;
   BufferPool& pool_;
   std::map<Iteration, Sum> sums_;
 };

@@ -1,6 +1,7 @@
 #include "block/progress.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/check.h"
 
@@ -18,18 +19,16 @@ std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster)
     const MemberState*& known = newest[member.key.worker];
     if (known == nullptr || known->key.incarnation < member.key.incarnation) known = &member;
   }
-  for (auto& [worker, life] : lives_) {
+  lives_.ForEach([&](WorkerId worker, Life& life) {
     const auto found = newest.find(worker);
     if (found == newest.end() || found->second->gone || found->second->key.incarnation > life.incarnation)
       end(worker, life);
-  }
-  // By the roster's order, so that nothing depends on how a table hashes.
+  });
   for (const MemberState& member : roster) {
     if (newest[member.key.worker] != &member) continue;
-    const auto found = lives_.find(member.key.worker);
-    if (found == lives_.end() || found->second.incarnation < member.key.incarnation) Begin(member);
+    const Life* const known = lives_.Find(member.key.worker);
+    if (known == nullptr || known->incarnation < member.key.incarnation) Begin(member);
   }
-  std::ranges::sort(ended);
   CountVTrain();
   return ended;
 }
@@ -57,12 +56,11 @@ ProgressState Progress::Save() const {
                       .highest_sent = highest_sent_,
                       .untouched = untouched_,
                       .lives = {},
-                      .ended_firsts = ended_firsts_.sorted(),
-                      .ended_lasts = ended_lasts_.sorted()};
-  for (const auto& [worker, life] : lives_) {
+                      .ended_firsts = ended_firsts_.Sorted(),
+                      .ended_lasts = ended_lasts_.Sorted()};
+  lives_.ForEach([&state](WorkerId worker, const Life& life) {
     state.lives.push_back({{worker, life.incarnation}, life.first, life.progress, life.live, life.silent});
-  }
-  std::ranges::sort(state.lives, {}, &LifeState::key);
+  });
   return state;
 }
 
@@ -105,38 +103,39 @@ void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
   life.held = {};
   last_sender_ = worker;
   if (i > highest_sent_) last_fastest_ = worker;
-  ++taken_;
+  // One that is late or was sent before brings the iteration under way nothing.
+  if (i >= v_train_ && i > life.progress) ++taken_;
   Raise(life, i);
 }
 
 void Progress::Held(WorkerId worker, Duration held) {
-  const auto found = lives_.find(worker);
-  if (found != lives_.end()) found->second.held += held;
+  if (Life* const life = lives_.Find(worker)) life->held += held;
 }
 
 std::optional<WorkerId> Progress::IfLive(std::optional<WorkerId> worker) const {
   if (!worker) return worker;
-  const auto found = lives_.find(*worker);
-  return found != lives_.end() && found->second.live ? worker : std::nullopt;
+  const Life* const life = lives_.Find(*worker);
+  return life != nullptr && life->live ? worker : std::nullopt;
 }
 
 void Progress::Skipped(WorkerId worker, Iteration i) { Raise(Member(worker), i); }
 
 Progress::Life& Progress::Member(WorkerId worker) {
-  const auto found = lives_.find(worker);
-  LW_CHECK(found != lives_.end() && found->second.live, "worker {} is no member", worker.value());
-  return found->second;
+  Life* const life = lives_.Find(worker);
+  LW_CHECK(life != nullptr && life->live, "worker {} is no member", worker.value());
+  return *life;
 }
 
 void Progress::Raise(Life& life, Iteration i) {
   if (i <= life.progress) return;
   progress_.Raise(life.progress, i);
+  // Asked on every push, so it is kept up rather than counted again.
+  if (life.first <= v_train_ && life.progress < v_train_ && i >= v_train_) ++count_at_v_train_;
   life.progress = i;
   if (life.silent) silent_firsts_.Remove(life.first);
   life.silent = false;
   untouched_ = false;
   highest_sent_ = std::max(highest_sent_, i);
-  CountVTrain();
 }
 
 Iteration Progress::Limit() const {
@@ -197,36 +196,39 @@ void Progress::CountVTrain() {
 }
 
 Progress::Standing Progress::StandingOf(MemberKey life) const {
-  const auto found = lives_.find(life.worker);
-  if (found == lives_.end() || found->second.incarnation < life.incarnation) return Standing::kStranger;
-  if (life.incarnation < found->second.incarnation) return Standing::kReplaced;
-  return found->second.live ? Standing::kMember : Standing::kGone;
+  const Life* const known = lives_.Find(life.worker);
+  if (known == nullptr || known->incarnation < life.incarnation) return Standing::kStranger;
+  if (life.incarnation < known->incarnation) return Standing::kReplaced;
+  return known->live ? Standing::kMember : Standing::kGone;
 }
 
-Iteration Progress::FirstOf(WorkerId worker) const { return lives_.at(worker).first; }
+Iteration Progress::FirstOf(WorkerId worker) const {
+  const Life* const life = lives_.Find(worker);
+  LW_CHECK(life != nullptr, "worker {} is not known", worker.value());
+  return life->first;
+}
 
 std::vector<WorkerId> Progress::Missing() const {
   std::vector<WorkerId> missing;
-  for (const auto& [worker, life] : lives_) {
+  lives_.ForEach([&](WorkerId worker, const Life& life) {
     if (life.live && life.first <= v_train_ && life.progress < v_train_) missing.push_back(worker);
-  }
-  std::ranges::sort(missing);
+  });
   return missing;
 }
 
 std::optional<Iteration> Progress::ProgressOf(WorkerId worker) const {
-  const auto found = lives_.find(worker);
-  if (found == lives_.end() || !found->second.live) return std::nullopt;
-  return found->second.progress;
+  const Life* const life = lives_.Find(worker);
+  if (life == nullptr || !life->live) return std::nullopt;
+  return life->progress;
 }
 
 Iteration Progress::Fastest() const { return progress_.empty() ? Iteration(-1) : progress_.highest(); }
 Iteration Progress::Slowest() const { return progress_.empty() ? Iteration(-1) : progress_.lowest(); }
 
 std::optional<Duration> Progress::PushInterval(WorkerId worker) const {
-  const auto found = lives_.find(worker);
-  if (found == lives_.end() || !found->second.live) return std::nullopt;
-  return found->second.push_interval;
+  const Life* const life = lives_.Find(worker);
+  if (life == nullptr || !life->live) return std::nullopt;
+  return life->push_interval;
 }
 
 }  // namespace leeway

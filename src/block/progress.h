@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "block/block_events.h"
 #include "block/block_state.h"
 #include "block/iteration_multiset.h"
+#include "block/rank_table.h"
 #include "leeway/sync_model.h"
 
 namespace leeway {
@@ -50,6 +50,8 @@ class Progress final : public ProgressView {
   void Load(const ProgressState& state);
 
   [[nodiscard]] Iteration v_train() const { return v_train_; }
+  // Whether anyone is left who could still send something.
+  [[nodiscard]] bool any_live() const { return !progress_.empty(); }
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
@@ -68,8 +70,8 @@ class Progress final : public ProgressView {
 
  private:
   struct Life {
-    Incarnation incarnation;
-    Iteration first;
+    Incarnation incarnation{};
+    Iteration first{};
     Iteration progress{};  // first - 1 before the first
     bool live = false;
     bool silent = true;  // has sent nothing
@@ -90,17 +92,17 @@ class Progress final : public ProgressView {
 
   Iteration v_train_{0};
   Iteration highest_sent_{-1};
-  bool untouched_ = true;                     // nobody has sent anything, and nothing has advanced
-  std::unordered_map<WorkerId, Life> lives_;  // the newest of each worker
-  IterationMultiset progress_;                // of live members
-  IterationMultiset firsts_;                  // of live members
-  IterationMultiset silent_firsts_;           // of live members that have sent nothing
-  IterationMultiset ended_firsts_;            // of gone members that still count somewhere,
-  IterationMultiset ended_lasts_;             //   and their lasts
-  std::uint32_t count_at_v_train_ = 0;        // asked on every push, so kept
+  bool untouched_ = true;               // nobody has sent anything, and nothing has advanced
+  RankTable<Life> lives_;               // the newest of each worker
+  IterationMultiset progress_;          // of live members
+  IterationMultiset firsts_;            // of live members
+  IterationMultiset silent_firsts_;     // of live members that have sent nothing
+  IterationMultiset ended_firsts_;      // of gone members that still count somewhere,
+  IterationMultiset ended_lasts_;       //   and their lasts
+  std::uint32_t count_at_v_train_ = 0;  // asked on every push, so kept
   std::uint32_t members_at_v_train_ = 0;
   std::optional<WorkerId> last_sender_, last_slowest_, last_fastest_;
-  std::uint32_t taken_ = 0;  // since the last advance
+  std::uint32_t taken_ = 0;  // since the last advance, late ones not counted
 };
 
 }  // namespace leeway

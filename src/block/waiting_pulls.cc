@@ -1,63 +1,102 @@
 #include "block/waiting_pulls.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace leeway {
 
-void WaitingPulls::Block(const PullEvent& pull) {
-  Drop(pull.from.worker);
-  pulls_[pull.from.worker] = pull;
-  blocked_.insert(pull.from.worker);
-}
-
-bool WaitingPulls::Delay(const PullEvent& pull) {
+void WaitingPulls::Block(const PullEvent& pull, TimePoint since) {
   const WorkerId worker = pull.from.worker;
   Drop(worker);
-  pulls_[worker] = pull;
-  delayed_.insert({pull.progress, worker});
-  const auto [last, first_time] = last_delayed_.try_emplace(worker, pull.progress);
-  if (!first_time && pull.progress <= last->second) return false;
-  last->second = pull.progress;
+  Entry& entry = entries_[worker];
+  entry.state = Entry::State::kBlocked;
+  entry.waiting = {pull, since};
+  blocked_.Add(worker);
+}
+
+bool WaitingPulls::Delay(const PullEvent& pull, TimePoint since) {
+  const WorkerId worker = pull.from.worker;
+  Drop(worker);
+  Entry& entry = entries_[worker];
+  entry.state = Entry::State::kDelayed;
+  entry.waiting = {pull, since};
+  AddToRow(pull.progress, worker);
+  ++delayed_;
+  if (entry.last_delayed && pull.progress <= *entry.last_delayed) return false;
+  entry.last_delayed = pull.progress;
   return true;
 }
 
-void WaitingPulls::Drop(WorkerId worker) {
-  const auto found = pulls_.find(worker);
-  if (found == pulls_.end()) return;
-  blocked_.erase(worker);
-  delayed_.erase({found->second.progress, worker});
-  pulls_.erase(found);
-}
-
-std::optional<PullEvent> WaitingPulls::Take(MemberKey life) {
-  const auto found = pulls_.find(life.worker);
-  if (found == pulls_.end() || found->second.from != life) return std::nullopt;
-  const PullEvent pull = found->second;
-  Drop(life.worker);
-  return pull;
-}
-
-std::optional<PullEvent> WaitingPulls::TakeDelayedBelow(Iteration v_train) {
-  if (delayed_.empty() || delayed_.begin()->first >= v_train) return std::nullopt;
-  const PullEvent pull = pulls_.at(delayed_.begin()->second);
-  Drop(pull.from.worker);
-  return pull;
-}
-
-std::vector<PullEvent> WaitingPulls::TakeBlocked() {
-  std::vector<PullEvent> taken;
-  for (const WorkerId worker : std::set<WorkerId>(std::move(blocked_))) {
-    taken.push_back(pulls_.at(worker));
-    pulls_.erase(worker);
+void WaitingPulls::AddToRow(Iteration progress, WorkerId worker) {
+  auto row = std::ranges::lower_bound(rows_, progress, {}, &Row::progress);
+  if (row == rows_.end() || row->progress != progress) {
+    row = rows_.insert(row, Row{.progress = progress});
+    if (!spare_.empty()) {
+      row->workers = std::move(spare_.back());
+      spare_.pop_back();
+    }
   }
-  blocked_.clear();
+  row->workers.Add(worker);
+}
+
+void WaitingPulls::Drop(WorkerId worker) {
+  Entry* const entry = entries_.Find(worker);
+  if (entry == nullptr || entry->state == Entry::State::kNone) return;
+  if (std::exchange(entry->state, Entry::State::kNone) == Entry::State::kBlocked) {
+    blocked_.Remove(worker);
+    return;
+  }
+  --delayed_;
+  const auto row = std::ranges::lower_bound(rows_, entry->waiting.pull.progress, {}, &Row::progress);
+  row->workers.Remove(worker);
+  if (!row->workers.empty()) return;
+  spare_.push_back(std::move(row->workers));
+  rows_.erase(row);
+}
+
+std::optional<WaitingPull> WaitingPulls::Take(MemberKey life) {
+  const Entry* const entry = entries_.Find(life.worker);
+  if (entry == nullptr || entry->state == Entry::State::kNone || entry->waiting.pull.from != life)
+    return std::nullopt;
+  const WaitingPull taken = entry->waiting;
+  Drop(life.worker);
+  return taken;
+}
+
+std::optional<WaitingPull> WaitingPulls::TakeDelayedBelow(Iteration v_train) {
+  if (rows_.empty() || rows_.front().progress >= v_train) return std::nullopt;
+  const std::optional<WorkerId> worker = rows_.front().workers.TakeLowest();
+  if (rows_.front().workers.empty()) {
+    spare_.push_back(std::move(rows_.front().workers));
+    rows_.erase(rows_.begin());
+  }
+  --delayed_;
+  Entry& entry = *entries_.Find(*worker);
+  entry.state = Entry::State::kNone;
+  return entry.waiting;
+}
+
+std::vector<WaitingPull> WaitingPulls::TakeDelayed() {
+  std::vector<WaitingPull> taken;
+  while (const std::optional<WaitingPull> next = TakeDelayedBelow(kIterationMax)) taken.push_back(*next);
+  return taken;
+}
+
+std::vector<WaitingPull> WaitingPulls::TakeBlocked() {
+  std::vector<WaitingPull> taken;
+  while (const std::optional<WorkerId> worker = blocked_.TakeLowest()) {
+    Entry& entry = *entries_.Find(*worker);
+    entry.state = Entry::State::kNone;
+    taken.push_back(entry.waiting);
+  }
   return taken;
 }
 
 std::vector<PullEvent> WaitingPulls::List() const {
   std::vector<PullEvent> list;
-  for (const auto& [worker, pull] : pulls_) list.push_back(pull);
-  std::ranges::sort(list, {}, [](const PullEvent& p) { return p.from; });
+  entries_.ForEach([&list](WorkerId, const Entry& entry) {
+    if (entry.state != Entry::State::kNone) list.push_back(entry.waiting.pull);
+  });
   return list;
 }
 

@@ -3,47 +3,70 @@
 //
 // A pull is blocked while the block has no values or does not know the epoch it asks for, and delayed while
 // the synchronization model says later. Taken out in an order that depends on nothing but the pulls
-// themselves.
+// themselves. No call but the listing ones grows with the number of workers.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <set>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "block/block_events.h"
+#include "block/rank_set.h"
+#include "block/rank_table.h"
+#include "leeway/env.h"
 #include "leeway/ids.h"
 
 namespace leeway {
 
+struct WaitingPull {
+  PullEvent pull{};
+  TimePoint since{};  // blocked or delayed, as it is now
+};
+
 class WaitingPulls {
  public:
-  void Block(const PullEvent& pull);
+  void Block(const PullEvent& pull, TimePoint since);
   // Returns true if this worker's pull for this progress waits for the first time (a resent one is the same
   // DPR).
-  bool Delay(const PullEvent& pull);
+  bool Delay(const PullEvent& pull, TimePoint since);
 
   // Removes the worker's pull, if it waits.
   void Drop(WorkerId worker);
   // Removes the pull of exactly this life and returns it.
-  std::optional<PullEvent> Take(MemberKey life);
-  // Removes and returns the delayed pull with the lowest progress, if that is below `v_train`.
-  std::optional<PullEvent> TakeDelayedBelow(Iteration v_train);
+  std::optional<WaitingPull> Take(MemberKey life);
+  // Removes and returns the delayed pull with the lowest progress, and of those the lowest rank, if that
+  // progress is below `v_train`.
+  std::optional<WaitingPull> TakeDelayedBelow(Iteration v_train);
+  // Removes and returns all delayed pulls, in that order.
+  std::vector<WaitingPull> TakeDelayed();
   // Removes and returns all blocked pulls, by rank.
-  std::vector<PullEvent> TakeBlocked();
+  std::vector<WaitingPull> TakeBlocked();
 
-  [[nodiscard]] std::size_t size() const { return pulls_.size(); }
+  [[nodiscard]] std::size_t size() const { return blocked_.size() + delayed_; }
   [[nodiscard]] bool any_blocked() const { return !blocked_.empty(); }
   // All of them, by rank; for people.
   [[nodiscard]] std::vector<PullEvent> List() const;
 
  private:
-  std::unordered_map<WorkerId, PullEvent> pulls_;
-  std::set<WorkerId> blocked_;
-  std::set<std::pair<Iteration, WorkerId>> delayed_;
-  std::unordered_map<WorkerId, Iteration> last_delayed_;
+  struct Entry {
+    enum class State : std::uint8_t { kNone, kBlocked, kDelayed } state = State::kNone;
+    WaitingPull waiting{};
+    std::optional<Iteration> last_delayed{};
+  };
+  // The delayed pulls of one progress.
+  struct Row {
+    Iteration progress{};
+    RankSet workers{};
+  };
+
+  void AddToRow(Iteration progress, WorkerId worker);
+
+  RankTable<Entry> entries_;
+  RankSet blocked_;
+  std::vector<Row> rows_;       // by progress, none empty
+  std::vector<RankSet> spare_;  // emptied, with room for their ranks
+  std::size_t delayed_ = 0;
 };
 
 }  // namespace leeway

@@ -9,6 +9,7 @@ void WindowNotes::Add(const Note& note) {
 }
 
 void WindowNotes::Drop(WorkerId worker) {
+  if (notes_.empty()) return;  // asked after every push
   const auto found = notes_.find(worker);
   if (found == notes_.end()) return;
   order_.erase({found->second.iteration, worker});
@@ -16,6 +17,7 @@ void WindowNotes::Drop(WorkerId worker) {
 }
 
 void WindowNotes::Drop(MemberKey life) {
+  if (notes_.empty()) return;
   const auto found = notes_.find(life.worker);
   if (found != notes_.end() && found->second.from == life) Drop(life.worker);
 }

@@ -84,6 +84,22 @@ bool Add(std::span<float> out, std::span<const float> a, std::span<const float> 
   return NoneSet(bits);
 }
 
+bool Compensate(std::span<float> out, float lambda, std::span<const float> g, std::span<const float> w,
+                std::span<const float> base) {
+  float* __restrict o = out.data();
+  const float* __restrict pg = g.data();
+  const float* __restrict pw = w.data();
+  const float* __restrict pb = base.data();
+  const std::size_t n = out.size();
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const float value = pg[i] + lambda * pg[i] * pg[i] * (pw[i] - pb[i]);
+    o[i] = value;
+    bits |= NonFiniteBit(value);
+  }
+  return NoneSet(bits);
+}
+
 bool Sgd(const SgdStep& step, std::span<const float> w, std::span<const float> g, std::span<float> w_out) {
   const float* __restrict pw = w.data();
   const float* __restrict pg = g.data();

@@ -20,6 +20,10 @@ bool ScaleInto(std::span<float> out, std::span<const float> x, float s);
 void Scale(std::span<float> x, float s);
 // out = a + b. Returns whether all of out is finite.
 [[nodiscard]] bool Add(std::span<float> out, std::span<const float> a, std::span<const float> b);
+// out = g + lambda * g * g * (w - base): the gradient at `base` as it would be at `w`, to first order, with g
+// * g for the diagonal of the Hessian (DC-ASGD). Returns whether all of out is finite.
+[[nodiscard]] bool Compensate(std::span<float> out, float lambda, std::span<const float> g,
+                              std::span<const float> w, std::span<const float> base);
 
 // w_out = w - lr * (g * g_scale + decay * w)
 struct SgdStep {

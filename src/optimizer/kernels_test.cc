@@ -55,6 +55,25 @@ TEST(KernelsTest, AddingAndScalingRoundOncePerOperation) {
   }
 }
 
+TEST(KernelsTest, ACompensatedGradientIsThatOfThePlainFormula) {
+  for (const std::size_t n : {0U, 1U, 7U, 64U, 1000U, 4099U}) {
+    const std::vector<float> g = KernelNumbers(n, 1), w = KernelNumbers(n, 2), base = KernelNumbers(n, 3);
+    std::vector<float> out(n);
+    EXPECT_TRUE(kernels::Compensate(out, 0.4F, g, w, base));
+    for (std::size_t i = 0; i < n; ++i) {
+      const double wanted =
+          static_cast<double>(g[i]) + 0.4 * static_cast<double>(g[i]) * static_cast<double>(g[i]) *
+                                          (static_cast<double>(w[i]) - static_cast<double>(base[i]));
+      ASSERT_NEAR(static_cast<double>(out[i]), wanted, 1e-6) << i;
+    }
+    EXPECT_TRUE(kernels::Compensate(out, 0.4F, g, w, w));
+    EXPECT_EQ(out, g) << "nothing has moved since the base";
+  }
+  std::vector<float> out(3);
+  EXPECT_FALSE(kernels::Compensate(out, 1.0F, std::vector<float>{1, 1e30F, 1}, std::vector<float>{2, 2, 2},
+                                   std::vector<float>{1, 1, 1}));
+}
+
 TEST(KernelsTest, OverflowIsToldByTheKernelThatMakesIt) {
   const std::vector<float> big(9, 3e38F);
   std::vector<float> out(9);

@@ -1,0 +1,64 @@
+// Another synchronization model or apply mode, while training runs.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "block/block_core.h"
+
+namespace leeway {
+
+namespace {
+
+// What a model was made from: its spec without the options that every model takes.
+SpecTerm ModelTerm(const SyncPolicy& sync) {
+  constexpr std::array<std::string_view, 3> kOfEveryModel = {"release", "late", "scope"};
+  SpecTerm term = sync.resolved;
+  std::erase_if(term.args, [](const SpecArg& arg) {
+    return std::ranges::find(kOfEveryModel, std::string_view(arg.key)) != kOfEveryModel.end();
+  });
+  return term;
+}
+
+}  // namespace
+
+void Block::Core::Follow(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed) {
+  sync_ = &sync;
+  options_.apply = apply;
+  options_.coin_seed = coin_seed;
+  aggregate_ = apply.kind == ApplyMode::Kind::kAggregate;
+  sums_ahead_ = aggregate_ && sync.model->SumsAhead();
+  late_ = sync.late.value_or(aggregate_ ? Late::kDrop : Late::kApply);
+  sums_.SetOrdered(apply.ordered);
+  kept_.SetLimit(apply.dc_versions);
+}
+
+void Block::Core::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed,
+                         TimePoint now) {
+  // Who is missing under the old model is whom those that this frees have waited for.
+  const std::vector<WorkerId> missing = pulls_.size() > 0 ? progress_.Missing() : std::vector<WorkerId>{};
+  const std::optional<WorkerId> whom = missing.empty() ? std::nullopt : std::optional(missing.front());
+  if (ModelTerm(*sync_) != ModelTerm(sync)) memory_.clear();
+  Follow(sync, apply, coin_seed);
+  ++counters_.switches;
+  if (!aggregate_) FoldAll(1);
+  if (sums_ahead_) sums_.MergeInto(progress_.v_train());
+  AdvanceWhilePossible(now);
+  Release(whom, now);
+  OpenWindow();
+  Duration waited{};
+  for (const WaitingPull& waiting : pulls_.TakeDelayed()) {
+    if (Lets(waiting.pull, now)) {
+      waited += Settle(waiting, now);
+      Answer(waiting.pull);
+    } else {
+      // It goes on waiting as before: no other DPR, and since when it did.
+      (void)pulls_.Delay(waiting.pull, waiting.since);
+    }
+  }
+  counters_.ChargeWait(whom.value_or(kNoWorker), waited);
+}
+
+}  // namespace leeway
