@@ -107,6 +107,14 @@ void FlagSet::Switch(std::string names, bool& target, std::string help) {
   flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
 }
 
+void FlagSet::SwitchOff(std::string names, bool& target, std::string help) {
+  auto take = [&target](const std::string&) {
+    target = false;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
+}
+
 void FlagSet::Each(std::string names, std::string value, Check take, std::string help) {
   flags_.push_back({std::move(names), std::move(value), std::move(help), "", true, std::move(take)});
 }

@@ -53,6 +53,8 @@ class FlagSet {
   void Time(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
   void Switch(std::string names, bool& target, std::string help);
+  // The same for something that is on: target becomes false.
+  void SwitchOff(std::string names, bool& target, std::string help);
   // May be given several times; `take` is called for each.
   void Each(std::string names, std::string value, Check take, std::string help);
   // "--watch" and "--watch 2s" alike: `given` becomes true, `target` changes with a value.

@@ -68,13 +68,15 @@ struct Standing {
     sum.set_waiting(sum.waiting() + report.waiting());
     if (sum.waiting_for().empty()) sum.set_waiting_for(report.waiting_for());
     sum.set_dpr(sum.dpr() + report.dpr());
+    sum.set_waited_s(sum.waited_s() + report.waited_s());
     sum.set_blocks(sum.blocks() + report.blocks());
     sum.set_more_tables(std::max(sum.more_tables(), report.more_tables()));
   }
   [[nodiscard]] json ToJson(ServerId server) const {
     return {{"server", server.value()},    {"blocks", sum.blocks()},   {"v_train", sum.v_train_min()},
             {"v_train_max", sum.v_train_max()}, {"fastest", sum.fastest()}, {"slowest", sum.slowest()},
-            {"waiting", sum.waiting()},    {"waiting_for", sum.waiting_for()}, {"dpr", sum.dpr()}};
+            {"waiting", sum.waiting()},    {"waiting_for", sum.waiting_for()}, {"dpr", sum.dpr()},
+            {"waited_s", sum.waited_s()}};
   }
 };
 

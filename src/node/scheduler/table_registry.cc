@@ -30,6 +30,15 @@ wire::pb::Restore RestoreOf(const ManifestBlock& block, const Manifest& manifest
   return restore;
 }
 
+std::string ImmediateText(const ApplyMode& apply) {
+  std::string text = "immediate";
+  if (apply.scale_by_staleness) text += ":scale=staleness";
+  if (apply.dc > 0.0F) {
+    text += fmt::format("{}dc={},dc_versions={}", apply.scale_by_staleness ? "," : ":", apply.dc, apply.dc_versions);
+  }
+  return text;
+}
+
 std::string Named(const TableSpec& spec) { return fmt::format("table \"{}\"", spec.name); }
 
 Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::Entry>& tables) {
@@ -97,7 +106,7 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   spec.sync = PrintSpec({{sync.resolved}});
   spec.apply = aggregate ? fmt::format("aggregate:reduce={},window={}", apply.ordered ? "ordered" : "arrival",
                                        apply.window)
-                         : "immediate";
+                         : ImmediateText(apply);
   spec.optimizer = PrintSpec({{optimizer}});
   return spec;
 }

@@ -1,6 +1,7 @@
 #include "node/server/table_reports.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace leeway {
 namespace {
@@ -16,6 +17,7 @@ void AddBlock(const Block& block, wire::pb::TableReport& row) {
                         : std::min(row.slowest(), block.progress().Slowest().value()));
   row.set_waiting(row.waiting() + block.waiting());
   if (block.waiting() > 0 && row.waiting_for().empty()) row.set_waiting_for(block.WhyWaiting());
+  row.set_waited_s(row.waited_s() + std::chrono::duration<double>(block.counters().delayed_wait).count());
   row.set_blocks(row.blocks() + 1);
 }
 
