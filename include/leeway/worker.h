@@ -21,9 +21,11 @@
 // and says what it waited for. After fork() every call in the child fails with kFailedPrecondition.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -65,6 +67,16 @@ struct WorkerCounters {
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint64_t wait_ns = 0;        // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
   std::uint64_t staleness_sum = 0;  // over answers: progress + 1 - v_train, where positive
+  // Blocks that a gradient was computed on, by how many iterations they were behind; the last is that and
+  // more.
+  std::array<std::uint64_t, 17> staleness = {};
+  // What wait_ns was spent on, by what came last: "server.0", "table.w". A few dozen at most of each, then
+  // "others".
+  std::map<std::string, std::uint64_t> wait_by_ns = {};
+  std::uint64_t skipped_blocks = 0;      // used without a newer version (partial pull)
+  std::uint64_t skipped_late = 0;        // gradients not sent: known to be late (counted in absent too)
+  std::uint64_t iterations_skipped = 0;  // left out to catch up
+  std::uint64_t exchanges_skipped = 0;   // of tables: their gradients added up here (absent too)
 };
 
 // A run of batch numbers leased from a pool (leeway.BatchPool); empty when the pool is used up.
@@ -97,7 +109,7 @@ class Worker {
   // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and
   // returns the buffer now in use. It stays as it is until the first Sync of a later iteration.
   virtual Result<std::span<const float>> Sync(TableId table) = 0;
-  // True when Sync would not wait.
+  // True when Sync would not wait for values. Under `bounded` it may still wait for verdicts.
   [[nodiscard]] virtual bool Ready(TableId table) const = 0;
 
   // ps-lite's calls, for tables with a clock of their own.
@@ -145,7 +157,9 @@ class Worker {
   // Finish if not done before, say goodbye, stop the I/O thread.
   virtual Status Shutdown() = 0;
 
-  [[nodiscard]] virtual Iteration iteration() const = 0;  // of the job clock, as this worker counts it
+  // Of the job clock, as this worker counts it. Under models that skip ahead it may be several higher after a
+  // Clock and after the Syncs that follow it, until the first Update.
+  [[nodiscard]] virtual Iteration iteration() const = 0;
   [[nodiscard]] virtual WorkerCounters counters() const = 0;
   // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next
   // beat.

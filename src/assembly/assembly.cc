@@ -26,9 +26,9 @@ std::unique_ptr<ServerNode> MakeServer(const ServerOptions& options, Env& env, c
   return std::make_unique<ServerNode>(options, env, borrowed, std::move(scheduler), std::move(ended));
 }
 
-std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env, AddressSource scheduler,
-                                       WorkerNodeEvents& events) {
-  return std::make_unique<WorkerNode>(options, env, std::move(scheduler), events);
+std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env, const Policies& policies,
+                                       AddressSource scheduler, WorkerNodeEvents& events) {
+  return std::make_unique<WorkerNode>(options, env, policies.sync, std::move(scheduler), events);
 }
 
 }  // namespace leeway

@@ -30,6 +30,7 @@ struct Policies {
                                                      const Policies& policies, AddressSource scheduler,
                                                      std::function<void(const Status&)> ended);
 [[nodiscard]] std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env,
-                                                     AddressSource scheduler, WorkerNodeEvents& events);
+                                                     const Policies& policies, AddressSource scheduler,
+                                                     WorkerNodeEvents& events);
 
 }  // namespace leeway

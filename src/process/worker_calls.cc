@@ -109,36 +109,49 @@ Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient,
   if (table->own_clock()) {
     return FailedPrecondition("table \"{}\" has a clock of its own: use Push, not Update", table->spec.name);
   }
-  if (table->updated == iteration()) {
+  if (table->updated == clocks_) {
     return FailedPrecondition("table \"{}\" was updated in iteration {} already; call Clock first",
                               table->spec.name, iteration().value());
   }
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Lend(*table, id, gradient, std::move(how)));
-  table->updated = iteration();
+  table->updated = clocks_;
   return ticket;
+}
+
+void WorkerClient::OnIteration(Iteration now) {
+  std::int64_t known = iteration_.load(std::memory_order_relaxed);
+  while (known < now.value() && !iteration_.compare_exchange_weak(known, now.value())) {
+  }
 }
 
 Status WorkerClient::Clock() {
   LW_RETURN_IF_ERROR(CheckMember());
-  LW_RETURN_IF_ERROR(calls_.Push(
+  // Before the node hears of it, which may then say a later one.
+  iteration_.fetch_add(1, std::memory_order_relaxed);
+  const Status queued = calls_.Push(
       [this] {
         waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
         // An error means that the worker has failed meanwhile: the next call says why.
         (void)node_->EndIteration();
       },
-      options_.wait_max));
-  iteration_.fetch_add(1, std::memory_order_relaxed);
+      options_.wait_max);
+  if (!queued.ok()) {
+    iteration_.fetch_sub(1, std::memory_order_relaxed);
+    return queued;
+  }
+  ++clocks_;
   return Status::Ok();
 }
 
 Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   LW_RETURN_IF_ERROR(CheckFork());
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (table->synced == iteration()) return table->pair->Front();
+  if (table->synced == clocks_) return table->pair->Front();
   // Final values stay readable after the shutdown, so whether the worker lives matters only if there is a
   // need to wait.
   const Iteration needed = iteration() - 1;
-  if (table->pair->ready() < needed || !table->pair->Take()) {
+  const bool asks = gated_.load(std::memory_order_acquire) && !left_;
+  if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
     const std::string what =
         fmt::format("using table \"{}\" in iteration {}", table->spec.name, iteration().value());
@@ -150,7 +163,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   } else if (failed_.load(std::memory_order_acquire)) {
     return CheckAlive();
   }
-  table->synced = iteration();
+  table->synced = clocks_;
   return table->pair->Front();
 }
 

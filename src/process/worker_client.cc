@@ -96,7 +96,7 @@ WorkerClient::~WorkerClient() {
 Status WorkerClient::Join() {
   thread_ = std::make_unique<NodeThread>(log_);
   const bool made = thread_->Call([this] {
-    node_ = MakeWorker(options_, thread_->env(), MakeAddressSource(options_.scheduler), *this);
+    node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
     thread_->real().WatchReadable(calls_.fd(), [this] { calls_.RunAll(); });
   });
   LW_CHECK(made, "the worker's thread does not run");
@@ -163,8 +163,7 @@ Status WorkerClient::Start() {
     if (table->started || !table->refusal.ok()) continue;
     table->started = status.ok();
     table->refusal = status;
-    table->updated = iteration() - 1;
-    table->synced = iteration() - 1;
+    table->updated = table->synced = clocks_ - 1;
   }
   return status;
 }
@@ -258,7 +257,7 @@ Status WorkerClient::Finish() {
   finished_ = true;
   // The next Sync of every table takes the final values, whatever was synced in this iteration.
   for (const std::unique_ptr<Table>& table : tables_)
-    table->synced = Iteration(std::numeric_limits<std::int64_t>::min());
+    table->synced = std::numeric_limits<std::int64_t>::min();
   return Status::Ok();
 }
 

@@ -82,9 +82,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
     std::size_t elements = 0;
     ParameterPair* pair = nullptr;
     bool started = false;
-    Status refusal;         // of Start
-    Iteration updated{-1};  // the last iteration with an Update
-    Iteration synced{-1};   // the last iteration with a Sync
+    Status refusal;             // of Start
+    std::int64_t updated = -1;  // how many Clocks came before the last Update
+    std::int64_t synced = -1;   // and before the last Sync
     [[nodiscard]] bool own_clock() const { return spec.clock == TableClock::kOwn; }
   };
 
@@ -92,6 +92,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   void OnFailing(const Status& why) override;
   void OnFailed(const Status& why) override;
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
+  void OnIteration(Iteration now) override;
+  void OnGated(bool gated) override { gated_ = gated; }
 
   // The state that every call begins with: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
@@ -109,6 +111,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   void StopThread(const Status& why);
 
   const WorkerOptions options_;
+  const Policies policies_ = Policies::Builtin();
   const std::function<bool()> interrupted_;
   const pid_t pid_;
   ConsoleLog log_;
@@ -124,7 +127,11 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 
+  // Counted here by every Clock, so that none waits for the node; raised by the node where that goes on in a
+  // later one. Both only ever raise it, and the node's is never lower.
   std::atomic<std::int64_t> iteration_{0};
+  std::int64_t clocks_ = 0;  // iterations that this process has ended
+  std::atomic<bool> gated_{false};
   std::atomic<std::int64_t> state_wanted_from_{kIterationMax.value()};
   std::vector<std::byte> restored_state_;
   WaitTimes waits_;

@@ -45,7 +45,7 @@ void Cluster::WorkerProcess::OnFailed(const Status& why) {
 
 Cluster::Cluster(const ClusterOptions& options)
     : options_(options),
-      policies_(Policies::Builtin()),
+      policies_(options.policies),
       ring_(queue_),
       network_(queue_, options.network, Hash64({options.seed, kNetwork}), trace_),
       faults_(queue_, network_, options.fault_plan, Hash64({options.seed, kFaults})),
@@ -184,7 +184,7 @@ void Cluster::StartWorker(std::uint32_t rank) {
   options.job = options_.job.job;
   options.rank = rank;
   options.keeps_state = options_.keeps_state;
-  at.node = MakeWorker(options, at.env->env(), SchedulerAddress(), at);
+  at.node = MakeWorker(options, at.env->env(), policies_, SchedulerAddress(), at);
   on_worker_(rank);
 }
 

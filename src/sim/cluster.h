@@ -26,6 +26,7 @@ namespace leeway::sim {
 struct ClusterOptions {
   std::uint64_t seed = 1;
   JobOptions job;  // workers, servers and shards say how many nodes there are
+  Policies policies = Policies::Builtin();
   LinkOptions link = QuickLinks();
   NetworkOptions network;
   DiskOptions disk;             // one in every host

@@ -67,6 +67,9 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_placement(job.placement);
   out.set_block_bytes(job.block_bytes);
   out.set_seed(job.seed);
+  out.set_pull(job.pull);
+  out.set_exchange(job.exchange);
+  out.set_no_overlap(!job.overlap);
 }
 
 }  // namespace leeway

@@ -2,7 +2,8 @@
 //
 // The parts have files of their own: ShardPort (sending), PushQueue, PullState, PairLanding,
 // SchedulerRequests, RosterView. The .cc files of this class are split by what they do: core_join,
-// core_tables, core_iteration, core_frames, core_leave, core_report, core_waiting, core_stall.
+// core_tables, core_iteration, core_exchange, core_use, core_rules, core_step, core_frames, core_leave,
+// core_report, core_waiting, core_stall.
 #pragma once
 
 #include <deque>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "block/buffer_pool.h"
+#include "node/worker/block_model.h"
 #include "node/worker/client_state.h"
+#include "node/worker/partial_pull.h"
 #include "node/worker/roster_view.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_port.h"
@@ -24,12 +27,14 @@
 #include "node/worker/table.h"
 #include "node/worker/wait.h"
 #include "node/worker/worker_node.h"
+#include "sync/exchange_policy.h"
 
 namespace leeway {
 
 class WorkerNode::Core final : private LinkEvents {
  public:
-  Core(const WorkerOptions& options, Env& env, AddressSource scheduler, WorkerNodeEvents& events);
+  Core(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models, AddressSource scheduler,
+       WorkerNodeEvents& events);
   ~Core() override;
 
   // As in WorkerNode.
@@ -106,6 +111,7 @@ class WorkerNode::Core final : private LinkEvents {
 
   // Joining and membership.
   void OnWelcome(const wire::pb::Welcome& welcome);
+  [[nodiscard]] Status TakePolicies();
   void OnRoster(const wire::pb::Roster& roster);
   void ReadState(const wire::pb::RankRestore& from);
   [[nodiscard]] Status OpenPorts();
@@ -131,6 +137,13 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] WorkerBlock* FindBlock(BlockId id);
   [[nodiscard]] ShardPort& PortOf(const WorkerBlock& block) { return *ports_[block.shard.index()]; }
   [[nodiscard]] Status TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
+  // The job-clock tables that have their blocks.
+  template <typename Each>
+  void ForEachTable(Each each) {
+    for (const std::unique_ptr<WorkerTable>& table : tables_) {
+      if (table->state == WorkerTable::State::kPlaced && !table->IsOwnClock()) each(*table);
+    }
+  }
   void OnMoved(WorkerBlock& block);
   // Another process has taken this shard over.
   void OnReplaced(ShardPort& port);
@@ -140,14 +153,50 @@ class WorkerNode::Core final : private LinkEvents {
   void AskForNewMap();
   void TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
 
+  // Rules: what each block's model has the worker do by itself.
+  [[nodiscard]] Status TakeModels(WorkerTable& table, const wire::pb::Table& map);
+  // The scheduler's word, unasked: other models from now on.
+  void OnSwitch(const wire::pb::TableMap& map);
+  void CountRules();
+  // The block that an iteration waits for to begin, since its pushes lack verdicts (bounded); null: none.
+  [[nodiscard]] const WorkerBlock* HeldUp() const;
+  // Goes on in the lowest iteration that the blocks which skip ahead have told, if that is higher and nothing
+  // of this one was handed in. True if it is.
+  bool Raise();
+
+  // Exchange: gradients out in this iteration, or added up.
+  void HandIn(WorkerTable& table, LentGradient gradient, Done done);
+  [[nodiscard]] bool AddsUp() const;
+  [[nodiscard]] bool Exchanges(const WorkerTable& table, std::span<const float> gradient) const;
+  // What has added up goes out if this iteration exchanges; else, and with nothing to send, it is absent.
+  // `done` belongs to the last gradient in it.
+  void ExchangeSum(WorkerTable& table, Done done);
+  void PushSums();
+  void NoteSignificance(WorkerTable& table, std::span<const float> gradient);
+  void NoteStaleness(const WorkerTable& table);
+
+  // The step of a job without overlap: verdicts, then a barrier, then pulls.
+  void StepIfSettled();
+  void OnStepped(const Status& status);
+  void DropSteps();
+
   // Iterations.
   [[nodiscard]] Status CheckMember() const;
   [[nodiscard]] Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) const;
   void PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps, LentGradient gradient,
                   Done done);
   void MarkAbsent(WorkerTable& table, Iteration iteration);
+  void MarkAbsent(WorkerBlock& block, Iteration iteration);
   void PullBlocks(WorkerTable& table, Iteration progress);
+  // Asks for what the table needs after `progress`: nothing where what is held serves.
+  void RequestBlocks(WorkerTable& table, Iteration progress);
   void PublishIfWhole(WorkerTable& table);
+  // Ends the waits for the table that may end.
+  void LetUse(WorkerTable& table);
+  void LetUseAll();
+  [[nodiscard]] bool UsePartly(WorkerTable& table);
+  void CountArrived();
+  void OnPartialTimer();
   void BeginInto(WorkerTable& table);
   void FlushAll();
   void EndWait();
@@ -168,6 +217,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Wait Waiting() const;
   [[nodiscard]] Wait WaitingToJoin() const;
   [[nodiscard]] Wait WaitingForUse() const;
+  [[nodiscard]] Wait WaitingToBegin() const;
   [[nodiscard]] Wait WaitingForVerdict() const;
   [[nodiscard]] Wait WaitingToFinish() const;
   [[nodiscard]] std::string DescribeBlock(const WorkerBlock& block, std::string_view what,
@@ -203,6 +253,16 @@ class WorkerNode::Core final : private LinkEvents {
   Iteration iteration_{0};
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
 
+  // What the job and its models have the worker do.
+  BlockModels models_;
+  ExchangePolicy exchange_;
+  PartialPull partial_;
+  bool any_skips_ = false, any_bounded_ = false;
+  Iteration handed_{-1};                              // the last iteration with a gradient
+  const WorkerBlock* last_heard_ = nullptr;           // what ends a wait now
+  std::uint64_t steps_ended_ = 0, steps_passed_ = 0;  // without overlap
+  bool at_step_barrier_ = false;
+
   BufferPool pool_;
   std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
   std::vector<WorkerBlock*> blocks_;                  // by BlockId; null: of a table that is not ours
@@ -233,7 +293,7 @@ class WorkerNode::Core final : private LinkEvents {
   bool map_asked_ = false;
   Duration map_backoff_{};
 
-  TimerId report_timer_, drain_timer_, map_timer_, broken_timer_;
+  TimerId report_timer_, drain_timer_, map_timer_, broken_timer_, partial_timer_;
   std::deque<std::function<void()>> later_;
   bool running_later_ = false;
 };

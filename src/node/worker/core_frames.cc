@@ -65,7 +65,7 @@ bool WorkerNode::Core::IsWanted(const ShardPort& port, const WorkerBlock& block,
                                 const wire::AnswerEntry& entry) const {
   if (block.term != entry.term || block.shard != port.shard() || !block.pull.open()) return false;
   if (block.table->IsOwnClock()) return entry.progress == block.pull.progress();
-  return entry.progress <= block.pull.progress() &&
+  return entry.progress <= block.pull.progress() && entry.progress > block.passed &&
          entry.progress > block.table->landing.arrived(block.index);
 }
 
@@ -134,8 +134,10 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
     case wire::Kind::kRoster:
       return Parsed<wire::pb::Roster>(kind, body, [this](const auto& message) { OnRoster(message); });
     case wire::Kind::kTableMap:
-      return Parsed<wire::pb::TableMap>(kind, body,
-                                        [this](const auto& message) { requests_.OnTableMap(message); });
+      return Parsed<wire::pb::TableMap>(kind, body, [this](const auto& message) {
+        if (message.request() == 0) return OnSwitch(message);
+        requests_.OnTableMap(message);
+      });
     case wire::Kind::kBarrierDone:
       return Parsed<wire::pb::BarrierDone>(kind, body,
                                            [this](const auto& message) { requests_.OnBarrierDone(message); });
@@ -173,6 +175,8 @@ Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> 
     if (phase_ == Phase::kFailed) break;
   }
   LeaveIfSettled();
+  StepIfSettled();
+  if (any_bounded_) LetUseAll();
   return Status::Ok();
 }
 
@@ -191,6 +195,8 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
       entry.verdict != wire::Verdict::kFenced) {
     return Status::Ok();
   }
+  last_heard_ = block;
+  if (entry.term == block->term) block->told = std::max(block->told, entry.v_train);
   if (wire::ConsumesSeq(entry.verdict)) {
     Result<std::optional<QueuedPush>> settled =
         port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
@@ -277,6 +283,7 @@ Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
     LW_RETURN_IF_ERROR(OnAnswer(port, answers.entries[i], landing.slots[i]));
     if (tables.empty() || tables.back() != block->table) tables.push_back(block->table);
   }
+  CountArrived();
   for (WorkerTable* table : tables) PublishIfWhole(*table);
   FinishIfWhole();
   return Status::Ok();
@@ -291,7 +298,9 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   }
   const bool has_values = entry.payload_bytes > 0;
   if (!has_values) ++counters_.unchanged;
+  if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
   if (has_values ? slot.use == Slot::Use::kNothing : !IsWanted(port, block, entry)) return Status::Ok();
+  last_heard_ = &block;
   if (!table.IsOwnClock()) {
     if (has_values) {
       table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));
@@ -301,7 +310,10 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
       port.Touch(block);
       return Status::Ok();
     }
+    table.landing.Stamp(block.index, entry.v_train);
     block.pull.Settle(entry.progress);
+    // Iterations may have passed since it was asked for that need no newer values.
+    if (!block.pull.open() && steps_passed_ == steps_ended_) table.landing.Serve(block.index, iteration_ - 1);
     return Status::Ok();
   }
   block.pull.Settle(entry.progress);

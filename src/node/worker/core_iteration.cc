@@ -58,25 +58,29 @@ Status WorkerNode::Core::GradientReady(TableId id, LentGradient gradient, Done d
     return FailedPrecondition("table \"{}\" has its gradient of iteration {} already", table->spec.name,
                               iteration_.value());
   }
-  table->pushed = iteration_;
-  PushBlocks(*table, iteration_, steps_, std::move(gradient), std::move(done));
-  PullBlocks(*table, iteration_);
+  table->pushed = handed_ = iteration_;
+  NoteStaleness(*table);
+  HandIn(*table, std::move(gradient), std::move(done));
   FlushAll();
   return Status::Ok();
 }
 
 Status WorkerNode::Core::EndIteration() {
   LW_RETURN_IF_ERROR(CheckMember());
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
-    if (table->state != WorkerTable::State::kPlaced || table->IsOwnClock() || table->pushed == iteration_)
-      continue;
-    table->pushed = iteration_;
-    MarkAbsent(*table, iteration_);
-    PullBlocks(*table, iteration_);
-  }
-  FlushAll();
+  ForEachTable([this](WorkerTable& table) {
+    if (table.pushed == iteration_) return;
+    table.pushed = iteration_;
+    ExchangeSum(table, {});
+  });
   ++iteration_;
   ++steps_;
+  if (!job_.overlap) ++steps_ended_;
+  partial_.Begin();
+  env_.timers.Cancel(std::exchange(partial_timer_, {}));
+  Raise();
+  CountArrived();
+  FlushAll();
+  StepIfSettled();
   return Status::Ok();
 }
 
@@ -98,11 +102,13 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
 }
 
 void WorkerNode::Core::MarkAbsent(WorkerTable& table, Iteration iteration) {
-  unsettled_ += table.blocks.size();
-  for (WorkerBlock& block : table.blocks) {
-    PortOf(block).ChangeQueue(block,
-                              [&](PushQueue& queue) { queue.Append(iteration, nullptr, Version(0), 0); });
-  }
+  for (WorkerBlock& block : table.blocks) MarkAbsent(block, iteration);
+}
+
+void WorkerNode::Core::MarkAbsent(WorkerBlock& block, Iteration iteration) {
+  ++unsettled_;
+  PortOf(block).ChangeQueue(block,
+                            [&](PushQueue& queue) { queue.Append(iteration, nullptr, Version(0), 0); });
 }
 
 void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {
@@ -114,39 +120,6 @@ void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {
 
 void WorkerNode::Core::FlushAll() {
   for (const std::unique_ptr<ShardPort>& port : ports_) port->Flush();
-}
-
-void WorkerNode::Core::WhenUsable(TableId id, Done usable) {
-  if (phase_ == Phase::kFailed) return LaterDone(std::move(usable), failure_);
-  Result<WorkerTable*> found = FindPlaced(id);
-  if (!found.ok()) return LaterDone(std::move(usable), found.status());
-  WorkerTable& table = **found;
-  const Iteration needed = iteration_ - 1;
-  if (table.pair.ready() >= needed) return LaterDone(std::move(usable), Status::Ok());
-  if (table.IsOwnClock()) {
-    return LaterDone(
-        std::move(usable),
-        FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
-  }
-  if (waiters_++ == 0) waiting_since_ = env_.clock.Now();
-  table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
-}
-
-void WorkerNode::Core::EndWait() {
-  if (--waiters_ == 0)
-    counters_.wait_ns += static_cast<std::uint64_t>((env_.clock.Now() - waiting_since_).count());
-}
-
-void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
-  if (!table.landing.PublishIfWhole(iteration_ - 1)) return;
-  const Iteration ready = table.pair.ready();
-  auto& waiters = table.waiters;
-  for (WorkerTable::Waiter& waiter : waiters) {
-    if (waiter.needed > ready) continue;
-    LaterDone(std::move(waiter.usable), Status::Ok());
-    EndWait();
-  }
-  std::erase_if(waiters, [ready](const WorkerTable::Waiter& waiter) { return waiter.needed <= ready; });
 }
 
 Status WorkerNode::Core::PushOwn(TableId id, LentGradient gradient, Done done) {

@@ -26,17 +26,21 @@ JobOptions JobFromWire(const wire::pb::Job& from) {
   job.placement = from.placement();
   job.block_bytes = from.block_bytes();
   job.seed = from.seed();
+  if (!from.pull().empty()) job.pull = from.pull();
+  if (!from.exchange().empty()) job.exchange = from.exchange();
+  job.overlap = !from.no_overlap();
   return job;
 }
 
 }  // namespace
 
-WorkerNode::Core::Core(const WorkerOptions& options, Env& env, AddressSource scheduler,
-                       WorkerNodeEvents& events)
+WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+                       AddressSource scheduler, WorkerNodeEvents& events)
     : options_(options),
       env_(env),
       events_(events),
       life_(env.random.Next() | 1),
+      models_(models),
       pool_(kSpareBytesMax),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
       requests_(env.clock, scheduler_,
@@ -52,7 +56,7 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, AddressSource sch
 
 WorkerNode::Core::~Core() {
   DropInquiries();
-  for (const TimerId timer : {report_timer_, drain_timer_, map_timer_, broken_timer_})
+  for (const TimerId timer : {report_timer_, drain_timer_, map_timer_, broken_timer_, partial_timer_})
     env_.timers.Cancel(timer);
 }
 
@@ -99,6 +103,7 @@ void WorkerNode::Core::OnWelcome(const wire::pb::Welcome& welcome) {
     stance_.worker = rank;
     stance_.incarnation = incarnation;
     job_ = JobFromWire(welcome.job());
+    if (const Status policies = TakePolicies(); !policies.ok()) return Fail(policies);
     report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
     return;
   }
@@ -109,6 +114,13 @@ void WorkerNode::Core::OnWelcome(const wire::pb::Welcome& welcome) {
                rank.value(), incarnation.value(), stance_.worker.value(), stance_.incarnation.value()));
   }
   requests_.ResendAll();
+}
+
+Status WorkerNode::Core::TakePolicies() {
+  LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job_.pull));
+  partial_ = PartialPull(pull);
+  LW_ASSIGN_OR_RETURN(exchange_, ParseExchangePolicy(job_.exchange));
+  return Status::Ok();
 }
 
 void WorkerNode::Core::OnDown(std::uint32_t link, const Status& why) {

@@ -65,6 +65,8 @@ void WorkerNode::Core::Leave(Done done) {
     phase_ = Phase::kLeaving;
     phase_since_ = env_.clock.Now();
     leave_done_.push_back(std::move(done));
+    DropSteps();
+    PushSums();
     LeaveIfSettled();
   } else {
     leave_done_.push_back(std::move(done));
@@ -81,6 +83,8 @@ void WorkerNode::Core::LeaveIfSettled() {
 void WorkerNode::Core::OnLeft(Epoch epoch) {
   phase_ = Phase::kObserver;
   stance_.observer = true;
+  CountRules();  // one that counts no more is held up by none of them
+  LetUseAll();
   stance_.epoch_min = epoch;
   // What was asked as a member may wait for an iteration that this worker no longer takes part in: asked as
   // an observer it is answered with what there is.
@@ -181,6 +185,7 @@ void WorkerNode::Core::Fail(const Status& why) {
 void WorkerNode::Core::StopLinks(const Status& why) {
   env_.timers.Cancel(std::exchange(report_timer_, {}));
   env_.timers.Cancel(std::exchange(map_timer_, {}));
+  env_.timers.Cancel(std::exchange(partial_timer_, {}));
   DropInquiries();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
   for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Stop(why);
@@ -192,6 +197,7 @@ void WorkerNode::Core::FailPending(const Status& why) {
     for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
   }
   requests_.FailAll(why);
+  last_heard_ = nullptr;
   std::vector<std::shared_ptr<LentPush>> lents;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {

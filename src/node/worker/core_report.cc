@@ -34,6 +34,16 @@ void WorkerNode::Core::SendReport() {
   count("bytes_sent", counters_.bytes_sent);
   count("bytes_received", counters_.bytes_received);
   count("staleness_sum", counters_.staleness_sum);
+  count("skipped_blocks", counters_.skipped_blocks);
+  count("skipped_late", counters_.skipped_late);
+  count("iterations_skipped", counters_.iterations_skipped);
+  count("exchanges_skipped", counters_.exchanges_skipped);
+  for (std::size_t behind = 0; behind < counters_.staleness.size(); ++behind) {
+    if (counters_.staleness[behind] == 0) continue;
+    values[fmt::format("staleness.{}", behind)] = static_cast<double>(counters_.staleness[behind]);
+  }
+  for (const auto& [cause, ns] : counters_.wait_by_ns)
+    values["wait." + cause] = static_cast<double>(ns) * 1e-9;
   values["wait_s"] = static_cast<double>(counters_.wait_ns) * 1e-9;
   values["iteration"] = static_cast<double>(iteration_.value());
   // The user's own figures come last: what the user measures beats what the node guesses.

@@ -36,7 +36,7 @@ void WorkerNode::Core::ExplainWait(std::function<void(const std::string&)> done)
   Link& link = PortOf(*block).link();
   facts.shard = link.peer();
   facts.shard_up = link.up();
-  facts.sync = block->table->spec.sync.empty() ? job_.sync : block->table->spec.sync;
+  facts.sync = block->model->sync;
   if (!facts.shard_up) return AskScheduler(request);
   wire::pb::Why why;
   why.set_request(request);

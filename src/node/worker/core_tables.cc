@@ -82,6 +82,8 @@ Status WorkerNode::Core::TakeMap(const std::vector<WorkerTable*>& tables, const 
         return Protocol("block id {}, wanted at most {}", block.block(), kBlockIdMax);
     }
     LW_RETURN_IF_ERROR(tables[i]->Place(map.tables(static_cast<int>(i)), ports_.size()));
+    LW_RETURN_IF_ERROR(TakeModels(*tables[i], map.tables(static_cast<int>(i))));
+    if (partial_.enabled()) tables[i]->landing.LandAside();
   }
   for (WorkerTable* table : tables) {
     for (WorkerBlock& block : table->blocks) {
@@ -93,8 +95,10 @@ Status WorkerNode::Core::TakeMap(const std::vector<WorkerTable*>& tables, const 
     // would wait for them, and the first pull for the blocks.
     table->pushed = (table->IsOwnClock() ? table->own_first : iteration_) - 1;
     if (table->pushed >= Iteration(0)) MarkAbsent(*table, table->pushed);
+    table->exchanged = table->pushed;
     if (!table->IsOwnClock()) PullBlocks(*table, table->pushed);
   }
+  CountRules();
   FlushAll();
   return Status::Ok();
 }
@@ -239,7 +243,10 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
       block.pull.AskAgain();
     }
     if (!replaced.ok()) return Fail(replaced);
+    if (const Status models = TakeModels(*tables[i], map.tables(static_cast<int>(i))); !models.ok())
+      return Fail(models);
   }
+  CountRules();
   // A block of another table may have heard MOVED while this answer was on its way.
   const bool more = std::any_of(blocks_.begin(), blocks_.end(),
                                 [](const WorkerBlock* block) { return block != nullptr && block->moved; });

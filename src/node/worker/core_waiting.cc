@@ -60,7 +60,18 @@ std::string WorkerNode::Core::DescribeBlock(const WorkerBlock& block, std::strin
                      link.up() ? "connected" : "not connected", Seconds(now - link.last_heard()));
 }
 
+Wait WorkerNode::Core::WaitingToBegin() const {
+  const WorkerBlock* block = waiters_ > 0 ? HeldUp() : nullptr;
+  if (block == nullptr) return {};
+  const QueuedPush& push = block->pushes.front();
+  const std::string what =
+      fmt::format("the verdict on push {} of iteration {}, without which {} does not begin iteration {}",
+                  push.seq.value(), push.iteration.value(), block->model->sync, iteration_.value());
+  return {Wait::Cause::kVerdict, DescribeBlock(*block, what, waiting_since_), block};
+}
+
 Wait WorkerNode::Core::WaitingForUse() const {
+  if (Wait begin = WaitingToBegin(); begin.cause != Wait::Cause::kNothing) return begin;
   const WorkerBlock* first = nullptr;
   TimePoint since;
   std::size_t open = 0;
@@ -69,13 +80,20 @@ Wait WorkerNode::Core::WaitingForUse() const {
     for (const WorkerBlock& block : table->blocks) {
       if (!block.pull.open()) continue;
       ++open;
-      if (first != nullptr) continue;
+      // A partial pull goes on without the others.
+      const bool due = partial_.open() && block.skipped >= partial_.policy().skip_max;
+      if (first != nullptr && !due) continue;
       first = &block;
       since = table->waiters.empty() ? block.pull.since() : table->waiters.front().since;
     }
   }
   if (first == nullptr) return {};
-  const std::string what = fmt::format("values for iteration {}", first->pull.progress().value() + 1);
+  std::string what = fmt::format("values for iteration {}", first->pull.progress().value() + 1);
+  if (partial_.open() && first->skipped > 0) {
+    what += fmt::format(" (left out {} times running, which is the most)", first->skipped);
+  } else if (partial_.enabled() && !partial_.reached()) {
+    what += fmt::format(" (until {:.0f} % of all blocks are there)", 100 * partial_.policy().share_min);
+  }
   std::string text = DescribeBlock(*first, what, since);
   if (open > 1) text += fmt::format(" and {} more blocks", open - 1);
   return {Wait::Cause::kValues, std::move(text), first};

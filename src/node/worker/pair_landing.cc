@@ -24,6 +24,7 @@ void PairLanding::AddBlock(std::size_t offset, std::size_t elements) {
   slot.offset = offset;
   slot.elements = elements;
   slot.arrived = kNever;
+  slot.v_train_in[0] = slot.v_train_in[1] = slot.staged_v_train = kNever;
   blocks_.push_back(std::move(slot));
   ++lagging_;
 }
@@ -46,6 +47,34 @@ Version PairLanding::InUse(std::size_t block) const {
   return held < kForgottenStaged ? held : Version(0);
 }
 
+Iteration PairLanding::HeldVTrain(std::size_t block) const {
+  const Slot& slot = blocks_[block];
+  switch (slot.newest) {
+    case Where::kBack:
+      return slot.v_train_in[BackIndex()];
+    case Where::kStaged:
+      return slot.staged_v_train;
+    case Where::kPublished:
+      break;
+  }
+  return slot.v_train_in[newest_index_];
+}
+
+Iteration PairLanding::InUseVTrain(std::size_t block) const {
+  return blocks_[block].v_train_in[static_cast<std::size_t>(pair_.front_index())];
+}
+
+void PairLanding::Stamp(std::size_t block, Iteration v_train) {
+  Slot& slot = blocks_[block];
+  if (slot.newest == Where::kStaged) {
+    slot.staged_v_train = v_train;
+    return;
+  }
+  const std::size_t at = slot.newest == Where::kBack ? BackIndex() : newest_index_;
+  slot.v_train_in[at] = v_train;
+  if (slot.in_buffer[0] == slot.in_buffer[1]) slot.v_train_in[1 - at] = v_train;
+}
+
 void PairLanding::Forget(std::size_t block) {
   Slot& slot = blocks_[block];
   // Whether both buffers hold the same stays known: it spares a copy, or asks for one.
@@ -53,11 +82,12 @@ void PairLanding::Forget(std::size_t block) {
   slot.in_buffer[0] = kForgotten;
   slot.in_buffer[1] = same ? kForgotten : kForgottenToo;
   slot.staged_version = kForgottenStaged;
+  slot.v_train_in[0] = slot.v_train_in[1] = slot.staged_v_train = kNever;
 }
 
 PairLanding::Place PairLanding::Begin(std::size_t block) {
   Slot& slot = blocks_[block];
-  if (!pair_.BackIsFree()) {
+  if (aside_ || !pair_.BackIsFree()) {
     BufferRef staged = pool_.Take(slot.elements);
     return {staged->floats(), staged};
   }
@@ -94,12 +124,20 @@ bool PairLanding::Unchanged(std::size_t block, Iteration progress, Version versi
 bool PairLanding::PublishIfWhole(Iteration needed) {
   if (lagging_ > 0) return false;
   Iteration progress = kIterationMax;
-  bool changed = false;
-  for (const Slot& slot : blocks_) {
-    progress = std::min(progress, slot.arrived);
-    changed = changed || slot.newest != Where::kPublished;
-  }
+  for (const Slot& slot : blocks_) progress = std::min(progress, slot.arrived);
   if (progress < needed) return false;
+  Show(progress);
+  return true;
+}
+
+void PairLanding::PublishPartly(Iteration needed) {
+  LW_CHECK(aside_, "an answer may be landing in the buffer that is to be shown");
+  if (needed > published_) Show(needed);
+}
+
+void PairLanding::Show(Iteration progress) {
+  const bool changed = std::any_of(blocks_.begin(), blocks_.end(),
+                                   [](const Slot& slot) { return slot.newest != Where::kPublished; });
   if (changed) {
     // Either the back is free, or it holds a whole version that the user has not taken: then it is taken back
     // to be brought up to date. If the user is quicker, it is free after all.
@@ -117,7 +155,6 @@ bool PairLanding::PublishIfWhole(Iteration needed) {
   published_ = progress;
   lagging_ = static_cast<std::size_t>(std::count_if(
       blocks_.begin(), blocks_.end(), [this](const Slot& slot) { return slot.arrived <= published_; }));
-  return true;
 }
 
 void PairLanding::Fill(Slot& slot, std::size_t back) {
@@ -125,10 +162,12 @@ void PairLanding::Fill(Slot& slot, std::size_t back) {
   if (slot.newest == Where::kStaged) {
     std::copy_n(slot.staged->floats().data(), slot.elements, to.data());
     slot.in_buffer[back] = slot.staged_version;
+    slot.v_train_in[back] = slot.staged_v_train;
     slot.staged = nullptr;
   } else if (slot.newest == Where::kPublished && slot.in_buffer[back] != slot.in_buffer[1 - back]) {
     std::copy_n(pair_.Front().data() + slot.offset, slot.elements, to.data());
     slot.in_buffer[back] = slot.in_buffer[1 - back];
+    slot.v_train_in[back] = slot.v_train_in[1 - back];
   }
   slot.newest = Where::kPublished;
 }

@@ -5,6 +5,9 @@
 // copied when the table is whole. A block whose landing has begun and not ended counts as not arrived, so a
 // cut in the middle of a frame is never visible. Thread rule: the node's; the user's thread may Take at any
 // time.
+//
+// With LandAside every answer lands in a buffer of its own, so that the table may be shown while some of it
+// is still on its way (partial pull): nothing is ever written into what the user reads.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +26,9 @@ class PairLanding {
   // Both outlive it.
   PairLanding(ParameterPair& pair, BufferPool& pool);
 
+  // From now on. Needed by PublishPartly.
+  void LandAside() { aside_ = true; }
+
   // Adds the next block of the table, in the order of offsets.
   void AddBlock(std::size_t offset, std::size_t elements);
 
@@ -30,6 +36,10 @@ class PairLanding {
   [[nodiscard]] Version Held(std::size_t block) const;
   // The version in the buffer that the user reads.
   [[nodiscard]] Version InUse(std::size_t block) const;
+
+  // The v_train that these were told with; min() when that is not known.
+  [[nodiscard]] Iteration HeldVTrain(std::size_t block) const;
+  [[nodiscard]] Iteration InUseVTrain(std::size_t block) const;
 
   // The block's owner may count its versions anew: what is held gets numbers that no version has.
   void Forget(std::size_t block);
@@ -44,12 +54,21 @@ class PairLanding {
   void Arrived(std::size_t block, Iteration progress, Version version, BufferRef staged);
   // An answer without values: what is held serves. False when `version` is not what is held.
   [[nodiscard]] bool Unchanged(std::size_t block, Iteration progress, Version version);
+  // The newest version held is what its owner has in iteration `v_train`. Called after Arrived or Unchanged.
+  void Stamp(std::size_t block, Iteration v_train);
+  // What is held serves after `progress` as well, by the worker's own decision.
+  void Serve(std::size_t block, Iteration progress) { SetArrived(blocks_[block], progress); }
   // Progress answered for the block; min() before the first.
   [[nodiscard]] Iteration arrived(std::size_t block) const { return blocks_[block].arrived; }
+  // A version is here that was never shown.
+  [[nodiscard]] bool HasNews(std::size_t block) const { return blocks_[block].newest != Where::kPublished; }
 
   // Shows the table to the user if every block has news since the last time and serves iteration needed + 1.
   // True if ready() rose.
   bool PublishIfWhole(Iteration needed);
+  // Shows what is here in iteration needed + 1; blocks without news stay as they are. REQUIRES: LandAside;
+  // every block has arrived once.
+  void PublishPartly(Iteration needed);
   [[nodiscard]] Iteration published() const { return published_; }
 
  private:
@@ -59,20 +78,24 @@ class PairLanding {
     Iteration arrived;
     Where newest = Where::kPublished;  // where the newest whole version is
     Version in_buffer[2];              // the version that each buffer holds; 0: none, or half of one
+    Iteration v_train_in[2];           // what each was told with
     BufferRef staged;
     Version staged_version;
+    Iteration staged_v_train;
   };
 
   [[nodiscard]] std::size_t BackIndex() const { return static_cast<std::size_t>(1 - pair_.front_index()); }
   void SetArrived(Slot& slot, Iteration progress);
   void Fill(Slot& slot, std::size_t back);
+  void Show(Iteration progress);
 
   ParameterPair& pair_;
   BufferPool& pool_;
   std::vector<Slot> blocks_;
   Iteration published_;
   std::size_t newest_index_ = 0;  // the buffer published last: the back, and the front once the user took it
-  std::size_t lagging_ = 0;       // blocks with nothing newer than published_
+  bool aside_ = false;
+  std::size_t lagging_ = 0;  // blocks with nothing newer than published_
 };
 
 }  // namespace leeway

@@ -10,13 +10,26 @@ namespace leeway {
 
 void PushQueue::Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version,
                        std::uint64_t bytes) {
-  queue_.push_back({next_seq_, iteration, std::move(lent), base_version, bytes, false});
+  queue_.push_back({next_seq_, iteration, std::move(lent), base_version, bytes, false, false});
   ++next_seq_;
 }
 
 const QueuedPush* PushQueue::Next() const {
   if (held_ || sent_ == queue_.size() || sent_ == kInFlightMax) return nullptr;
   return &queue_[sent_];
+}
+
+std::uint64_t PushQueue::Withhold(Iteration v_train) {
+  std::uint64_t withheld = 0;
+  // What is in flight, or was, may have been taken: it must come again as it was.
+  for (std::size_t i = sent_; i < queue_.size(); ++i) {
+    QueuedPush& push = queue_[i];
+    if (push.iteration >= v_train || push.lent == nullptr || push.sent_before || push.withheld) continue;
+    push.withheld = true;
+    push.bytes = 0;
+    ++withheld;
+  }
+  return withheld;
 }
 
 bool PushQueue::MarkSent() {

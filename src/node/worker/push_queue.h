@@ -26,6 +26,7 @@ struct QueuedPush {
   Version base_version;
   std::uint64_t bytes = 0;  // of payload
   bool sent_before = false;
+  bool withheld = false;  // its gradient is not sent: it goes out as absent
 };
 
 class PushQueue {
@@ -35,6 +36,8 @@ class PushQueue {
   void Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version, std::uint64_t bytes);
   // What may be sent now: null when all is sent, K are in flight, or the queue is held back.
   [[nodiscard]] const QueuedPush* Next() const;
+  // Gradients of iterations below `v_train` that were never sent go out as absent. Returns how many.
+  std::uint64_t Withhold(Iteration v_train);
   // Next() was sent. True if it had been sent before.
   bool MarkSent();
 

@@ -44,6 +44,10 @@ void SchedulerRequests::Barrier(const std::string& name, Iteration iteration, st
   link_.SendControl(wire::Kind::kBarrier, barrier.message);
 }
 
+void SchedulerRequests::ForgetBarrier(const std::string& name) {
+  std::erase_if(barriers_, [&name](const auto& entry) { return entry.first.first == name; });
+}
+
 void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               LeaseDone done) {
   // One request of a pool at a time, so that the scheduler need keep one answer to repeat. A call that was

@@ -34,6 +34,8 @@ class SchedulerRequests {
   // `done` is called during OnTableMap: the node's state must follow before any other frame.
   void Define(const std::vector<TableSpec>& tables, MapDone done);
   void Barrier(const std::string& name, Iteration iteration, std::uint64_t steps, Done done);
+  // Nobody waits at it any more: its callback is dropped.
+  void ForgetBarrier(const std::string& name);
   void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted, LeaseDone done);
   void Leave(std::function<void(Epoch)> left);
 

@@ -49,6 +49,7 @@ void ShardPort::Flush() {
   SendResumes(blocks);
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->resuming; });
   SendInits(blocks);
+  WithholdLate(blocks);
   while (SendPushRound(blocks)) {
   }
   SendPulls(blocks);
@@ -89,6 +90,13 @@ void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
   if (!init_.entries.empty()) SendInitFrame();
 }
 
+void ShardPort::WithholdLate(const std::vector<WorkerBlock*>& blocks) {
+  for (WorkerBlock* block : blocks) {
+    if (block->model == nullptr || !block->model->drops_late) continue;
+    counters_.skipped_late += block->pushes.Withhold(block->told);
+  }
+}
+
 bool ShardPort::HasCredit(std::uint64_t bytes) const {
   // One push may always fly, however large, or it never would.
   return bytes == 0 || bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= push_bytes_in_flight_max_;
@@ -101,7 +109,7 @@ bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
     const QueuedPush* next = block->pushes.Next();
     if (next == nullptr || !HasCredit(next->bytes)) continue;
     any = true;
-    const std::shared_ptr<LentPush> lent = next->lent;
+    const std::shared_ptr<LentPush> lent = next->withheld ? nullptr : next->lent;
     if (in_frame != nullptr &&
         (lent.get() != in_frame || payload_bytes_ + block->bytes() > kFramePayloadBytes ||
          push_.entries.size() == wire::kEntriesMax)) {
@@ -137,7 +145,8 @@ void ShardPort::SendPulls(const std::vector<WorkerBlock*>& blocks) {
     block->pull.MarkSent();
     // A pull into the user's own memory says nothing of what is there.
     const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
-    pull_.entries.push_back({block->id, block->term, block->pull.progress(), cached, 1.0F});
+    pull_.entries.push_back(
+        {block->id, block->term, block->pull.progress(), cached, block->table->significance});
     ++counters_.pulls;
     if (pull_.entries.size() == wire::kEntriesMax) SendPullFrame();
   }

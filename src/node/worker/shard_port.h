@@ -73,6 +73,8 @@ class ShardPort {
 
   void SendInits(const std::vector<WorkerBlock*>& blocks);
   void SendResumes(const std::vector<WorkerBlock*>& blocks);
+  // What is known to be late, and would be dropped, becomes absent.
+  void WithholdLate(const std::vector<WorkerBlock*>& blocks);
   // One push or absent of every block that has one; false if nobody had.
   bool SendPushRound(const std::vector<WorkerBlock*>& blocks);
   void SendPulls(const std::vector<WorkerBlock*>& blocks);

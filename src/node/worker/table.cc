@@ -76,6 +76,7 @@ Status WorkerTable::Replace(const wire::pb::Table& map, std::size_t shards) {
     blocks[i].shard = ShardId(from.shard());
     if (Term(from.term()) > blocks[i].term) {
       blocks[i].resuming = true;
+      blocks[i].told = Iteration(-1);
       landing.Forget(i);
     }
     blocks[i].term = Term(from.term());

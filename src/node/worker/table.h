@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "leeway/ids.h"
 #include "leeway/status.h"
 #include "leeway/table.h"
+#include "node/worker/block_model.h"
+#include "node/worker/gradient_sum.h"
 #include "node/worker/lent_gradient.h"
 #include "node/worker/pair_landing.h"
 #include "node/worker/parameter_pair.h"
@@ -31,8 +34,12 @@ struct WorkerBlock {
   Term term{1};
   std::size_t offset = 0, elements = 0;
 
+  BlockModelRef model;  // never null once placed
   PushQueue pushes;
   PullState pull;
+  Iteration told{-1};        // the highest v_train that its owner told, under this term
+  std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
+  Iteration passed{std::numeric_limits<std::int64_t>::min()};  // answers up to this progress come too late
   std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
   bool init_sent = false;          // on this connection
   bool moved = false;              // waits for its new place
@@ -74,6 +81,9 @@ struct WorkerTable {
   enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
   Status refusal;             // kRefused: why
   Iteration own_first{0};     // of its own clock: where this worker begins
+  GradientSum sum;            // gradients that no exchange has taken yet
+  Iteration exchanged{-1};    // the last iteration that was exchanged
+  float significance = 1.0F;  // of the last gradient
   Iteration pushed{-1};       // the last iteration with a gradient: of the job's clock, or of its own
   std::deque<IntoPull> into;  // own-clock pulls; only the first is under way
   std::size_t init_left = 0;  // blocks whose initial values are not acknowledged

@@ -7,9 +7,9 @@
 
 namespace leeway {
 
-WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, AddressSource scheduler,
-                       WorkerNodeEvents& events)
-    : core_(std::make_unique<Core>(options, env, std::move(scheduler), events)) {}
+WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+                       AddressSource scheduler, WorkerNodeEvents& events)
+    : core_(std::make_unique<Core>(options, env, models, std::move(scheduler), events)) {}
 WorkerNode::~WorkerNode() = default;
 
 void WorkerNode::Join(Done done) {

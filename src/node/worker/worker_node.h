@@ -14,10 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "base/registry.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
+#include "leeway/sync_model.h"
 #include "leeway/table.h"
 #include "leeway/worker.h"
 #include "node/link.h"
@@ -39,11 +41,17 @@ class WorkerNodeEvents {
   // A checkpoint wants the client's state when it is about to begin iteration `from` or a later one;
   // kIterationMax: not any more. Only of a client that keeps one.
   virtual void OnStateWanted(Iteration /*from*/) {}
+  // The worker goes on in this iteration: a later one than it has counted itself (models that skip ahead).
+  virtual void OnIteration(Iteration /*now*/) {}
+  // True: a table may be used only after WhenUsable has said so, whatever its pair says.
+  virtual void OnGated(bool /*gated*/) {}
 };
 
 class WorkerNode {
  public:
-  WorkerNode(const WorkerOptions& options, Env& env, AddressSource scheduler, WorkerNodeEvents& events);
+  // `models` outlives the node.
+  WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+             AddressSource scheduler, WorkerNodeEvents& events);
   ~WorkerNode();
 
   // Joins the job; done when the scheduler says that all have gathered and every shard is connected.
@@ -63,10 +71,10 @@ class WorkerNode {
   // `done` gets an error if a block was refused. At most once per table and iteration.
   Status GradientReady(TableId table, LentGradient gradient, Done done);
   // Ends the iteration: absent for job-clock tables without a gradient, pulls for them, on to the next
-  // iteration.
+  // iteration, or to a later one if blocks whose model skips ahead are there already.
   Status EndIteration();
   // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
-  // may now.
+  // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says).
   void WhenUsable(TableId table, Done usable);
 
   // One iteration of a table with a clock of its own / its values after the worker's own pushes so far.

@@ -15,6 +15,7 @@
 #include "base/errors.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/worker_node.h"
+#include "sync/sync_policy.h"
 
 namespace leeway::testing {
 
@@ -26,7 +27,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
       : WorkerRig(WithCredit(push_bytes_in_flight_max)) {}
   explicit WorkerRig(const WorkerOptions& options) {
     node.emplace(
-        options, env.env, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
+        options, env.env, models, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
         static_cast<WorkerNodeEvents&>(*this));
   }
 
@@ -227,6 +228,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   ParameterPair w_pair{4, nullptr, nullptr};
   ParameterPair u_pair{2, nullptr, nullptr};
   ParameterPair c_pair{2, nullptr, nullptr};
+  Registry<SyncModel> models = BuiltinSyncModels();
   FakeEnv env;
   std::optional<WorkerNode> node;
   ConnectionId scheduler;

@@ -1,0 +1,24 @@
+// WaitCauses: how long a worker's user was held up, by the server and the table that the wait ended with. A
+// bounded map: what is beyond goes under "others". Thread rule: the node's.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "leeway/env.h"
+
+namespace leeway {
+
+class WaitCauses {
+ public:
+  static constexpr std::size_t kCausesMax = 32;     // of each kind
+  static constexpr std::size_t kNameBytesMax = 40;  // of a table's name; figures have short names
+
+  // Adds to `causes`, which is keyed "server.0" or "table.w".
+  static void Add(std::map<std::string, std::uint64_t>& causes, std::string_view kind, std::string_view name,
+                  Duration waited);
+};
+
+}  // namespace leeway
