@@ -27,8 +27,8 @@ std::string RuleName(std::string_view text) {
   return fmt::format("rule \"{}...\"", text.substr(0, end));
 }
 
-// Where the quoted part that begins at `at` ends (behind its closing quote); nothing if it has none, or a \
-// before anything but " and \.
+// Where the quoted part that begins at `at` ends (behind its closing quote); nothing if it has none, or a
+// backslash before anything but a quote and a backslash.
 std::optional<std::size_t> QuotedEnd(std::string_view text, std::size_t at) {
   for (std::size_t i = at + 1; i < text.size(); ++i) {
     if (text[i] == '"') return i + 1;

@@ -75,12 +75,10 @@ std::string AgesText(const std::map<int, double>& ages) {
 }
 
 // Of workers and of shards: the figure and how people call it.
-constexpr std::array<std::pair<const char*, const char*>, 6> kOfWorkers{{{"late_unsent", "late pushes not sent"},
-                                                                         {"blocks_skipped", "blocks skipped"},
+constexpr std::array<std::pair<const char*, const char*>, 4> kOfWorkers{{{"skipped_late", "late pushes not sent"},
+                                                                         {"skipped_blocks", "blocks skipped"},
                                                                          {"iterations_skipped", "iterations skipped"},
-                                                                         {"exchanges_skipped", "exchanges skipped"},
-                                                                         {"late_pulls_taken", "late pulls taken"},
-                                                                         {"late_pulls_dropped", "late pulls dropped"}}};
+                                                                         {"exchanges_skipped", "exchanges skipped"}}};
 constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{{{"dpr", "DPRs"},
                                                                         {"late_applied", "late pushes applied"},
                                                                         {"late_dropped", "late pushes dropped"},
@@ -121,6 +119,7 @@ std::string AccountText(const JobStatus& status) {
     add("pulls held up for worker", Largest(missing, "w"));
   }
   add("staleness of reads", AgesText(ByAge(Gather(status.shards, "staleness_read."))));
+  add("staleness of what was used", AgesText(ByAge(Gather(status.workers, "staleness."))));
   add("staleness of applied pushes", AgesText(ByAge(Gather(status.shards, "staleness_applied."))));
   std::string counts;
   ForEachCount(status, [&counts](const char*, const char* name, double count) {
@@ -136,6 +135,7 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["wait_by_table"] = WaitByTable(status);
   account["waited_for_worker"] = Gather(status.shards, "waited_for.");
   account["staleness_read"] = Gather(status.shards, "staleness_read.");
+  account["staleness_used"] = Gather(status.workers, "staleness.");
   account["staleness_applied"] = Gather(status.shards, "staleness_applied.");
   ForEachCount(status, [&account](const char* figure, const char*, double count) { account[figure] = count; });
   return account;

@@ -11,8 +11,9 @@ namespace leeway::app {
 
 // Wait times by server, table and missing worker; staleness of reads and of applied pushes; what was late, skipped, absent.
 [[nodiscard]] std::string AccountText(const JobStatus& status);
-// The same as one object: "waited_for_worker", "wait_by_server", "wait_by_table" (seconds by name), "staleness_read",
-// "staleness_applied" (counts by age; the last is that and more), and counts.
+// The same as one object: "waited_for_worker", "wait_by_server", "wait_by_table" (seconds by name); "staleness_read" (of
+// answers), "staleness_used" (of what gradients were computed on), "staleness_applied" (counts by age; the last is that
+// and more); and counts.
 [[nodiscard]] nlohmann::json AccountJson(const JobStatus& status);
 
 }  // namespace leeway::app

@@ -61,9 +61,6 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_shards(job.shards);
   out.set_sync(job.sync);
   out.set_apply(job.apply);
-  out.set_pull(job.pull);
-  out.set_exchange(job.exchange);
-  out.set_no_overlap(!job.overlap);
   out.set_placement(job.placement);
   out.set_block_bytes(job.block_bytes);
   out.set_seed(job.seed);
