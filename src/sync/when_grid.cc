@@ -14,8 +14,8 @@ constexpr std::array kWorkerCounts = {1.0, 2.0, 3.0, 4.0, 8.0, 64.0, 1024.0};
 constexpr std::array kShares = {0.0, 0.5, 1.0};  // of the workers that count already
 constexpr std::array kSlowGaps = {-1.0, 0.0, 1.0};
 constexpr std::array kLeads = {0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0};  // of the fastest over the slowest
-constexpr std::array kSignificances = {0.0, 1e-4, 1e-2, 0.1, 0.5, 1.0, 10.0};
-constexpr std::array kCoins = {1e-9, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0};
+constexpr std::array kSignificances = {0.0, 1e-3, 0.1, 1.0, 10.0};
+constexpr std::array kCoins = {1e-9, 0.25, 0.5, 0.9, 1.0};
 
 // A formula on one state after the other: whether it was ever true, and whether it was ever no number.
 class Trial {

@@ -1,0 +1,95 @@
+// The policies that a worker carries out: pull and exchange.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sync/exchange_policy.h"
+#include "sync/pull_policy.h"
+
+namespace leeway {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+TEST(PullPolicyTest, FullAndPartial) {
+  EXPECT_EQ(*ParsePullPolicy("full"), PullPolicy{});
+  EXPECT_EQ(*ParsePullPolicy("partial:0.9,50"), (PullPolicy{.partial = true, .share_min = 0.9, .tau = 50ms}));
+  EXPECT_EQ(
+      *ParsePullPolicy("partial:b=0.9,tau_ms=0.5,skip_max=7,late_pull=drop"),
+      (PullPolicy{
+          .partial = true, .share_min = 0.9, .tau = 500us, .skip_max = 7, .late = PullPolicy::Late::kDrop}));
+  EXPECT_EQ(ParsePullPolicy("partial:0.5")->tau, 0ms);
+}
+
+TEST(PullPolicyTest, AsTextItIsTheSame) {
+  for (const char* spec : {"full", "partial:0.9,50", "partial:0.333333333,0.000001,skip_max=0,late_pull=drop",
+                           "partial:1e-7,3600000", "partial:1,0.1"}) {
+    const auto policy = ParsePullPolicy(spec);
+    ASSERT_TRUE(policy.ok()) << policy.status().ToString();
+    const auto again = ParsePullPolicy(ToText(*policy));
+    ASSERT_TRUE(again.ok()) << ToText(*policy) << ": " << again.status().ToString();
+    EXPECT_EQ(*again, *policy) << ToText(*policy);
+  }
+  EXPECT_EQ(ToText(*ParsePullPolicy("partial:0.9,50")), "partial:b=0.9,tau_ms=50,skip_max=2,late_pull=take");
+}
+
+TEST(PullPolicyTest, WhatIsWrongIsToldWithGotAndWanted) {
+  for (const auto& [spec, says] : std::vector<std::pair<const char*, const char*>>{
+           {"", "wanted a name"},
+           {"ful", "unknown pull policy \"ful\"; known: full, partial (did you mean \"full\"?)"},
+           {"full:3", "one too many"},
+           {"full+full", "got 2 terms, wanted one"},
+           {"partial", "pull policy \"partial\": b: got nothing, wanted a number from 0 to 1"},
+           {"partial:90,50", "b: got \"90\", wanted a number from 0 to 1"},
+           {"partial:0.9,-1", "tau_ms: got \"-1\""},
+           {"partial:0.9,50,skip_max=-1", "skip_max: got \"-1\""},
+           {"partial:0.9,50,skipmax=1", "did you mean \"skip_max\"?"},
+           {"partial:0.9,50,late_pull=keep", "wanted one of: take, drop"},
+       }) {
+    const auto policy = ParsePullPolicy(spec);
+    ASSERT_FALSE(policy.ok()) << spec;
+    EXPECT_THAT(policy.status().message(), HasSubstr(says)) << spec;
+  }
+}
+
+TEST(ExchangePolicyTest, EachKind) {
+  using Kind = ExchangePolicy::Kind;
+  EXPECT_EQ(*ParseExchangePolicy("every:1"), ExchangePolicy{});
+  EXPECT_EQ(*ParseExchangePolicy("every:k=4"), (ExchangePolicy{.every = 4}));
+  EXPECT_EQ(*ParseExchangePolicy("when_stale:3"), (ExchangePolicy{.kind = Kind::kWhenStale, .stale_max = 3}));
+  EXPECT_EQ(*ParseExchangePolicy("significant:0.01"),
+            (ExchangePolicy{.kind = Kind::kSignificant, .significance_min = 0.01}));
+}
+
+TEST(ExchangePolicyTest, AsTextItIsTheSame) {
+  for (const char* spec : {"every:1", "every:1000000", "when_stale:0", "when_stale:9", "significant:0",
+                           "significant:0.01", "significant:\"1e+300\"", "significant:1e-300"}) {
+    const auto policy = ParseExchangePolicy(spec);
+    ASSERT_TRUE(policy.ok()) << policy.status().ToString();
+    const auto again = ParseExchangePolicy(ToText(*policy));
+    ASSERT_TRUE(again.ok()) << ToText(*policy) << ": " << again.status().ToString();
+    EXPECT_EQ(*again, *policy) << ToText(*policy);
+  }
+}
+
+TEST(ExchangePolicyTest, WhatIsWrongIsToldWithGotAndWanted) {
+  for (const auto& [spec, says] : std::vector<std::pair<const char*, const char*>>{
+           {"evry:3",
+            "unknown exchange policy \"evry\"; known: every, when_stale, significant (did you mean "
+            "\"every\"?)"},
+           {"every", "exchange policy \"every\": k: got nothing"},
+           {"every:0", "k: got \"0\", wanted a whole number from 1"},
+           {"every:1.5", "k: got \"1.5\""},
+           {"when_stale:-1", "s: got \"-1\""},
+           {"significant:-0.1", "t: got \"-0.1\", wanted a number of at least 0"},
+           {"significant:inf", "t: got \"inf\""},
+           {"every:1,2", "one too many"},
+       }) {
+    const auto policy = ParseExchangePolicy(spec);
+    ASSERT_FALSE(policy.ok()) << spec;
+    EXPECT_THAT(policy.status().message(), HasSubstr(says)) << spec;
+  }
+}
+
+}  // namespace
+}  // namespace leeway
