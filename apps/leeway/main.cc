@@ -48,6 +48,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCheckpointDiffCommand());
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchStepCommand(program));
+  commands.push_back(NewBenchSyncCommand());
   commands.push_back(NewBenchCheckpointCommand(program));
   commands.push_back(NewVersionCommand());
   const ProgramText text{

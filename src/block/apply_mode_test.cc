@@ -29,6 +29,19 @@ TEST(ApplyModeTest, TheWindowCoversTheLead) {
   EXPECT_TRUE(ApplyFor("bsp", "aggregate:reduce=ordered")->ordered);
 }
 
+TEST(ApplyModeTest, StalenessIsLookedAtWhenAskedForOnly) {
+  const auto plain = ApplyFor("asp", "immediate");
+  EXPECT_FALSE(plain->scale_by_staleness);
+  EXPECT_EQ(plain->dc, 0.0F);
+  EXPECT_EQ(plain->dc_versions, 0U);
+  EXPECT_TRUE(ApplyFor("asp", "immediate:scale=staleness")->scale_by_staleness);
+  const auto both = ApplyFor("ssp:3", "immediate:scale=staleness,dc=0.04,dc_versions=3");
+  EXPECT_TRUE(both->scale_by_staleness);
+  EXPECT_EQ(both->dc, 0.04F);
+  EXPECT_EQ(both->dc_versions, 3U);
+  EXPECT_EQ(ApplyFor("asp", "immediate:dc=2")->dc_versions, 8U);
+}
+
 TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
   struct Case {
     const char *sync, *apply, *says;
@@ -40,7 +53,11 @@ TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
         Case{"bsp", "agregate", "did you mean \"aggregate\"?"},
         Case{"bsp", "aggregate:reduce=sorted", "sorted"}, Case{"bsp", "aggregate:widow=3", "window"},
         Case{"bsp", "immediate:window=3", "window"}, Case{"bsp", "immediate+aggregate", "wanted one"},
-        Case{"bsp", "aggregate:", ""}}) {
+        Case{"asp", "immediate:scale=stale", "did you mean \"staleness\"?"},
+        Case{"asp", "immediate:dc=-1", "-1"}, Case{"asp", "immediate:dc=nan", "nan"},
+        Case{"asp", "immediate:dc_versions=4", "without dc"},
+        Case{"asp", "immediate:dc=1,dc_versions=0", "dc_versions"},
+        Case{"bsp", "aggregate:dc=1", "unknown argument \"dc\""}, Case{"bsp", "aggregate:", ""}}) {
     const auto mode = ApplyFor(c.sync, c.apply);
     ASSERT_FALSE(mode.ok()) << c.apply;
     EXPECT_THAT(mode.status().message(), HasSubstr(c.says)) << c.apply;

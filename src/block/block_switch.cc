@@ -1,9 +1,5 @@
 // Another synchronization model or apply mode, while training runs.
-#include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "block/block_core.h"
@@ -14,10 +10,9 @@ namespace {
 
 // What a model was made from: its spec without the options that every model takes.
 SpecTerm ModelTerm(const SyncPolicy& sync) {
-  constexpr std::array<std::string_view, 3> kOfEveryModel = {"release", "late", "scope"};
   SpecTerm term = sync.resolved;
   std::erase_if(term.args, [](const SpecArg& arg) {
-    return std::ranges::find(kOfEveryModel, std::string_view(arg.key)) != kOfEveryModel.end();
+    return arg.key == "release" || arg.key == "late" || arg.key == "scope";
   });
   return term;
 }

@@ -36,17 +36,16 @@ struct HandFedOptions {
 class HandFedBlock final : public BlockEvents {
  public:
   explicit HandFedBlock(HandFedOptions options = {}) : pool_(1U << 20) {
-    sync_ = Must(MakeSyncPolicy(BuiltinSyncModels(), options.sync));
-    if (options.model) sync_.model = std::move(options.model);
+    const SyncPolicy& sync = Policy(options.sync, std::move(options.model));
     optimizer_ = Must(BuiltinOptimizers().MakeFromSpec(options.optimizer));
     block_ = std::make_unique<Block>(BlockOptions{.id = BlockId(7),
                                                   .table = TableId(3),
                                                   .term = Term(1),
                                                   .elements = options.elements,
                                                   .nonfinite = options.nonfinite,
-                                                  .apply = Must(MakeApplyMode(options.apply, *sync_.model)),
+                                                  .apply = Must(MakeApplyMode(options.apply, *sync.model)),
                                                   .coin_seed = options.coin_seed},
-                                     sync_, *optimizer_, pool_, *this);
+                                     sync, *optimizer_, pool_, *this);
   }
 
   Block& operator*() { return *block_; }
@@ -77,6 +76,12 @@ class HandFedBlock final : public BlockEvents {
     std::vector<MemberState> roster;
     for (const auto& [key, member] : members_) roster.push_back(member);
     block_->OnMembers(epoch_, roster, Now());
+  }
+
+  // Another model, as `sync` names it or `model` is, and apply mode from now on.
+  void Switch(const std::string& sync, const std::string& apply = {}, SyncModelPtr model = {}) {
+    const SyncPolicy& next = Policy(sync, std::move(model));
+    block_->Switch(next, Must(MakeApplyMode(apply, *next.model)), 1, Now());
   }
 
   // The members and the counts of another, whose block this one was loaded from.
@@ -151,6 +156,12 @@ class HandFedBlock final : public BlockEvents {
     EXPECT_TRUE(result.ok()) << result.status().ToString();
     return std::move(result).value();
   }
+  // A block borrows its policy, and has the one before while it is switched.
+  const SyncPolicy& Policy(const std::string& sync, SyncModelPtr model) {
+    policies_.push_back(std::make_unique<SyncPolicy>(Must(MakeSyncPolicy(BuiltinSyncModels(), sync))));
+    if (model) policies_.back()->model = std::move(model);
+    return *policies_.back();
+  }
   static std::string Name(MemberKey key) {
     return key.incarnation == Incarnation(1)
                ? fmt::format("{}", key.worker.value())
@@ -205,7 +216,7 @@ class HandFedBlock final : public BlockEvents {
   }
 
   BufferPool pool_;
-  SyncPolicy sync_;
+  std::vector<std::unique_ptr<SyncPolicy>> policies_;
   OptimizerPtr optimizer_;
   std::map<MemberKey, MemberState> members_;
   std::map<MemberKey, std::uint64_t> seqs_;

@@ -1,0 +1,206 @@
+#include "sync.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/errors.h"
+#include "cpu.h"
+#include "figures.h"
+#include "sync_bed.h"
+
+namespace leeway::bench {
+namespace {
+
+constexpr std::chrono::milliseconds kBusyTime{300};
+constexpr std::size_t kSizes = kSyncWorkers.size();
+constexpr double kSyncBusy = 0.1;
+
+// Arguments with which each model is measured; {n} is three quarters of the workers.
+const std::map<std::string, std::string, std::less<>>& Arguments() {
+  static const std::map<std::string, std::string, std::less<>> arguments = {
+      {"asp", ""},
+      {"bounded", ":3"},
+      {"bsp", ""},
+      {"drop", ":{n}"},
+      {"dsps", ":0,3,10"},
+      {"dssp", ":1,3"},
+      {"psp", ":{n},1"},
+      {"pssp", ":3,0.5"},
+      {"ssp", ":3"},
+      {"ssptable", ":3"},
+      {"when", R"(:pull="progress < v_train + s",push="count >= workers",s=3)"},
+  };
+  return arguments;
+}
+
+// One model with one number of workers, and what its turns gave.
+struct Case {
+  std::unique_ptr<SyncBed> bed;
+  std::vector<SyncBed::Costs> turns;
+  [[nodiscard]] std::vector<double> Of(SyncBed::Event event) const {
+    std::vector<double> ns;
+    for (const SyncBed::Costs& turn : turns) ns.push_back(turn[static_cast<std::size_t>(event)]);
+    return ns;
+  }
+};
+using Sizes = std::array<Case, kSizes>;
+
+SyncCost Summarize(const Sizes& sizes, SyncBed::Event event) {
+  SyncCost cost;
+  std::vector<std::vector<double>> ns;
+  for (std::size_t i = 0; i < kSizes; ++i) {
+    ns.push_back(sizes[i].Of(event));
+    cost.ns[i] = Median(ns[i]);
+    cost.spread = std::max(cost.spread, Spread(ns[i]));
+  }
+  std::vector<double> ratios;
+  for (std::size_t turn = 0; turn < ns[0].size(); ++turn) ratios.push_back(ns.back()[turn] / ns[0][turn]);
+  cost.ratio = Median(ratios);
+  return cost;
+}
+
+// Turn by turn, what the formula took more, for the middle number of workers.
+double Extra(const Sizes& formula, const Sizes& plain, SyncBed::Event event) {
+  std::vector<double> extra;
+  const std::vector<double> with = formula[1].Of(event), without = plain[1].Of(event);
+  for (std::size_t turn = 0; turn < with.size(); ++turn) extra.push_back(with[turn] - without[turn]);
+  return Median(extra);
+}
+
+std::string JsonOf(const SyncCost& cost) {
+  return fmt::format(R"({{"ns":[{:.4g}],"ratio":{:.4g},"spread":{:.3g}}})", fmt::join(cost.ns, ","),
+                     cost.ratio, cost.spread);
+}
+
+// A spec holds quotes.
+std::string JsonText(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers) {
+  std::vector<std::string> specs;
+  for (const std::string& name : BuiltinSyncModels().names()) {
+    const auto found = Arguments().find(name);
+    if (found == Arguments().end()) {
+      return FailedPrecondition(
+          "sync model \"{}\" has a row in builtin.def and no arguments in bench/sync.cc", name);
+    }
+    std::string spec = name + found->second;
+    if (const auto at = spec.find("{n}"); at != std::string::npos)
+      spec.replace(at, 3, std::to_string(workers * 3 / 4));
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+Result<SyncReport> RunSync(const SyncOptions& options) {
+  if (options.repeats < 1 || options.repeats > 50)
+    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
+  if (options.pairs < 2048 || options.pairs > 1U << 24)
+    return InvalidArgument("pairs: got {}, wanted 2048 to {}", options.pairs, 1U << 24);
+  SyncReport report;
+  report.options = options;
+  report.cores = Cores();
+  report.busy = BusyShare(kBusyTime);
+
+  const std::vector<std::string> names = BuiltinSyncModels().names();
+  std::vector<Sizes> cases(names.size());
+  for (std::size_t i = 0; i < kSizes; ++i) {
+    LW_ASSIGN_OR_RETURN(const std::vector<std::string> specs, SyncBenchSpecs(kSyncWorkers[i]));
+    for (std::size_t m = 0; m < specs.size(); ++m) {
+      LW_ASSIGN_OR_RETURN(cases[m][i].bed, SyncBed::Make(specs[m], kSyncWorkers[i]));
+      if (i == 0) report.rows.push_back({.model = names[m], .spec = specs[m]});
+    }
+  }
+  // The first turn warms up.
+  for (std::uint32_t turn = 0; turn <= options.repeats; ++turn) {
+    for (std::size_t m = 0; m < cases.size(); ++m) {
+      for (Case& size : cases[m]) {
+        Result<SyncBed::Costs> costs = size.bed->Turn(options.pairs);
+        if (!costs.ok()) return costs.status().WithContext(report.rows[m].spec);
+        if (turn > 0) size.turns.push_back(*costs);
+      }
+    }
+  }
+  std::map<std::string, const Sizes*> by_model;
+  for (std::size_t m = 0; m < cases.size(); ++m) {
+    SyncRow& row = report.rows[m];
+    row.push = Summarize(cases[m], SyncBed::Event::kPush);
+    row.absent = Summarize(cases[m], SyncBed::Event::kAbsent);
+    row.pull = Summarize(cases[m], SyncBed::Event::kPull);
+    for (const SyncCost* cost : {&row.push, &row.absent, &row.pull})
+      report.ratio_max = std::max(report.ratio_max, cost->ratio);
+    by_model[row.model] = &cases[m];
+  }
+  if (by_model.contains("when") && by_model.contains("ssp")) {
+    const Sizes &formula = *by_model["when"], &plain = *by_model["ssp"];
+    report.formula = {.spec = "when" + Arguments().at("when"),
+                      .against = "ssp" + Arguments().at("ssp"),
+                      .push_extra_ns = Extra(formula, plain, SyncBed::Event::kPush),
+                      .pull_extra_ns = Extra(formula, plain, SyncBed::Event::kPull)};
+  }
+  return report;
+}
+
+std::string ToJson(const SyncReport& report) {
+  std::string rows;
+  for (const SyncRow& row : report.rows) {
+    rows += fmt::format(R"({}{{"model":"{}","spec":{},"push":{},"absent":{},"pull":{}}})",
+                        rows.empty() ? "" : ",", row.model, JsonText(row.spec), JsonOf(row.push),
+                        JsonOf(row.absent), JsonOf(row.pull));
+  }
+  std::string formula = "null";
+  if (report.formula) {
+    formula = fmt::format(R"({{"spec":{},"against":{},"push_extra_ns":{:.4g},"pull_extra_ns":{:.4g}}})",
+                          JsonText(report.formula->spec), JsonText(report.formula->against),
+                          report.formula->push_extra_ns, report.formula->pull_extra_ns);
+  }
+  return fmt::format(
+      R"({{"bench":"sync","workers":[{}],"repeats":{},"pairs":{},"models":[{}],"ratio_max":{:.4g},"formula":{},)"
+      R"("busy":{:.3g},"cores":{}}})",
+      fmt::join(kSyncWorkers, ","), report.options.repeats, report.options.pairs, rows, report.ratio_max,
+      formula, report.busy, report.cores);
+}
+
+std::string ToText(const SyncReport& report) {
+  std::string text =
+      fmt::format("nanoseconds per event of a block with {} workers, and the last against the first\n\n",
+                  fmt::join(kSyncWorkers, ", "));
+  text += fmt::format("{:<10}{:>27}{:>27}{:>27}\n", "", "push", "absent", "pull");
+  for (const SyncRow& row : report.rows) {
+    text += fmt::format("{:<10}", row.model);
+    for (const SyncCost* cost : {&row.push, &row.absent, &row.pull}) {
+      text +=
+          fmt::format("{:>7.0f}{:>7.0f}{:>7.0f}{:>6.2f}", cost->ns[0], cost->ns[1], cost->ns[2], cost->ratio);
+    }
+    text += '\n';
+  }
+  text += fmt::format("\nworst ratio {:.2f}\n", report.ratio_max);
+  if (report.formula) {
+    text += fmt::format("{} costs {:.0f} ns more per push and {:.0f} ns more per pull than {}\n",
+                        report.formula->spec, report.formula->push_extra_ns, report.formula->pull_extra_ns,
+                        report.formula->against);
+  }
+  if (report.busy > kSyncBusy) {
+    text += fmt::format(
+        "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
+        "one\n",
+        report.busy * 100);
+  }
+  return text;
+}
+
+}  // namespace leeway::bench

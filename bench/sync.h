@@ -1,0 +1,60 @@
+// The sync bench: what a block's decisions cost, for every synchronization model and for few and many
+// workers.
+//
+// Blocks of one value are fed by hand: half of the workers push and pull, then the other half, so that pulls
+// are delayed, released and answered at once. No network, no thread. Turns of all models and sizes alternate
+// in one run, and the figures are medians over turns of medians over rounds, so that a round in which the
+// machine did something else does not show.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leeway/status.h"
+
+namespace leeway::bench {
+
+inline constexpr std::array<std::uint32_t, 3> kSyncWorkers = {4, 64, 1024};
+
+struct SyncOptions {
+  std::uint32_t repeats = 5;    // turns of each case, at most 50
+  std::uint32_t pairs = 32768;  // pushes, absents and pulls of a turn, each; at least 2048
+};
+
+// Nanoseconds of one kind of event, by the number of workers as in kSyncWorkers.
+struct SyncCost {
+  std::array<double, kSyncWorkers.size()> ns{};
+  double ratio = 0;   // the most workers against the fewest, turn by turn: the median
+  double spread = 0;  // (max - min) / median of ns over the turns, the largest of the sizes
+};
+
+struct SyncRow {
+  std::string model, spec;  // the spec as it is for the fewest workers
+  SyncCost push, absent, pull;
+};
+
+// What a formula costs more than the same condition in C++, in nanoseconds: medians over turns.
+struct FormulaCost {
+  std::string spec, against;
+  double push_extra_ns = 0, pull_extra_ns = 0;
+};
+
+struct SyncReport {
+  SyncOptions options;
+  std::vector<SyncRow> rows;
+  double ratio_max = 0;                // of all rows and kinds
+  std::optional<FormulaCost> formula;  // nothing if this build has no formulas
+  double busy = 0;                     // share of the machine that others used just before the run, 0 to 1
+  int cores = 0;
+};
+
+// A spec for each row of the registry. An error names a row that has none.
+[[nodiscard]] Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers);
+[[nodiscard]] Result<SyncReport> RunSync(const SyncOptions& options);
+[[nodiscard]] std::string ToJson(const SyncReport& report);
+[[nodiscard]] std::string ToText(const SyncReport& report);
+
+}  // namespace leeway::bench
