@@ -111,8 +111,11 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
     if (values.size() > 1 && !flag.repeats) {
       return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
     }
-    if (flag.value_optional && values.empty() && parsed.app->count(flag.name()) > 0) {
-      LW_RETURN_IF_ERROR(flag.take(""));
+    if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
+      // What CLI11 says for a value that was left out.
+      const bool left_out = values.empty() || values.front() == "true";
+      LW_RETURN_IF_ERROR(flag.take(left_out ? "" : values.front()).WithContext(flag.name()));
+      continue;
     }
     for (const std::string& value : values) LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
   }
