@@ -75,7 +75,9 @@ void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::st
 
 void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help) {
   auto take = [&given, &target](const std::string& text) -> Status {
-    if (!text.empty()) LW_ASSIGN_OR_RETURN(target, ParseTime(text));
+    if (!text.empty()) {
+      LW_ASSIGN_OR_RETURN(target, ParseTime(text));
+    }
     given = true;
     return Status::Ok();
   };
