@@ -347,7 +347,8 @@ PYBIND11_MODULE(_leeway, m) {
           },
           NoGil())
       .def(
-          "set_sync", [](Client& c, const std::string& rule) { return Check(c.worker()->SetSync(rule)); }, NoGil())
+          "set_sync", [](Client& c, const std::string& rule) { return Check(c.worker()->SetSync(rule)); },
+          NoGil())
       .def(
           "leave", [](Client& c) { Check(c.worker()->Leave()); }, NoGil())
       .def(

@@ -24,7 +24,8 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   LW_RETURN_IF_ERROR(CheckMember());
   // What is no rule at all need not go to the scheduler.
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
-  auto tables = std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
+  auto tables =
+      std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
   LW_RETURN_IF_ERROR(Block(
       [rule, tables](WorkerNode& node, const leeway::Done& done) {
         node.SetSync(rule, [tables, done](const Status& status, std::uint32_t meant) {

@@ -41,8 +41,10 @@ class SailCommand final : public Command {
         "--log-book", "FILE",
         [](const std::string& path) -> Result<FlagFile> {
           if (path == "lost") return NotFound("the book is lost");
-          FileValue crew{.key = "crew", .line = 1, .kind = FileValue::Kind::kNumber, .texts = {"5"}, .got = "5"};
-          FileValue port{.key = "port", .line = 2, .kind = FileValue::Kind::kText, .texts = {"home"}, .got = "home"};
+          FileValue crew{
+              .key = "crew", .line = 1, .kind = FileValue::Kind::kNumber, .texts = {"5"}, .got = "5"};
+          FileValue port{
+              .key = "port", .line = 2, .kind = FileValue::Kind::kText, .texts = {"home"}, .got = "home"};
           return FlagFile{path, {crew, port}};
         },
         "what was done before");

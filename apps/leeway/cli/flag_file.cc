@@ -74,13 +74,15 @@ Status TakeFile(const FlagFile& file, const FlagSet& flags, const std::function<
     const std::string where = fmt::format("{} line {}", file.name, value.line);
     const auto found = known.find(value.key);
     if (found == known.end()) {
-      return InvalidArgument("{}: unknown key \"{}\"{}; keys are the flags of this command with _ for -, and [[rule]]",
-                             where, value.key, DidYouMean(value.key, keys));
+      return InvalidArgument(
+          "{}: unknown key \"{}\"{}; keys are the flags of this command with _ for -, and [[rule]]", where,
+          value.key, DidYouMean(value.key, keys));
     }
     const Flag& flag = *found->second;
     if (!flag.repeats && given(flag)) {
       // Not taken, and yet not to be nonsense.
-      if (!Fits(value, flag)) return InvalidArgument("{}: {}: got {}, wanted {}", where, value.key, value.got, WantedOf(flag));
+      if (!Fits(value, flag))
+        return InvalidArgument("{}: {}: got {}, wanted {}", where, value.key, value.got, WantedOf(flag));
       continue;
     }
     // Whatever its code was: the file is wrong.

@@ -1,7 +1,8 @@
 // FlagFile: values of flags from a file, under the flags' own names: `--block-bytes` is the key block_bytes.
 //
-// What reads the file's syntax is elsewhere (role/job_file.h); here its values meet the flags of a command. A flag that
-// is given on the command line wins; those that may be given several times take both, the file's first.
+// What reads the file's syntax is elsewhere (role/job_file.h); here its values meet the flags of a command. A
+// flag that is given on the command line wins; those that may be given several times take both, the file's
+// first.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct FlagFile {
   std::vector<FileValue> values;
 };
 
-// Gives each value to its flag unless `given` says that the command line has it. An error names file, line and key.
+// Gives each value to its flag unless `given` says that the command line has it. An error names file, line
+// and key.
 [[nodiscard]] Status TakeFile(const FlagFile& file, const FlagSet& flags,
                               const std::function<bool(const Flag&)>& given);
 

@@ -39,9 +39,8 @@ void FlagSet::Ranged(std::string names, std::string value, T& target, T low, T h
     target = static_cast<T>(n);
     return Status::Ok();
   };
-  flags_.push_back(
-      {std::move(names), std::move(value), std::move(help), show(target), false, std::move(take),
-       bytes ? FlagKind::kBytes : FlagKind::kNumber});
+  flags_.push_back({std::move(names), std::move(value), std::move(help), show(target), false, std::move(take),
+                    bytes ? FlagKind::kBytes : FlagKind::kNumber});
 }
 
 void FlagSet::Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
@@ -73,7 +72,8 @@ void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::st
                     FlagKind::kTime});
 }
 
-void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help) {
+void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target,
+                           std::string help) {
   auto take = [&given, &target](const std::string& text) -> Status {
     if (!text.empty()) {
       LW_ASSIGN_OR_RETURN(target, ParseTime(text));

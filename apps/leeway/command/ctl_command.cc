@@ -27,8 +27,10 @@ class CtlStatusCommand final : public Command {
            "  leeway ctl status --scheduler 127.0.0.1:7000\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000 --watch 2s\n"
            "  leeway ctl status --scheduler file:/shared/job.address --json\n\n"
-           "For each table and server: the synchronization model, the iteration that its blocks collect (v_train), the\n"
-           "fastest and slowest worker, pulls that wait and for whom, and delayed pulls (DPRs), once per worker and\n"
+           "For each table and server: the synchronization model, the iteration that its blocks collect "
+           "(v_train), the\n"
+           "fastest and slowest worker, pulls that wait and for whom, and delayed pulls (DPRs), once per "
+           "worker and\n"
            "iteration. docs/cli.md lists what the JSON holds.\n";
   }
   void Declare(FlagSet& flags) override {

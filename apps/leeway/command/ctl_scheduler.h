@@ -43,7 +43,8 @@ class CtlScheduler {
     for (;;) {
       if (auto got = take()) return std::move(*got);
       if (Status failed = monitor.failure(); !failed.ok()) return failed;
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
       if (left.count() <= 0) {
         return DeadlineExceeded("no answer from the scheduler at {} within {}", where_, PrintTime(limit_));
       }

@@ -24,9 +24,12 @@ class CtlSetSyncCommand final : public Command {
     return "Examples:\n"
            "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000\n"
            "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50 --scheduler 127.0.0.1:7000\n"
-           "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= workers\"'\n\n"
-           "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it counts after those that were there before. It acts\n"
-           "at once, also on pulls that wait, and training goes on. One that the job cannot have is refused, and nothing\n"
+           "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
+           "workers\"'\n\n"
+           "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it counts after those that were there "
+           "before. It acts\n"
+           "at once, also on pulls that wait, and training goes on. One that the job cannot have is refused, "
+           "and nothing\n"
            "changes. leeway ctl status shows what every table has on every server. Models: " +
            KnownSyncModels() + ".\n";
   }
@@ -41,10 +44,11 @@ class CtlSetSyncCommand final : public Command {
     LW_RETURN_IF_ERROR(CheckRule(rule));
     MonitorClient monitor(scheduler_.options());
     monitor.AskSetSync(rule);
-    LW_ASSIGN_OR_RETURN(const AskedSetSync got, scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {
-      (void)monitor.Take();  // a status comes with every connect
-      return monitor.TakeSetSync();
-    }));
+    LW_ASSIGN_OR_RETURN(const AskedSetSync got,
+                        scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {
+                          (void)monitor.Take();  // a status comes with every connect
+                          return monitor.TakeSetSync();
+                        }));
     LW_RETURN_IF_ERROR(got.status);
     fmt::print("{} table{} of the job {}: every server has it\n", got.tables, got.tables == 1 ? "" : "s",
                got.tables == 1 ? "is meant" : "are meant");

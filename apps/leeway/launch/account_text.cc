@@ -22,7 +22,8 @@ template <typename Nodes>
 ByName Gather(const Nodes& nodes, const std::string& prefix) {
   ByName sums;
   for (const auto& node : nodes) {
-    for (auto at = node.figures.lower_bound(prefix); at != node.figures.end() && at->first.starts_with(prefix); ++at) {
+    for (auto at = node.figures.lower_bound(prefix);
+         at != node.figures.end() && at->first.starts_with(prefix); ++at) {
       sums[at->first.substr(prefix.size())] += at->second;
     }
   }
@@ -69,22 +70,25 @@ std::string AgesText(const std::map<int, double>& ages) {
   for (const auto& [age, count] : ages) all += count;
   std::string text;
   for (const auto& [age, count] : ages) {
-    text += fmt::format("{}{}{}: {:.3g} %", text.empty() ? "" : ", ", age, age >= kLastBucket ? "+" : "", 100 * count / all);
+    text += fmt::format("{}{}{}: {:.3g} %", text.empty() ? "" : ", ", age, age >= kLastBucket ? "+" : "",
+                        100 * count / all);
   }
   return text;
 }
 
 // Of workers and of shards: the figure and how people call it.
-constexpr std::array<std::pair<const char*, const char*>, 4> kOfWorkers{{{"skipped_late", "late pushes not sent"},
-                                                                         {"skipped_blocks", "blocks skipped"},
-                                                                         {"iterations_skipped", "iterations skipped"},
-                                                                         {"exchanges_skipped", "exchanges skipped"}}};
-constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{{{"dpr", "DPRs"},
-                                                                        {"late_applied", "late pushes applied"},
-                                                                        {"late_dropped", "late pushes dropped"},
-                                                                        {"absent", "absent pushes"},
-                                                                        {"compensated", "delay-compensated pushes"},
-                                                                        {"switches", "switches of blocks"}}};
+constexpr std::array<std::pair<const char*, const char*>, 4> kOfWorkers{
+    {{"skipped_late", "late pushes not sent"},
+     {"skipped_blocks", "blocks skipped"},
+     {"iterations_skipped", "iterations skipped"},
+     {"exchanges_skipped", "exchanges skipped"}}};
+constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{
+    {{"dpr", "DPRs"},
+     {"late_applied", "late pushes applied"},
+     {"late_dropped", "late pushes dropped"},
+     {"absent", "absent pushes"},
+     {"compensated", "delay-compensated pushes"},
+     {"switches", "switches of blocks"}}};
 
 template <typename Add>
 void ForEachCount(const JobStatus& status, Add add) {
@@ -137,7 +141,8 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["staleness_read"] = Gather(status.shards, "staleness_read.");
   account["staleness_used"] = Gather(status.workers, "staleness.");
   account["staleness_applied"] = Gather(status.shards, "staleness_applied.");
-  ForEachCount(status, [&account](const char* figure, const char*, double count) { account[figure] = count; });
+  ForEachCount(status,
+               [&account](const char* figure, const char*, double count) { account[figure] = count; });
   return account;
 }
 

@@ -32,7 +32,8 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_THAT(text, HasSubstr("w3 7.0 s, others 0.5 s"));
   EXPECT_THAT(text, HasSubstr("0: 90 %, 16+: 10 %"));
   EXPECT_THAT(text, HasSubstr("2: 100 %"));
-  EXPECT_THAT(text, AllOf(HasSubstr("11 DPRs"), HasSubstr("2 late pushes dropped"), HasSubstr("4 blocks skipped")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("11 DPRs"), HasSubstr("2 late pushes dropped"), HasSubstr("4 blocks skipped")));
   EXPECT_THAT(text, Not(HasSubstr("exchanges skipped")));
   const nlohmann::json json = AccountJson(status);
   EXPECT_EQ(json["wait_by_server"]["0"], 2.5);

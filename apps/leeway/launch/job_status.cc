@@ -111,9 +111,13 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
                              Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", "")});
   });
   ForEach(root, "tables", [&](const Json& t) {
-    status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),
-                             Get<std::string>(t, "apply", ""), Get<std::string>(t, "optimizer", ""),
-                             Get(t, "elements", std::uint64_t{0}), Get(t, "blocks", std::uint64_t{0}), {}});
+    status.tables.push_back({Get<std::string>(t, "name", ""),
+                             Get<std::string>(t, "sync", ""),
+                             Get<std::string>(t, "apply", ""),
+                             Get<std::string>(t, "optimizer", ""),
+                             Get(t, "elements", std::uint64_t{0}),
+                             Get(t, "blocks", std::uint64_t{0}),
+                             {}});
     ForEach(t, "servers",
             [&](const Json& row) { status.tables.back().servers.push_back(GetTableOnServer(row)); });
   });

@@ -1,5 +1,5 @@
-// MonitorClient: asks a scheduler for its status, again and again, for checkpoints and for other synchronization,
-// on a thread of its own.
+// MonitorClient: asks a scheduler for its status, again and again, for checkpoints and for other
+// synchronization, on a thread of its own.
 //
 // Reconnects by itself, also to a scheduler that was started again elsewhere. All calls are for any thread.
 #pragma once

@@ -158,8 +158,8 @@ std::string TableLine(const JobStatus& status) {
     policies.insert(fmt::format("{} + {} + {}", table.sync, apply, table.optimizer));
     for (const TableOnServer& row : table.servers) {
       if (row.sync == table.sync && row.apply == table.apply) continue;
-      policies.insert(fmt::format("{} + {} on server {}", row.sync, row.apply.empty() ? DefaultApplyOf(row.sync) : row.apply,
-                                  row.server));
+      policies.insert(fmt::format("{} + {} on server {}", row.sync,
+                                  row.apply.empty() ? DefaultApplyOf(row.sync) : row.apply, row.server));
     }
   }
   std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
@@ -193,7 +193,8 @@ std::string SummaryText(const Outcome& outcome) {
     text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
   text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
-  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) + lives;
+  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) +
+          lives;
   return text;
 }
 

@@ -34,7 +34,8 @@ void AddRow(const std::string& name, const TableOnServer& row, TableText& table)
 }  // namespace
 
 std::string SyncText(const JobStatus& status) {
-  TableText table({"table", "server", "model", "v_train", "fastest", "slowest", "DPRs", "waited s", "waiting", "for whom"},
+  TableText table({"table", "server", "model", "v_train", "fastest", "slowest", "DPRs", "waited s", "waiting",
+                   "for whom"},
                   TableText::Last::kLeft);
   std::size_t shown = 0;
   std::size_t reported = 0;
@@ -44,12 +45,14 @@ std::string SyncText(const JobStatus& status) {
     ++shown;
     for (const TableOnServer& row : each.servers) AddRow(each.name, row, table);
   }
-  for (const TableOnServer& row : status.more_tables) AddRow(fmt::format("{} more tables", row.tables), row, table);
+  for (const TableOnServer& row : status.more_tables)
+    AddRow(fmt::format("{} more tables", row.tables), row, table);
   if (shown == 0 && status.more_tables.empty()) return "";
   std::string text = "Synchronization:\n";
   for (const std::string& rule : status.rules) text += fmt::format("  rule: {}\n", rule);
   text += table.Print();
-  if (reported > shown) text += fmt::format("  and {} tables that are not shown here (--json has them)\n", reported - shown);
+  if (reported > shown)
+    text += fmt::format("  and {} tables that are not shown here (--json has them)\n", reported - shown);
   return text;
 }
 

@@ -26,7 +26,8 @@ std::uint32_t LineOf(const toml::node& node) { return node.source().begin.line; 
 std::string Shown(const toml::node& node) {
   constexpr std::size_t kShownMax = 100;
   if (const auto text = node.value<std::string>(); text && node.is_string()) {
-    return text->size() <= kShownMax ? fmt::format("text \"{}\"", *text) : fmt::format("text of {} bytes", text->size());
+    return text->size() <= kShownMax ? fmt::format("text \"{}\"", *text)
+                                     : fmt::format("text of {} bytes", text->size());
   }
   if (node.is_integer()) return fmt::format("the number {}", *node.value<std::int64_t>());
   if (node.is_floating_point()) return fmt::format("the number {}", *node.value<double>());
@@ -37,7 +38,8 @@ std::string Shown(const toml::node& node) {
 }
 
 FileValue ValueOf(const std::string& key, const toml::node& node) {
-  FileValue value{.key = key, .line = LineOf(node), .kind = FileValue::Kind::kOther, .texts = {}, .got = Shown(node)};
+  FileValue value{
+      .key = key, .line = LineOf(node), .kind = FileValue::Kind::kOther, .texts = {}, .got = Shown(node)};
   if (node.is_string()) {
     value.kind = FileValue::Kind::kText;
     value.texts.push_back(*node.value<std::string>());
@@ -79,11 +81,16 @@ class RuleReader {
         LW_ASSIGN_OR_RETURN(rule.apply, Text(word, node));
       } else {
         static const std::vector<std::string> kKnown = {"tables", "server", "sync", "apply"};
-        return InvalidArgument("{} line {}: [[rule]]: unknown key \"{}\"; known: tables, server, sync, apply{}", name_,
-                               LineOf(node), word, DidYouMean(word, kKnown));
+        return InvalidArgument(
+            "{} line {}: [[rule]]: unknown key \"{}\"; known: tables, server, sync, apply{}", name_,
+            LineOf(node), word, DidYouMean(word, kKnown));
       }
     }
-    FileValue value{.key = "rule", .line = LineOf(section), .kind = FileValue::Kind::kTexts, .texts = {}, .got = "a rule"};
+    FileValue value{.key = "rule",
+                    .line = LineOf(section),
+                    .kind = FileValue::Kind::kTexts,
+                    .texts = {},
+                    .got = "a rule"};
     value.texts.push_back(ToText(rule));
     return value;
   }
@@ -91,14 +98,14 @@ class RuleReader {
  private:
   Result<std::string> Text(const std::string& word, const toml::node& node) const {
     if (node.is_string() && !node.value<std::string>()->empty()) return *node.value<std::string>();
-    return InvalidArgument("{} line {}: [[rule]]: {}: got {}, wanted text in quotes", name_, LineOf(node), word,
-                           Shown(node));
+    return InvalidArgument("{} line {}: [[rule]]: {}: got {}, wanted text in quotes", name_, LineOf(node),
+                           word, Shown(node));
   }
   Result<std::uint32_t> Server(const toml::node& node) const {
     const auto server = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
     if (server && *server >= 0 && *server < std::int64_t{1} << 31) return static_cast<std::uint32_t>(*server);
-    return InvalidArgument("{} line {}: [[rule]]: server: got {}, wanted a server's number, from 0", name_, LineOf(node),
-                           Shown(node));
+    return InvalidArgument("{} line {}: [[rule]]: server: got {}, wanted a server's number, from 0", name_,
+                           LineOf(node), Shown(node));
   }
 
   const std::string& name_;
@@ -124,18 +131,22 @@ Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name) {
     const bool sections = list != nullptr && !list->empty() && list->front().is_table();
     if (word != "rule" || !sections) {
       if (word == "rule" && node.is_table()) {
-        return InvalidArgument("{} line {}: got [rule], wanted [[rule]]: there may be several", name, LineOf(node));
+        return InvalidArgument("{} line {}: got [rule], wanted [[rule]]: there may be several", name,
+                               LineOf(node));
       }
       file.values.push_back(ValueOf(word, node));
       continue;
     }
     for (const toml::node& each : *list) {
-      if (!each.is_table()) return InvalidArgument("{} line {}: rule: got {}, wanted a [[rule]]", name, LineOf(each), Shown(each));
+      if (!each.is_table())
+        return InvalidArgument("{} line {}: rule: got {}, wanted a [[rule]]", name, LineOf(each),
+                               Shown(each));
       LW_ASSIGN_OR_RETURN(FileValue rule, rules.Read(*each.as_table()));
       file.values.push_back(std::move(rule));
     }
   }
-  // toml++ keeps keys by name; what is wrong first in the file is to be said first, and rules count in their order.
+  // toml++ keeps keys by name; what is wrong first in the file is to be said first, and rules count in their
+  // order.
   std::ranges::stable_sort(file.values, {}, &FileValue::line);
   return file;
 }

@@ -54,7 +54,8 @@ TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
       "exchange = \"every:2\"\nno_overlap = true\nblock_bytes = \"1MiB\"\nseed = 9\njob = \"mine\"\n"
       "gather_timeout = \"30s\"\nrejoin = true\nslow_worker = [\"1:2x\", \"3:4x\"]\n"
       "[[rule]]\ntables = \"fc*\"\nserver = 1\nsync = \"psp:2,50\"\n"
-      "[[rule]]\nsync = 'when:pull=\"progress < v_train + s\",push=\"count >= workers\",s=2'\napply = \"immediate\"\n");
+      "[[rule]]\nsync = 'when:pull=\"progress < v_train + s\",push=\"count >= workers\",s=2'\napply = "
+      "\"immediate\"\n");
   ASSERT_TRUE(taken.ok()) << taken.ToString();
   EXPECT_EQ(job.workers, 4U);
   EXPECT_EQ(job.servers, 3U);
@@ -89,8 +90,9 @@ TEST_F(JobFileTest, ASlipIsNamedWithItsLineAndASuggestion) {
   EXPECT_THAT(Refused("block-bytes = 4\n"), HasSubstr("did you mean \"block_bytes\"?"));
   EXPECT_THAT(Refused("job_file = \"other.toml\"\n"), HasSubstr("unknown key \"job_file\""));
   EXPECT_THAT(Refused("[network]\nbeat = 3\n"), AllOf(HasSubstr("line 1"), HasSubstr("network")));
-  EXPECT_THAT(Refused("workers = 2\n[[rule]]\ntable = \"fc*\"\n"),
-              AllOf(HasSubstr("line 3: [[rule]]: unknown key \"table\""), HasSubstr("did you mean \"tables\"?")));
+  EXPECT_THAT(
+      Refused("workers = 2\n[[rule]]\ntable = \"fc*\"\n"),
+      AllOf(HasSubstr("line 3: [[rule]]: unknown key \"table\""), HasSubstr("did you mean \"tables\"?")));
   EXPECT_THAT(Refused("[rule]\nsync = \"bsp\"\n"), HasSubstr("wanted [[rule]]"));
   EXPECT_THAT(Refused("zeta = 1\nalpha = 2\n"), HasSubstr("line 1")) << "what comes first is said first";
 }
@@ -113,12 +115,14 @@ TEST_F(JobFileTest, TypesAreChecked) {
 }
 
 TEST_F(JobFileTest, ValuesAreCheckedAsFlagsAre) {
-  EXPECT_THAT(Refused("sync = \"bpp\"\n"), AllOf(HasSubstr("line 1: sync"), HasSubstr("did you mean \"bsp\"?")));
+  EXPECT_THAT(Refused("sync = \"bpp\"\n"),
+              AllOf(HasSubstr("line 1: sync"), HasSubstr("did you mean \"bsp\"?")));
   EXPECT_THAT(Refused("pull = \"partial:2,50\"\n"), HasSubstr("line 1: pull"));
   EXPECT_THAT(Refused("block_bytes = \"4MB\"\n"), HasSubstr("line 1: block_bytes"));
   EXPECT_THAT(Refused("\n[[rule]]\nsync = \"bpp\"\n"), AllOf(HasSubstr("line 2: rule"), HasSubstr("bpp")));
   EXPECT_THAT(Refused("[[rule]]\ntables = \"fc*\"\n"), HasSubstr("sync="));
-  EXPECT_THAT(Refused("[[rule]]\nsync = \"pssp:3,0.5\"\napply = \"aggregate\"\n"), HasSubstr("use immediate"));
+  EXPECT_THAT(Refused("[[rule]]\nsync = \"pssp:3,0.5\"\napply = \"aggregate\"\n"),
+              HasSubstr("use immediate"));
 }
 
 TEST_F(JobFileTest, WhatIsNoTomlSaysWhere) {

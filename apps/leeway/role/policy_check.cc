@@ -46,8 +46,8 @@ Status CheckRules(const JobOptions& job) {
     LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
     const std::string named = fmt::format("rule \"{}\"", text);
     if (rule.server && *rule.server >= job.servers) {
-      return InvalidArgument("{}: got server {}, wanted 0 to {} (--servers {})", named, *rule.server, job.servers - 1,
-                             job.servers);
+      return InvalidArgument("{}: got server {}, wanted 0 to {} (--servers {})", named, *rule.server,
+                             job.servers - 1, job.servers);
     }
     if (!rule.sync.empty()) LW_RETURN_IF_ERROR(CheckWorkers(rule.sync, job.workers).WithContext(named));
   }

@@ -20,7 +20,8 @@ namespace leeway::app {
 [[nodiscard]] Status CheckPlacement(const std::string& spec);
 [[nodiscard]] Status CheckPull(const std::string& spec);
 [[nodiscard]] Status CheckExchange(const std::string& spec);
-// One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen by CheckRules.
+// One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen
+// by CheckRules.
 [[nodiscard]] Status CheckRule(const std::string& rule);
 // The job's sync and rules against its workers and servers.
 [[nodiscard]] Status CheckRules(const JobOptions& job);

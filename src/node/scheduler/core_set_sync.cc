@@ -1,9 +1,10 @@
 // Another synchronization model for some tables and servers, while the job runs.
 //
-// All is checked before anything changes; then the rule is in the log before anybody hears of it, as everything is.
-#include <utility>
-
+// All is checked before anything changes; then the rule is in the log before anybody hears of it, as
+// everything is.
 #include <fmt/ranges.h>
+
+#include <utility>
 
 #include "base/errors.h"
 #include "node/control_frame.h"
@@ -15,7 +16,8 @@ namespace leeway {
 Status SchedulerNode::Core::MaySetSync() const {
   if (over_) return FailedPrecondition("the job \"{}\" is over", options_.job.job);
   if (!members_.gathered()) {
-    return FailedPrecondition("the job \"{}\" has not begun: missing {}", options_.job.job, members_.Missing());
+    return FailedPrecondition("the job \"{}\" has not begun: missing {}", options_.job.job,
+                              members_.Missing());
   }
   if (tables_.all().empty()) return FailedPrecondition("the job \"{}\" has no tables yet", options_.job.job);
   return Status::Ok();
@@ -45,9 +47,9 @@ Status SchedulerNode::Core::TakeSetSync(ConnectionId id, std::span<const std::by
   }
   if (!switched->changed.empty()) {
     AnnounceSync(switched->changed);
-    env_.log.Write(LogLevel::kInfo, fmt::format("rule \"{}\" changes {} of {} tables, from epoch {} on",
-                                                request.rule(), switched->changed.size(), tables_.all().size(),
-                                                epoch_.value()));
+    env_.log.Write(LogLevel::kInfo,
+                   fmt::format("rule \"{}\" changes {} of {} tables, from epoch {} on", request.rule(),
+                               switched->changed.size(), tables_.all().size(), epoch_.value()));
   }
   // Asked again it changes nothing, and yet is not in force before every shard has what was announced.
   const std::size_t tables = switched->meant.size();
@@ -69,7 +71,8 @@ void SchedulerNode::Core::AnnounceSync(std::span<const TableId> tables) {
   for (const TableId id : tables) *for_owners.add_tables() = tables_.all()[id.index()].map;
   for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_MONITOR) continue;
-    inbound_.SendControl(id, wire::Kind::kTableMap, peer.role == wire::pb::ROLE_SERVER ? for_owners : for_workers);
+    inbound_.SendControl(id, wire::Kind::kTableMap,
+                         peer.role == wire::pb::ROLE_SERVER ? for_owners : for_workers);
   }
 }
 
@@ -86,11 +89,13 @@ void SchedulerNode::Core::ReviewSwitches() {
     std::vector<std::string> missing;
     for (const ShardId id : acks_.Missing(waiting.epoch)) {
       const ShardSeat& seat = members_.shards()[id.index()];
-      missing.push_back(fmt::format("server {} shard {} at {}", seat.server.value(), seat.shard, seat.address));
+      missing.push_back(
+          fmt::format("server {} shard {} at {}", seat.server.value(), seat.shard, seat.address));
     }
-    waiting.reply(DeadlineExceeded(
-        "the rule is set, but after {:.1f} s these have not said that they have it: {}; they take it when they are back",
-        Seconds(options_.expel_after), fmt::join(missing, ", ")));
+    waiting.reply(
+        DeadlineExceeded("the rule is set, but after {:.1f} s these have not said that they have it: {}; "
+                         "they take it when they are back",
+                         Seconds(options_.expel_after), fmt::join(missing, ", ")));
   }
 }
 

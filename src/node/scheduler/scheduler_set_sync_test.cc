@@ -8,8 +8,8 @@ namespace leeway {
 namespace {
 
 using std::chrono::seconds;
-using testing::HandFedScheduler;
 using ::testing::AllOf;
+using testing::HandFedScheduler;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using wire::Kind;

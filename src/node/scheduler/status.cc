@@ -73,9 +73,15 @@ struct Standing {
     sum.set_more_tables(std::max(sum.more_tables(), report.more_tables()));
   }
   [[nodiscard]] json ToJson(ServerId server) const {
-    return {{"server", server.value()},    {"blocks", sum.blocks()},   {"v_train", sum.v_train_min()},
-            {"v_train_max", sum.v_train_max()}, {"fastest", sum.fastest()}, {"slowest", sum.slowest()},
-            {"waiting", sum.waiting()},    {"waiting_for", sum.waiting_for()}, {"dpr", sum.dpr()},
+    return {{"server", server.value()},
+            {"blocks", sum.blocks()},
+            {"v_train", sum.v_train_min()},
+            {"v_train_max", sum.v_train_max()},
+            {"fastest", sum.fastest()},
+            {"slowest", sum.slowest()},
+            {"waiting", sum.waiting()},
+            {"waiting_for", sum.waiting_for()},
+            {"dpr", sum.dpr()},
             {"waited_s", sum.waited_s()}};
   }
 };
@@ -171,10 +177,10 @@ Figures Totals(const JobStatus& status) {
 
 std::string ToJson(const JobStatus& status) {
   const Standings standings = StandingsOf(status);
-  json out = {{"job", status.job.job},         {"phase", status.phase},
-              {"epoch", status.epoch.value()}, {"uptime_s", Seconds(status.uptime)},
-              {"workers", Workers(status)},    {"shards", Shards(status)},
-              {"totals", Totals(status)},      {"pools", Pools(status)},
+  json out = {{"job", status.job.job},          {"phase", status.phase},
+              {"epoch", status.epoch.value()},  {"uptime_s", Seconds(status.uptime)},
+              {"workers", Workers(status)},     {"shards", Shards(status)},
+              {"totals", Totals(status)},       {"pools", Pools(status)},
               {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);

@@ -1,12 +1,12 @@
 #include "node/scheduler/sync_choices.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
 #include <span>
 #include <utility>
-
-#include <fmt/ranges.h>
 
 #include "base/errors.h"
 #include "block/apply_mode.h"
@@ -60,7 +60,8 @@ Result<SyncChoices> SyncChoices::With(std::string_view text) const {
   std::erase_if(with.set_rules_, [&](const Kept& older) { return Covers(kept.rule, older.rule); });
   if (with.set_rules_.size() + with.job_rules_.size() >= kRulesMax) {
     return ResourceExhausted(
-        "rule \"{}\": there are {} rules, wanted at most {}; one with the same tables and server as an earlier one takes "
+        "rule \"{}\": there are {} rules, wanted at most {}; one with the same tables and server as an "
+        "earlier one takes "
         "its place",
         text, kRulesMax, kRulesMax);
   }
@@ -90,8 +91,9 @@ Result<SyncChoice> SyncChoices::Of(const TableSpec& spec, std::uint32_t server) 
   }
   if (const Status fits = CheckPair(choice.sync, choice.apply); !fits.ok()) {
     if (last == nullptr) return fits;
-    return fits.WithContext(fmt::format("rule \"{}\" for {}", last->text,
-                                        server == kOtherServer ? "all servers" : fmt::format("server {}", server)));
+    return fits.WithContext(
+        fmt::format("rule \"{}\" for {}", last->text,
+                    server == kOtherServer ? "all servers" : fmt::format("server {}", server)));
   }
   return choice;
 }
@@ -144,9 +146,8 @@ void SyncChoices::AddTo(wire::pb::LoggedRules& logged) const {
 Status SyncChoices::Take(const wire::pb::LoggedRules& logged) {
   const std::vector<std::string> of_job(logged.of_job().begin(), logged.of_job().end());
   if (of_job != job_.rules) {
-    return FailedPrecondition(
-        "it is of another job, or this is: rules: got [{}], wanted [{}] as in the log", fmt::join(job_.rules, "; "),
-        fmt::join(of_job, "; "));
+    return FailedPrecondition("it is of another job, or this is: rules: got [{}], wanted [{}] as in the log",
+                              fmt::join(job_.rules, "; "), fmt::join(of_job, "; "));
   }
   set_rules_.clear();
   if (static_cast<std::size_t>(logged.set_size()) > kRulesMax) {

@@ -51,7 +51,9 @@ class SyncChoicesTest : public ::testing::Test {
   // "bsp / 1: ssp:3 + immediate": what all servers have, then those that differ.
   static std::string Has(const TableRegistry& of, std::size_t table) {
     const wire::pb::Table& map = of.all()[table].map;
-    const auto pair = [](const std::string& s, const std::string& a) { return a.empty() ? s : s + " + " + a; };
+    const auto pair = [](const std::string& s, const std::string& a) {
+      return a.empty() ? s : s + " + " + a;
+    };
     std::string text = pair(map.sync(), map.apply());
     for (const wire::pb::ServerSync& other : map.of_servers()) {
       text += " / " + std::to_string(other.server()) + ": " + pair(other.sync(), other.apply());
@@ -76,7 +78,8 @@ TEST_F(SyncChoicesTest, EveryServerMayHaveItsOwnModelAsInFigure2) {
 TEST_F(SyncChoicesTest, TheLastRuleThatFitsCounts) {
   job.sync = "ssp:1";
   job.apply = "immediate";
-  job.rules = {"tables=fc* sync=asp", "tables=fc1 server=1 sync=bsp apply=aggregate:reduce=ordered", "tables=conv? sync=ssp:9"};
+  job.rules = {"tables=fc* sync=asp", "tables=fc1 server=1 sync=bsp apply=aggregate:reduce=ordered",
+               "tables=conv? sync=ssp:9"};
   for (const char* name : {"fc1", "fc2", "conv1", "conv10"}) ASSERT_TRUE(Define(name).ok()) << name;
   EXPECT_EQ(Has(0), "asp / 1: bsp + aggregate:reduce=ordered");
   EXPECT_EQ(Has(1), "asp");
@@ -116,7 +119,8 @@ TEST_F(SyncChoicesTest, RulesThatTheJobCannotHaveAreRefusedBeforeItBegins) {
     EXPECT_FALSE(status.ok()) << rule;
     return status.message();
   };
-  EXPECT_THAT(refused("sync=drop:9"), AllOf(HasSubstr("drop:9"), HasSubstr("9 workers"), HasSubstr("job of 4")));
+  EXPECT_THAT(refused("sync=drop:9"),
+              AllOf(HasSubstr("drop:9"), HasSubstr("9 workers"), HasSubstr("job of 4")));
   EXPECT_THAT(refused("server=3 sync=ssp:1"), AllOf(HasSubstr("server=3"), HasSubstr("wanted 0 to 2")));
   EXPECT_THAT(refused("sync=pssp:2,0.5 apply=aggregate"), HasSubstr("aggregate needs a sync model"));
   EXPECT_THAT(refused("sync=bpp"), AllOf(HasSubstr("rule \"sync=bpp\""), HasSubstr("did you mean \"bsp\"?")));
@@ -140,8 +144,9 @@ TEST_F(SyncChoicesTest, AnApplyModeAloneIsCheckedWithTheModelOfEachTableAndServe
   job.rules = {"server=1 sync=asp", "tables=fc* apply=aggregate"};
   ASSERT_TRUE(Define("conv").ok());
   const Status refused = Define("fc");
-  EXPECT_THAT(refused.message(), AllOf(HasSubstr("table \"fc\""), HasSubstr("rule \"tables=fc* apply=aggregate\""),
-                                       HasSubstr("server 1"), HasSubstr("use immediate")));
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("table \"fc\""), HasSubstr("rule \"tables=fc* apply=aggregate\""),
+                    HasSubstr("server 1"), HasSubstr("use immediate")));
   EXPECT_EQ(registry().all().size(), 1U);
 }
 
@@ -233,7 +238,8 @@ TEST_F(SyncChoicesTest, ALogWithOtherRulesOfTheJobIsOfAnotherJob) {
   record.set_whole(true);
   registry().AddAll(record);
   job.rules = {"sync=ssp:3"};
-  EXPECT_THAT(Make()->Apply(record).message(), AllOf(HasSubstr("got [sync=ssp:3]"), HasSubstr("wanted [sync=ssp:2]")));
+  EXPECT_THAT(Make()->Apply(record).message(),
+              AllOf(HasSubstr("got [sync=ssp:3]"), HasSubstr("wanted [sync=ssp:2]")));
   record.clear_rules();
   EXPECT_FALSE(Make()->Apply(record).ok()) << "a log without rules is of a job without";
   job.rules.clear();

@@ -1,10 +1,10 @@
 #include "node/scheduler/table_registry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include <fmt/ranges.h>
 
 #include "base/errors.h"
 #include "base/mutation.h"
@@ -34,7 +34,8 @@ std::string ImmediateText(const ApplyMode& apply) {
   std::string text = "immediate";
   if (apply.scale_by_staleness) text += ":scale=staleness";
   if (apply.dc > 0.0F) {
-    text += fmt::format("{}dc={},dc_versions={}", apply.scale_by_staleness ? "," : ":", apply.dc, apply.dc_versions);
+    text += fmt::format("{}dc={},dc_versions={}", apply.scale_by_staleness ? "," : ":", apply.dc,
+                        apply.dc_versions);
   }
   return text;
 }

@@ -65,7 +65,8 @@ class TableRegistry {
   }
 
   struct Entry {
-    TableSpec spec;       // as defined, with the job's defaults filled in: what later definitions are compared with
+    TableSpec
+        spec;  // as defined, with the job's defaults filled in: what later definitions are compared with
     wire::pb::Table map;  // with its blocks, and sync and apply as the rules say
     Epoch created;
   };
@@ -75,8 +76,8 @@ class TableRegistry {
     std::vector<TableId> meant;    // by the rule
     std::vector<TableId> changed;  // have other synchronization now, on some server
   };
-  // One more rule, from now on, for tables that are here and those that come. An error (no table that it means among
-  // them) changes nothing.
+  // One more rule, from now on, for tables that are here and those that come. An error (no table that it
+  // means among them) changes nothing.
   [[nodiscard]] Result<Switched> Switch(const std::string& rule);
   // A rule was set while the job runs.
   [[nodiscard]] bool switched() const { return switched_; }
@@ -87,9 +88,9 @@ class TableRegistry {
   // For the owners.
   void AddAllTo(wire::pb::TableMap& map) const;
 
-  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and the rules if one was
-  // set, and whether there are any; all of them; and back, into one that is new. Whoever changes a table notes it in
-  // changed_.
+  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and the rules
+  // if one was set, and whether there are any; all of them; and back, into one that is new. Whoever changes a
+  // table notes it in changed_.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);

@@ -30,7 +30,7 @@ Result<std::unique_ptr<BlockStore::SyncPolicies>> BlockStore::MakeSync(const wir
 }
 
 Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(const wire::pb::Table& table,
-                                                                         const ShardPlace& place) const {
+                                                                            const ShardPlace& place) const {
   auto policies = std::make_unique<TablePolicies>();
   policies->name = table.name();
   policies->own_clock = static_cast<TableClock>(table.clock()) == TableClock::kOwn;
@@ -52,7 +52,8 @@ Status BlockStore::CheckBlock(const wire::pb::Table& table, const wire::pb::Bloc
   return Status::Ok();
 }
 
-Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place, TimePoint now) {
+Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place,
+                                           TimePoint now) {
   std::map<TableId, std::unique_ptr<TablePolicies>> made;
   std::map<TableId, std::unique_ptr<SyncPolicies>> other;
   for (const wire::pb::Table& table : map.tables()) {
@@ -71,7 +72,8 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
     auto sync = MakeSync(table, place);
     if (!sync.ok()) return named(sync.status());
     const SyncPolicies& now_has = *known->second->sync;
-    if ((*sync)->spec != now_has.spec || (*sync)->apply_spec != now_has.apply_spec) other[id] = *std::move(sync);
+    if ((*sync)->spec != now_has.spec || (*sync)->apply_spec != now_has.apply_spec)
+      other[id] = *std::move(sync);
   }
   policies_.merge(made);
 

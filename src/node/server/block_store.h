@@ -41,9 +41,9 @@ class BlockStore {
     std::vector<ToRestore> to_restore;
     std::vector<TableId> switched;  // were here, and have other synchronization now
   };
-  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them; those that are here follow
-  // what the map says of their synchronization on this server. On an error (a spec that this build does not know, a
-  // block that was known differently) nothing has changed.
+  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them; those that are
+  // here follow what the map says of their synchronization on this server. On an error (a spec that this
+  // build does not know, a block that was known differently) nothing has changed.
   [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place, TimePoint now);
   // Makes a block with this state. An error if the state is not one of such a block.
   [[nodiscard]] Result<Block*> Restore(const BlockOptions& options, const BlockState& state);

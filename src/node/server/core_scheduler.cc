@@ -91,9 +91,9 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   for (Block* block : taken.created) TellMembers(*block);
   for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
   if (!taken.switched.empty()) {
-    env_.log.Write(LogLevel::kInfo, fmt::format("{} tables have other synchronization from epoch {} on, the first: {}",
-                                                taken.switched.size(), map.epoch(),
-                                                blocks_.SyncOf(taken.switched.front())));
+    env_.log.Write(LogLevel::kInfo,
+                   fmt::format("{} tables have other synchronization from epoch {} on, the first: {}",
+                               taken.switched.size(), map.epoch(), blocks_.SyncOf(taken.switched.front())));
   }
   Flush();
   if (map.epoch() > 0) Acknowledge(map.epoch());

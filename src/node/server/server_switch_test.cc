@@ -9,12 +9,12 @@ namespace leeway {
 namespace {
 
 using testing::DecodeAs;
-using testing::HandFedServer;
-using testing::ParseAs;
-using testing::SentFrame;
 using ::testing::ElementsAre;
+using testing::HandFedServer;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::ParseAs;
+using testing::SentFrame;
 using ::testing::SizeIs;
 using wire::Kind;
 

@@ -33,7 +33,8 @@ void AddWaitedFor(const std::map<WorkerId, Duration>& waited_for, Figures& figur
   for (std::size_t i = 0; i < most.size(); ++i) {
     const auto& [waited, worker] = most[i];
     const bool named = i < kMissingNamed && worker != kNoWorker;
-    figures.Add(named ? fmt::format("waited_for.{}", worker.value()) : "waited_for.others", InSeconds(waited));
+    figures.Add(named ? fmt::format("waited_for.{}", worker.value()) : "waited_for.others",
+                InSeconds(waited));
   }
 }
 

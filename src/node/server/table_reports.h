@@ -15,8 +15,8 @@ namespace leeway {
 
 class TableReports {
  public:
-  // Tables with a row of their own, in the order of their ids; one more row stands for the rest. So a beat is small,
-  // however many tables there are.
+  // Tables with a row of their own, in the order of their ids; one more row stands for the rest. So a beat is
+  // small, however many tables there are.
   static constexpr std::size_t kRowsMax = 64;
 
   // A pull of this table had to wait.
