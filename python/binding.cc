@@ -23,6 +23,8 @@
 #include "process/console_log.h"
 #include "process/local_job.h"
 #include "process/worker_client.h"
+#include "sync/exchange_policy.h"
+#include "sync/pull_policy.h"
 
 namespace py = pybind11;
 
@@ -106,7 +108,8 @@ class Client {
   }
 
   static std::unique_ptr<Client> Alone(const std::string& sync, const std::string& apply,
-                                       std::uint32_t block_bytes, double wait_max_s) {
+                                       std::uint32_t block_bytes, double wait_max_s, const std::string& pull,
+                                       const std::string& exchange, const std::vector<std::string>& rules) {
     const auto wait_max = WaitMax(wait_max_s);
     auto life = std::make_shared<Life>();
     JobOptions job;
@@ -114,6 +117,9 @@ class Client {
     job.sync = sync;
     job.apply = apply;
     job.block_bytes = block_bytes;
+    job.pull = pull;
+    job.exchange = exchange;
+    job.rules = rules;
     life->local_job = Check(LocalJob::Start(job, life->log));
     life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max);
     return std::make_unique<Client>(std::move(life));
@@ -198,6 +204,14 @@ py::dict Figures(const WorkerCounters& c) {
   d["bytes_received"] = c.bytes_received;
   d["wait_s"] = static_cast<double>(c.wait_ns) * 1e-9;
   d["staleness_sum"] = c.staleness_sum;
+  d["staleness"] = c.staleness;
+  d["skipped_blocks"] = c.skipped_blocks;
+  d["skipped_late"] = c.skipped_late;
+  d["iterations_skipped"] = c.iterations_skipped;
+  d["exchanges_skipped"] = c.exchanges_skipped;
+  py::dict waits;
+  for (const auto& [cause, ns] : c.wait_by_ns) waits[py::str(cause)] = static_cast<double>(ns) * 1e-9;
+  d["wait_by_s"] = waits;
   return d;
 }
 
@@ -224,6 +238,13 @@ std::uint32_t CreateTable(Client& client, const std::string& name, std::vector<s
 PYBIND11_MODULE(_leeway, m) {
   using namespace leeway;  // NOLINT(google-build-using-namespace): one binding file
   m.attr("__version__") = LEEWAY_VERSION;
+  // Whether two specs mean the same, however they are written; raises for what is none.
+  m.def("same_pull", [](const std::string& a, const std::string& b) {
+    return Check(ParsePullPolicy(a)) == Check(ParsePullPolicy(b));
+  });
+  m.def("same_exchange", [](const std::string& a, const std::string& b) {
+    return Check(ParseExchangePolicy(a)) == Check(ParseExchangePolicy(b));
+  });
 
   py::register_exception_translator([](std::exception_ptr error) {
     try {
@@ -246,10 +267,13 @@ PYBIND11_MODULE(_leeway, m) {
       .def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
                   py::arg("wait_max_s"))
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
-                  py::arg("wait_max_s"))
+                  py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
+                  py::arg("rules") = std::vector<std::string>())
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })
+      .def_property_readonly("job_pull", [](Client& c) { return c.worker()->job().pull; })
+      .def_property_readonly("job_exchange", [](Client& c) { return c.worker()->job().exchange; })
       .def("iteration", [](Client& c) { return c.worker()->iteration().value(); })
       .def("create_table", &CreateTable, NoGil(), py::arg("name"), py::arg("shape"),
            py::arg("own_clock") = false, py::arg("accept_nonfinite") = false, py::arg("sync") = "",
@@ -321,6 +345,9 @@ PYBIND11_MODULE(_leeway, m) {
           [](Client& c, const std::string& pool, std::uint64_t batches, std::uint32_t wanted) {
             return Check(c.worker()->LeaseBatches(pool, batches, wanted)).batches;
           },
+          NoGil())
+      .def(
+          "set_sync", [](Client& c, const std::string& rule) { return Check(c.worker()->SetSync(rule)); },
           NoGil())
       .def(
           "leave", [](Client& c) { Check(c.worker()->Leave()); }, NoGil())

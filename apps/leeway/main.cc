@@ -41,6 +41,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewServerCommand());
   commands.push_back(NewCtlStatusCommand(program));
   commands.push_back(NewCtlCheckpointCommand(program));
+  commands.push_back(NewCtlSetSyncCommand(program));
   commands.push_back(NewSimCommand());
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());

@@ -129,6 +129,19 @@ class Worker {
   virtual Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
                                           std::uint32_t wanted) = 0;
 
+  // Changes the synchronization of the running job, for all workers, at once and also for pulls that wait:
+  //
+  //   worker->SetSync("tables=fc* server=1 sync=ssp:3");       // [tables=GLOB] [server=N] sync=SPEC
+  //   [apply=SPEC] worker->SetCondPull("fc*", "progress < v_train + 2");    // FluentPS's SetcondPull and
+  //   SetcondPush
+  //
+  // Returns when every server has it, with how many tables the rule means. What the job cannot have is
+  // refused, and nothing changes. The two conditions make a model of formulas; the one that is not named is
+  // "progress < v_train" resp. "count >= workers".
+  virtual Result<std::uint32_t> SetSync(const std::string& rule) = 0;
+  virtual Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) = 0;
+  virtual Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) = 0;
+
   // State of the user's own (random state, position in the data, a schedule) goes into the job's checkpoints,
   // one file per rank:
   //

@@ -6,9 +6,10 @@ from leeway.batch_pool import BatchPool
 from leeway.errors import LeewayError
 from leeway.loop import iterations, register_state
 from leeway.session import init, is_initialized, shutdown
+from leeway.synchronization import set_sync
 
 __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
-           "rank", "register_state", "shutdown", "size"]
+           "rank", "register_state", "set_sync", "shutdown", "size"]
 
 
 def rank():

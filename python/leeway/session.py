@@ -118,11 +118,13 @@ def is_initialized():
     return _Process.session is not None and not _Process.forked
 
 
-def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=4 << 20, wait_max_s=WAIT_MAX_S):
+def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=4 << 20, wait_max_s=WAIT_MAX_S,
+         pull="full", exchange="every:1", rules=()):
     """Joins the job that launched this process; alone, makes a job of this one process.
 
-    `scheduler`, `job` and `rank` override what the launcher says; `sync`, `apply` and `block_bytes` are the job's
-    defaults when it is made here. Does nothing if the process has joined already.
+    `scheduler`, `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
+    `rules` ("tables=fc* sync=ssp:3", ...) are the job's when it is made here; a launched job has them from its launcher.
+    Does nothing if the process has joined already.
     """
     if _Process.forked:
         current()
@@ -135,7 +137,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
         worker = Worker.join(scheduler, launch.job if job is None else job, launch.rank if rank is None else rank,
                              wait_max_s)
     else:
-        worker = Worker.alone(sync, apply, block_bytes, wait_max_s)
+        worker = Worker.alone(sync, apply, block_bytes, wait_max_s, pull, exchange, list(rules))
     _Process.session = Session(worker, launch.slowdown)
 
 

@@ -15,7 +15,7 @@ namespace leeway {
 
 class Figures {
  public:
-  static constexpr std::size_t kNamesMax = 256;
+  static constexpr std::size_t kNamesMax = 512;
   static constexpr std::size_t kNameBytesMax = 64;
 
   // False, and nothing changes, for a name that is empty or too long, or one more than kNamesMax.

@@ -58,6 +58,11 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
                                   std::uint32_t wanted) override;
 
+  // (worker_sync.cc)
+  Result<std::uint32_t> SetSync(const std::string& rule) override;
+  Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override;
+  Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override;
+
   [[nodiscard]] bool StateWanted() const override {
     return iteration_.load(std::memory_order_relaxed) >= state_wanted_from_.load(std::memory_order_acquire);
   }

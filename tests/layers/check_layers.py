@@ -41,6 +41,7 @@ SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES | KERN
 HEAVY = {
     r"asio(/|\.hpp)": ["src/transport/"],
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
+    r"toml\+\+/": ["apps/leeway/role/job_file.cc"],
     r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
     r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "cli/flag_file.h"
 #include "cli/help_text.h"
 
 namespace leeway::app {
@@ -64,7 +65,7 @@ void Declare(Parser& parser, Command& command) {
       parsed.app->add_flag(flag.names, given);
     } else {
       parsed.app->add_option(flag.names, values)
-          ->expected(1)
+          ->expected(flag.value_optional ? 0 : 1, 1)
           ->allow_extra_args(false)  // one value each: what follows is a slip, and said to be one
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
@@ -81,6 +82,19 @@ Status Unknown(const std::string& word, const std::vector<std::string>& flags, b
   return InvalidArgument("unexpected \"{}\"", word);
 }
 
+// What a file says, before the flags that win over it.
+Status FillFromFile(const Parsed& parsed) {
+  for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
+    const Flag& flag = parsed.flags.flags()[i];
+    if (flag.kind != FlagKind::kFile || parsed.values[i].empty()) continue;
+    Result<FlagFile> file = parsed.flags.read_file()(parsed.values[i].front());
+    if (!file.ok()) return file.status().WithContext(flag.name());
+    const auto given = [&parsed](const Flag& other) { return parsed.app->count(other.name()) > 0; };
+    LW_RETURN_IF_ERROR(TakeFile(*file, parsed.flags, given).WithContext(flag.name()));
+  }
+  return Status::Ok();
+}
+
 Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
   const std::vector<std::string> extra = parsed.app->remaining();
   const auto is_flag = [](const std::string& word) { return word.starts_with("-"); };
@@ -89,12 +103,19 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
     return Unknown(*slip, parsed.flags.names(), parsed.flags.takes_rest());
   }
   if (parsed.flags.takes_words()) LW_RETURN_IF_ERROR(parsed.flags.TakeWords(extra));
+  LW_RETURN_IF_ERROR(FillFromFile(parsed));
   for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
     const Flag& flag = parsed.flags.flags()[i];
     const std::vector<std::string>& values = parsed.values[i];
     if (parsed.switches[i]) LW_RETURN_IF_ERROR(flag.take("true"));
     if (values.size() > 1 && !flag.repeats) {
       return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
+    }
+    if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
+      // What CLI11 says for a value that was left out.
+      const bool left_out = values.empty() || values.front() == "true";
+      LW_RETURN_IF_ERROR(flag.take(left_out ? "" : values.front()).WithContext(flag.name()));
+      continue;
     }
     for (const std::string& value : values) LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
   }

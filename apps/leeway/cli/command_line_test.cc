@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "cli/flag_file.h"
 
 namespace leeway::app {
 namespace {
@@ -34,6 +35,19 @@ class SailCommand final : public Command {
           return port == "nowhere" ? NotFound("unknown port \"nowhere\"") : Status::Ok();
         },
         "where to call");
+    flags.OptionalTime("--watch", watches, watch, "look out");
+    flags.SwitchOff("--no-flag", flag, "show no colours");
+    flags.File(
+        "--log-book", "FILE",
+        [](const std::string& path) -> Result<FlagFile> {
+          if (path == "lost") return NotFound("the book is lost");
+          FileValue crew{
+              .key = "crew", .line = 1, .kind = FileValue::Kind::kNumber, .texts = {"5"}, .got = "5"};
+          FileValue port{
+              .key = "port", .line = 2, .kind = FileValue::Kind::kText, .texts = {"home"}, .got = "home"};
+          return FlagFile{path, {crew, port}};
+        },
+        "what was done before");
     flags.Rest("ORDERS...", orders, "what to shout");
   }
   Result<int> Run() override {
@@ -44,6 +58,9 @@ class SailCommand final : public Command {
   std::uint32_t crew = 2;
   std::uint32_t cargo = 4096;
   bool fast = false;
+  bool watches = false;
+  bool flag = true;
+  std::chrono::milliseconds watch{1000};
   std::vector<std::string> ports, orders;
   Result<int> outcome = 0;
   int runs = 0;
@@ -91,6 +108,36 @@ TEST(WordsTest, ACommandMayTakeWordsThatAreNoFlags) {
   EXPECT_THAT(words, ElementsAre("a", "b"));
   EXPECT_EQ(flags.TakeWords({"a"}).message(), "FROM TO: got 1, wanted 2");
   EXPECT_EQ(flags.TakeWords({"a", "b", "c"}).message(), "unexpected \"c\"");
+}
+
+TEST_F(CommandLineTest, AValueMayBeLeftOutWhereItMay) {
+  EXPECT_EQ(Run({"sail", "--watch", "--fast"}), 0);
+  EXPECT_TRUE(sail().watches && sail().fast);
+  EXPECT_EQ(sail().watch, std::chrono::seconds(1));
+  EXPECT_EQ(Run({"harbour", "enter", "--watch", "250ms"}), 0);
+  EXPECT_TRUE(sail(1).watches);
+  EXPECT_EQ(sail(1).watch, std::chrono::milliseconds(250));
+  EXPECT_EQ(Run({"harbour", "leave"}), 0);
+  EXPECT_FALSE(sail(2).watches);
+  EXPECT_EQ(Run({"sail", "--watch", "often"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--watch: got \"often\""));
+}
+
+TEST_F(CommandLineTest, ASwitchMayTurnSomethingOff) {
+  EXPECT_EQ(Run({"sail"}), 0);
+  EXPECT_TRUE(sail().flag);
+  EXPECT_EQ(Run({"sail", "--no-flag"}), 0);
+  EXPECT_FALSE(sail().flag);
+}
+
+TEST_F(CommandLineTest, AFileIsTakenBeforeTheFlagsWhichWin) {
+  EXPECT_EQ(Run({"sail", "--log-book", "book", "--port", "b"}), 0) << err_;
+  EXPECT_EQ(sail().crew, 5U);
+  EXPECT_THAT(sail().ports, ElementsAre("home", "b"));
+  EXPECT_EQ(Run({"harbour", "enter", "-c", "3", "--log-book", "book"}), 0);
+  EXPECT_EQ(sail(1).crew, 3U);
+  EXPECT_EQ(Run({"harbour", "leave", "--log-book", "lost"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--log-book: the book is lost"));
 }
 
 TEST_F(CommandLineTest, DefaultsStayWhenNothingIsGiven) {

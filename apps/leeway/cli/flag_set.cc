@@ -39,8 +39,8 @@ void FlagSet::Ranged(std::string names, std::string value, T& target, T low, T h
     target = static_cast<T>(n);
     return Status::Ok();
   };
-  flags_.push_back(
-      {std::move(names), std::move(value), std::move(help), show(target), false, std::move(take)});
+  flags_.push_back({std::move(names), std::move(value), std::move(help), show(target), false, std::move(take),
+                    bytes ? FlagKind::kBytes : FlagKind::kNumber});
 }
 
 void FlagSet::Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
@@ -68,7 +68,28 @@ void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::st
     LW_ASSIGN_OR_RETURN(target, ParseTime(text));
     return Status::Ok();
   };
-  flags_.push_back({std::move(names), "TIME", std::move(help), PrintTime(target), false, std::move(take)});
+  flags_.push_back({std::move(names), "TIME", std::move(help), PrintTime(target), false, std::move(take),
+                    FlagKind::kTime});
+}
+
+void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target,
+                           std::string help) {
+  auto take = [&given, &target](const std::string& text) -> Status {
+    if (!text.empty()) {
+      LW_ASSIGN_OR_RETURN(target, ParseTime(text));
+    }
+    given = true;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "[TIME]", std::move(help), PrintTime(target), false, std::move(take),
+                    FlagKind::kTime, true});
+}
+
+void FlagSet::File(std::string names, std::string value, ReadFlagFile read, std::string help) {
+  read_file_ = std::move(read);
+  auto take = [](const std::string&) { return Status::Ok(); };  // taken before the flags
+  flags_.push_back(
+      {std::move(names), std::move(value), std::move(help), "", false, std::move(take), FlagKind::kFile});
 }
 
 void FlagSet::Text(std::string names, std::string value, std::string& target, std::string help, Check check) {
@@ -85,7 +106,15 @@ void FlagSet::Switch(std::string names, bool& target, std::string help) {
     target = true;
     return Status::Ok();
   };
-  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take)});
+  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
+}
+
+void FlagSet::SwitchOff(std::string names, bool& target, std::string help) {
+  auto take = [&target](const std::string&) {
+    target = false;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
 }
 
 void FlagSet::Each(std::string names, std::string value, Check take, std::string help) {

@@ -17,13 +17,21 @@ namespace leeway::app {
 
 using Check = std::function<Status(const std::string&)>;
 
+struct FlagFile;
+using ReadFlagFile = std::function<Result<FlagFile>(const std::string& path)>;
+
+// What its values are, for files that say what flags say.
+enum class FlagKind : std::uint8_t { kText, kNumber, kBytes, kTime, kSwitch, kFile };
+
 struct Flag {
   std::string names;   // "-w,--workers"
   std::string value;   // what help calls its value: "N"; empty: a switch
   std::string help;    // one line; the default is added to it
   std::string preset;  // the default as help shows it; empty: none worth showing
   bool repeats = false;
-  Check take;  // of one given value; a switch gets "true"
+  Check take;  // of one given value; a switch gets "true", one whose value was left out ""
+  FlagKind kind = FlagKind::kText;
+  bool value_optional = false;
 
   // The longest name, for messages.
   [[nodiscard]] std::string name() const;
@@ -45,8 +53,14 @@ class FlagSet {
   void Time(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
   void Switch(std::string names, bool& target, std::string help);
+  // The same for something that is on: target becomes false.
+  void SwitchOff(std::string names, bool& target, std::string help);
   // May be given several times; `take` is called for each.
   void Each(std::string names, std::string value, Check take, std::string help);
+  // "--watch" and "--watch 2s" alike: `given` becomes true, `target` changes with a value.
+  void OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help);
+  // A file that says what flags say, taken before them (cli/flag_file.h). At most one.
+  void File(std::string names, std::string value, ReadFlagFile read, std::string help);
   // Takes what stands after "--". Without it a command refuses a "--".
   void Rest(std::string value, std::vector<std::string>& target, std::string help);
 
@@ -58,6 +72,8 @@ class FlagSet {
   [[nodiscard]] const Flag* Find(std::string_view name) const;  // "--workers" or "-w"
   // Every long name, for suggestions.
   [[nodiscard]] std::vector<std::string> names() const;
+  // Null without a File.
+  [[nodiscard]] const ReadFlagFile& read_file() const { return read_file_; }
   [[nodiscard]] bool takes_rest() const { return rest_ != nullptr; }
   [[nodiscard]] const std::string& rest_value() const { return rest_value_; }
   [[nodiscard]] const std::string& rest_help() const { return rest_help_; }
@@ -72,6 +88,7 @@ class FlagSet {
   void Ranged(std::string names, std::string value, T& target, T low, T high, std::string help, bool bytes);
 
   std::vector<Flag> flags_;
+  ReadFlagFile read_file_;
   std::vector<std::string>* rest_ = nullptr;
   std::string rest_value_;
   std::string rest_help_;

@@ -18,6 +18,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCtlStatusCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCtlCheckpointCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewCtlSetSyncCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSyncCommand();

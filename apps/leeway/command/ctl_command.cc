@@ -1,64 +1,21 @@
 // leeway ctl status and checkpoint: questions to the scheduler of a job that runs.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
+#include "command/ctl_scheduler.h"
 #include "launch/monitor_client.h"
 #include "launch/status_text.h"
 
 namespace leeway::app {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-// What both take.
-class Scheduler {
- public:
-  explicit Scheduler(const Program& program)
-      : where_(program.environment.Get("LEEWAY_SCHEDULER").value_or("")) {}
-
-  void Declare(FlagSet& flags, std::chrono::milliseconds limit) {
-    limit_ = limit;
-    flags.Text("--scheduler", "WHERE", where_,
-               "its address host:port, or file:PATH that holds it; else LEEWAY_SCHEDULER says it");
-    flags.Time("--timeout", limit_, "how long to wait for the answer");
-  }
-
-  [[nodiscard]] Status Check() const {
-    if (!where_.empty()) return Status::Ok();
-    return InvalidArgument(
-        "--scheduler: not given, and LEEWAY_SCHEDULER is not set; wanted host:port or file:PATH of the job's "
-        "scheduler");
-  }
-  [[nodiscard]] MonitorOptions options() const {
-    // One that was killed is back within seconds when `leeway run` looks after it.
-    return {where_, "", std::chrono::milliseconds(0), std::min<std::chrono::milliseconds>(limit_, kReach)};
-  }
-  // Waits for what `take` finds, for an end of all hope, or for the limit.
-  template <typename Take>
-  auto Await(MonitorClient& monitor, Take take) -> Result<typename decltype(take())::value_type> {
-    const auto until = SteadyClock::now() + limit_;
-    for (;;) {
-      if (auto got = take()) return std::move(*got);
-      if (Status failed = monitor.failure(); !failed.ok()) return failed;
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - SteadyClock::now());
-      if (left.count() <= 0) {
-        return DeadlineExceeded("no answer from the scheduler at {} within {}", where_, PrintTime(limit_));
-      }
-      monitor.WaitForNews(left);
-    }
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kReach{10'000};
-  std::string where_;
-  std::chrono::milliseconds limit_{};
-};
 
 class CtlStatusCommand final : public Command {
  public:
@@ -68,30 +25,64 @@ class CtlStatusCommand final : public Command {
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000\n"
+           "  leeway ctl status --scheduler 127.0.0.1:7000 --watch 2s\n"
            "  leeway ctl status --scheduler file:/shared/job.address --json\n\n"
-           "docs/cli.md lists what the JSON holds.\n";
+           "For each table and server: the synchronization model, the iteration that its blocks collect "
+           "(v_train), the\n"
+           "fastest and slowest worker, pulls that wait and for whom, and delayed pulls (DPRs), once per "
+           "worker and\n"
+           "iteration. docs/cli.md lists what the JSON holds.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));
     flags.Switch("--json", json_, "the scheduler's own JSON, one line");
+    flags.OptionalTime("--watch", watch_, every_, "again and again until Ctrl-C or the job's end, so often");
   }
 
   Result<int> Run() override {
     LW_RETURN_IF_ERROR(scheduler_.Check());
-    MonitorClient monitor(scheduler_.options());
-    LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(monitor, [&] { return monitor.Take(); }));
-    if (json_) {
-      fmt::print("{}\n", json);
-      return 0;
+    MonitorOptions options = scheduler_.options();
+    if (watch_) {
+      if (every_.count() == 0) return InvalidArgument("--watch: got 0ms, wanted more");
+      options.every = every_;
     }
-    LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(json));
-    fmt::print("{}", StatusText(status));
-    return 0;
+    MonitorClient monitor(options);
+    LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(monitor, [&] { return monitor.Take(); }));
+    LW_RETURN_IF_ERROR(Show(json));
+    return watch_ ? Watch(monitor) : 0;
   }
 
  private:
-  Scheduler scheduler_;
+  Result<int> Watch(MonitorClient& monitor) {
+    for (;;) {
+      if (const std::optional<std::string> json = monitor.Take()) LW_RETURN_IF_ERROR(Show(*json));
+      if (const Status failed = monitor.failure(); !failed.ok()) {
+        // The end of the job is what one watches for.
+        if (failed.code() != StatusCode::kFailedPrecondition) return failed;
+        fmt::print(stderr, "leeway: {}\n", failed.message());
+        return 0;
+      }
+      monitor.WaitForNews(every_);
+    }
+  }
+
+  Status Show(const std::string& json) const {
+    if (json_) {
+      fmt::print("{}\n", json);
+    } else {
+      LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(json));
+      // A terminal is drawn anew; elsewhere one follows the other.
+      if (watch_) fmt::print("{}", isatty(STDOUT_FILENO) == 1 ? "\x1b[H\x1b[2J" : "\n");
+      fmt::print("{}", StatusText(status));
+    }
+    std::fflush(stdout);
+    return Status::Ok();
+  }
+
+  CtlScheduler scheduler_;
   bool json_ = false;
+  bool watch_ = false;
+  std::chrono::milliseconds every_{1'000};
 };
 
 class CtlCheckpointCommand final : public Command {
@@ -131,7 +122,7 @@ class CtlCheckpointCommand final : public Command {
   }
 
  private:
-  Scheduler scheduler_;
+  CtlScheduler scheduler_;
   bool wait_ = false;
 };
 

@@ -58,6 +58,9 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       "--log",
       options.log_level};
   if (options.role_restart.scheduler > 0) command.args.insert(command.args.end(), {"--log-dir", files.log()});
+  for (const std::string& rule : s.job.rules) command.args.insert(command.args.end(), {"--rule", rule});
+  command.args.insert(command.args.end(), {"--pull", s.job.pull, "--exchange", s.job.exchange});
+  if (!s.job.overlap) command.args.emplace_back("--no-overlap");
   if (!s.job.apply.empty()) command.args.insert(command.args.end(), {"--apply", s.job.apply});
   const CheckpointOptions& c = s.checkpoint;
   if (!c.folder.empty()) {

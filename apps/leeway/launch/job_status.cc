@@ -40,6 +40,21 @@ void ForEach(const Json& object, const char* key, Make make) {
   }
 }
 
+TableOnServer GetTableOnServer(const Json& row) {
+  return {.server = Get(row, "server", 0U),
+          .sync = Get<std::string>(row, "sync", ""),
+          .apply = Get<std::string>(row, "apply", ""),
+          .v_train = Get(row, "v_train", std::int64_t{0}),
+          .v_train_max = Get(row, "v_train_max", std::int64_t{0}),
+          .fastest = Get(row, "fastest", std::int64_t{-1}),
+          .slowest = Get(row, "slowest", std::int64_t{-1}),
+          .waiting = Get(row, "waiting", std::uint64_t{0}),
+          .dpr = Get(row, "dpr", std::uint64_t{0}),
+          .waited_s = Get(row, "waited_s", 0.0),
+          .waiting_for = Get<std::string>(row, "waiting_for", ""),
+          .tables = Get(row, "tables", std::uint64_t{1})};
+}
+
 CheckpointsStatus GetCheckpoints(const Json& root) {
   CheckpointsStatus status;
   const auto found = root.find("checkpoints");
@@ -96,10 +111,22 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
                              Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", "")});
   });
   ForEach(root, "tables", [&](const Json& t) {
-    status.tables.push_back({Get<std::string>(t, "name", ""), Get<std::string>(t, "sync", ""),
-                             Get<std::string>(t, "apply", ""), Get<std::string>(t, "optimizer", ""),
-                             Get(t, "elements", std::uint64_t{0}), Get(t, "blocks", std::uint64_t{0})});
+    status.tables.push_back({Get<std::string>(t, "name", ""),
+                             Get<std::string>(t, "sync", ""),
+                             Get<std::string>(t, "apply", ""),
+                             Get<std::string>(t, "optimizer", ""),
+                             Get(t, "elements", std::uint64_t{0}),
+                             Get(t, "blocks", std::uint64_t{0}),
+                             {}});
+    ForEach(t, "servers",
+            [&](const Json& row) { status.tables.back().servers.push_back(GetTableOnServer(row)); });
   });
+  ForEach(root, "more_tables", [&](const Json& row) { status.more_tables.push_back(GetTableOnServer(row)); });
+  if (const auto rules = root.find("rules"); rules != root.end() && rules->is_array()) {
+    for (const Json& rule : *rules) {
+      if (rule.is_string()) status.rules.push_back(rule.get<std::string>());
+    }
+  }
   ForEach(root, "pools", [&](const Json& p) {
     status.pools.push_back({Get<std::string>(p, "name", ""), Get(p, "batches", std::uint64_t{0}),
                             Get(p, "done", std::uint64_t{0})});

@@ -33,9 +33,21 @@ struct ShardStatus {
   std::string waiting_for;
 };
 
+// How the blocks of a table on one server stand.
+struct TableOnServer {
+  std::uint32_t server = 0;
+  std::string sync, apply;
+  std::int64_t v_train = 0, v_train_max = 0, fastest = -1, slowest = -1;
+  std::uint64_t waiting = 0, dpr = 0;
+  double waited_s = 0;
+  std::string waiting_for;
+  std::uint64_t tables = 1;  // more: of so many that have no row of their own
+};
+
 struct TableStatus {
   std::string name, sync, apply, optimizer;
   std::uint64_t elements = 0, blocks = 0;
+  std::vector<TableOnServer> servers;  // as far as they have reported
 };
 
 struct PoolStatus {
@@ -62,6 +74,8 @@ struct JobStatus {
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;
+  std::vector<TableOnServer> more_tables;  // those without a row of their own, by server
+  std::vector<std::string> rules;
   std::vector<PoolStatus> pools;
   CheckpointsStatus checkpoints;
 

@@ -73,6 +73,20 @@ class MonitorClient::Loop final : private LinkEvents {
     return std::exchange(checkpoint_, std::nullopt);
   }
 
+  void AskSetSync(const std::string& rule) {
+    real_.Post([this, rule] {
+      wanted_sync_.emplace();
+      wanted_sync_->set_request(++asked_);
+      wanted_sync_->set_rule(rule);
+      if (link_.up()) link_.SendControl(wire::Kind::kSetSync, *wanted_sync_);
+    });
+  }
+
+  std::optional<AskedSetSync> TakeSetSync() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(set_sync_, std::nullopt);
+  }
+
   Status failure() {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -80,7 +94,7 @@ class MonitorClient::Loop final : private LinkEvents {
 
   void WaitForNews(std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
-    news_.wait_for(lock, limit, [this] { return newest_ || checkpoint_ || !failure_.ok(); });
+    news_.wait_for(lock, limit, [this] { return newest_ || checkpoint_ || set_sync_ || !failure_.ok(); });
   }
 
  private:
@@ -95,6 +109,7 @@ class MonitorClient::Loop final : private LinkEvents {
   }
   void OnUp(std::uint32_t, const wire::pb::Welcome&) override {
     if (wanted_) link_.SendControl(wire::Kind::kCheckpoint, *wanted_);
+    if (wanted_sync_) link_.SendControl(wire::Kind::kSetSync, *wanted_sync_);
     Ask();
   }
   void OnDown(std::uint32_t, const Status&) override { real_.env().timers.Cancel(timer_); }
@@ -118,6 +133,8 @@ class MonitorClient::Loop final : private LinkEvents {
         return TakeStatusReply(body);
       case wire::Kind::kCheckpointReply:
         return TakeCheckpointReply(body);
+      case wire::Kind::kSetSyncReply:
+        return TakeSetSyncReply(body);
       default:
         return;  // rosters are for members
     }
@@ -143,6 +160,19 @@ class MonitorClient::Loop final : private LinkEvents {
     got.folder = reply.folder();
     const std::lock_guard lock(mutex_);
     checkpoint_ = std::move(got);
+    news_.notify_all();
+  }
+
+  void TakeSetSyncReply(std::span<const std::byte> body) {
+    wire::pb::SetSyncReply reply;
+    if (!reply.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
+    if (!wanted_sync_ || reply.request() != wanted_sync_->request()) return;  // of a question before
+    wanted_sync_.reset();
+    AskedSetSync got;
+    if (!reply.error().empty()) got.status = Status(CodeFromWire(reply.error_code()), reply.error());
+    got.tables = reply.tables();
+    const std::lock_guard lock(mutex_);
+    set_sync_ = std::move(got);
     news_.notify_all();
   }
 
@@ -173,10 +203,12 @@ class MonitorClient::Loop final : private LinkEvents {
   TimerId timer_;
   std::uint64_t asked_ = 0;
   std::optional<wire::pb::Checkpoint> wanted_;  // without an answer yet
+  std::optional<wire::pb::SetSync> wanted_sync_;
   std::mutex mutex_;
   std::condition_variable news_;
   std::optional<std::string> newest_;
   std::optional<AskedCheckpoint> checkpoint_;
+  std::optional<AskedSetSync> set_sync_;
   Status failure_;
   std::thread thread_;
 };
@@ -190,6 +222,10 @@ std::optional<std::string> MonitorClient::Take() { return loop_->Take(); }
 void MonitorClient::AskCheckpoint(bool wait) { loop_->AskCheckpoint(wait); }
 
 std::optional<AskedCheckpoint> MonitorClient::TakeCheckpoint() { return loop_->TakeCheckpoint(); }
+
+void MonitorClient::AskSetSync(const std::string& rule) { loop_->AskSetSync(rule); }
+
+std::optional<AskedSetSync> MonitorClient::TakeSetSync() { return loop_->TakeSetSync(); }
 
 Status MonitorClient::failure() const { return loop_->failure(); }
 

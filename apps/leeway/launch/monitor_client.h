@@ -1,5 +1,5 @@
-// MonitorClient: asks a scheduler for its status, again and again, and for checkpoints, on a thread of its
-// own.
+// MonitorClient: asks a scheduler for its status, again and again, for checkpoints and for other
+// synchronization, on a thread of its own.
 //
 // Reconnects by itself, also to a scheduler that was started again elsewhere. All calls are for any thread.
 #pragma once
@@ -29,6 +29,12 @@ struct AskedCheckpoint {
   std::string folder;
 };
 
+// What became of a synchronization rule.
+struct AskedSetSync {
+  Status status;  // ok: every server has it
+  std::uint32_t tables = 0;
+};
+
 class MonitorClient {
  public:
   explicit MonitorClient(const MonitorOptions& options);
@@ -43,6 +49,9 @@ class MonitorClient {
   void AskCheckpoint(bool wait);
   // The answer; nothing while there is none.
   [[nodiscard]] std::optional<AskedCheckpoint> TakeCheckpoint();
+  // Sets a synchronization rule; one at a time, and asked again like a checkpoint.
+  void AskSetSync(const std::string& rule);
+  [[nodiscard]] std::optional<AskedSetSync> TakeSetSync();
   // Ok while the scheduler may still answer; else why it never will.
   [[nodiscard]] Status failure() const;
   // Blocks until there is something to take or a failure, at most `limit`.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/quantity.h"
+#include "launch/account_text.h"
+#include "launch/sync_text.h"
 #include "launch/who_waits.h"
 
 namespace leeway::app {
@@ -31,7 +33,8 @@ std::string StatusText(const JobStatus& status) {
                             ? ""
                             : fmt::format(" ({} ago)", ShortTime(status.checkpoints.last_age_s)));
   }
-  return text + WhoWaitsText(status);
+  if (const std::string sync = SyncText(status); !sync.empty()) text += sync + "\n";
+  return text + WhoWaitsText(status) + AccountText(status);
 }
 
 }  // namespace leeway::app

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/quantity.h"
+#include "launch/account_text.h"
 #include "launch/status_text.h"
 #include "launch/table_text.h"
 #include "role/policy_check.h"
@@ -155,6 +156,11 @@ std::string TableLine(const JobStatus& status) {
     blocks += table.blocks;
     const std::string apply = table.apply.empty() ? DefaultApplyOf(table.sync) : table.apply;
     policies.insert(fmt::format("{} + {} + {}", table.sync, apply, table.optimizer));
+    for (const TableOnServer& row : table.servers) {
+      if (row.sync == table.sync && row.apply == table.apply) continue;
+      policies.insert(fmt::format("{} + {} on server {}", row.sync,
+                                  row.apply.empty() ? DefaultApplyOf(row.sync) : row.apply, row.server));
+    }
   }
   std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);
@@ -187,7 +193,8 @@ std::string SummaryText(const Outcome& outcome) {
     text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
   text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
-  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + lives;
+  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) +
+          lives;
   return text;
 }
 
@@ -212,6 +219,7 @@ std::string SummaryJson(const Outcome& outcome) {
                       {"refused", status.OfShards("refused")},
                       {"late_dropped", status.OfShards("late_dropped")},
                       {"lost", status.OfWorkers("lost")}};
+    root["account"] = AccountJson(status);
     root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);
   }
   return root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

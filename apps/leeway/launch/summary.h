@@ -31,8 +31,8 @@ struct Outcome {
 // Figures that workers report as seconds: `wait_s` is all waiting, `wait_<cause>_s` a part of it, `<phase>_s`
 // anything else.
 [[nodiscard]] std::string SummaryText(const Outcome& outcome);
-// One object: exit_code, why, times, totals, workers (the lives of each), events, and the scheduler's last
-// status under "status".
+// One object: exit_code, why, times, totals, account (account_text.h), workers (the lives of each), events,
+// and the scheduler's last status under "status".
 [[nodiscard]] std::string SummaryJson(const Outcome& outcome);
 
 }  // namespace leeway::app

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/errors.h"
+#include "role/job_file.h"
 #include "role/log_level.h"
 #include "role/policy_check.h"
 
@@ -19,10 +20,35 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job) {
   flags.Text("--apply", "SPEC", job.apply,
              "how pushes are applied: immediate, or aggregate:reduce=ordered,window=2 [default: the sync "
              "model's own]");
+  flags.Each(
+      "--rule", "RULE",
+      [&job](const std::string& rule) -> Status {
+        LW_RETURN_IF_ERROR(CheckRule(rule));
+        job.rules.push_back(rule);
+        return Status::Ok();
+      },
+      "other synchronization for some tables or servers: 'tables=fc* server=1 sync=psp:2,50'; the last that "
+      "fits counts");
+  flags.Text("--pull", "SPEC", job.pull,
+             "full, or partial:b,tau_ms: a worker goes on once a share b of all blocks is here "
+             "and tau has passed",
+             CheckPull);
+  flags.Text("--exchange", "SPEC", job.exchange,
+             "when a worker pushes and pulls: every:k, when_stale:s or significant:t", CheckExchange);
+  flags.SwitchOff(
+      "--no-overlap", job.overlap,
+      "a barrier of all workers between the pushes and the pulls of an iteration; for comparison only");
   flags.Text("--placement", "SPEC", job.placement, "which shard owns which block", CheckPlacement);
   flags.Bytes("--block-bytes", job.block_bytes, 64, 64U << 20, "the largest block");
   flags.Number("--seed", "N", job.seed, 0, ~0ULL, "seed of everything that is drawn");
-  flags.Text("--job", "NAME", job.job, "name of the job; nodes of another one are refused");
+  flags.Text("--job", "NAME", job.job, "name of the job; nodes of another one are refused",
+             [](const std::string& name) -> Status {
+               if (!name.ends_with(".toml")) return Status::Ok();
+               return InvalidArgument(
+                   "got \"{}\", wanted a name: a file that describes the job is --job-file {}", name, name);
+             });
+  flags.File("--job-file", "FILE", ReadJobFile,
+             "TOML with the names of these flags as keys, and [[rule]] sections; flags win over it");
 }
 
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link) {
@@ -39,15 +65,22 @@ void DeclareLogFlag(FlagSet& flags, std::string& level) {
 
 Status CheckJobFlags(const JobOptions& job) {
   Status fits = CheckApply(job.sync, job.apply);
-  if (fits.ok()) return fits;
+  if (fits.ok()) return CheckRules(job);
   return InvalidArgument("--apply with --sync {}: {}", job.sync, fits.message());
 }
 
 std::string JobLesson() {
   return fmt::format(
       "Policies known here:\n"
-      "  sync        {}          ssp:3 lets a worker run 3 iterations ahead; ssp:3,release=soft\n"
+      "  sync        {}\n"
+      "              ssp:3 lets a worker run 3 iterations ahead; drop:3 goes on with 3 of the workers; "
+      "psp:2,50 with 2 of\n"
+      "              them after 50 ms; conditions of your own: when:pull=\"progress < v_train + "
+      "2\",push=\"count >= workers\"\n"
+      "  rule        [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; leeway ctl set-sync RULE sets one "
+      "while the job runs\n"
       "  apply       immediate, aggregate      aggregate:reduce=ordered gives the same bits in every run\n"
+      "  pull        full, partial:0.9,50      exchange   every:1, every:k, when_stale:s, significant:t\n"
       "  optimizer   {}\n"
       "  placement   {}\n",
       KnownSyncModels(), KnownOptimizers(), KnownPlacements());

@@ -6,7 +6,9 @@
 
 namespace leeway::app {
 
-// -w, -s, --shards, --sync, --apply, --placement, --block-bytes, --seed, --job.
+// -w, -s, --shards, --sync, --apply, --rule, --pull, --exchange, --no-overlap, --placement, --block-bytes,
+// --seed, --job,
+// --job-file.
 void DeclareJobFlags(FlagSet& flags, JobOptions& job);
 // --give-up-after, --beat, --silence-max.
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/errors.h"
 #include "block/apply_mode.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
+#include "sync/exchange_policy.h"
+#include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
+#include "sync/sync_rules.h"
 
 namespace leeway::app {
 
@@ -15,6 +19,40 @@ std::string KnownOptimizers() { return fmt::format("{}", fmt::join(BuiltinOptimi
 std::string KnownPlacements() { return fmt::format("{}", fmt::join(BuiltinPlacements().names(), ", ")); }
 
 Status CheckSync(const std::string& spec) { return MakeSyncPolicy(BuiltinSyncModels(), spec).status(); }
+
+Status CheckPull(const std::string& spec) { return ParsePullPolicy(spec).status(); }
+
+Status CheckExchange(const std::string& spec) { return ParseExchangePolicy(spec).status(); }
+
+Status CheckRule(const std::string& text) {
+  LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
+  return rule.sync.empty() ? Status::Ok() : CheckApply(rule.sync, rule.apply);
+}
+
+namespace {
+
+Status CheckWorkers(const std::string& sync, std::uint32_t workers) {
+  LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
+  if (policy.model->WorkersNeeded() <= workers) return Status::Ok();
+  return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
+                         policy.model->WorkersNeeded(), workers);
+}
+
+}  // namespace
+
+Status CheckRules(const JobOptions& job) {
+  LW_RETURN_IF_ERROR(CheckWorkers(job.sync, job.workers).WithContext("--sync"));
+  for (const std::string& text : job.rules) {
+    LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
+    const std::string named = fmt::format("rule \"{}\"", text);
+    if (rule.server && *rule.server >= job.servers) {
+      return InvalidArgument("{}: got server {}, wanted 0 to {} (--servers {})", named, *rule.server,
+                             job.servers - 1, job.servers);
+    }
+    if (!rule.sync.empty()) LW_RETURN_IF_ERROR(CheckWorkers(rule.sync, job.workers).WithContext(named));
+  }
+  return Status::Ok();
+}
 
 Status CheckPlacement(const std::string& spec) { return BuiltinPlacements().MakeFromSpec(spec).status(); }
 

@@ -18,6 +18,13 @@ namespace leeway::app {
 
 [[nodiscard]] Status CheckSync(const std::string& spec);
 [[nodiscard]] Status CheckPlacement(const std::string& spec);
+[[nodiscard]] Status CheckPull(const std::string& spec);
+[[nodiscard]] Status CheckExchange(const std::string& spec);
+// One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen
+// by CheckRules.
+[[nodiscard]] Status CheckRule(const std::string& rule);
+// The job's sync and rules against its workers and servers.
+[[nodiscard]] Status CheckRules(const JobOptions& job);
 // The apply mode of tables under `sync` that name none; empty when `sync` is no spec.
 [[nodiscard]] std::string DefaultApplyOf(const std::string& sync);
 // Whether `apply` (empty: the model's own default) fits `sync`.

@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from leeway import session as _session
+from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument
 from leeway.torch import local_state, ready_hooks, server_optimizer
 from leeway.torch.phases import Phases
@@ -13,13 +14,16 @@ from leeway.torch.table_parameter import TableParameter
 from leeway.torch.use_hooks import UseHooks
 
 
-def DistributedOptimizer(optimizer, named_parameters, sync=None, apply=None, samples=1, overlap=True, clip_norm=None):
+def DistributedOptimizer(optimizer, named_parameters, sync=None, apply=None, samples=1, overlap=True, clip_norm=None,
+                         pull=None, exchange=None):
     """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for what it uses.
 
     named_parameters: model.named_parameters(), or pairs; names are the tables' names, the same on all ranks.
     sync, apply: spec strings ("bsp", "ssp:3", "aggregate:reduce=ordered"); None: the job's.
     samples: how many samples a gradient is the mean of, its weight in the job's mean; assign `.samples` to change it.
     overlap: push each gradient as soon as backward() has it; False pushes at step(), after any editing.
+    pull, exchange: are the job's ("partial:0.9,50", "every:4"; leeway run --pull, --exchange): one that the job does not
+        have is refused, so that a script says what it was written for. None: whatever the job has.
     clip_norm: clip this worker's gradient to this norm before it is pushed (pushes at step()).
 
     The result is an instance of the optimizer's own class, with its parameter groups, so schedulers work as ever.
@@ -27,7 +31,17 @@ def DistributedOptimizer(optimizer, named_parameters, sync=None, apply=None, sam
     server_optimizer.check(optimizer)
     kind = type(optimizer)
     wrapped = type(f"Distributed{kind.__name__}", (_Distributed, kind), {})
+    _check_job(pull, exchange)
     return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm)
+
+
+def _check_job(pull, exchange):
+    worker = _session.current().worker
+    for key, got, of_job, same in (("pull", pull, worker.job_pull, same_pull),
+                                   ("exchange", exchange, worker.job_exchange, same_exchange)):
+        if got is not None and not same(got, of_job):
+            raise InvalidArgument(f'DistributedOptimizer: {key}: got "{got}", wanted "{of_job}", which the job has: it is of '
+                                  f"the whole job (leeway run --{key} '{got}', or lw.init({key}=...) alone)")
 
 
 @contextlib.contextmanager

@@ -123,6 +123,7 @@ void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
     Welcome(id, members_.workers()[peer.seat]);
   } else {
     inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    if (peer.role == wire::pb::ROLE_WORKER) TellSync(id);
     AskForState(members_.workers()[peer.seat]);
   }
 }
@@ -246,6 +247,7 @@ void SchedulerNode::Core::DropPeer(ConnectionId id) {
   peers_.erase(id);
   acks_.Forget(id);
   requests_.Forget(id);
+  switches_.Forget(id);
 }
 
 void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
@@ -320,7 +322,9 @@ void SchedulerNode::Core::Review() {
                                                Seconds(options_.gather_timeout))));
   }
   CheckDone();
-  if (!over_) ReviewCheckpoints();
+  if (over_) return;
+  ReviewSwitches();
+  ReviewCheckpoints();
 }
 
 void SchedulerNode::Core::CheckDone() {

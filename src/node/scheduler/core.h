@@ -2,8 +2,8 @@
 //
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
-// those that someone asks for; core_servers.cc servers that die; core_log.cc the log: reading it, and what
-// may be said when.
+// those that someone asks for; core_servers.cc servers that die; core_set_sync.cc other synchronization while
+// the job runs; core_log.cc the log: reading it, and what may be said when.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,7 @@
 #include "node/scheduler/reports.h"
 #include "node/scheduler/scheduler_log.h"
 #include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/sync_switches.h"
 #include "node/scheduler/table_registry.h"
 #include "wire/kind.h"
 
@@ -167,6 +168,15 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat);
+  // Another synchronization model (core_set_sync.cc).
+  [[nodiscard]] Status MaySetSync() const;
+  Status TakeSetSync(ConnectionId id, std::span<const std::byte> body);
+  // These tables have another one, for every shard and worker, as a new epoch.
+  void AnnounceSync(std::span<const TableId> tables);
+  // A worker is back: what it may have missed.
+  void TellSync(ConnectionId worker);
+  // Answers those that have waited long enough for shards.
+  void ReviewSwitches();
   // A worker that has waited for long asks (core_why.cc).
   Status TakeWhy(ConnectionId id, const WorkerSeat& asks, std::span<const std::byte> body);
   void ReleaseBarriers();
@@ -200,6 +210,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Membership members_;
   TableRegistry tables_;
   EpochAcks acks_;
+  SyncSwitches switches_;
+  Epoch synced_at_;  // of the last change of synchronization while this process runs
   Barriers barriers_;
   BatchPools pools_;
   Reports reports_;

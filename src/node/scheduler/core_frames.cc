@@ -18,13 +18,15 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (peer.role == wire::pb::ROLE_MONITOR && kind == wire::Kind::kCheckpoint)
     return TakeCheckpointRequest(id, body);
+  const bool may_set = peer.role == wire::pb::ROLE_MONITOR || peer.role == wire::pb::ROLE_WORKER;
+  if (may_set && kind == wire::Kind::kSetSync) return TakeSetSync(id, body);
   // After the end only last figures count, and questions for them.
   if (over_ && kind != wire::Kind::kReport && kind != wire::Kind::kStatusRequest) return Status::Ok();
   if (kind == wire::Kind::kStatusRequest) return TakeStatusRequest(id, body);
   if (peer.role == wire::pb::ROLE_WORKER)
     return TakeWorkerFrame(id, members_.workers()[peer.seat], kind, body);
   if (peer.role == wire::pb::ROLE_SERVER) return TakeShardFrame(members_.shards()[peer.seat], kind, body);
-  return Protocol("{} from a monitor, wanted StatusRequest or Checkpoint", wire::KindName(kind));
+  return Protocol("{} from a monitor, wanted StatusRequest, Checkpoint or SetSync", wire::KindName(kind));
 }
 
 Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
@@ -110,13 +112,14 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
   }
   // Not before every shard owns its blocks: a worker never reaches a shard that does not know one.
   reply.set_epoch(defined->epoch.value());
-  tables_.AddTo(reply, defined->asked);
-  for (wire::pb::Table& table : *reply.mutable_tables()) {
-    const auto first = seat.own_firsts.find(TableId(table.id()));
-    if (first != seat.own_firsts.end()) table.set_first(first->second.value());
-  }
   const bool made = !defined->created.empty();
-  acks_.When(defined->epoch, id, [this, id, made, reply = std::move(reply)] {
+  acks_.When(defined->epoch, id, [this, id, &seat, made, asked = std::move(defined->asked), reply]() mutable {
+    // As they are by then: their synchronization may have been changed meanwhile.
+    tables_.AddTo(reply, asked);
+    for (wire::pb::Table& table : *reply.mutable_tables()) {
+      const auto first = seat.own_firsts.find(TableId(table.id()));
+      if (first != seat.own_firsts.end()) table.set_first(first->second.value());
+    }
     inbound_.SendControl(id, wire::Kind::kTableMap, reply);
     if (made) OnTablesMade();
   });

@@ -31,6 +31,9 @@ Status CheckSameJob(const wire::pb::Job& log, const wire::pb::Job& options) {
   LW_RETURN_IF_ERROR(CheckSame("shards per server", log.shards(), options.shards()));
   LW_RETURN_IF_ERROR(CheckSame("sync", log.sync(), options.sync()));
   LW_RETURN_IF_ERROR(CheckSame("apply", log.apply(), options.apply()));
+  LW_RETURN_IF_ERROR(CheckSame("pull", log.pull(), options.pull()));
+  LW_RETURN_IF_ERROR(CheckSame("exchange", log.exchange(), options.exchange()));
+  LW_RETURN_IF_ERROR(CheckSame("no_overlap", log.no_overlap(), options.no_overlap()));
   LW_RETURN_IF_ERROR(CheckSame("placement", log.placement(), options.placement()));
   LW_RETURN_IF_ERROR(CheckSame("block_bytes", log.block_bytes(), options.block_bytes()));
   return CheckSame("seed", log.seed(), options.seed());
@@ -114,6 +117,7 @@ Status SchedulerNode::Core::Replay(const DecodedLog& log) {
     outcome_ = Status(CodeFromWire(record.state().code()), record.state().message());
   }
   over_before_ = over_;
+  if (tables_.switched()) synced_at_ = epoch_;  // who has it is to be heard anew
   if (over_) {
     env_.log.Write(
         LogLevel::kInfo,

@@ -32,4 +32,12 @@ void EpochAcks::Forget(ConnectionId whose) {
 
 Epoch EpochAcks::acked_by_all() const { return *std::ranges::min_element(acked_); }
 
+std::vector<ShardId> EpochAcks::Missing(Epoch epoch) const {
+  std::vector<ShardId> missing;
+  for (std::size_t i = 0; i < acked_.size(); ++i) {
+    if (acked_[i] < epoch) missing.emplace_back(static_cast<std::uint32_t>(i));
+  }
+  return missing;
+}
+
 }  // namespace leeway

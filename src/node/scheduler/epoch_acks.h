@@ -25,6 +25,8 @@ class EpochAcks {
   // Drops what waits on behalf of this connection.
   void Forget(ConnectionId whose);
   [[nodiscard]] Epoch acked_by_all() const;
+  // Who has not.
+  [[nodiscard]] std::vector<ShardId> Missing(Epoch epoch) const;
 
  private:
   struct Waiting {

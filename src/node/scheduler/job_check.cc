@@ -29,6 +29,8 @@ Status CheckJob(const JobOptions& job) {
   LW_RETURN_IF_ERROR(CheckLength("name", job.job, kJobNameBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("sync", job.sync, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("apply", job.apply, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("pull", job.pull, kJobSpecBytesMax));
+  LW_RETURN_IF_ERROR(CheckLength("exchange", job.exchange, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("placement", job.placement, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckCount("workers", job.workers));
   LW_RETURN_IF_ERROR(CheckCount("servers", job.servers));

@@ -1,6 +1,9 @@
 #include "node/scheduler/status.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "node/seconds.h"
 
@@ -52,17 +55,92 @@ json Shards(const JobStatus& status) {
   return shards;
 }
 
-json Tables(const JobStatus& status) {
+// What the shards of one server report of a table.
+struct Standing {
+  wire::pb::TableReport sum;
+
+  void Add(const wire::pb::TableReport& report) {
+    const bool first = sum.blocks() == 0;
+    sum.set_v_train_min(first ? report.v_train_min() : std::min(sum.v_train_min(), report.v_train_min()));
+    sum.set_v_train_max(first ? report.v_train_max() : std::max(sum.v_train_max(), report.v_train_max()));
+    sum.set_fastest(first ? report.fastest() : std::max(sum.fastest(), report.fastest()));
+    sum.set_slowest(first ? report.slowest() : std::min(sum.slowest(), report.slowest()));
+    sum.set_waiting(sum.waiting() + report.waiting());
+    if (sum.waiting_for().empty()) sum.set_waiting_for(report.waiting_for());
+    sum.set_dpr(sum.dpr() + report.dpr());
+    sum.set_waited_s(sum.waited_s() + report.waited_s());
+    sum.set_blocks(sum.blocks() + report.blocks());
+    sum.set_more_tables(std::max(sum.more_tables(), report.more_tables()));
+  }
+  [[nodiscard]] json ToJson(ServerId server) const {
+    return {{"server", server.value()},
+            {"blocks", sum.blocks()},
+            {"v_train", sum.v_train_min()},
+            {"v_train_max", sum.v_train_max()},
+            {"fastest", sum.fastest()},
+            {"slowest", sum.slowest()},
+            {"waiting", sum.waiting()},
+            {"waiting_for", sum.waiting_for()},
+            {"dpr", sum.dpr()},
+            {"waited_s", sum.waited_s()}};
+  }
+};
+
+struct Standings {
+  std::map<TableId, std::map<ServerId, Standing>> tables;
+  std::map<ServerId, Standing> more;  // of tables that have no row of their own
+};
+
+Standings StandingsOf(const JobStatus& status) {
+  Standings standings;
+  for (const ShardSeat& seat : status.members.shards()) {
+    const auto found = status.reports.shards.find(seat.id);
+    if (found == status.reports.shards.end()) continue;
+    for (const wire::pb::TableReport& report : found->second.tables) {
+      auto& of = report.more_tables() > 0 ? standings.more : standings.tables[TableId(report.table())];
+      of[seat.server].Add(report);
+    }
+  }
+  return standings;
+}
+
+json Tables(const JobStatus& status, const Standings& standings) {
   json tables = json::array();
   for (const TableRegistry::Entry& entry : status.tables.all()) {
+    json servers = json::array();
+    const auto found = standings.tables.find(TableId(entry.map.id()));
+    if (found != standings.tables.end()) {
+      for (const auto& [server, standing] : found->second) {
+        json row = standing.ToJson(server);
+        row["sync"] = entry.map.sync();
+        row["apply"] = entry.map.apply();
+        for (const wire::pb::ServerSync& other : entry.map.of_servers()) {
+          if (ServerId(other.server()) != server) continue;
+          row["sync"] = other.sync();
+          row["apply"] = other.apply();
+        }
+        servers.push_back(std::move(row));
+      }
+    }
     tables.push_back({{"name", entry.spec.name},
                       {"elements", entry.spec.elements()},
                       {"blocks", entry.map.blocks_size()},
-                      {"sync", entry.spec.sync},
-                      {"apply", entry.spec.apply},
-                      {"optimizer", entry.spec.optimizer}});
+                      {"sync", entry.map.sync()},
+                      {"apply", entry.map.apply()},
+                      {"optimizer", entry.spec.optimizer},
+                      {"servers", std::move(servers)}});
   }
   return tables;
+}
+
+json MoreTables(const Standings& standings) {
+  json more = json::array();
+  for (const auto& [server, standing] : standings.more) {
+    json row = standing.ToJson(server);
+    row["tables"] = standing.sum.more_tables();
+    more.push_back(std::move(row));
+  }
+  return more;
 }
 
 json Pools(const JobStatus& status) {
@@ -98,11 +176,14 @@ Figures Totals(const JobStatus& status) {
 }  // namespace
 
 std::string ToJson(const JobStatus& status) {
-  const json out = {{"job", status.job.job},         {"phase", status.phase},
-                    {"epoch", status.epoch.value()}, {"uptime_s", Seconds(status.uptime)},
-                    {"workers", Workers(status)},    {"shards", Shards(status)},
-                    {"tables", Tables(status)},      {"totals", Totals(status)},
-                    {"pools", Pools(status)},        {"checkpoints", CheckpointState(status)}};
+  const Standings standings = StandingsOf(status);
+  json out = {{"job", status.job.job},          {"phase", status.phase},
+              {"epoch", status.epoch.value()},  {"uptime_s", Seconds(status.uptime)},
+              {"workers", Workers(status)},     {"shards", Shards(status)},
+              {"totals", Totals(status)},       {"pools", Pools(status)},
+              {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
+  out["tables"] = Tables(status, standings);
+  if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
   // Names come from peers: what is not UTF-8 is replaced, never thrown at.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }

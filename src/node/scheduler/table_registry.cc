@@ -1,13 +1,19 @@
 #include "node/scheduler/table_registry.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/errors.h"
 #include "base/mutation.h"
 #include "block/apply_mode.h"
 #include "checkpoint/layout.h"
+#include "node/scheduler/sync_choices.h"
 #include "node/scheduler/table_check.h"
+#include "sync/exchange_policy.h"
+#include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 
 namespace leeway {
@@ -24,10 +30,32 @@ wire::pb::Restore RestoreOf(const ManifestBlock& block, const Manifest& manifest
   return restore;
 }
 
+std::string ImmediateText(const ApplyMode& apply) {
+  std::string text = "immediate";
+  if (apply.scale_by_staleness) text += ":scale=staleness";
+  if (apply.dc > 0.0F) {
+    text += fmt::format("{}dc={},dc_versions={}", apply.scale_by_staleness ? "," : ":", apply.dc,
+                        apply.dc_versions);
+  }
+  return text;
+}
+
+std::string Named(const TableSpec& spec) { return fmt::format("table \"{}\"", spec.name); }
+
+Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::Entry>& tables) {
+  constexpr std::size_t kNamed = 8;
+  std::vector<std::string> names;
+  for (const TableRegistry::Entry& entry : std::span(tables).first(std::min(tables.size(), kNamed))) {
+    names.push_back(entry.spec.name);
+  }
+  return NotFound("rule \"{}\" means no table of the job; it has {}: {}{}", rule, tables.size(),
+                  fmt::join(names, ", "), tables.size() > kNamed ? ", ..." : "");
+}
+
 }  // namespace
 
 TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies)
-    : job_(job), policies_(policies) {
+    : job_(job), policies_(policies), choices_(job, policies.sync) {
   for (std::uint32_t i = 0; i < job.servers * job.shards; ++i) {
     shards_.push_back({ShardId(i), ServerId(i / job.shards)});
   }
@@ -41,16 +69,18 @@ Status TableRegistry::Check() {
   auto placement = policies_.placements.MakeFromSpec(job_.placement);
   if (!placement.ok()) return placement.status().WithContext("placement of the job");
   placement_ = *std::move(placement);
+  LW_RETURN_IF_ERROR(ParsePullPolicy(job_.pull).status().WithContext("pull of the job"));
+  LW_RETURN_IF_ERROR(ParseExchangePolicy(job_.exchange).status().WithContext("exchange of the job"));
   TableSpec defaults;
   defaults.sync = job_.sync;
   defaults.apply = job_.apply;
   defaults.optimizer = "sgd";
-  return CheckPolicies(defaults).WithContext("sync and apply of the job");
+  LW_RETURN_IF_ERROR(CheckPolicies(defaults).WithContext("sync and apply of the job"));
+  return choices_.TakeJobRules();
 }
 
 Status TableRegistry::CheckPolicies(const TableSpec& spec) const {
-  LW_ASSIGN_OR_RETURN(const SyncPolicy sync, MakeSyncPolicy(policies_.sync, spec.sync));
-  LW_RETURN_IF_ERROR(MakeApplyMode(spec.apply, *sync.model).status());
+  LW_RETURN_IF_ERROR(choices_.CheckPair(spec.sync, spec.apply));
   return policies_.optimizers.MakeFromSpec(spec.optimizer).status();
 }
 
@@ -77,7 +107,7 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   spec.sync = PrintSpec({{sync.resolved}});
   spec.apply = aggregate ? fmt::format("aggregate:reduce={},window={}", apply.ordered ? "ordered" : "arrival",
                                        apply.window)
-                         : "immediate";
+                         : ImmediateText(apply);
   spec.optimizer = PrintSpec({{optimizer}});
   return spec;
 }
@@ -156,6 +186,7 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
     Entry& entry = entries.emplace_back();
     const TableId id(static_cast<std::uint32_t>(tables_.size() + entries.size() - 1));
     FillTable(spec, entry.map);
+    LW_RETURN_IF_ERROR(choices_.Fill(spec, entry.map).WithContext(Named(spec)));
     entry.map.set_id(id.value());
     entry.created = created;
     const std::uint64_t elements = spec.elements();
@@ -206,8 +237,9 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
     Entry& entry = entries.emplace_back();
     entry.spec = table.spec;
     entry.created = created;
-    LW_RETURN_IF_ERROR(CheckPolicies(table.spec).WithContext(fmt::format("table \"{}\"", table.spec.name)));
+    LW_RETURN_IF_ERROR(CheckPolicies(table.spec).WithContext(Named(table.spec)));
     FillTable(table.spec, entry.map);
+    LW_RETURN_IF_ERROR(choices_.Fill(table.spec, entry.map).WithContext(Named(table.spec)));
     entry.map.set_id(table.id.value());
     Iteration begins = start;
     if (table.spec.clock == TableClock::kOwn) {
@@ -265,6 +297,27 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   return patches.size();
 }
 
+Result<TableRegistry::Switched> TableRegistry::Switch(const std::string& rule) {
+  LW_ASSIGN_OR_RETURN(SyncChoices choices, choices_.With(rule));
+  Switched switched;
+  std::vector<wire::pb::Table> maps;
+  for (const Entry& entry : tables_) {
+    const TableId id(entry.map.id());
+    if (!choices.NewestMeans(entry.spec)) continue;
+    switched.meant.push_back(id);
+    wire::pb::Table map = entry.map;
+    LW_RETURN_IF_ERROR(choices.Fill(entry.spec, map).WithContext(Named(entry.spec)));
+    if (map.SerializeAsString() == entry.map.SerializeAsString()) continue;
+    switched.changed.push_back(id);
+    maps.push_back(std::move(map));
+  }
+  if (switched.meant.empty()) return NoTableMeant(rule, tables_);
+  for (std::size_t i = 0; i < maps.size(); ++i) tables_[switched.changed[i].index()].map = std::move(maps[i]);
+  choices_ = std::move(choices);
+  switched_ = rules_changed_ = true;
+  return switched;
+}
+
 void TableRegistry::AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const {
   for (const TableId id : ids) {
     wire::pb::Table& table = *map.add_tables();
@@ -272,6 +325,10 @@ void TableRegistry::AddTo(wire::pb::TableMap& map, std::span<const TableId> ids)
     // Where blocks begin is for their owners alone.
     for (wire::pb::Block& block : *table.mutable_blocks()) block.clear_restore();
   }
+}
+
+void TableRegistry::AddAllForWorkers(wire::pb::TableMap& map) const {
+  for (std::uint32_t id = 0; id < tables_.size(); ++id) AddTo(map, std::array{TableId(id)});
 }
 
 void TableRegistry::AddAllTo(wire::pb::TableMap& map) const {

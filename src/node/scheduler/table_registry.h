@@ -21,6 +21,7 @@
 #include "leeway/status.h"
 #include "leeway/table.h"
 #include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/sync_choices.h"
 #include "wire/control.pb.h"
 #include "wire/scheduler_log.pb.h"
 
@@ -64,18 +65,32 @@ class TableRegistry {
   }
 
   struct Entry {
-    TableSpec spec;       // with the job's defaults filled in
-    wire::pb::Table map;  // with its blocks
+    TableSpec
+        spec;  // as defined, with the job's defaults filled in: what later definitions are compared with
+    wire::pb::Table map;  // with its blocks, and sync and apply as the rules say
     Epoch created;
   };
   [[nodiscard]] const std::vector<Entry>& all() const { return tables_; }
+
+  struct Switched {
+    std::vector<TableId> meant;    // by the rule
+    std::vector<TableId> changed;  // have other synchronization now, on some server
+  };
+  // One more rule, from now on, for tables that are here and those that come. An error (no table that it
+  // means among them) changes nothing.
+  [[nodiscard]] Result<Switched> Switch(const std::string& rule);
+  // A rule was set while the job runs.
+  [[nodiscard]] bool switched() const { return switched_; }
+  [[nodiscard]] std::vector<std::string> Rules() const { return choices_.Texts(); }
   // For workers.
   void AddTo(wire::pb::TableMap& map, std::span<const TableId> ids) const;
+  void AddAllForWorkers(wire::pb::TableMap& map) const;
   // For the owners.
   void AddAllTo(wire::pb::TableMap& map) const;
 
-  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and whether
-  // there are any; all of them; and back, into one that is new. Whoever changes a table notes it in changed_.
+  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and the rules
+  // if one was set, and whether there are any; all of them; and back, into one that is new. Whoever changes a
+  // table notes it in changed_.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
@@ -94,6 +109,8 @@ class TableRegistry {
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
   [[nodiscard]] Status Apply(const wire::pb::LoggedTable& table);
+  [[nodiscard]] Status Apply(const wire::pb::LoggedRules& rules);
+  [[nodiscard]] wire::pb::LoggedTable Logged(const Entry& entry) const;
 
   const JobOptions job_;
   const SchedulerPolicies policies_;
@@ -103,6 +120,9 @@ class TableRegistry {
   std::map<std::string, TableId> by_name_;
   std::uint64_t blocks_ = 0;
   std::set<TableId> changed_;  // since the last AddChanges
+  SyncChoices choices_;
+  bool switched_ = false;
+  bool rules_changed_ = false;  // since the last AddChanges
 };
 
 }  // namespace leeway

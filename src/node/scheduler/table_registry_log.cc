@@ -8,28 +8,43 @@
 
 namespace leeway {
 
+wire::pb::LoggedTable TableRegistry::Logged(const Entry& entry) const {
+  wire::pb::LoggedTable logged;
+  *logged.mutable_table() = entry.map;
+  // As defined: what the rules make of it follows from them.
+  logged.mutable_table()->set_sync(entry.spec.sync);
+  logged.mutable_table()->set_apply(entry.spec.apply);
+  logged.mutable_table()->clear_of_servers();
+  logged.set_created(entry.created.value());
+  return logged;
+}
+
 bool TableRegistry::AddChanges(wire::pb::LogRecord& record) {
-  for (const TableId id : changed_) {
-    wire::pb::LoggedTable& table = *record.add_tables();
-    *table.mutable_table() = tables_[id.index()].map;
-    table.set_created(tables_[id.index()].created.value());
-  }
-  return !std::exchange(changed_, {}).empty();
+  for (const TableId id : changed_) *record.add_tables() = Logged(tables_[id.index()]);
+  const bool rules = std::exchange(rules_changed_, false);
+  if (rules) choices_.AddTo(*record.mutable_rules());
+  return !std::exchange(changed_, {}).empty() || rules;
 }
 
 void TableRegistry::AddAll(wire::pb::LogRecord& record) const {
-  for (const Entry& entry : tables_) {
-    wire::pb::LoggedTable& table = *record.add_tables();
-    *table.mutable_table() = entry.map;
-    table.set_created(entry.created.value());
-  }
+  for (const Entry& entry : tables_) *record.add_tables() = Logged(entry);
+  choices_.AddTo(*record.mutable_rules());
 }
 
 Status TableRegistry::Apply(const wire::pb::LogRecord& record) {
+  // A log without rules is of a job without.
+  if (record.has_rules() || record.whole()) LW_RETURN_IF_ERROR(Apply(record.rules()));
   for (const wire::pb::LoggedTable& table : record.tables()) {
     const Status applied = Apply(table);
     if (!applied.ok()) return applied.WithContext(fmt::format("table \"{}\"", table.table().name()));
   }
+  return Status::Ok();
+}
+
+Status TableRegistry::Apply(const wire::pb::LoggedRules& rules) {
+  LW_RETURN_IF_ERROR(choices_.Take(rules));
+  switched_ = rules.set_size() > 0;
+  for (Entry& entry : tables_) LW_RETURN_IF_ERROR(choices_.Fill(entry.spec, entry.map));
   return Status::Ok();
 }
 
@@ -62,8 +77,10 @@ Status TableRegistry::Apply(const wire::pb::LoggedTable& logged) {
   if (elements != spec.elements()) {
     return InvalidArgument("got {} elements in its blocks, wanted {}", elements, spec.elements());
   }
+  Entry entry{std::move(spec), table, Epoch(logged.created())};
+  LW_RETURN_IF_ERROR(choices_.Fill(entry.spec, entry.map));
   if (id.index() == tables_.size()) tables_.emplace_back();
-  tables_[id.index()] = {std::move(spec), table, Epoch(logged.created())};
+  tables_[id.index()] = std::move(entry);
   return Status::Ok();
 }
 

@@ -11,13 +11,30 @@ BlockStore::BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer
                        BufferPool& pool, BlockEvents& events)
     : sync_(sync), optimizers_(optimizers), pool_(pool), events_(events) {}
 
-Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(
-    const wire::pb::Table& table) const {
+Result<std::unique_ptr<BlockStore::SyncPolicies>> BlockStore::MakeSync(const wire::pb::Table& table,
+                                                                       const ShardPlace& place) const {
+  auto made = std::make_unique<SyncPolicies>();
+  made->spec = table.sync();
+  made->apply_spec = table.apply();
+  for (const wire::pb::ServerSync& other : table.of_servers()) {
+    if (ServerId(other.server()) != place.server) continue;
+    made->spec = other.sync();
+    made->apply_spec = other.apply();
+  }
+  LW_ASSIGN_OR_RETURN(made->sync, MakeSyncPolicy(sync_, made->spec));
+  LW_ASSIGN_OR_RETURN(made->apply, MakeApplyMode(made->apply_spec, *made->sync.model));
+  // Coins are the job's or this server's (scope=server).
+  const bool own_coins = made->sync.scope == CoinScope::kServer;
+  made->coin_seed = own_coins ? Hash64({place.seed, place.server.value() + 1ULL}) : place.seed;
+  return made;
+}
+
+Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(const wire::pb::Table& table,
+                                                                            const ShardPlace& place) const {
   auto policies = std::make_unique<TablePolicies>();
   policies->name = table.name();
   policies->own_clock = static_cast<TableClock>(table.clock()) == TableClock::kOwn;
-  LW_ASSIGN_OR_RETURN(policies->sync, MakeSyncPolicy(sync_, table.sync()));
-  LW_ASSIGN_OR_RETURN(policies->apply, MakeApplyMode(table.apply(), *policies->sync.model));
+  LW_ASSIGN_OR_RETURN(policies->sync, MakeSync(table, place));
   LW_ASSIGN_OR_RETURN(policies->optimizer, optimizers_.MakeFromSpec(table.optimizer()));
   return policies;
 }
@@ -35,24 +52,37 @@ Status BlockStore::CheckBlock(const wire::pb::Table& table, const wire::pb::Bloc
   return Status::Ok();
 }
 
-Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place) {
+Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place,
+                                           TimePoint now) {
   std::map<TableId, std::unique_ptr<TablePolicies>> made;
+  std::map<TableId, std::unique_ptr<SyncPolicies>> other;
   for (const wire::pb::Table& table : map.tables()) {
+    const auto named = [&table](const Status& status) {
+      return status.WithContext(fmt::format("table \"{}\"", table.name()));
+    };
     for (const wire::pb::Block& block : table.blocks()) LW_RETURN_IF_ERROR(CheckBlock(table, block));
     const TableId id(table.id());
-    if (policies_.contains(id)) continue;
-    auto policies = MakePolicies(table);
-    if (!policies.ok()) return policies.status().WithContext(fmt::format("table \"{}\"", table.name()));
-    made[id] = *std::move(policies);
+    const auto known = policies_.find(id);
+    if (known == policies_.end()) {
+      auto policies = MakePolicies(table, place);
+      if (!policies.ok()) return named(policies.status());
+      made[id] = *std::move(policies);
+      continue;
+    }
+    auto sync = MakeSync(table, place);
+    if (!sync.ok()) return named(sync.status());
+    const SyncPolicies& now_has = *known->second->sync;
+    if ((*sync)->spec != now_has.spec || (*sync)->apply_spec != now_has.apply_spec)
+      other[id] = *std::move(sync);
   }
   policies_.merge(made);
 
   Taken taken;
+  for (auto& [id, sync] : other) {
+    Switch(id, std::move(sync), now);
+    taken.switched.push_back(id);
+  }
   for (const wire::pb::Table& table : map.tables()) {
-    const TablePolicies& policies = *policies_.at(TableId(table.id()));
-    // Coins are the job's or this server's (scope=server).
-    const bool own_coins = policies.sync.scope == CoinScope::kServer;
-    const std::uint64_t seed = own_coins ? Hash64({place.seed, place.server.value() + 1ULL}) : place.seed;
     for (const wire::pb::Block& block : table.blocks()) {
       const BlockId id(block.block());
       if (ShardId(block.shard()) != place.shard || Find(id) != nullptr) continue;
@@ -63,8 +93,6 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
       options.offset = block.offset();
       options.elements = block.elements();
       options.nonfinite = static_cast<NonFinite>(table.nonfinite());
-      options.apply = policies.apply;
-      options.coin_seed = seed;
       if (block.has_restore()) {
         taken.to_restore.push_back({options, block.restore()});
       } else {
@@ -75,9 +103,22 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
   return taken;
 }
 
-Block* BlockStore::Make(const BlockOptions& options) {
+void BlockStore::Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoint now) {
+  TablePolicies& policies = *policies_.at(table);
+  policies.sync.swap(to);  // the one from before lives until every block has let go of it
+  for (const auto& block : blocks_) {
+    if (block->table() != table) continue;
+    block->Switch(policies.sync->sync, policies.sync->apply, policies.sync->coin_seed, now);
+  }
+}
+
+Block* BlockStore::Make(BlockOptions options) {
   const TablePolicies& policies = *policies_.at(options.table);
-  blocks_.push_back(std::make_unique<Block>(options, policies.sync, *policies.optimizer, pool_, events_));
+  // As it is by now: there may have been a switch while the block was on its way from a checkpoint.
+  options.apply = policies.sync->apply;
+  options.coin_seed = policies.sync->coin_seed;
+  blocks_.push_back(
+      std::make_unique<Block>(options, policies.sync->sync, *policies.optimizer, pool_, events_));
   if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
   by_id_[options.id.index()] = blocks_.back().get();
   return blocks_.back().get();

@@ -39,10 +39,12 @@ class BlockStore {
   struct Taken {
     std::vector<Block*> created;
     std::vector<ToRestore> to_restore;
+    std::vector<TableId> switched;  // were here, and have other synchronization now
   };
-  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them. On an error (a
-  // spec that this build does not know, a block that was known differently) nothing has been made.
-  [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place);
+  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them; those that are
+  // here follow what the map says of their synchronization on this server. On an error (a spec that this
+  // build does not know, a block that was known differently) nothing has changed.
+  [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place, TimePoint now);
   // Makes a block with this state. An error if the state is not one of such a block.
   [[nodiscard]] Result<Block*> Restore(const BlockOptions& options, const BlockState& state);
   // Null for a block that is not here.
@@ -55,17 +57,29 @@ class BlockStore {
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
   [[nodiscard]] bool IsOwnClock(const Block& block) const;
+  // The synchronization that a table's blocks have here, as it was said. REQUIRES: a table of this store.
+  [[nodiscard]] const std::string& SyncOf(TableId table) const { return policies_.at(table)->sync->spec; }
 
  private:
+  // What a switch changes.
+  struct SyncPolicies {
+    std::string spec, apply_spec;  // as they came
+    SyncPolicy sync;
+    ApplyMode apply;
+    std::uint64_t coin_seed = 0;
+  };
   struct TablePolicies {
     std::string name;  // of the table
     bool own_clock = false;
-    SyncPolicy sync;
-    ApplyMode apply;
+    std::unique_ptr<SyncPolicies> sync;  // borrowed by the table's blocks
     OptimizerPtr optimizer;
   };
-  [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table) const;
-  Block* Make(const BlockOptions& options);
+  [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const wire::pb::Table& table,
+                                                               const ShardPlace& place) const;
+  [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table,
+                                                                    const ShardPlace& place) const;
+  Block* Make(BlockOptions options);
+  void Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoint now);
   [[nodiscard]] Status CheckBlock(const wire::pb::Table& table, const wire::pb::Block& block) const;
 
   const Registry<SyncModel>& sync_;

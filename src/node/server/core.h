@@ -25,6 +25,7 @@
 #include "node/server/sessions.h"
 #include "node/server/shard_cut.h"
 #include "node/server/shard_figures.h"
+#include "node/server/table_reports.h"
 #include "node/server/takeover.h"
 #include "wire/messages.h"
 
@@ -112,6 +113,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Sessions sessions_;
   Outbox outbox_;
   DelayedPulls delayed_pulls_;
+  TableReports table_reports_;
   ShardTraffic traffic_;
   BlockWarnings warnings_;
   wire::Absent absent_;

@@ -135,7 +135,9 @@ Status ServerNode::Core::TakePull(MemberKey from, std::span<const std::byte> bod
                    .observer = pull_.observer,
                    .significance = entry.significance},
                   env_.clock.Now());
-    if (block->counters().delayed > delayed) delayed_pulls_.Note(from, entry.progress);
+    if (block->counters().delayed == delayed) continue;
+    delayed_pulls_.Note(from, entry.progress);
+    table_reports_.NoteDelay(block->table(), from, entry.progress);
   }
   return Status::Ok();
 }

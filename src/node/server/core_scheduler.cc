@@ -88,9 +88,14 @@ void ServerNode::Core::CloseFenced() {
 Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   wire::pb::TableMap map;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kTableMap, body, map));
-  LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_));
+  LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_, env_.clock.Now()));
   for (Block* block : taken.created) TellMembers(*block);
   for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
+  if (!taken.switched.empty()) {
+    env_.log.Write(LogLevel::kInfo,
+                   fmt::format("{} tables have other synchronization from epoch {} on, the first: {}",
+                               taken.switched.size(), map.epoch(), blocks_.SyncOf(taken.switched.front())));
+  }
   Flush();
   if (map.epoch() > 0) Acknowledge(map.epoch());
   return Status::Ok();

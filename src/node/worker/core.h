@@ -50,6 +50,7 @@ class WorkerNode::Core final : private LinkEvents {
   void Barrier(const std::string& name, Done done);
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                     SchedulerRequests::LeaseDone done);
+  void SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done);
   void Leave(Done done);
   void Finish(Done done);
   void Shutdown(Done done);

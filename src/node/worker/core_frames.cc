@@ -144,6 +144,9 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
     case wire::Kind::kBatchLease:
       return Parsed<wire::pb::BatchLease>(kind, body,
                                           [this](const auto& message) { requests_.OnBatchLease(message); });
+    case wire::Kind::kSetSyncReply:
+      return Parsed<wire::pb::SetSyncReply>(
+          kind, body, [this](const auto& message) { requests_.OnSetSyncReply(message); });
     case wire::Kind::kCut:
       return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) {
         const RankFileHead who{options_.job, 0, stance_.worker, stance_.incarnation, Iteration(0)};

@@ -27,6 +27,13 @@ void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batch
   requests_.Lease(pool, batches, wanted, std::move(done));
 }
 
+void WorkerNode::Core::SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done) {
+  if (Status member = CheckMember(); !member.ok()) {
+    return Later([done = std::move(done), member] { done(member, 0); });
+  }
+  requests_.SetSync(rule, std::move(done));
+}
+
 void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& status) {
   // The user may free or overwrite the gradient once told. A copy of a resent push may still be on its way
   // out, though its verdict came with the first: wait until nobody else holds it. Two holders are here:

@@ -76,6 +76,23 @@ void SchedulerRequests::Leave(std::function<void(Epoch)> left) {
   link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
 }
 
+void SchedulerRequests::SetSync(const std::string& rule, SetSyncDone done) {
+  OpenSwitch& request = switches_[++last_request_];
+  request.message.set_request(last_request_);
+  request.message.set_rule(rule);
+  request.done = std::move(done);
+  request.since = clock_.Now();
+  link_.SendControl(wire::Kind::kSetSync, request.message);
+}
+
+void SchedulerRequests::OnSetSyncReply(const wire::pb::SetSyncReply& reply) {
+  auto found = switches_.extract(reply.request());
+  if (found.empty()) return;
+  const Status status =
+      reply.error().empty() ? Status::Ok() : Status(CodeFromWire(reply.error_code()), reply.error());
+  later_([done = std::move(found.mapped().done), status, tables = reply.tables()] { done(status, tables); });
+}
+
 void SchedulerRequests::OnTableMap(const wire::pb::TableMap& map) {
   auto found = definitions_.extract(map.request());
   if (found.empty()) return;
@@ -119,6 +136,7 @@ void SchedulerRequests::ResendAll() {
     link_.SendControl(wire::Kind::kDefineTables, request.message);
   for (const auto& [key, barrier] : barriers_) link_.SendControl(wire::Kind::kBarrier, barrier.message);
   for (const auto& [id, request] : leases_) link_.SendControl(wire::Kind::kLeaseBatches, request.message);
+  for (const auto& [id, request] : switches_) link_.SendControl(wire::Kind::kSetSync, request.message);
   if (left_) link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
 }
 
@@ -129,6 +147,9 @@ void SchedulerRequests::FailAll(const Status& why) {
   }
   for (auto& [id, request] : std::exchange(leases_, {})) {
     later_([done = std::move(request.done), why] { done(why, {}); });
+  }
+  for (auto& [id, request] : std::exchange(switches_, {})) {
+    later_([done = std::move(request.done), why] { done(why, 0); });
   }
   left_ = nullptr;
 }
@@ -151,6 +172,11 @@ Wait SchedulerRequests::Waiting() const {
     const OpenLease& first = leases_.begin()->second;
     return {Wait::Cause::kBatches,
             fmt::format("batches of pool \"{}\", for {:.1f} s", first.message.pool(), waited(first.since))};
+  }
+  if (!switches_.empty()) {
+    const OpenSwitch& first = switches_.begin()->second;
+    return {Wait::Cause::kTables, fmt::format("every server to take the rule \"{}\", for {:.1f} s",
+                                              first.message.rule(), waited(first.since))};
   }
   if (left_) return {Wait::Cause::kLeft, "the scheduler to confirm that this worker left"};
   return {};

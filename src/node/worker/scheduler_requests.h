@@ -27,6 +27,7 @@ class SchedulerRequests {
   using Later = std::function<void(std::function<void()>)>;
   using MapDone = std::function<void(const Status&, const wire::pb::TableMap&)>;
   using LeaseDone = std::function<void(const Status&, const BatchLease&)>;
+  using SetSyncDone = std::function<void(const Status&, std::uint32_t tables)>;
 
   // Borrows both for its life.
   SchedulerRequests(const Clock& clock, Link& link, Later later);
@@ -38,12 +39,15 @@ class SchedulerRequests {
   void ForgetBarrier(const std::string& name);
   void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted, LeaseDone done);
   void Leave(std::function<void(Epoch)> left);
+  // `done` gets how many tables the rule means.
+  void SetSync(const std::string& rule, SetSyncDone done);
 
   // Answers; repeated ones are ignored.
   void OnTableMap(const wire::pb::TableMap& map);
   void OnBarrierDone(const wire::pb::BarrierDone& done);
   void OnBatchLease(const wire::pb::BatchLease& lease);
   void OnLeft(const wire::pb::Left& left);
+  void OnSetSyncReply(const wire::pb::SetSyncReply& reply);
 
   void ResendAll();
   void FailAll(const Status& why);
@@ -66,6 +70,11 @@ class SchedulerRequests {
     LeaseDone done;
     TimePoint since;
   };
+  struct OpenSwitch {
+    wire::pb::SetSync message;
+    SetSyncDone done;
+    TimePoint since;
+  };
 
   const Clock& clock_;
   Link& link_;
@@ -76,6 +85,7 @@ class SchedulerRequests {
   std::map<std::pair<std::string, std::uint64_t>, OpenBarrier> barriers_;  // by name and round
   std::map<std::uint64_t, OpenLease> leases_;                              // by request
   std::map<std::string, std::vector<std::uint64_t>> leased_;               // batches at work, by pool
+  std::map<std::uint64_t, OpenSwitch> switches_;                           // by request
   std::function<void(Epoch)> left_;                                        // set while leaving
 };
 

@@ -71,6 +71,11 @@ void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, st
   core_->RunLater();
 }
 
+void WorkerNode::SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t)> done) {
+  core_->SetSync(rule, std::move(done));
+  core_->RunLater();
+}
+
 void WorkerNode::Leave(Done done) {
   core_->Leave(std::move(done));
   core_->RunLater();

@@ -1,0 +1,37 @@
+// FlagFile: values of flags from a file, under the flags' own names: `--block-bytes` is the key block_bytes.
+//
+// What reads the file's syntax is elsewhere (role/job_file.h); here its values meet the flags of a command. A
+// flag that is given on the command line wins; those that may be given several times take both, the file's
+// first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/flag_set.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+struct FileValue {
+  enum class Kind : std::uint8_t { kText, kNumber, kSwitch, kTexts, kOther };
+  std::string key;
+  std::uint32_t line = 0;
+  Kind kind = Kind::kOther;
+  std::vector<std::string> texts;  // one, but of kTexts any number; "true" and "false" of a switch
+  std::string got;                 // how a message calls it: `"4"`, `a table`
+};
+
+struct FlagFile {
+  std::string name;  // for messages
+  std::vector<FileValue> values;
+};
+
+// Gives each value to its flag unless `given` says that the command line has it. An error names file, line
+// and key.
+[[nodiscard]] Status TakeFile(const FlagFile& file, const FlagSet& flags,
+                              const std::function<bool(const Flag&)>& given);
+
+}  // namespace leeway::app

@@ -1,0 +1,61 @@
+// CtlScheduler: whom `leeway ctl` asks, and how long it waits for the answer.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "base/errors.h"
+#include "cli/flag_set.h"
+#include "cli/quantity.h"
+#include "launch/environment.h"
+#include "launch/monitor_client.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+class CtlScheduler {
+ public:
+  explicit CtlScheduler(const Program& program)
+      : where_(program.environment.Get("LEEWAY_SCHEDULER").value_or("")) {}
+
+  void Declare(FlagSet& flags, std::chrono::milliseconds limit) {
+    limit_ = limit;
+    flags.Text("--scheduler", "WHERE", where_,
+               "its address host:port, or file:PATH that holds it; else LEEWAY_SCHEDULER says it");
+    flags.Time("--timeout", limit_, "how long to wait for the answer");
+  }
+
+  [[nodiscard]] Status Check() const {
+    if (!where_.empty()) return Status::Ok();
+    return InvalidArgument(
+        "--scheduler: not given, and LEEWAY_SCHEDULER is not set; wanted host:port or file:PATH of the job's "
+        "scheduler");
+  }
+  [[nodiscard]] MonitorOptions options() const {
+    // One that was killed is back within seconds when `leeway run` looks after it.
+    return {where_, "", std::chrono::milliseconds(0), std::min<std::chrono::milliseconds>(limit_, kReach)};
+  }
+  // Waits for what `take` finds, for an end of all hope, or for the limit.
+  template <typename Take>
+  auto Await(MonitorClient& monitor, Take take) -> Result<typename decltype(take())::value_type> {
+    const auto until = std::chrono::steady_clock::now() + limit_;
+    for (;;) {
+      if (auto got = take()) return std::move(*got);
+      if (Status failed = monitor.failure(); !failed.ok()) return failed;
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      if (left.count() <= 0) {
+        return DeadlineExceeded("no answer from the scheduler at {} within {}", where_, PrintTime(limit_));
+      }
+      monitor.WaitForNews(left);
+    }
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kReach{10'000};
+  std::string where_;
+  std::chrono::milliseconds limit_{};
+};
+
+}  // namespace leeway::app

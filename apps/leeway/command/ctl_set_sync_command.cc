@@ -1,0 +1,69 @@
+// leeway ctl set-sync: another synchronization model for some tables and servers of a job that runs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/commands.h"
+#include "command/ctl_scheduler.h"
+#include "role/policy_check.h"
+
+namespace leeway::app {
+namespace {
+
+class CtlSetSyncCommand final : public Command {
+ public:
+  explicit CtlSetSyncCommand(const Program& program) : scheduler_(program) {}
+  std::string name() const override { return "ctl set-sync"; }
+  std::string summary() const override { return "change the synchronization of a running job, at once"; }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000\n"
+           "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50 --scheduler 127.0.0.1:7000\n"
+           "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
+           "workers\"'\n\n"
+           "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it counts after those that were there "
+           "before. It acts\n"
+           "at once, also on pulls that wait, and training goes on. One that the job cannot have is refused, "
+           "and nothing\n"
+           "changes. leeway ctl status shows what every table has on every server. Models: " +
+           KnownSyncModels() + ".\n";
+  }
+  void Declare(FlagSet& flags) override {
+    scheduler_.Declare(flags, std::chrono::seconds(30));
+    flags.Words("RULE", words_, 1, 4, "words such as tables=fc* server=1 sync=ssp:3");
+  }
+
+  Result<int> Run() override {
+    LW_RETURN_IF_ERROR(scheduler_.Check());
+    const std::string rule = fmt::format("{}", fmt::join(words_, " "));
+    LW_RETURN_IF_ERROR(CheckRule(rule));
+    MonitorClient monitor(scheduler_.options());
+    monitor.AskSetSync(rule);
+    LW_ASSIGN_OR_RETURN(const AskedSetSync got,
+                        scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {
+                          (void)monitor.Take();  // a status comes with every connect
+                          return monitor.TakeSetSync();
+                        }));
+    LW_RETURN_IF_ERROR(got.status);
+    fmt::print("{} table{} of the job {}: every server has it\n", got.tables, got.tables == 1 ? "" : "s",
+               got.tables == 1 ? "is meant" : "are meant");
+    return 0;
+  }
+
+ private:
+  CtlScheduler scheduler_;
+  std::vector<std::string> words_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewCtlSetSyncCommand(const Program& program) {
+  return std::make_unique<CtlSetSyncCommand>(program);
+}
+
+}  // namespace leeway::app

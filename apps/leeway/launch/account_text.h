@@ -1,0 +1,20 @@
+// Account: where the waiting of a job came from, and how old what was read and applied was, over the figures
+// that its nodes report. A figure that nobody reports has no line.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "launch/job_status.h"
+
+namespace leeway::app {
+
+// Wait times by server, table and missing worker; staleness of reads and of applied pushes; what was late,
+// skipped, absent.
+[[nodiscard]] std::string AccountText(const JobStatus& status);
+// The same as one object: "waited_for_worker", "wait_by_server", "wait_by_table" (seconds by name);
+// "staleness_read" (of answers), "staleness_used" (of what gradients were computed on), "staleness_applied"
+// (counts by age; the last is that and more); and counts.
+[[nodiscard]] nlohmann::json AccountJson(const JobStatus& status);
+
+}  // namespace leeway::app

@@ -1,0 +1,165 @@
+// The only file that includes toml++.
+#include "role/job_file.h"
+
+// A file that is no TOML is a value to us, not an exception.
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/errors.h"
+#include "sync/sync_rules.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1U << 20;
+
+std::uint32_t LineOf(const toml::node& node) { return node.source().begin.line; }
+
+// How a message calls a value.
+std::string Shown(const toml::node& node) {
+  constexpr std::size_t kShownMax = 100;
+  if (const auto text = node.value<std::string>(); text && node.is_string()) {
+    return text->size() <= kShownMax ? fmt::format("text \"{}\"", *text)
+                                     : fmt::format("text of {} bytes", text->size());
+  }
+  if (node.is_integer()) return fmt::format("the number {}", *node.value<std::int64_t>());
+  if (node.is_floating_point()) return fmt::format("the number {}", *node.value<double>());
+  if (node.is_boolean()) return *node.value<bool>() ? "true" : "false";
+  if (node.is_array()) return "a list";
+  if (node.is_table()) return "a section";
+  return "a date or time";
+}
+
+FileValue ValueOf(const std::string& key, const toml::node& node) {
+  FileValue value{
+      .key = key, .line = LineOf(node), .kind = FileValue::Kind::kOther, .texts = {}, .got = Shown(node)};
+  if (node.is_string()) {
+    value.kind = FileValue::Kind::kText;
+    value.texts.push_back(*node.value<std::string>());
+  } else if (node.is_integer()) {
+    value.kind = FileValue::Kind::kNumber;
+    value.texts.push_back(fmt::format("{}", *node.value<std::int64_t>()));
+  } else if (node.is_boolean()) {
+    value.kind = FileValue::Kind::kSwitch;
+    value.texts.emplace_back(*node.value<bool>() ? "true" : "false");
+  } else if (const toml::array* list = node.as_array(); list != nullptr) {
+    value.kind = FileValue::Kind::kTexts;
+    for (const toml::node& each : *list) {
+      if (!each.is_string()) {
+        value.kind = FileValue::Kind::kOther;
+        value.got = fmt::format("a list with {} in it", Shown(each));
+        break;
+      }
+      value.texts.push_back(*each.value<std::string>());
+    }
+  }
+  return value;
+}
+
+class RuleReader {
+ public:
+  explicit RuleReader(const std::string& name) : name_(name) {}
+
+  Result<FileValue> Read(const toml::table& section) const {
+    SyncRule rule;
+    for (const auto& [key, node] : section) {
+      const std::string word(key.str());
+      if (word == "server") {
+        LW_ASSIGN_OR_RETURN(rule.server, Server(node));
+      } else if (word == "tables") {
+        LW_ASSIGN_OR_RETURN(rule.tables, Text(word, node));
+      } else if (word == "sync") {
+        LW_ASSIGN_OR_RETURN(rule.sync, Text(word, node));
+      } else if (word == "apply") {
+        LW_ASSIGN_OR_RETURN(rule.apply, Text(word, node));
+      } else {
+        static const std::vector<std::string> kKnown = {"tables", "server", "sync", "apply"};
+        return InvalidArgument(
+            "{} line {}: [[rule]]: unknown key \"{}\"; known: tables, server, sync, apply{}", name_,
+            LineOf(node), word, DidYouMean(word, kKnown));
+      }
+    }
+    FileValue value{.key = "rule",
+                    .line = LineOf(section),
+                    .kind = FileValue::Kind::kTexts,
+                    .texts = {},
+                    .got = "a rule"};
+    value.texts.push_back(ToText(rule));
+    return value;
+  }
+
+ private:
+  Result<std::string> Text(const std::string& word, const toml::node& node) const {
+    if (node.is_string() && !node.value<std::string>()->empty()) return *node.value<std::string>();
+    return InvalidArgument("{} line {}: [[rule]]: {}: got {}, wanted text in quotes", name_, LineOf(node),
+                           word, Shown(node));
+  }
+  Result<std::uint32_t> Server(const toml::node& node) const {
+    const auto server = node.is_integer() ? node.value<std::int64_t>() : std::nullopt;
+    if (server && *server >= 0 && *server < std::int64_t{1} << 31) return static_cast<std::uint32_t>(*server);
+    return InvalidArgument("{} line {}: [[rule]]: server: got {}, wanted a server's number, from 0", name_,
+                           LineOf(node), Shown(node));
+  }
+
+  const std::string& name_;
+};
+
+}  // namespace
+
+Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name) {
+  if (text.size() > kFileBytesMax) {
+    return InvalidArgument("{}: got {} bytes, wanted at most {}", name, text.size(), kFileBytesMax);
+  }
+  const toml::parse_result parsed = toml::parse(text, name);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    return InvalidArgument("{} line {}: {}", name, error.source().begin.line, error.description());
+  }
+  FlagFile file;
+  file.name = name;
+  const RuleReader rules(file.name);
+  for (const auto& [key, node] : parsed.table()) {
+    const std::string word(key.str());
+    const toml::array* list = node.as_array();
+    const bool sections = list != nullptr && !list->empty() && list->front().is_table();
+    if (word != "rule" || !sections) {
+      if (word == "rule" && node.is_table()) {
+        return InvalidArgument("{} line {}: got [rule], wanted [[rule]]: there may be several", name,
+                               LineOf(node));
+      }
+      file.values.push_back(ValueOf(word, node));
+      continue;
+    }
+    for (const toml::node& each : *list) {
+      if (!each.is_table())
+        return InvalidArgument("{} line {}: rule: got {}, wanted a [[rule]]", name, LineOf(each),
+                               Shown(each));
+      LW_ASSIGN_OR_RETURN(FileValue rule, rules.Read(*each.as_table()));
+      file.values.push_back(std::move(rule));
+    }
+  }
+  // toml++ keeps keys by name; what is wrong first in the file is to be said first, and rules count in their
+  // order.
+  std::ranges::stable_sort(file.values, {}, &FileValue::line);
+  return file;
+}
+
+Result<FlagFile> ReadJobFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return InvalidArgument("cannot read \"{}\", wanted a TOML file", path);
+  std::string text;
+  text.resize(kFileBytesMax + 1);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return InvalidArgument("cannot read \"{}\", wanted a TOML file", path);
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  return ParseJobFile(text, path);
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,102 @@
+// Another synchronization model for some tables and servers, while the job runs.
+//
+// All is checked before anything changes; then the rule is in the log before anybody hears of it, as
+// everything is.
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/scheduler/core.h"
+#include "node/seconds.h"
+
+namespace leeway {
+
+Status SchedulerNode::Core::MaySetSync() const {
+  if (over_) return FailedPrecondition("the job \"{}\" is over", options_.job.job);
+  if (!members_.gathered()) {
+    return FailedPrecondition("the job \"{}\" has not begun: missing {}", options_.job.job,
+                              members_.Missing());
+  }
+  if (tables_.all().empty()) return FailedPrecondition("the job \"{}\" has no tables yet", options_.job.job);
+  return Status::Ok();
+}
+
+Status SchedulerNode::Core::TakeSetSync(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::SetSync request;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kSetSync, body, request));
+  const auto reply = [this, id, number = request.request()](const Status& status, std::size_t tables) {
+    wire::pb::SetSyncReply message;
+    message.set_request(number);
+    message.set_tables(static_cast<std::uint32_t>(tables));
+    if (!status.ok()) {
+      message.set_error(ClippedMessage(status.message()));
+      message.set_error_code(static_cast<std::uint32_t>(status.code()));
+    }
+    inbound_.SendControl(id, wire::Kind::kSetSyncReply, message);
+  };
+  if (const Status may = MaySetSync(); !may.ok()) {
+    reply(may, 0);
+    return Status::Ok();
+  }
+  const Result<TableRegistry::Switched> switched = tables_.Switch(request.rule());
+  if (!switched.ok()) {
+    reply(switched.status(), 0);
+    return Status::Ok();
+  }
+  if (!switched->changed.empty()) {
+    AnnounceSync(switched->changed);
+    env_.log.Write(LogLevel::kInfo,
+                   fmt::format("rule \"{}\" changes {} of {} tables, from epoch {} on", request.rule(),
+                               switched->changed.size(), tables_.all().size(), epoch_.value()));
+  }
+  // Asked again it changes nothing, and yet is not in force before every shard has what was announced.
+  const std::size_t tables = switched->meant.size();
+  const std::uint64_t number =
+      switches_.Add({id, synced_at_, env_.clock.Now() + options_.expel_after,
+                     [reply, tables](const Status& status) { reply(status, tables); }});
+  acks_.When(synced_at_, id, [this, number] { switches_.Done(number); });
+  return Status::Ok();
+}
+
+void SchedulerNode::Core::AnnounceSync(std::span<const TableId> tables) {
+  synced_at_ = ++epoch_;
+  wire::pb::TableMap for_workers;
+  wire::pb::TableMap for_owners;
+  for_workers.set_epoch(epoch_.value());
+  for_owners.set_epoch(epoch_.value());
+  tables_.AddTo(for_workers, tables);
+  // With what blocks begin from: one may still be on its way from a checkpoint.
+  for (const TableId id : tables) *for_owners.add_tables() = tables_.all()[id.index()].map;
+  for (const auto& [id, peer] : peers_) {
+    if (peer.role == wire::pb::ROLE_MONITOR) continue;
+    inbound_.SendControl(id, wire::Kind::kTableMap,
+                         peer.role == wire::pb::ROLE_SERVER ? for_owners : for_workers);
+  }
+}
+
+void SchedulerNode::Core::TellSync(ConnectionId worker) {
+  if (!tables_.switched()) return;
+  wire::pb::TableMap map;
+  map.set_epoch(epoch_.value());
+  tables_.AddAllForWorkers(map);
+  inbound_.SendControl(worker, wire::Kind::kTableMap, map);
+}
+
+void SchedulerNode::Core::ReviewSwitches() {
+  for (const SyncSwitches::Waiting& waiting : switches_.TakeExpired(env_.clock.Now())) {
+    std::vector<std::string> missing;
+    for (const ShardId id : acks_.Missing(waiting.epoch)) {
+      const ShardSeat& seat = members_.shards()[id.index()];
+      missing.push_back(
+          fmt::format("server {} shard {} at {}", seat.server.value(), seat.shard, seat.address));
+    }
+    waiting.reply(
+        DeadlineExceeded("the rule is set, but after {:.1f} s these have not said that they have it: {}; "
+                         "they take it when they are back",
+                         Seconds(options_.expel_after), fmt::join(missing, ", ")));
+  }
+}
+
+}  // namespace leeway

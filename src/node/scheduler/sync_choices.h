@@ -1,0 +1,75 @@
+// SyncChoices: which synchronization every server has of every table. A table's own spec or the job's comes
+// first, then the rules in their order, the last one that fits: those of the job, then those that were set
+// while it runs.
+//
+// A rule that names no tables means those that follow the job's clock: one with a clock of its own
+// (push_pull, ps-lite's way) is meant only by a rule that names it. Pure decisions; TableRegistry keeps them
+// with its tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/registry.h"
+#include "leeway/options.h"
+#include "leeway/status.h"
+#include "leeway/sync_model.h"
+#include "leeway/table.h"
+#include "sync/sync_rules.h"
+#include "wire/control.pb.h"
+#include "wire/scheduler_log.pb.h"
+
+namespace leeway {
+
+class SyncChoices {
+ public:
+  static constexpr std::size_t kRulesMax = 256;
+
+  // Borrows the models for its life.
+  SyncChoices(const JobOptions& job, const Registry<SyncModel>& models);
+
+  // Takes the job's rules, each of which must be one by itself: its specs are known, fit each other and the
+  // job.
+  [[nodiscard]] Status TakeJobRules();
+
+  // The same with one more rule. The rules that it makes superfluous are gone.
+  [[nodiscard]] Result<SyncChoices> With(std::string_view rule) const;
+
+  // Sets sync, apply and of_servers of `map` for a table with this spec (the job's defaults filled in). An
+  // error names the rule and the server, and changes nothing.
+  [[nodiscard]] Status Fill(const TableSpec& spec, wire::pb::Table& map) const;
+  // Whether the newest rule fits this table at all.
+  [[nodiscard]] bool NewestMeans(const TableSpec& spec) const;
+
+  // A sync model and an apply mode that this build has, that fit each other, and that a job of so many
+  // workers can have.
+  [[nodiscard]] Status CheckPair(const std::string& sync, const std::string& apply) const;
+
+  // For people: the rules in their order.
+  [[nodiscard]] std::vector<std::string> Texts() const;
+
+  // The log: the rules as they are, and back. An error for rules of another job.
+  void AddTo(wire::pb::LoggedRules& logged) const;
+  [[nodiscard]] Status Take(const wire::pb::LoggedRules& logged);
+
+ private:
+  struct Kept {
+    SyncRule rule;
+    std::string text;  // as it was given
+  };
+  [[nodiscard]] Result<Kept> Checked(std::string_view rule) const;
+  [[nodiscard]] static bool Means(const SyncRule& rule, const TableSpec& spec);
+  // Of the blocks on one server, checked.
+  [[nodiscard]] Result<SyncChoice> Of(const TableSpec& spec, std::uint32_t server) const;
+
+  JobOptions job_;
+  const Registry<SyncModel>* models_;  // not null; a pointer, since these are assigned
+  std::vector<Kept> job_rules_;
+  std::vector<Kept> set_rules_;  // while the job runs
+};
+
+}  // namespace leeway

@@ -1,0 +1,49 @@
+#include "node/server/table_reports.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace leeway {
+namespace {
+
+void AddBlock(const Block& block, wire::pb::TableReport& row) {
+  const bool first = row.blocks() == 0;
+  const std::int64_t v_train = block.v_train().value();
+  row.set_v_train_min(first ? v_train : std::min(row.v_train_min(), v_train));
+  row.set_v_train_max(first ? v_train : std::max(row.v_train_max(), v_train));
+  row.set_fastest(first ? block.progress().Fastest().value()
+                        : std::max(row.fastest(), block.progress().Fastest().value()));
+  row.set_slowest(first ? block.progress().Slowest().value()
+                        : std::min(row.slowest(), block.progress().Slowest().value()));
+  row.set_waiting(row.waiting() + block.waiting());
+  if (block.waiting() > 0 && row.waiting_for().empty()) row.set_waiting_for(block.WhyWaiting());
+  row.set_waited_s(row.waited_s() + std::chrono::duration<double>(block.counters().delayed_wait).count());
+  row.set_blocks(row.blocks() + 1);
+}
+
+}  // namespace
+
+void TableReports::AddTo(const BlockStore& blocks, wire::pb::Report& report) const {
+  std::map<TableId, wire::pb::TableReport*> rows;
+  for (const auto& block : blocks.all()) rows[block->table()] = nullptr;
+  wire::pb::TableReport* rest = nullptr;
+  for (auto& [table, row] : rows) {
+    if (rest == nullptr) {
+      row = report.add_tables();
+      row->set_table(table.value());
+      if (static_cast<std::size_t>(report.tables_size()) > kRowsMax) {
+        rest = row;
+        rest->clear_table();
+      }
+    } else {
+      row = rest;
+    }
+    if (rest != nullptr) rest->set_more_tables(rest->more_tables() + 1);
+    if (const auto delayed = delays_.find(table); delayed != delays_.end()) {
+      row->set_dpr(row->dpr() + delayed->second.count());
+    }
+  }
+  for (const auto& block : blocks.all()) AddBlock(*block, *rows.at(block->table()));
+}
+
+}  // namespace leeway
