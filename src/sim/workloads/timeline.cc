@@ -14,7 +14,7 @@
 namespace leeway::sim {
 namespace {
 
-constexpr std::int64_t kElements = 16;
+constexpr std::int64_t kTableElements = 16;
 
 class TimelineWorker final : public WorkloadPart {
  public:
@@ -26,7 +26,7 @@ class TimelineWorker final : public WorkloadPart {
         env_(cluster.worker_env(rank)),
         report_(report),
         random_(Hash64({options.seed, 31, rank})),
-        gradient_(std::make_shared<std::vector<float>>(kElements, 1.0F)) {}
+        gradient_(std::make_shared<std::vector<float>>(kTableElements, 1.0F)) {}
 
   void Begin() override {
     node_.Join(Then([this] { MakeTable(); }));
@@ -48,7 +48,7 @@ class TimelineWorker final : public WorkloadPart {
   void MakeTable() {
     TableSpec spec;
     spec.name = "w";
-    spec.shape = {kElements};
+    spec.shape = {kTableElements};
     pair_ = std::make_unique<ParameterPair>(spec.elements(), nullptr, nullptr);
     if (const auto made = node_.CreateTable(spec, *pair_); !made.ok())
       return report_.problems.push_back(made.status().ToString());
