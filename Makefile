@@ -23,7 +23,8 @@ SOAK_SECONDS ?= 300
 # How many inputs `make fuzz` gives to each target.
 RUNS ?= 10000000
 
-.PHONY: help deps build test train soak check check-asan check-tsan check-counts check-memory mutants fuzz bench lint format clean
+.PHONY: help deps build test train compare-sync pictures soak check check-asan check-tsan check-counts check-memory mutants \
+  fuzz bench lint format clean
 
 help:  ## this text
 	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
@@ -43,6 +44,12 @@ train: build  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, 
 	@mkdir -p out && python=$$(cat $(BUILD)/python/interpreter) && \
 	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --block-bytes 64KiB --summary-json out/summary.json \
 	  -- "$$python" examples/fashion_mnist.py --plot out/fashion_mnist.png --min-accuracy 0.88 $(ARGS)
+
+compare-sync: build  ## the same training under every synchronization model, one worker 4 times slower: a table and a picture
+	@"$$(cat $(BUILD)/python/interpreter)" tools/compare_sync.py --build $(BUILD) $(ARGS)
+
+pictures: build  ## the timelines of all synchronization models in docs/pictures, from simulations
+	@"$$(cat $(BUILD)/python/interpreter)" tools/draw_timelines.py --build $(BUILD)
 
 soak: build  ## a random process of a job killed every 10 s, for 5 minutes under each of bsp, ssp:2 and asp
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/soak.py --seconds $(SOAK_SECONDS) $(ARGS)

@@ -9,6 +9,7 @@ wait as well. The pool makes it safe: the slow worker draws fewer batches, and n
 """
 
 import argparse
+import json
 import sys
 import time
 
@@ -90,6 +91,7 @@ def main():
                         help="seconds between evaluations (%(default)s)")
     parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this: 0.88")
     parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
+    parser.add_argument("--history", metavar="FILE", help="writes loss and accuracy over time as JSON")
     parser.add_argument("--data", help="the folder with the IDX files, if not the Debian package's")
     arguments = parser.parse_args()
 
@@ -118,6 +120,10 @@ def main():
     samples = len(train_set[1]) * arguments.epochs
     print(f"\ntest accuracy {100 * reached:.2f} % (epochs: {arguments.epochs}) after {took:.1f} s, "
           f"{samples / took:,.0f} samples/s over {size} worker{'s' if size > 1 else ''}")
+    if arguments.history:
+        with open(arguments.history, "w", encoding="utf-8") as out:
+            json.dump({"seconds": took, "samples": samples, "accuracy": reached, "losses": history.losses,
+                       "accuracies": history.accuracies}, out)
     import fashion_mnist_plot
     fashion_mnist_plot.draw(history, arguments, size, arguments.plot)
     print(f"loss and accuracy over time: {arguments.plot}")

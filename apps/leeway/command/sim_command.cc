@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/scheduler_death.h"
+#include "sim/workloads/timeline.h"
 
 namespace leeway::app {
 namespace {
@@ -126,7 +128,9 @@ class SimCommand final : public Command {
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
         "  leeway sim --workload faults --seeds 1000\n"
-        "  leeway sim --workload scheduler-death --seeds 1000\n\n"
+        "  leeway sim --workload scheduler-death --seeds 1000\n"
+        "  leeway sim --workload timeline --sync ssp:3 --pace 10,12,15,40\n\n"
+        "timeline: what workers of uneven pace do when, under one synchronization model, as text or JSON.\n"
         "faults: every role is killed, stopped and started again, disks are slow and full, while checkpoints "
         "are\n"
         "written; the books of every life must be right. churn: the same for workers alone.\n"
@@ -141,11 +145,12 @@ class SimCommand final : public Command {
 
   void Declare(FlagSet& flags) override {
     flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
-      const std::vector<std::string> known{"ledger", "churn", "faults", "scheduler-death"};
+      const std::vector<std::string> known{"ledger", "churn", "faults", "scheduler-death", "timeline"};
       return std::ranges::count(known, name) > 0
                  ? Status::Ok()
-                 : NotFound("unknown workload \"{}\"; known: ledger, churn, faults, scheduler-death{}", name,
-                            DidYouMean(name, known));
+                 : NotFound(
+                       "unknown workload \"{}\"; known: ledger, churn, faults, scheduler-death, timeline{}",
+                       name, DidYouMean(name, known));
     });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", seeds_, 1, 100'000'000, "how many seeds, one after another");
@@ -157,6 +162,8 @@ class SimCommand final : public Command {
     flags.Number("--iterations", "N", options_.iterations, 0, 100'000,
                  "of the worker that makes most; 0: drawn");
     flags.Switch("--no-faults", no_faults_, "a network in which nothing goes wrong");
+    flags.Text("--pace", "MS,...", pace_, "timeline: milliseconds of a step, of each worker",
+               [](const std::string& text) { return ParsePace(text).status(); });
     flags.Switch("--states", states_, "churn: checkpoints are written, with a state of every worker");
     flags.Number("--threads", "N", threads_, 1, 256, "runs at a time");
     flags.Switch("--json", json_, "one JSON object");
@@ -173,6 +180,7 @@ class SimCommand final : public Command {
     if (states_ && workload_ != "churn")
       return InvalidArgument("--states: of --workload churn only, got {}", workload_);
     if (workload_ == "ledger") return RunLedger();
+    if (workload_ == "timeline") return RunTimeline();
     if (!options_.apply.empty() ||
         options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
       return InvalidArgument(
@@ -183,6 +191,56 @@ class SimCommand final : public Command {
   }
 
  private:
+  static Result<std::vector<Duration>> ParsePace(const std::string& text) {
+    std::vector<Duration> pace;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      double ms = 0;
+      const auto [rest, error] = std::from_chars(text.data() + at, text.data() + end, ms);
+      if (error != std::errc{} || rest != text.data() + end || !(ms >= 0.1 && ms <= 10'000))
+        return InvalidArgument("got \"{}\" in \"{}\", wanted milliseconds from 0.1 to 10000: 10,12,15,40",
+                               text.substr(at, end - at), text);
+      pace.push_back(std::chrono::round<Duration>(std::chrono::duration<double, std::milli>(ms)));
+      at = end + 1;
+    }
+    if (pace.size() > 64) return InvalidArgument("got {} workers, wanted at most 64", pace.size());
+    return pace;
+  }
+
+  Result<int> RunTimeline() const {
+    sim::TimelineOptions options;
+    options.seed = options_.seed;
+    if (!options_.sync.empty()) options.sync = options_.sync;
+    options.apply = options_.apply;
+    if (!pace_.empty()) {
+      LW_ASSIGN_OR_RETURN(options.steps, ParsePace(pace_));
+    }
+    options.length = 10 * *std::ranges::max_element(options.steps);
+    const sim::TimelineReport report = sim::RunTimeline(options);
+    for (const std::string& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+    if (!report.problems.empty()) return kFailedExitCode;
+    const auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+    if (!json_) {
+      fmt::print("{}: {} delayed pulls, {} late pushes dropped; # and = compute, . waits\n{}", options.sync,
+                 report.delayed, report.late_dropped,
+                 sim::TimelineText(options, report, options.length / 80));
+      return 0;
+    }
+    nlohmann::json spans = nlohmann::json::array();
+    for (const sim::TimelineSpan& span : report.spans) {
+      spans.push_back({{"worker", span.worker},
+                       {"iteration", span.iteration},
+                       {"asked_ms", ms(span.asked)},
+                       {"began_ms", ms(span.began)},
+                       {"ended_ms", ms(span.ended)}});
+    }
+    const nlohmann::json json = {
+        {"sync", options.sync},      {"workers", options.steps.size()},     {"length_ms", ms(options.length)},
+        {"delayed", report.delayed}, {"late_dropped", report.late_dropped}, {"spans", spans}};
+    fmt::print("{}\n", json.dump());
+    return 0;
+  }
+
   // One seed after another; adds up their counts, shows the first failures, and says how many there were.
   template <typename Counts, typename Workload>
   std::uint64_t Sweep(Counts& counts, Workload run) const {
@@ -299,6 +357,7 @@ class SimCommand final : public Command {
   sim::LedgerOptions options_;
   std::uint64_t seeds_ = 1;
   std::uint32_t threads_ = std::max(1U, std::thread::hardware_concurrency());
+  std::string pace_;  // empty: the workload's own
   bool no_faults_ = false;
   bool states_ = false;
   bool json_ = false;
