@@ -89,6 +89,8 @@ nlohmann::json ToJson(const sim::LedgerTotals& t) {
             {"fenced", t.servers.fenced},
             {"windows", t.servers.windows},
             {"delayed", t.servers.delayed},
+            {"switches", t.servers.switches},
+            {"late_applied", t.servers.late_applied},
             {"advances", t.servers.advances}}},
           {"resent", t.resent},
           {"reconnects", t.reconnects},
@@ -127,6 +129,7 @@ class SimCommand final : public Command {
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
+        "  leeway sim --workload ledger --seeds 1000 --switches 6\n"
         "  leeway sim --workload faults --seeds 1000\n"
         "  leeway sim --workload scheduler-death --seeds 1000\n"
         "  leeway sim --workload timeline --sync ssp:3 --pace 10,12,15,40\n\n"
@@ -161,6 +164,8 @@ class SimCommand final : public Command {
     flags.Number("--shards", "N", options_.shards, 0, 16, "shards per server; 0: drawn");
     flags.Number("--iterations", "N", options_.iterations, 0, 100'000,
                  "of the worker that makes most; 0: drawn");
+    flags.Number("--switches", "N", options_.switches, 0, 1'000,
+                 "ledger: how often a worker sets another model, drawn from all");
     flags.Switch("--no-faults", no_faults_, "a network in which nothing goes wrong");
     flags.Text("--pace", "MS,...", pace_, "timeline: milliseconds of a step, of each worker",
                [](const std::string& text) { return ParsePace(text).status(); });
@@ -182,7 +187,7 @@ class SimCommand final : public Command {
     if (workload_ == "ledger") return RunLedger();
     if (workload_ == "timeline") return RunTimeline();
     if (!options_.apply.empty() ||
-        options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
+        options_.workers + options_.servers + options_.shards + options_.iterations + options_.switches > 0) {
       return InvalidArgument(
           "--workload {} takes --seed, --seeds, --sync, --no-faults and --states; the rest is drawn",
           workload_);

@@ -93,8 +93,8 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
   if (!taken.switched.empty()) {
     env_.log.Write(LogLevel::kInfo,
-                   fmt::format("{} tables have other synchronization from epoch {} on, the first: {}",
-                               taken.switched.size(), map.epoch(), blocks_.SyncOf(taken.switched.front())));
+                   fmt::format("{} tables have other synchronization now, the first: {}",
+                               taken.switched.size(), blocks_.SyncOf(taken.switched.front())));
   }
   Flush();
   if (map.epoch() > 0) Acknowledge(map.epoch());

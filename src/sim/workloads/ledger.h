@@ -25,6 +25,8 @@ struct LedgerOptions {
   std::uint32_t shards = 0;      // per server
   std::uint32_t iterations = 0;  // of the worker that makes most
   bool faults = true;
+  // So many times a worker sets another synchronization model, drawn from all, for some tables or a server.
+  std::uint32_t switches = 0;
 };
 
 // What the workers were told.

@@ -12,7 +12,7 @@ namespace leeway::sim {
 namespace {
 
 // Draws of different purpose.
-enum Draw : std::uint64_t { kConfig = 11, kUse, kBurst, kSpoil, kCell, kCompute };
+enum Draw : std::uint64_t { kConfig = 11, kUse, kBurst, kSpoil, kCell, kCompute, kSwitch };
 
 struct SyncChoice {
   const char* sync;
@@ -31,6 +31,47 @@ constexpr SyncChoice kChoices[] = {
     {"ssp:2,release=soft", "immediate"},
 };
 
+// What a job of two workers may be switched to, in every apply mode that fits.
+constexpr const char* kSwitches[] = {
+    "sync=bsp",
+    "sync=bsp apply=aggregate:reduce=ordered",
+    "sync=bsp:late=apply apply=immediate",
+    "sync=ssp:2",
+    "sync=ssp:1,release=soft apply=aggregate",
+    "sync=asp",
+    "sync=asp apply=immediate:scale=staleness",
+    "sync=dsps:0,4,2",
+    "sync=dssp:1,4",
+    "sync=drop:1",
+    "sync=drop:2,late=apply",
+    "sync=drop:1 apply=immediate",
+    "sync=pssp:1,0.5",
+    "sync=pssp:1,alpha=0.8,release=soft,scope=server",
+    "sync=psp:1,2",
+    "sync=psp:2,3,late=apply",
+    "sync=psp:1,1,ahead=sum,late=apply",
+    "sync=bounded:1",
+    "sync=ssptable:2",
+    "sync=when:pull=\"gap < 2 || rand > 0.5\",push=\"count >= workers\"",
+    "sync=when:pull=\"progress <= slowest + 1\",push=\"count >= 1\"",
+};
+constexpr const char* kSwitched[] = {"", "tables=always ", "tables=*e* ", "server=0 "};
+
+std::vector<LedgerSwitch> DrawSwitches(const LedgerOptions& options,
+                                       const std::vector<std::uint32_t>& iterations) {
+  SeededRandom random(Hash64({options.seed, kSwitch}));
+  std::vector<LedgerSwitch> switches;
+  for (std::uint32_t i = 0; i < options.switches; ++i) {
+    LedgerSwitch next;
+    next.rank = static_cast<std::uint32_t>(random.Below(options.workers));
+    next.step = static_cast<std::int64_t>(random.Below(iterations[next.rank]));
+    const char* where = kSwitched[random.Below(std::size(kSwitched))];
+    next.rule = fmt::format("{}{}", where, kSwitches[random.Below(std::size(kSwitches))]);
+    switches.push_back(std::move(next));
+  }
+  return switches;
+}
+
 // How far a read under this spec may lag; parsed here by hand, so that the check does not lean on what it
 // checks.
 std::optional<std::int64_t> StaleMax(const std::string& sync) {
@@ -47,14 +88,20 @@ std::optional<std::int64_t> StaleMax(const std::string& sync) {
 // Under these a block may be several iterations beyond the one that a worker is in.
 bool SkipsAhead(const std::string& sync) { return sync.starts_with("drop") || sync.starts_with("psp"); }
 
+// As a shell takes it: formulas have quotes and spaces.
+std::string ShellWord(const std::string& word) {
+  return word.find_first_of(" \"|&<>()") == std::string::npos ? word : fmt::format("'{}'", word);
+}
+
 std::string ReplayLineOf(const LedgerOptions& given) {
   std::string line = fmt::format("leeway sim --workload ledger --seed {}", given.seed);
-  if (!given.sync.empty()) line += fmt::format(" --sync {}", given.sync);
+  if (!given.sync.empty()) line += fmt::format(" --sync {}", ShellWord(given.sync));
   if (!given.apply.empty()) line += fmt::format(" --apply {}", given.apply);
   if (given.workers > 0) line += fmt::format(" --workers {}", given.workers);
   if (given.servers > 0) line += fmt::format(" --servers {}", given.servers);
   if (given.shards > 0) line += fmt::format(" --shards {}", given.shards);
   if (given.iterations > 0) line += fmt::format(" --iterations {}", given.iterations);
+  if (given.switches > 0) line += fmt::format(" --switches {}", given.switches);
   if (!given.faults) line += " --no-faults";
   return line;
 }
@@ -90,7 +137,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.sync = options.sync;
   plan.job.apply = options.apply;
   plan.job.seed = options.seed;
-  plan.skips = SkipsAhead(options.sync);
+  plan.skips = SkipsAhead(options.sync) || options.switches > 0;
   // A block holds one to two chunks, and seldom a whole number of them.
   const auto chunk_bytes = static_cast<std::uint32_t>(plan.period() * sizeof(float));
   plan.job.block_bytes = chunk_bytes + static_cast<std::uint32_t>(random.Below(plan.period())) * 4;
@@ -106,7 +153,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     const bool by_default = options.apply.empty() && options.sync.starts_with("bsp");
     // Where blocks may be ahead of the reader, a read may hold what others gave to later iterations.
     table.aggregate = !plan.skips && (by_default || options.apply.starts_with("aggregate"));
-    table.stale_max = StaleMax(options.sync);
+    if (options.switches == 0) table.stale_max = StaleMax(options.sync);
     if (use == TableUse::kBursts) {
       table.spec.clock = TableClock::kOwn;
       table.spec.sync = "bsp";
@@ -129,6 +176,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     const std::uint32_t least = (options.iterations + 1) / 2;
     plan.iterations.push_back(all ? options.iterations : drawn(least, options.iterations));
   }
+  plan.switches = DrawSwitches(options, plan.iterations);
   return plan;
 }
 

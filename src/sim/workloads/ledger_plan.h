@@ -32,6 +32,13 @@ struct LedgerTable {
       stale_max;  // how many iterations of others a read may lack; nothing: any number
 };
 
+// A worker sets this rule when it begins this step.
+struct LedgerSwitch {
+  std::uint32_t rank = 0;
+  std::int64_t step = 0;
+  std::string rule;
+};
+
 struct LedgerPlan {
   // Elements repeat in chunks of workers x slots cells; a push adds 1 to one cell of its worker in every
   // chunk, another slot from chunk to chunk and from iteration to iteration.
@@ -41,7 +48,8 @@ struct LedgerPlan {
   JobOptions job;
   std::vector<LedgerTable> tables;
   std::vector<std::uint32_t> iterations;  // by rank
-  bool skips = false;  // the model of the job leaves iterations out, and drops what comes late
+  std::vector<LedgerSwitch> switches;
+  bool skips = false;  // a model of the job leaves iterations out, and drops what comes late
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
   // Does the worker use (read and push) this job-clock table in this iteration?

@@ -90,6 +90,7 @@ void LedgerWorker::Offered(bool barrier) {
 
 void LedgerWorker::Iterate() {
   if (iteration_ == plan_.iterations[rank_]) return Leave();
+  SetRules();
   at_ = "waiting for values";
   reads_left_ = 1;
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
@@ -104,6 +105,22 @@ void LedgerWorker::Iterate() {
                      }));
   }
   Read();
+}
+
+// Training goes on meanwhile; who sets a rule leaves when it is in force.
+void LedgerWorker::SetRules() {
+  for (const LedgerSwitch& change : plan_.switches) {
+    if (change.rank != rank_ || change.step != iteration_) continue;
+    ++rules_open_;
+    node_.SetSync(change.rule, [this, &change](const Status& status, std::uint32_t tables) {
+      --rules_open_;
+      if (!status.ok() || tables == 0) {
+        book_.Problem(fmt::format("worker {}: rule \"{}\" for {} tables: {}", rank_, change.rule, tables,
+                                  status.ToString()));
+      }
+      if (leaving_) Leave();
+    });
+  }
 }
 
 void LedgerWorker::Read() {
@@ -194,7 +211,7 @@ void LedgerWorker::PullBurst(std::size_t table) {
 void LedgerWorker::Leave() {
   at_ = "leaving";
   leaving_ = true;
-  if (bursts_open_ > 0) return;
+  if (bursts_open_ > 0 || rules_open_ > 0) return;
   node_.Leave(Then("leave", [this] {
     at_ = "finishing";
     node_.Finish(Then("finish", [this] { Finish(); }));

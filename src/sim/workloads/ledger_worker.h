@@ -30,6 +30,7 @@ class LedgerWorker final : public WorkloadPart {
   void OfferValues();
   void Offered(bool barrier);
   void Iterate();
+  void SetRules();
   void Read();
   void PushTable(std::size_t table);
   void PushBursts(std::size_t table, std::uint32_t left);
@@ -60,6 +61,7 @@ class LedgerWorker final : public WorkloadPart {
   std::int64_t iteration_ = 0;
   std::uint32_t bursts_open_ = 0;  // bursts that are still being pushed
   std::uint32_t pulls_open_ = 0;
+  std::uint32_t rules_open_ = 0;
   std::uint32_t offers_left_ = 0;
   std::uint32_t reads_left_ = 0;
   const char* at_ = "not begun";
