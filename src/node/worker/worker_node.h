@@ -84,8 +84,8 @@ class WorkerNode {
   void Barrier(const std::string& name, Done done);
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                     std::function<void(const Status&, const BatchLease&)> done);
-  // Another synchronization model for some tables and servers, from now on ("tables=fc* sync=ssp:3"). `done` when every
-  // shard has it, with how many tables it means, or with why nothing has changed.
+  // Another synchronization model for some tables and servers, from now on ("tables=fc* sync=ssp:3"). `done`
+  // when every shard has it, with how many tables it means, or with why nothing has changed.
   void SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t tables)> done);
   // Leaves all counts, after the last verdict; from then on an observer.
   void Leave(Done done);
