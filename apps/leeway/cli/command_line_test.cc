@@ -41,11 +41,11 @@ class SailCommand final : public Command {
         "--log-book", "FILE",
         [](const std::string& path) -> Result<FlagFile> {
           if (path == "lost") return NotFound("the book is lost");
-          FileValue crew{
+          FileValue how_many{
               .key = "crew", .line = 1, .kind = FileValue::Kind::kNumber, .texts = {"5"}, .got = "5"};
-          FileValue port{
+          FileValue where{
               .key = "port", .line = 2, .kind = FileValue::Kind::kText, .texts = {"home"}, .got = "home"};
-          return FlagFile{path, {crew, port}};
+          return FlagFile{path, {how_many, where}};
         },
         "what was done before");
     flags.Rest("ORDERS...", orders, "what to shout");
