@@ -3,10 +3,25 @@
 
 #include <string>
 
+#include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 
 namespace leeway::sim {
 namespace {
+
+// Those that the other suites do not draw.
+constexpr const char* kModels[] = {"dsps:0,4,2",
+                                   "dssp:1,4",
+                                   "drop:1",
+                                   "drop:2,late=apply",
+                                   "pssp:1,0.5",
+                                   "pssp:1,alpha=0.8",
+                                   "psp:1,2",
+                                   "psp:2,3,late=apply",
+                                   "psp:1,1,ahead=sum,late=apply",
+                                   "bounded:1",
+                                   "ssptable:2",
+                                   "when:pull=\"gap < 2 || rand > 0.5\",push=\"count >= workers\""};
 
 std::string FailuresOf(const LedgerTotals& totals) {
   std::string text;
@@ -28,14 +43,20 @@ TEST(SwitchSimTest, AnotherModelAtAnyPointNeitherHangsNorLosesAPush) {
 }
 
 TEST(SwitchSimTest, EveryModelKeepsTheBooksUnderFaults) {
-  for (const char* sync :
-       {"dsps:0,4,2", "dssp:1,4", "drop:1", "drop:2,late=apply", "pssp:1,0.5", "pssp:1,alpha=0.8", "psp:1,2",
-        "psp:2,3,late=apply", "psp:1,1,ahead=sum,late=apply", "bounded:1", "ssptable:2",
-        "when:pull=\"gap < 2 || rand > 0.5\",push=\"count >= workers\""}) {
+  for (const char* sync : kModels) {
     LedgerOptions options;
     options.sync = sync;
     const LedgerTotals totals = LedgerSweep(1, 25, options);
     EXPECT_EQ(totals.failed, 0U) << sync << "\n" << FailuresOf(totals);
+  }
+}
+
+TEST(SwitchSimTest, EveryModelKeepsTheBooksWhenEveryRoleIsStruck) {
+  for (const char* sync : kModels) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const ChurnReport report = RunChurn({seed, sync, true, true, false});
+      EXPECT_TRUE(report.ok()) << report.Failure();
+    }
   }
 }
 

@@ -30,6 +30,7 @@ ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   plan.job.shards = static_cast<std::uint32_t>(random.Between(1, 2));
   plan.job.sync = given.sync.empty() ? choice.sync : given.sync;
   plan.job.apply = given.sync.empty() ? choice.apply : "";
+  plan.skips = plan.job.sync.starts_with("drop") || plan.job.sync.starts_with("psp");
   plan.job.seed = given.seed;
   plan.job.block_bytes = plan.job.workers * kLivesMax * sizeof(float);
   plan.iterations = static_cast<std::int64_t>(random.Between(60, 120));

@@ -23,6 +23,7 @@ struct ChurnPlan {
   std::uint32_t worker_deeds = 0;  // kills and stops
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   bool states = false;
+  bool skips = false;  // the model leaves iterations out, and drops what comes late
   // Of runs in which every role is struck.
   bool all_roles = false;
   std::uint64_t checkpoint_every = 0;
