@@ -131,13 +131,13 @@ class Worker {
 
   // Changes the synchronization of the running job, for all workers, at once and also for pulls that wait:
   //
-  //   worker->SetSync("tables=fc* server=1 sync=ssp:3");       // [tables=GLOB] [server=N] sync=SPEC
-  //   [apply=SPEC] worker->SetCondPull("fc*", "progress < v_train + 2");    // FluentPS's SetcondPull and
-  //   SetcondPush
+  //   worker->SetSync("tables=fc* server=1 sync=ssp:3 apply=immediate");
+  //   worker->SetCondPull("fc*", "progress < v_train + 2");    // FluentPS's SetcondPull
+  //   worker->SetCondPush("fc*", "count >= workers - 1");      // and SetcondPush
   //
   // Returns when every server has it, with how many tables the rule means. What the job cannot have is
-  // refused, and nothing changes. The two conditions make a model of formulas; the one that is not named is
-  // "progress < v_train" resp. "count >= workers".
+  // refused, and nothing changes. The two conditions make a model of formulas; the other one of the same
+  // `tables` is as this worker set it before, and "progress < v_train" resp. "count >= workers" at first.
   virtual Result<std::uint32_t> SetSync(const std::string& rule) = 0;
   virtual Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) = 0;
   virtual Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) = 0;

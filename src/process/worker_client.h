@@ -26,6 +26,12 @@
 
 namespace leeway {
 
+// The two conditions of a model of formulas.
+struct SyncConditions {
+  std::string pull = "progress < v_train";
+  std::string push = "count >= workers";
+};
+
 class WorkerClient final : public Worker, private WorkerNodeEvents {
  public:
   // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
@@ -111,6 +117,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // Begin, and waits for the outcome.
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
   Status WaitFor(Ticket ticket, const std::string& what, bool forget);
+  // (worker_sync.cc)
+  Result<std::uint32_t> SetConditions(const std::string& tables, const SyncConditions& conditions);
   Result<Ticket> Lend(Table& table, TableId id, std::span<const float> gradient, UpdateOptions how);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);
@@ -126,6 +134,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // Buffers outlive the node, which lands in them: also those of tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
+  std::map<std::string, SyncConditions> conditions_;  // by the tables that they were set for
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread

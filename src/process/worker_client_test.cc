@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "base/errors.h"
@@ -79,6 +80,28 @@ TEST_F(WorkerClientTest, TrainsAQuadraticToItsOptimumUnderBsp) {
   const WorkerCounters counters = worker->counters();
   EXPECT_EQ(counters.pushes, 60U * 7U);
   EXPECT_EQ(counters.summed, 60U * 7U);
+}
+
+TEST_F(WorkerClientTest, EachConditionIsSetByItselfAndTheOtherStays) {
+  StartJob();
+  Join(std::chrono::seconds(2));
+  const TableId table = MakeTable({.name = "w", .shape = {4}}, std::vector<float>(4, 0.0F));
+  const auto set = [](const Result<std::uint32_t>& tables) {
+    return tables.ok() ? std::to_string(*tables) : tables.status().ToString();
+  };
+  EXPECT_EQ(set(worker->SetCondPull("w", "progress < v_train + 3")), "1");
+  // With one worker it never holds: iteration 0 stays open.
+  EXPECT_EQ(set(worker->SetCondPush("w", "count >= 2")), "1");
+  EXPECT_THAT(set(worker->SetCondPush("w", "cuont >= 2")), HasSubstr("count"));
+  const std::vector<float> gradient(4, 1.0F);
+  const auto step = [&] {
+    const Result<Ticket> ticket = worker->Update(table, gradient, {.hyper = {.lr = 1.0F}});
+    EXPECT_TRUE(ticket.ok()) << ticket.status().ToString();
+    EXPECT_TRUE(worker->Clock().ok());
+    return worker->Sync(table).status();
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(step().ok()) << "the pull condition is the one that was set";
+  EXPECT_EQ(step().code(), StatusCode::kDeadlineExceeded) << "and so is the push condition";
 }
 
 TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {

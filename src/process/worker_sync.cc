@@ -11,10 +11,11 @@ namespace leeway {
 namespace {
 
 // The rule that gives some tables both conditions as formulas.
-std::string RuleOf(const std::string& tables, const std::string& pull, const std::string& push) {
+std::string RuleOf(const std::string& tables, const SyncConditions& conditions) {
   SyncRule rule;
   rule.tables = tables;
-  rule.sync = PrintSpec({{SpecTerm{.name = "when", .args = {{"pull", pull}, {"push", push}}, .inner = {}}}});
+  rule.sync = PrintSpec({{SpecTerm{
+      .name = "when", .args = {{"pull", conditions.pull}, {"push", conditions.push}}, .inner = {}}}});
   return ToText(rule);
 }
 
@@ -37,12 +38,23 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   return *tables;
 }
 
+Result<std::uint32_t> WorkerClient::SetConditions(const std::string& tables,
+                                                  const SyncConditions& conditions) {
+  LW_ASSIGN_OR_RETURN(const std::uint32_t meant, SetSync(RuleOf(tables, conditions)));
+  conditions_[tables] = conditions;
+  return meant;
+}
+
 Result<std::uint32_t> WorkerClient::SetCondPull(const std::string& tables, const std::string& formula) {
-  return SetSync(RuleOf(tables, formula, "count >= workers"));
+  SyncConditions conditions = conditions_[tables];
+  conditions.pull = formula;
+  return SetConditions(tables, conditions);
 }
 
 Result<std::uint32_t> WorkerClient::SetCondPush(const std::string& tables, const std::string& formula) {
-  return SetSync(RuleOf(tables, "progress < v_train", formula));
+  SyncConditions conditions = conditions_[tables];
+  conditions.push = formula;
+  return SetConditions(tables, conditions);
 }
 
 }  // namespace leeway
