@@ -123,6 +123,7 @@ void Launch::OnTime() {
   if (ending_) return;
   OnDrainTime(now);
   KillLostServers(now);
+  DecideServerLosses(now);
   StartDueRoles(now);
   StartDueWorkers(now);
   EndStragglers(now);
@@ -157,6 +158,7 @@ void Launch::End(int exit_code, const std::string& why) {
   due_workers_.clear();
   due_roles_.clear();
   undecided_.clear();
+  undecided_servers_.clear();
   // Servers hear of the end from the scheduler: one that went before it would be taken for a loss.
   const bool word = processes_.IsRunning(JobRole::kScheduler, 0);
   processes_.SignalAll(JobRole::kScheduler, SIGTERM);
