@@ -128,7 +128,7 @@ void Launch::OnTime() {
   StartDueWorkers(now);
   EndStragglers(now);
   DecideLosses();
-  if (ending_ || !undecided_.empty()) return;
+  if (ending_ || !undecided_.empty() || !undecided_servers_.empty()) return;
   if (failure_ && (now >= failure_->act_at || settle_at_)) {
     End(failure_->exit_code, failure_->why);
   } else if (settle_at_) {

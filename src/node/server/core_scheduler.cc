@@ -108,6 +108,7 @@ Status ServerNode::Core::TakeCut(std::span<const std::byte> body) {
 }
 
 void ServerNode::Core::OnAllRestored() {
+  if (over_) return;
   if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
   if (const auto cut = std::exchange(cut_later_, std::nullopt)) {
     cut_.Begin(*cut, options_.job, place_.shard);
