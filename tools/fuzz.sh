@@ -8,7 +8,7 @@ folder=$1 runs=$2
 shift 2
 
 # The longest input of each: room for what the kept corpus has, and short enough for thousands of inputs a second.
-declare -A bytes_max=([frames]=4096 [manifest]=2048 [messages]=512 [records]=2048 [scheduler_log]=1024 [spec]=256)
+declare -A bytes_max=([frames]=512 [manifest]=2048 [messages]=512 [records]=2048 [scheduler_log]=1024 [spec]=256)
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(printf '%s\n' "${!bytes_max[@]}" | sort)
 
