@@ -37,7 +37,7 @@ deps:  ## install what is missing of the Debian packages that everything here ne
 build: deps  ## build everything; the program is build/leeway
 	@tools/build.sh release $(BUILD) $(JOBS)
 
-test: build  ## all tests: one build, every suite with its time budget, at most 12 minutes
+test: build  ## all tests: one build, every suite with its time budget, at most 15 minutes
 	@tools/test.sh $(BUILD) $(JOBS)
 
 train: build  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1 jobs=$2
-limit_s=${LEEWAY_TEST_LIMIT_S:-600}  # the build has the rest of the 12 minutes
+limit_s=${LEEWAY_TEST_LIMIT_S:-720}  # the build has the rest of the 15 minutes
 
 # First report only: a sanitizer that stops at the first error keeps the test's own output readable.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1:strict_string_checks=1}

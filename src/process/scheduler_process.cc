@@ -1,5 +1,6 @@
 #include "process/scheduler_process.h"
 
+#include <atomic>
 #include <utility>
 
 #include "base/errors.h"
@@ -11,6 +12,7 @@ namespace {
 
 // A scheduler that is destroyed ends its job first; nodes that do not answer may cost this much.
 constexpr std::chrono::milliseconds kEndLimit{3'000};
+constexpr std::chrono::milliseconds kLook{2};
 
 class SchedulerThread final : public SchedulerProcess {
  public:
@@ -34,7 +36,7 @@ class SchedulerThread final : public SchedulerProcess {
     });
     if (!ran) return Internal("the scheduler's thread does not answer");
     if (!started->ok()) latch_.End(*started);
-    return *started;
+    return started->ok() ? AwaitLog(options.gather_timeout) : *started;
   }
 
   [[nodiscard]] const std::string& address() const override { return address_; }
@@ -55,6 +57,20 @@ class SchedulerThread final : public SchedulerProcess {
   Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }
 
  private:
+  // Until the log is this scheduler's, or it has ended because it is not: who is told its address before
+  // would leave the one that runs.
+  Status AwaitLog(std::chrono::milliseconds limit) {
+    const auto until = std::chrono::steady_clock::now() + limit;
+    auto has_log = std::make_shared<std::atomic<bool>>(false);
+    while (thread_.Call([this, has_log] { *has_log = node_->has_log(); }) && !*has_log) {
+      const Status ended = latch_.Wait(kLook);
+      if (ended.code() != StatusCode::kDeadlineExceeded) return ended;
+      if (std::chrono::steady_clock::now() >= until)
+        return DeadlineExceeded("the scheduler's log could not be read within {} ms", limit.count());
+    }
+    return Status::Ok();
+  }
+
   EndLatch latch_{1};
   NodeThread thread_;
   std::unique_ptr<SchedulerNode> node_;  // after thread_: destroyed first, once the thread has stopped

@@ -13,7 +13,7 @@ namespace leeway {
 
 class SchedulerProcess {
  public:
-  // Listens before it returns. `log` and `policies` outlive it.
+  // Listens, and has its log if it keeps one, before it returns. `log` and `policies` outlive it.
   static Result<std::unique_ptr<SchedulerProcess>> Start(const SchedulerOptions& options,
                                                          const Policies& policies, Log& log);
   virtual ~SchedulerProcess() = default;

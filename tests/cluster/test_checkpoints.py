@@ -97,14 +97,19 @@ def test_ranks_go_back_with_their_random_state_buffers_schedule_and_sampler(resu
             assert np.array_equal(mine, undisturbed)
 
 
+def newest_of_both(folder):
+    """The newest checkpoint with the states of both ranks: at the end of the job one may have left before it was asked."""
+    found = sorted((folder / "checkpoints").glob("*/manifest.json"))
+    return [path.parent for path in found if len(json.loads(path.read_text())["ranks"]) == 2][-1]
+
+
 def test_a_resumed_job_ends_as_the_one_that_was_not_interrupted(resumable, tmp_path):
     folder, finals = resumable
-    # At the end of the job a rank may have left before its state was asked for.
-    found = [(path, json.loads(path.read_text())) for path in sorted((folder / "checkpoints").glob("*/manifest.json"))]
-    path, manifest = [(path, manifest) for path, manifest in found if len(manifest["ranks"]) == 2][-1]
+    path = newest_of_both(folder)
+    manifest = json.loads((path / "manifest.json").read_text())
     assert [rank["rank"] for rank in manifest["ranks"]] == [0, 1]
     assert {rank["iteration"] for rank in manifest["ranks"]} == {manifest["iteration"]}
-    with Training(tmp_path, "--resume", path.parent, servers=3, program="resumable", pause_s=0) as training:
+    with Training(tmp_path, "--resume", path, servers=3, program="resumable", pause_s=0) as training:
         assert training.wait(60) == 0, training.err()
         assert training.began() == [manifest["iteration"]]
         for mine, undisturbed in zip(training.finals(), finals):
@@ -113,7 +118,7 @@ def test_a_resumed_job_ends_as_the_one_that_was_not_interrupted(resumable, tmp_p
 
 def test_an_export_is_a_whole_state_dict_and_can_be_imported_again(resumable, tmp_path):
     folder, _ = resumable
-    newest = sorted((folder / "checkpoints").glob("*/manifest.json"))[-1].parent
+    newest = newest_of_both(folder)
     state = checkpoint.export_state(newest)
     assert set(state) == {"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean", "1.running_var",
                           "1.num_batches_tracked", "4.weight", "4.bias"}
@@ -126,7 +131,7 @@ def test_an_export_is_a_whole_state_dict_and_can_be_imported_again(resumable, tm
 
 def test_a_damaged_state_of_a_rank_is_named_before_anything_starts(resumable, tmp_path):
     folder, _ = resumable
-    newest = sorted((folder / "checkpoints").glob("*/manifest.json"))[-1].parent
+    newest = newest_of_both(folder)
     state = newest / "rank-001.1.state"
     good = state.read_bytes()
     state.write_bytes(good[:100] + bytes([good[100] ^ 1]) + good[101:])

@@ -100,7 +100,9 @@ def test_a_large_model_stays_within_its_bounds(tmp_path, sync, apply, held, chec
         flags += ["--checkpoint-dir", tmp_path / "checkpoints", "--checkpoint-every", 3, "--checkpoint-keep", 1]
         server += MODEL + ADAM
     bounds = {"server": server, "worker": 5 * MODEL + 64 * MIB}
-    with Training(tmp_path, *flags) as training:
+    # Under immediate one is begun when the scheduler hears that it is due: with a report, once a second.
+    iterations = 30 if checkpoints and apply == "immediate" else 9
+    with Training(tmp_path, *flags, iterations=iterations) as training:
         training.watch(60)
         say(f"{sync} {apply} {'with' if checkpoints else 'without'} checkpoints", training.peak, bounds)
         assert bool(list(tmp_path.glob("checkpoints/*/manifest.json"))) == checkpoints

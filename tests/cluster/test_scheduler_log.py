@@ -73,3 +73,19 @@ def test_a_log_of_another_shape_is_refused_and_the_job_goes_on(tmp_path):
         job.restart_scheduler()
         job.scheduler_says("the job goes on from the log")
         job.end_well()
+
+
+def test_a_second_scheduler_with_the_same_log_is_refused_and_harms_nothing(tmp_path):
+    status = tmp_path / "status.json"
+    with LoggedJob(tmp_path, status_file=status) as job:
+        job.wait_for_steps()
+        address = (tmp_path / "scheduler").read_text()
+        second = job._start("second scheduler", job._scheduler.args)
+        assert 0 < second.wait(10) < 128, second.log.read_text()
+        job._processes.remove(second)
+        assert "another process has it" in second.log.read_text() and str(tmp_path / "log") in second.log.read_text()
+        assert (tmp_path / "scheduler").read_text() == address and not status.exists()
+        job.kill_scheduler()
+        job.restart_scheduler()
+        job.scheduler_says("the job goes on from the log")
+        job.end_well()

@@ -214,7 +214,7 @@ class BenchCheckpointCommand final : public Command {
     const nlohmann::json::json_pointer place("/status/checkpoints/completed");
     if (summary.is_discarded() || !summary.contains(place) || !summary[place].is_number_unsigned() ||
         summary[place] == 0)
-      return FailedPrecondition("the job wrote no checkpoint; try more --steps");
+      return FailedPrecondition("the job wrote no checkpoint; try more --steps or a smaller --every");
     return summary[place].get<std::uint64_t>();
   }
 

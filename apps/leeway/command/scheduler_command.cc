@@ -106,19 +106,25 @@ class SchedulerCommand final : public Command {
     // shared with answers, which come on the scheduler's thread: one is asked for, and was before
     const auto asked = std::make_shared<std::atomic<bool>>(false);
     const auto told = std::make_shared<bool>(false);
-    calls.drain = [this, &process, &log, asked, told](const Status& why) {
+    const auto failed = std::make_shared<std::string>();  // how the one before did; on the scheduler's thread
+    calls.drain = [this, &process, &log, asked, told, failed](const Status& why) {
       if (asked->exchange(true)) return;
       if (!std::exchange(*told, true)) {
         log.Write(LogLevel::kInfo,
                   fmt::format("{}: ends after a checkpoint, within {} (once more to end at once)",
                               why.message(), PrintTime(grace_)));
       }
-      process.RequestCheckpoint([&process, &log, asked, why](const CheckpointOutcome& outcome) {
+      process.RequestCheckpoint([&process, &log, asked, failed, why](const CheckpointOutcome& outcome) {
         log.Write(LogLevel::kInfo, outcome.status.ok()
                                        ? fmt::format("go on with --resume {}", outcome.folder)
                                        : fmt::format("no checkpoint: {}", outcome.status.message()));
-        // A server that was lost meanwhile, for one: the next may do better, while there is time.
-        if (outcome.status.code() == StatusCode::kUnavailable) return asked->store(false);
+        // A server that was lost meanwhile, for one: the next may do better, while there is time. What fails
+        // the same way again will not.
+        const std::string& message = outcome.status.message();
+        std::string reason = message.substr(message.find(": ") + 1);  // "checkpoint 7 was given up: ..."
+        const bool again = outcome.status.code() == StatusCode::kUnavailable && reason != *failed;
+        *failed = std::move(reason);
+        if (again) return asked->store(false);
         process.Stop(why);
       });
     };

@@ -123,11 +123,12 @@ void Launch::OnTime() {
   if (ending_) return;
   OnDrainTime(now);
   KillLostServers(now);
+  DecideServerLosses(now);
   StartDueRoles(now);
   StartDueWorkers(now);
   EndStragglers(now);
   DecideLosses();
-  if (ending_ || !undecided_.empty()) return;
+  if (ending_ || !undecided_.empty() || !undecided_servers_.empty()) return;
   if (failure_ && (now >= failure_->act_at || settle_at_)) {
     End(failure_->exit_code, failure_->why);
   } else if (settle_at_) {
@@ -157,6 +158,7 @@ void Launch::End(int exit_code, const std::string& why) {
   due_workers_.clear();
   due_roles_.clear();
   undecided_.clear();
+  undecided_servers_.clear();
   // Servers hear of the end from the scheduler: one that went before it would be taken for a loss.
   const bool word = processes_.IsRunning(JobRole::kScheduler, 0);
   processes_.SignalAll(JobRole::kScheduler, SIGTERM);

@@ -72,12 +72,16 @@ class Launch {
     ProcessEnd end;
     SteadyClock::time_point decide_at;
   };
+  struct ServerLoss {
+    EndedProcess ended;
+    SteadyClock::time_point decide_at;
+  };
 
   // What may follow from something else waits this long for it:
   // - A role's failure for a worker's: when the only worker fails, the scheduler may end before it, and the
   //   user's own exit code says more.
   // - A worker's exit code of 128 and above for the end of scheduler or server that it may tell of.
-  // - The loss of a worker while the job gathers for the news that it has begun meanwhile.
+  // - The loss of a worker or server while the job gathers for the news that it has begun meanwhile.
   static constexpr std::chrono::milliseconds kCauseFirst{1'000};
   // Between SIGTERM of the scheduler and of the servers.
   static constexpr std::chrono::milliseconds kWordFirst{300};
@@ -123,6 +127,8 @@ class Launch {
   // Servers and the scheduler (launch_roles.cc).
   void StartRole(JobRole role, std::uint32_t index);
   void OnRoleEnded(const EndedProcess& ended);
+  void OnRoleLost(const EndedProcess& ended);
+  void DecideServerLosses(SteadyClock::time_point now);
   // True: it is started again. Else `why_not` says why it is not.
   bool StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not);
   // Whether the job can go on with another process in the place of this server; else why not.
@@ -174,6 +180,7 @@ class Launch {
   std::map<std::pair<JobRole, std::uint32_t>, SteadyClock::time_point> role_began_;
   std::map<std::uint32_t, std::uint64_t> joined_before_;  // of those started again: lives that had joined
   std::vector<Loss> undecided_;                           // lost, perhaps before the job began
+  std::vector<ServerLoss> undecided_servers_;             // the same
   std::optional<SteadyClock::time_point> stragglers_until_;
   std::optional<double> gathered_s_, workers_ended_s_;
   std::string role_lost_;

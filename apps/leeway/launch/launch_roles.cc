@@ -33,6 +33,27 @@ void Launch::OnRoleEnded(const EndedProcess& ended) {
     return TakeLastStatus();
   }
   if (exit_code == 0 || ending_) return;
+  // The last status that was asked for may be from before the job began.
+  if (ended.role == JobRole::kServer && exit_code >= 128 && !HasBegun()) {
+    undecided_servers_.push_back({ended, SteadyClock::now() + kCauseFirst});
+    return;
+  }
+  OnRoleLost(ended);
+}
+
+void Launch::DecideServerLosses(SteadyClock::time_point now) {
+  for (const ServerLoss& loss : std::exchange(undecided_servers_, {})) {
+    if (failure_ || job_done_ || ending_) continue;
+    if (HasBegun() || now >= loss.decide_at) {
+      OnRoleLost(loss.ended);
+    } else {
+      undecided_servers_.push_back(loss);
+    }
+  }
+}
+
+void Launch::OnRoleLost(const EndedProcess& ended) {
+  const int exit_code = ended.end.exit_code;
   const std::string who = NameOf(ended.role, ended.index);
   std::string what = fmt::format("{} ended with {}", who, DescribeEnd(ended.end));
   // A role that ends by itself with an error says why, and is not worth another try unless its exit code says

@@ -33,8 +33,10 @@ void SayHowToGoOn(const JobCheckpoints& checkpoints, bool role_lost) {
   if (const std::string newest = checkpoints.Newest(); !newest.empty()) {
     Say(fmt::format("go on from its newest checkpoint with: leeway run --resume {} ...", newest));
   } else if (role_lost) {
-    Say("there is no checkpoint to go on from; --checkpoint-dir FOLDER with --checkpoint-every N or "
-        "--checkpoint-time T writes some");
+    Say(checkpoints.enabled()
+            ? "there is no checkpoint to go on from: the job ended before its first one was whole"
+            : "there is no checkpoint to go on from; --checkpoint-dir FOLDER with "
+              "--checkpoint-every N or --checkpoint-time T writes some");
   }
 }
 

@@ -58,6 +58,8 @@ Status ChooseResume(CheckpointOptions& options, const std::function<void(const s
     if (verified.problems.empty()) {
       std::error_code error;
       options.resume = std::filesystem::absolute(at->path, error).string();
+      // One that took the place of a bad one is named; whoever asked for it by name knows.
+      if (!bad.empty()) say(fmt::format("goes on from checkpoint {} instead", at->path));
       return Status::Ok();
     }
     bad = fmt::format("checkpoint {} cannot be used: {}", at->path, verified.problems.front());

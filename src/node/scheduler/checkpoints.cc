@@ -34,8 +34,11 @@ bool Checkpoints::IsDue(Iteration fastest, Moment moment, TimePoint now) const {
   if (!enabled()) return false;
   const bool wanted = IsWanted(fastest, moment, now);
   if (!under_way()) return wanted || (moment == Moment::kExact && options_.every_iterations > 0);
-  const bool ahead = !cut_->soon() && replies_.empty() && fastest < Iteration(cut_->iteration());
-  return ahead && wanted && fastest + room_ < Iteration(cut_->iteration());
+  return IsAhead(fastest) && wanted && fastest + room_ < Iteration(cut_->iteration());
+}
+
+bool Checkpoints::IsAhead(Iteration fastest) const {
+  return !cut_->soon() && replies_.empty() && fastest < Iteration(cut_->iteration());
 }
 
 const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, Moment moment, TimePoint now) {

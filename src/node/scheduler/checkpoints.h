@@ -41,6 +41,8 @@ class Checkpoints {
   const wire::pb::Cut& Begin(Iteration fastest, Moment moment, TimePoint now);
   // What a shard that has not answered must hear (again); null if it has, or none is under way.
   [[nodiscard]] const wire::pb::Cut* OpenFor(ShardId shard) const;
+  // Nobody has come to the one under way yet. REQUIRES: one is.
+  [[nodiscard]] bool IsAhead(Iteration fastest) const;
   [[nodiscard]] bool under_way() const { return cut_.has_value(); }
   [[nodiscard]] const wire::pb::Cut& cut() const { return *cut_; }
 

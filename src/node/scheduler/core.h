@@ -42,6 +42,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   [[nodiscard]] Status Start();
   void Stop(const Status& why) { Finish(why); }
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] bool has_log() const { return log_ == nullptr || log_read_; }
   [[nodiscard]] std::string Json();
   void RequestCheckpoint(CheckpointRequests::Done done);
 

@@ -47,7 +47,11 @@ Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& add
     Finish(LostServer(seat, fmt::format("is gone, and cannot be replaced: {}", blocks.status().message())));
     return blocks.status();
   }
-  if (checkpoints_.under_way()) {
+  if (checkpoints_.under_way() && checkpoints_.IsAhead(Fastest())) {
+    // Nothing of it is lost: another is named at once, for the process that comes too.
+    files_.Discard(checkpoints_.cut().folder());
+    checkpoints_.Drop();
+  } else if (checkpoints_.under_way()) {
     GiveUpCheckpoint(fmt::format("server {} shard {} was replaced", seat.server.value(), seat.shard));
     if (over_) return Status::Ok();  // by whoever waited for it: the new process hears so
   }

@@ -63,7 +63,7 @@ void SchedulerLog::Read(std::function<void(Result<std::optional<DecodedLog>>)> d
         if (!*here) return;
         if (!locked->ok()) {
           return done(locked->WithContext(fmt::format(
-              "the folder {} of the scheduler's log: does another scheduler run with it?", folder_)));
+              "the folder {} of the scheduler's log, which is one scheduler's at a time", folder_)));
         }
         if (!read.ok() && read.status().code() == StatusCode::kNotFound) {
           return done(std::optional<DecodedLog>());

@@ -18,6 +18,8 @@ void SchedulerNode::Stop(const Status& why) { core_->Stop(why); }
 
 const std::string& SchedulerNode::address() const { return core_->address(); }
 
+bool SchedulerNode::has_log() const { return core_->has_log(); }
+
 std::string SchedulerNode::StatusJson() const { return core_->Json(); }
 
 void SchedulerNode::RequestCheckpoint(CheckpointRequests::Done done) {

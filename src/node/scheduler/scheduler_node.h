@@ -38,6 +38,8 @@ class SchedulerNode {
   // gone (or after link.hello_timeout).
   void Stop(const Status& why);
   [[nodiscard]] const std::string& address() const;
+  // The log is read, and no other process has it; also when none is kept.
+  [[nodiscard]] bool has_log() const;
   // The state of the job as JSON: phase, epoch, members, shards, tables, per-node figures, job totals.
   [[nodiscard]] std::string StatusJson() const;
   // A checkpoint now, whatever the options say. `done` is called once: when it is whole or given up, or at

@@ -277,6 +277,27 @@ TEST_F(SchedulerRanksTest, AJobThatBeginsFromItTellsEachRankWhereItsStateIs) {
   }
 }
 
+TEST_F(SchedulerRanksTest, AReplacedServerMovesACutThatNobodyHasComeToNoFurtherAhead) {
+  BeginAgainFromIt();
+  const auto cut = [this] {
+    const auto cuts = Take<wire::pb::Cut>(s0, Kind::kCut);
+    return cuts.empty() ? wire::pb::Cut() : cuts.back();
+  };
+  AckAll(1);
+  world.storage.RunAll();
+  world.Advance(std::chrono::seconds(1));  // the next look
+  const wire::pb::Cut before = cut();
+  ASSERT_GT(before.iteration(), 0);
+  SayGoodbye(s1, StatusCode::kInternal);
+  s1 = HelloShard(1, 402);
+  ASSERT_EQ(welcome.error(), "");
+  AckAll(2);
+  world.Advance(std::chrono::seconds(1));
+  const wire::pb::Cut after = cut();
+  EXPECT_GT(after.checkpoint(), before.checkpoint());
+  EXPECT_EQ(after.iteration(), before.iteration());
+}
+
 TEST_F(SchedulerRanksTest, BeforeItHasACheckpointOfItsOwnALostServersBlocksBeginAgainAsTheJobDid) {
   BeginAgainFromIt();
   const auto told = [this] {

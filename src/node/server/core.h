@@ -90,6 +90,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   void TellMembers(Block& block);
   void TellAllMembers();
   void Acknowledge(std::uint64_t epoch);
+  void AcknowledgeWhatWaits();
   // A block that another process had: nobody is waited for there without end.
   void TakeOver(const Block& block);
 

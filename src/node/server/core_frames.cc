@@ -50,7 +50,7 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
       return Protocol("{} from a worker, wanted Init, Push, Absent, Pull or Why", wire::KindName(kind));
   }
   Flush();
-  if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+  AcknowledgeWhatWaits();
   return taken;
 }
 

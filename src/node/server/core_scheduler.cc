@@ -113,7 +113,8 @@ Status ServerNode::Core::TakeCut(std::span<const std::byte> body) {
 }
 
 void ServerNode::Core::OnAllRestored() {
-  if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+  if (over_) return;
+  AcknowledgeWhatWaits();
   if (const auto cut = std::exchange(cut_later_, std::nullopt)) {
     cut_.Begin(*cut, options_.job, place_.shard);
   }
@@ -153,6 +154,10 @@ void ServerNode::Core::Acknowledge(std::uint64_t epoch) {
   link_.SendControl(wire::Kind::kEpochAck, ack);
 }
 
+void ServerNode::Core::AcknowledgeWhatWaits() {
+  if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+}
+
 void ServerNode::Core::TakeOver(const Block& block) {
   takeover_.Begin(block.id());
   env_.timers.Cancel(takeover_timer_);
@@ -160,7 +165,7 @@ void ServerNode::Core::TakeOver(const Block& block) {
     takeover_timer_ = {};
     takeover_.Clear();
     TellAllMembers();
-    if (acknowledge_later_ > 0) Acknowledge(std::exchange(acknowledge_later_, 0));
+    AcknowledgeWhatWaits();
   });
 }
 

@@ -1,17 +1,12 @@
 #include "sim/workloads/churn_plan.h"
 
-#include <iterator>
-
 #include "base/hash.h"
+#include "sim/workloads/drawn_job.h"
 
 namespace leeway::sim {
 namespace {
 
-struct ChurnSync {
-  const char* sync;
-  const char* apply;
-};
-constexpr ChurnSync kChurnSyncs[] = {
+constexpr DrawnSync kChurnSyncs[] = {
     {"bsp", "aggregate"},   {"bsp", "aggregate:reduce=ordered"},
     {"bsp", "immediate"},   {"asp", "immediate"},
     {"ssp:1", "immediate"}, {"ssp:3", "immediate"},
@@ -23,16 +18,8 @@ constexpr std::uint64_t kRolesStream = 43;
 
 ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   ChurnPlan plan;
-  const ChurnSync choice = kChurnSyncs[random.Below(std::size(kChurnSyncs))];
-  plan.job.job = "churn";
-  plan.job.workers = static_cast<std::uint32_t>(random.Between(2, 4));
-  plan.job.servers = static_cast<std::uint32_t>(random.Between(1, 2));
-  plan.job.shards = static_cast<std::uint32_t>(random.Between(1, 2));
-  plan.job.sync = given.sync.empty() ? choice.sync : given.sync;
-  plan.job.apply = given.sync.empty() ? choice.apply : "";
+  plan.job = DrawJob("churn", kChurnSyncs, given.sync, given.seed, kLivesMax, random);
   plan.skips = plan.job.sync.starts_with("drop") || plan.job.sync.starts_with("psp");
-  plan.job.seed = given.seed;
-  plan.job.block_bytes = plan.job.workers * kLivesMax * sizeof(float);
   plan.iterations = static_cast<std::int64_t>(random.Between(60, 120));
   plan.worker_deeds = static_cast<std::uint32_t>(random.Between(1, 5));
   plan.on_worker_loss = random.Chance(0.3) ? OnWorkerLoss::kWait : OnWorkerLoss::kShrink;

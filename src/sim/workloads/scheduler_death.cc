@@ -11,6 +11,7 @@
 #include "node/scheduler/scheduler_log.h"
 #include "sim/cluster.h"
 #include "sim/workloads/death_books.h"
+#include "sim/workloads/drawn_job.h"
 #include "sim/workloads/run_to_end.h"
 
 namespace leeway::sim {
@@ -22,26 +23,14 @@ using std::chrono::milliseconds;
 constexpr std::uint32_t kOwnTable = 2;  // has a clock of its own
 constexpr std::uint64_t kDeathPlanStream = 51, kDeathLifeStream = 52, kSharedStream = 53;
 
-struct DeathSync {
-  const char* sync;
-  const char* apply;
-};
-constexpr DeathSync kDeathSyncs[] = {
+constexpr DrawnSync kDeathSyncs[] = {
     {"bsp", "aggregate"},   {"bsp", "immediate"},   {"asp", "immediate"},
     {"ssp:2", "immediate"}, {"ssp:2", "aggregate"},
 };
 
 DeathPlan MakeDeathPlan(const SchedulerDeathOptions& given, SeededRandom& random) {
   DeathPlan plan;
-  const DeathSync choice = kDeathSyncs[random.Below(std::size(kDeathSyncs))];
-  plan.job.job = "death";
-  plan.job.workers = static_cast<std::uint32_t>(random.Between(2, 4));
-  plan.job.servers = static_cast<std::uint32_t>(random.Between(1, 2));
-  plan.job.shards = static_cast<std::uint32_t>(random.Between(1, 2));
-  plan.job.sync = given.sync.empty() ? choice.sync : given.sync;
-  plan.job.apply = given.sync.empty() ? choice.apply : "";
-  plan.job.seed = given.seed;
-  plan.job.block_bytes = plan.job.workers * kDeathLives * sizeof(float);
+  plan.job = DrawJob("death", kDeathSyncs, given.sync, given.seed, kDeathLives, random);
   plan.iterations = static_cast<std::int64_t>(random.Between(30, 100));
   plan.batches = random.Between(20, 200);
   plan.deaths = static_cast<std::uint32_t>(random.Chance(0.1) ? random.Between(5, 15) : random.Between(1, 4));

@@ -1,0 +1,24 @@
+// A job as the workloads of deaths draw it: a model and its apply mode of a list, and how many nodes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "leeway/options.h"
+#include "sim/seeded_random.h"
+
+namespace leeway::sim {
+
+struct DrawnSync {
+  const char* sync;
+  const char* apply;
+};
+
+// `sync`, if given, takes the place of the model drawn, with its own apply mode. A block has a cell for each
+// of `lives` lives of every worker.
+[[nodiscard]] JobOptions DrawJob(const std::string& name, std::span<const DrawnSync> choices,
+                                 const std::string& sync, std::uint64_t seed, std::uint32_t lives,
+                                 SeededRandom& random);
+
+}  // namespace leeway::sim
