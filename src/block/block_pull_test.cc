@@ -45,7 +45,8 @@ TEST(BlockPullTest, UnderBspAPullWaitsForEveryone) {
   block.Push(1, 0);
   block.Pull(1, 0);
   EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 0#1 v0", "SUMMED 1#1 v0"));
-  EXPECT_THAT(block->WhyWaiting(), HasSubstr("for iteration 0 to end, which lacks workers 2"));
+  EXPECT_EQ(block->WhyWaiting(),
+            "workers 0, 1 wait with progress 0 for iteration 0 to end, which lacks worker 2");
   EXPECT_THAT(block->Missing(), ElementsAre(WorkerId(2)));
   block.Push(2, 0);
   EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 2#1 v1", "ANSWER 0 p0 v1 r2", "ANSWER 1 p0 v1 r2"))
@@ -65,9 +66,9 @@ TEST(BlockPullTest, WhoWaitsIsSaidInAFewWordsHoweverManyTheyAre) {
   ASSERT_EQ(block->waiting(), 2000U);
   const std::string why = block->WhyWaiting();
   EXPECT_THAT(why,
-              HasSubstr("worker 2000 waits with progress 0 for iteration 0 to end, which lacks workers 0, 1, "
-                        "2, 3, 4, 5, 6, 7 and 1992 more"));
-  EXPECT_THAT(why, HasSubstr("; 1997 more wait"));
+              HasSubstr("workers 2000, 2001, 2002, 2003, 2004, 2005, 2006, 2007 and 1992 more wait with "
+                        "progress 0 for iteration 0 to end, which lacks workers 0, 1, 2, 3, 4, 5, 6, 7 and "
+                        "1992 more"));
   EXPECT_LE(why.size(), 512U);
 }
 

@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "block/block_core.h"
@@ -12,18 +15,18 @@ namespace leeway {
 namespace {
 
 // What WhyWaiting says is for people, and goes to the scheduler with every beat.
-constexpr std::size_t kWaitersNamed = 3;
-constexpr std::size_t kMissingNamed = 8;
+constexpr std::size_t kWaitsNamed = 3;
+constexpr std::size_t kWorkersNamed = 8;
 constexpr std::size_t kWhyBytesMax = 512;
 
-// "1, 2, 5 and 60 more".
-std::string NameSome(const std::vector<WorkerId>& workers) {
+// "worker 2", "workers 1, 2, 5 and 60 more".
+std::string Names(const std::vector<WorkerId>& workers) {
   std::vector<std::uint32_t> named;
-  for (const WorkerId worker : std::span(workers).first(std::min(workers.size(), kMissingNamed)))
+  for (const WorkerId worker : std::span(workers).first(std::min(workers.size(), kWorkersNamed)))
     named.push_back(worker.value());
-  const std::string names = fmt::format("{}", fmt::join(named, ", "));
-  return workers.size() > named.size() ? fmt::format("{} and {} more", names, workers.size() - named.size())
-                                       : names;
+  std::string names = fmt::format("worker{} {}", workers.size() == 1 ? "" : "s", fmt::join(named, ", "));
+  if (workers.size() > named.size()) names += fmt::format(" and {} more", workers.size() - named.size());
+  return names;
 }
 
 }  // namespace
@@ -31,21 +34,24 @@ std::string NameSome(const std::vector<WorkerId>& workers) {
 std::string Block::Core::WhyWaiting() const {
   const std::vector<PullEvent> waiting = pulls_.List();
   if (waiting.empty()) return "";
-  const std::string lacks = NameSome(progress_.Missing());
+  // Those of one progress that wait for one thing are named together.
+  std::map<std::pair<Iteration, Epoch>, std::vector<WorkerId>> waits;
+  for (const PullEvent& pull : waiting)
+    waits[{pull.progress, std::max(pull.epoch_min, epoch_)}].push_back(pull.from.worker);
+  const auto reason = [&, lacks = Names(progress_.Missing())](Epoch epoch) {
+    if (!values_.initialized()) return std::string("for initial values");
+    if (epoch_ < epoch) return fmt::format("for epoch {} (now {})", epoch.value(), epoch_.value());
+    return fmt::format("for iteration {} to end, which lacks {}", progress_.v_train().value(), lacks);
+  };
   std::string why;
-  for (const PullEvent& pull : std::span(waiting).first(std::min(waiting.size(), kWaitersNamed))) {
-    if (!why.empty()) why += "; ";
-    why += fmt::format("worker {} waits with progress {} ", pull.from.worker.value(), pull.progress.value());
-    if (!values_.initialized()) {
-      why += "for initial values";
-    } else if (epoch_ < pull.epoch_min) {
-      why += fmt::format("for epoch {} (now {})", pull.epoch_min.value(), epoch_.value());
-    } else {
-      why +=
-          fmt::format("for iteration {} to end, which lacks workers {}", progress_.v_train().value(), lacks);
-    }
+  std::size_t named = 0;
+  for (const auto& [what, who] : waits) {
+    if (named++ == kWaitsNamed) break;
+    why += fmt::format("{}{} wait{} with progress {} {}", why.empty() ? "" : "; ", Names(who),
+                       who.size() == 1 ? "s" : "", what.first.value(), reason(what.second));
   }
-  if (waiting.size() > kWaitersNamed) why += fmt::format("; {} more wait", waiting.size() - kWaitersNamed);
+  if (waits.size() > kWaitsNamed)
+    why += fmt::format("; and {} more of other progress", waits.size() - kWaitsNamed);
   if (why.size() > kWhyBytesMax) why.replace(kWhyBytesMax - 3, std::string::npos, "...");
   return why;
 }

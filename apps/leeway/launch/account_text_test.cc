@@ -59,13 +59,13 @@ TEST(SyncTextTest, ARowForEachTableAndServer) {
   const std::string text = SyncText(Parse(R"({"rules": ["server=1 sync=ssp:3"],
       "tables": [{"name": "fc", "sync": "bsp", "servers": [
          {"server": 0, "sync": "bsp", "apply": "", "v_train": 7, "v_train_max": 7, "fastest": 8, "slowest": 6, "dpr": 5,
-          "waiting": 1, "waiting_for": "worker 0 waits with progress 7 for iteration 7 to end, which lacks workers 1"},
+          "waiting": 1, "waiting_for": "worker 0 waits with progress 7 for iteration 7 to end, which lacks worker 1"},
          {"server": 1, "sync": "ssp:3", "apply": "immediate", "v_train": 7, "v_train_max": 9, "fastest": -1,
           "slowest": -1}]}],
       "more_tables": [{"server": 0, "tables": 12, "v_train": 3, "v_train_max": 4}]})"));
   EXPECT_THAT(text, HasSubstr("rule: server=1 sync=ssp:3"));
   EXPECT_THAT(text, AllOf(HasSubstr("bsp + aggregate"), HasSubstr("ssp:3 + immediate"), HasSubstr("7-9")));
-  EXPECT_THAT(text, HasSubstr("lacks workers 1"));
+  EXPECT_THAT(text, HasSubstr("lacks worker 1"));
   EXPECT_THAT(text, HasSubstr("12 more tables"));
   EXPECT_EQ(SyncText(Parse(R"({"tables": [{"name": "fc"}]})")), "") << "no server has said anything yet";
 }

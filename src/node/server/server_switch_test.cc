@@ -126,7 +126,7 @@ TEST_F(ServerSwitchTest, ReportsSayHowEachTableStands) {
   EXPECT_EQ(row.fastest(), 0);
   EXPECT_EQ(row.slowest(), -1);
   EXPECT_EQ(row.waiting(), 2U);
-  EXPECT_THAT(row.waiting_for(), HasSubstr("lacks workers 1"));
+  EXPECT_THAT(row.waiting_for(), HasSubstr("lacks worker 1"));
   EXPECT_EQ(row.dpr(), 1U) << "once for a worker and an iteration, however many blocks";
   EXPECT_EQ(report.values().at("dpr"), 1);
 }
