@@ -28,7 +28,7 @@ TEST(BlockPullTest, PullsWaitForTheInitialValues) {
   block.Pull(0, -1);
   EXPECT_THAT(block.Heard(), IsEmpty());
   EXPECT_EQ(block->waiting(), 2U);
-  EXPECT_THAT(block->WhyWaiting(), HasSubstr("worker 0 waits with progress -1 for initial values"));
+  EXPECT_THAT(block->WhyWaiting(), HasSubstr("workers 0, 1 wait with progress -1 for initial values"));
   block.Init({5, 6}, 1);
   EXPECT_THAT(block.Heard(), ElementsAre("INITIALIZED 1#0 v0", "ANSWER 0 p-1 v0 r1", "ANSWER 1 p-1 v0 r1"));
   EXPECT_EQ(block->counters().delayed, 0U) << "not a delayed pull: no model said later";
