@@ -66,6 +66,7 @@ check-tsan: deps  ## all C++ tests under the thread sanitizer
 
 check-counts: build  ## the large counts: thousands of simulated runs under faults
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
+	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS) --switches 6
 	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS)
 
