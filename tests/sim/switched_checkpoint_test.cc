@@ -52,19 +52,21 @@ StepsOptions WithCheckpoints(Disk& disk, std::uint64_t every) {
 // again and again, ever further ahead.)
 TEST(SwitchedCheckpointTest, OneBecomesWholeUnderDropWithAWorkerThatIsFourTimesSlower) {
   Disk disk({}, 1);
-  StepsOptions options = WithCheckpoints(disk, 10);
+  StepsOptions options = WithCheckpoints(disk, 5);
   options.job.workers = 4;
   options.job.sync = "drop:3";
   options.steps = {100, 100, 100, 40};
-  options.compute = [](std::uint32_t rank, std::uint32_t) { return milliseconds(rank == 3 ? 20 : 5); };
+  options.compute = [](std::uint32_t rank, std::uint32_t step) {
+    return milliseconds(rank == 3 ? 18 + (7 * step) % 9 : 5);  // no rhythm in which it would meet every cut
+  };
   const StepsReport report = RunSteps(options);
   for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
   EXPECT_GE(report.counters[3].iterations_skipped, 40U);
   const std::vector<Written> whole = WholeOn(disk);
-  EXPECT_GE(whole.size(), 6U);
-  std::size_t beyond = 0;
+  std::size_t of_all = 0, beyond = 0;
   for (const Written& written : whole) {
     if (written.manifest.iteration > Iteration(80)) continue;  // some may have left
+    ++of_all;
     EXPECT_EQ(written.manifest.ranks.size(), 4U);
     bool all_there = true;
     for (const ManifestRank& rank : written.manifest.ranks) {
@@ -74,7 +76,8 @@ TEST(SwitchedCheckpointTest, OneBecomesWholeUnderDropWithAWorkerThatIsFourTimesS
     EXPECT_EQ(written.manifest.consistent, all_there);
     beyond += all_there ? 0 : 1;
   }
-  EXPECT_GE(beyond, 1U) << "else this shows nothing";
+  EXPECT_GE(of_all, 10U) << "of 16 that were due";
+  EXPECT_GE(beyond, 5U) << "else this shows nothing";
 }
 
 // Cells hold 1 and what their worker has sent: in a consistent cut of iteration C that is at most C times 1.
@@ -121,7 +124,7 @@ TEST(SwitchedCheckpointTest, OneThatSaysItIsConsistentHoldsNothingOfItsIteration
     if (HasFailure()) break;
   }
   EXPECT_GE(consistent, 50U);
-  EXPECT_GE(fuzzy, 50U);
+  EXPECT_GE(fuzzy, 25U);
 }
 
 }  // namespace

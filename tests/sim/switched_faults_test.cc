@@ -43,6 +43,13 @@ TEST(SwitchedFaultsTest, CheckpointsAreWhole) {
   EXPECT_GE(counts.checkpoints, 100U);
 }
 
+// 68: all workers had died, those that came in their place began beyond a block's iteration, and its formula
+// (count >= 1) waited there for a push that nobody could send.
+TEST(SwitchedFaultsTest, SeedsThatFoundABug) {
+  const ChurnReport report = RunChurn({.seed = 68, .switches = 5});
+  EXPECT_TRUE(report.ok()) << report.Failure();
+}
+
 TEST(SwitchedFaultsTest, TheSameSeedGivesTheSameTrace) {
   const ChurnOptions options{.seed = 3, .all_roles = true, .switches = 5};
   EXPECT_EQ(RunChurn(options).trace_hash, RunChurn(options).trace_hash);

@@ -148,7 +148,7 @@ TEST_F(JobFileTest, WhatAJobCannotHaveIsFoundBeforeAnythingIsStarted) {
 
 TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
   const auto wrong = [this](const std::string& text) {
-    job = JobOptions{.job = "j"};
+    job = JobOptions();
     origins = JobOrigins{};
     EXPECT_TRUE(Take(text).ok()) << text;
     return CheckJobFlags(job, origins).message();
