@@ -21,7 +21,8 @@ import xxhash
 from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
-FORMAT = 1
+FORMAT = 1  # of shard and rank files
+MANIFEST_FORMATS = (1, 2)  # the first has no rules
 ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
@@ -153,8 +154,8 @@ def read_manifest(path):
     if len(text) < tail or seal(text[:-tail]) != text:
         raise InvalidArgument(f"{path}: its checksum does not fit: it is cut or damaged")
     manifest = json.loads(text)
-    if manifest.get("format") != FORMAT:
-        raise InvalidArgument(f"{path}: format: got {manifest.get('format')}, wanted {FORMAT}")
+    if manifest.get("format") not in MANIFEST_FORMATS:
+        raise InvalidArgument(f"{path}: format: got {manifest.get('format')}, wanted 1 or 2")
     return manifest
 
 

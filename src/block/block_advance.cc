@@ -16,8 +16,11 @@ constexpr std::uint32_t kStepsBeforeStride = 1024;
 
 void Block::Core::AdvanceWhilePossible(TimePoint now) {
   for (std::uint32_t steps = 0; progress_.MayPass(); ++steps) {
-    // When everyone has gone nobody can make the iteration more complete than it is.
-    const Advance may = progress_.any_live() ? sync_->model->MayAdvance(View(now), memory_) : Advance::Yes();
+    // When everyone has gone, or nobody counts for the iteration (all died before they sent it, and others
+    // begin above it), nobody can make it more complete than it is: a formula may ask for a count all the
+    // same.
+    const bool anyone = progress_.any_live() && progress_.MembersAt(progress_.v_train()) > 0;
+    const Advance may = anyone ? sync_->model->MayAdvance(View(now), memory_) : Advance::Yes();
     if (may.kind == Advance::Kind::kNo) return;
     if (may.kind == Advance::Kind::kAt && may.at > now) return WakeAt(may.at);
     const Iteration before = progress_.v_train();

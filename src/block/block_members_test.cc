@@ -53,6 +53,15 @@ TEST(BlockMembersTest, DeathAtAnyPointEndsTheIteration) {
   }
 }
 
+TEST(BlockMembersTest, AnIterationThatNobodyCountsForIsPassedWhateverAFormulaAsksFor) {
+  HandFedBlock block({.sync = "when:pull=\"progress <= slowest + 1\",push=\"count >= 1\""});
+  block.Begin(2);
+  block.Push(0, 0);
+  ASSERT_EQ(block->v_train(), Iteration(1));
+  block.Leave(0).Leave(1).Join(0, 3, 2).Roster();
+  EXPECT_EQ(block->v_train(), Iteration(3)) << "where the one that is here begins";
+}
+
 TEST(BlockMembersTest, TheLastMemberLeavingFoldsWhatIsCompleteAndNothingSpins) {
   HandFedBlock block;
   block.Begin(2);

@@ -55,6 +55,8 @@ OrderedJson ToJson(const JobOptions& job) {
           {"seed", job.seed}};
 }
 
+OrderedJson ToJson(const std::string& text) { return text; }
+
 // One entry per line: a manifest has thousands of blocks, and a line each is what people can read and diff.
 template <typename List>
 std::string Lines(const List& list, const char* indent) {
@@ -104,6 +106,7 @@ std::string WriteManifest(const Manifest& manifest) {
       {"consistent", manifest.consistent ? "true" : "false"},
       {"epoch", fmt::format("{}", manifest.epoch.value())},
       {"job", Line(ToJson(manifest.job))},
+      {"rules", Lines(manifest.rules, "    ")},
       {"incarnations", Line(incarnations)},
       {"tables", tables},
       {"files", Lines(manifest.files, "    ")},

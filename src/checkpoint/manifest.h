@@ -15,7 +15,8 @@
 
 namespace leeway {
 
-inline constexpr std::uint32_t kManifestFormat = 1;
+// What is written. Format 1, which is read as well, has no rules.
+inline constexpr std::uint32_t kManifestFormat = 2;
 
 struct ManifestBlock {
   std::uint64_t offset = 0, elements = 0;  // within its table
@@ -51,8 +52,11 @@ struct ManifestRank {
 struct Manifest {
   std::uint64_t checkpoint = 0;
   JobOptions job{};
+  std::vector<std::string> rules;  // of synchronization, in force when it was written, in their order
   Iteration iteration{};
-  bool consistent = false;  // every block was written when it advanced to `iteration`
+  // Every block was written when it advanced to `iteration`, with nothing of it or later ones in it, and
+  // every state is of just that moment.
+  bool consistent = false;
   Epoch epoch{};
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
   std::vector<ManifestTable> tables;      // by id, dense from 0

@@ -28,14 +28,15 @@ class Reading {
   Result<Manifest> Run(const Json& json) {
     KeyReader top(json, "", error_);
     const auto format = top.Number("format", 0, kU64Max);
-    if (error_.ok() && format != kManifestFormat) {
-      top.Refuse("format", fmt::format("got {}, wanted {}", format, kManifestFormat));
+    if (error_.ok() && (format < 1 || format > kManifestFormat)) {
+      top.Refuse("format", fmt::format("got {}, wanted 1 or {}", format, kManifestFormat));
     }
     manifest_.checkpoint = top.Number("checkpoint", 0, kU64Max);
     manifest_.iteration = Iteration(top.Signed("iteration", 0));
     manifest_.consistent = top.Bool("consistent");
     manifest_.epoch = Epoch(top.Number("epoch", 0, kU64Max));
     Job(top.Object("job"));
+    if (format >= 2) Rules(top, top.List("rules"));
     Incarnations(top, top.List("incarnations"));
     // Files come before what refers to them.
     Each(top, "files", [this](KeyReader& file) { File(file); });
@@ -75,6 +76,15 @@ class Reading {
     to.block_bytes = U32(job, "block_bytes", 4);
     to.seed = job.Number("seed", 0, kU64Max);
     job.Finish();
+  }
+
+  void Rules(KeyReader& top, const Json& list) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_string() || list[i].get_ref<const std::string&>().empty()) {
+        return top.Refuse(fmt::format("rules[{}]", i), "wanted a rule as text");
+      }
+      manifest_.rules.push_back(list[i].get<std::string>());
+    }
   }
 
   void Incarnations(KeyReader& top, const Json& list) {

@@ -51,9 +51,13 @@ class Training(Leeway):
         self.wait_for(lambda: slowest() >= begin + iterations, f"progress from iteration {begin}", limit_s)
 
     def models(self):
-        """(table, server) -> model, as the servers have it."""
+        """(table, server) -> model that the blocks follow, as the servers say with every beat."""
         return {(table["name"], row["server"]): row["sync"]
                 for table in self.status()["tables"] for row in table["servers"]}
+
+    def wait_for_model(self, table, server, model):
+        """The blocks follow it: what the scheduler knows does not count."""
+        self.wait_for(lambda: self.models().get((table, server)) == model, f"{model} of {table} on server {server}", 30)
 
     def stop(self):
         (self.folder / "stop").touch()
@@ -68,13 +72,13 @@ def test_ctl_switches_a_running_job_through_the_models(tmp_path):
             set_to = training.ctl("set-sync", "tables=fc*", "server=1", f"sync={model}")
             assert set_to.returncode == 0 and "1 table" in set_to.stdout, set_to
             training.expect_progress()
+            training.wait_for_model("fc1", 1, model)
             models = training.models()
-            assert models["fc1", 1] == model, models
             assert models["fc1", 0] == models["conv1", 1] == "bsp", models
         formula = 'sync=when:pull="progress < v_train + s",push="count >= workers",s=2'
         assert training.ctl("set-sync", formula).returncode == 0
         training.expect_progress()
-        assert set(training.models().values()) == {formula.removeprefix("sync=")}
+        training.wait_for(lambda: set(training.models().values()) == {formula.removeprefix("sync=")}, "the formula", 30)
 
         before = training.models()
         for rule, code, wanted in [(["sync=drop:9"], 2, "got a job of 3"),
@@ -119,6 +123,40 @@ def test_a_worker_switches_the_job(tmp_path):
         training.expect_nothing_left()
 
 
+def test_a_refused_rule_of_a_worker_leaves_the_model_as_it_was(tmp_path):
+    with Training(tmp_path, "-w", 3, "-s", 2, models=["ssp:2"] + ["drop:9"] * 5000) as training:
+        training.wait_for_tables()
+
+        def refusals():
+            return training.out().count("refused drop:9")
+        training.wait_for(lambda: refusals() >= 1, "a refusal", 60)
+        training.wait_for_model("fc1", 1, "ssp:2")
+        before = refusals()
+        began = time.monotonic()
+        training.wait_for(lambda: refusals() >= before + 5 and time.monotonic() - began > 2.5, "refusals over two beats", 60)
+        assert training.models()["fc1", 1] == "ssp:2"
+        training.stop()
+
+
+def test_a_rule_that_was_set_outlives_the_job_in_its_checkpoint(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    checkpoints = tmp_path / "checkpoints"
+    with Training(first, "-w", 3, "-s", 2, "--checkpoint-dir", checkpoints) as training:
+        training.wait_for_tables()
+        assert training.ctl("set-sync", "tables=fc*", "sync=ssp:2").returncode == 0
+        training.expect_progress()
+        assert training.ctl("checkpoint", "--wait").returncode == 0
+        training.stop()
+    with Training(second, "-w", 3, "-s", 2, "--resume", checkpoints) as training:
+        training.wait_for_tables()
+        training.wait_for_model("fc1", 1, "ssp:2")
+        assert training.models()["conv1", 1].startswith("bsp:"), "as the checkpoint spells it"
+        assert training.status()["rules"] == ["tables=fc* sync=ssp:2"]
+        training.stop()
+
+
 def test_a_job_file_gives_every_server_its_model(tmp_path):
     file = tmp_path / "job.toml"
     file.write_text('workers = 2\nservers = 3\nsync = "bsp"\n'
@@ -128,6 +166,7 @@ def test_a_job_file_gives_every_server_its_model(tmp_path):
     with Training(tmp_path, "--job-file", file, "-w", 3, "--rule", "tables=conv* server=2 sync=asp") as training:
         training.wait_for_tables()
         training.expect_progress()
+        training.wait_for_model("conv1", 2, "asp")
         status = training.status()
         assert len(status["workers"]) == 3, "flags win"
         assert training.models() == {("fc1", 0): "ssp:2", ("fc1", 1): "pssp:2,0.5", ("fc1", 2): "drop:2",
@@ -140,8 +179,11 @@ def test_a_job_file_gives_every_server_its_model(tmp_path):
     ('workers = 2\nsnyc = "bsp"\n', 'line 2: unknown key "snyc" (did you mean "sync"?)'),
     ('workers = "2"\n', 'line 1: workers: got text "2", wanted a whole number'),
     ('workers = 2\nworkers = \n', "line 2"),
-    ('[[rule]]\nsync = "drop:9"\n', "needs 9 workers"),
+    ('[[rule]]\nsync = "drop:9"\n', 'job.toml line 1: rule: rule "sync=drop:9": sync "drop:9" needs 9 workers'),
     ('[[rule]]\nserver = 4\nsync = "bsp"\n', "got server 4, wanted 0 to 0"),
+    ('sync = "asp"\n[[rule]]\napply = "aggregate"\n', 'job.toml line 2: rule: rule "apply=aggregate"'),
+    ('workers = 2\nsync = "drop:9"\n', "job.toml line 2: sync: "),
+    ('sync = "asp"\napply = "aggregate"\n', "job.toml line 2: apply with "),
     ('[[rule]]\ntables = "fc*"\nsync = "bpp"\n', 'did you mean "bsp"'),
 ])
 def test_a_wrong_job_file_is_refused_before_anything_starts(tmp_path, text, wanted):
@@ -154,7 +196,9 @@ def test_a_wrong_job_file_is_refused_before_anything_starts(tmp_path, text, want
 
 def test_wrong_flags_are_refused_before_anything_starts():
     began = time.monotonic()
-    for flags, wanted in [(["--rule", "sync=drop:9"], "needs 9 workers"),
+    for flags, wanted in [(["--rule", "sync=bsp", "--rule", "sync=drop:9"], '--rule: rule "sync=drop:9"'),
+                          (["--rule", "apply=bogus"], 'rule "apply=bogus"'),
+                          (["--sync", "asp", "--rule", "apply=aggregate"], 'rule "apply=aggregate"'),
                           (["--rule", "tabels=fc* sync=bsp"], 'did you mean "tables"'),
                           (["--pull", "partial:1.5,50"], "--pull"),
                           (["--exchange", "evry:2"], 'did you mean "every"'),

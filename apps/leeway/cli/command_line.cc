@@ -117,7 +117,10 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
       LW_RETURN_IF_ERROR(flag.take(left_out ? "" : values.front()).WithContext(flag.name()));
       continue;
     }
-    for (const std::string& value : values) LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
+    for (const std::string& value : values) {
+      LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
+      if (flag.note) flag.note(flag.name());
+    }
   }
   if (rest != nullptr) {
     if (!parsed.flags.takes_rest())

@@ -51,11 +51,12 @@ bool Fits(const FileValue& value, const Flag& flag) {
   return value.kind == Kind::kText;
 }
 
-Status Take(const FileValue& value, const Flag& flag) {
+Status Take(const FileValue& value, const Flag& flag, const std::string& where) {
   if (!Fits(value, flag)) return InvalidArgument("got {}, wanted {}", value.got, WantedOf(flag));
   for (const std::string& text : value.texts) {
     if (flag.kind == FlagKind::kSwitch && text != "true") continue;  // as when it is not given
     LW_RETURN_IF_ERROR(flag.take(text));
+    if (flag.note) flag.note(fmt::format("{}: {}", where, value.key));
   }
   return Status::Ok();
 }
@@ -86,7 +87,7 @@ Status TakeFile(const FlagFile& file, const FlagSet& flags, const std::function<
       continue;
     }
     // Whatever its code was: the file is wrong.
-    if (const Status taken = Take(value, flag); !taken.ok()) {
+    if (const Status taken = Take(value, flag, where); !taken.ok()) {
       return InvalidArgument("{}: {}: {}", where, value.key, taken.message());
     }
   }

@@ -1,5 +1,6 @@
 #include "cli/flag_set.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -119,6 +120,12 @@ void FlagSet::SwitchOff(std::string names, bool& target, std::string help) {
 
 void FlagSet::Each(std::string names, std::string value, Check take, std::string help) {
   flags_.push_back({std::move(names), std::move(value), std::move(help), "", true, std::move(take)});
+}
+
+void FlagSet::NoteOrigin(std::string_view name, std::function<void(const std::string& origin)> note) {
+  const auto found = std::ranges::find(flags_, name, &Flag::name);
+  LW_CHECK(found != flags_.end(), "{}", name);
+  found->note = std::move(note);
 }
 
 void FlagSet::Rest(std::string value, std::vector<std::string>& target, std::string help) {

@@ -32,6 +32,8 @@ struct Flag {
   Check take;  // of one given value; a switch gets "true", one whose value was left out ""
   FlagKind kind = FlagKind::kText;
   bool value_optional = false;
+  // Told where each value that was taken came from, as a message names it: "--sync", "job.toml line 3: sync".
+  std::function<void(const std::string& origin)> note = {};
 
   // The longest name, for messages.
   [[nodiscard]] std::string name() const;
@@ -61,6 +63,8 @@ class FlagSet {
   void OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help);
   // A file that says what flags say, taken before them (cli/flag_file.h). At most one.
   void File(std::string names, std::string value, ReadFlagFile read, std::string help);
+  // For checks of several flags together, which come when all have been taken. REQUIRES: the flag is here.
+  void NoteOrigin(std::string_view name, std::function<void(const std::string& origin)> note);
   // Takes what stands after "--". Without it a command refuses a "--".
   void Rest(std::string value, std::vector<std::string>& target, std::string help);
 

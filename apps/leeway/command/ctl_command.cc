@@ -30,8 +30,8 @@ class CtlStatusCommand final : public Command {
            "For each table and server: the synchronization model, the iteration that its blocks collect "
            "(v_train), the\n"
            "fastest and slowest worker, pulls that wait and for whom, and delayed pulls (DPRs), once per "
-           "worker and\n"
-           "iteration. docs/cli.md lists what the JSON holds.\n";
+           "shard, worker\n"
+           "and iteration. docs/cli.md lists what the JSON holds.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));

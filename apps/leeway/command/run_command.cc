@@ -49,7 +49,7 @@ class RunCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareJobFlags(flags, options_.scheduler.job);
+    DeclareJobFlags(flags, options_.scheduler.job, &origins_);
     flags.Each(
         "--slow-worker", "RANK:FACTORx", [this](const std::string& text) { return TakeSlowWorker(text); },
         "make one worker compute slower: 3:4x");
@@ -85,7 +85,7 @@ class RunCommand final : public Command {
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
     LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
-    LW_RETURN_IF_ERROR(CheckJobFlags(job));
+    LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
     LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParsePlan(on_server_loss_));
@@ -157,6 +157,7 @@ class RunCommand final : public Command {
 
   const Program& program_;
   LaunchOptions options_;
+  JobOrigins origins_;
   std::string on_server_loss_ = "patch";
   std::string on_worker_loss_;
   bool no_prefix_ = false;

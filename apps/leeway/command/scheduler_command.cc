@@ -43,7 +43,7 @@ class SchedulerCommand final : public Command {
     flags.Text("--address-file", "FILE", address_file_,
                "write the address here once it listens (for file:FILE)");
     flags.Text("--status-file", "FILE", status_file_, "write the job's last status here, as JSON");
-    DeclareJobFlags(flags, options_.job);
+    DeclareJobFlags(flags, options_.job, &origins_);
     flags.Time("--gather-timeout", options_.gather_timeout,
                "how long the job waits for all workers and servers");
     flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
@@ -63,7 +63,7 @@ class SchedulerCommand final : public Command {
     // Who reads the file connects to what it says; without one, everybody is told an address by hand.
     LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
-    LW_RETURN_IF_ERROR(CheckJobFlags(options_.job));
+    LW_RETURN_IF_ERROR(CheckJobFlags(options_.job, origins_));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
     LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParseOnServerLoss(on_server_loss_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
@@ -132,6 +132,7 @@ class SchedulerCommand final : public Command {
   }
 
   SchedulerOptions options_;
+  JobOrigins origins_;
   std::chrono::milliseconds grace_{30'000};
   std::string on_worker_loss_;
   std::string on_server_loss_;

@@ -165,7 +165,7 @@ class SimCommand final : public Command {
     flags.Number("--iterations", "N", options_.iterations, 0, 100'000,
                  "of the worker that makes most; 0: drawn");
     flags.Number("--switches", "N", options_.switches, 0, 1'000,
-                 "ledger: how often a worker sets another model, drawn from all");
+                 "ledger, churn, faults: how often a worker sets another model, drawn from all");
     flags.Switch("--no-faults", no_faults_, "a network in which nothing goes wrong");
     flags.Text("--pace", "MS,...", pace_, "timeline: milliseconds of a step, of each worker",
                [](const std::string& text) { return ParsePace(text).status(); });
@@ -187,11 +187,14 @@ class SimCommand final : public Command {
     if (workload_ == "ledger") return RunLedger();
     if (workload_ == "timeline") return RunTimeline();
     if (!options_.apply.empty() ||
-        options_.workers + options_.servers + options_.shards + options_.iterations + options_.switches > 0) {
+        options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
       return InvalidArgument(
-          "--workload {} takes --seed, --seeds, --sync, --no-faults and --states; the rest is drawn",
+          "--workload {} takes --seed, --seeds, --sync, --no-faults, --states and --switches; the rest is "
+          "drawn",
           workload_);
     }
+    if (options_.switches > 0 && workload_ == "scheduler-death")
+      return InvalidArgument("--switches: of --workload ledger, churn and faults only, got {}", workload_);
     return workload_ == "scheduler-death" ? RunSchedulerDeath() : RunChurn();
   }
 
@@ -264,7 +267,8 @@ class SimCommand final : public Command {
   Result<int> RunChurn() const {
     sim::ChurnCounts counts;
     const std::uint64_t failed = Sweep(counts, [this](std::uint64_t seed) {
-      return sim::RunChurn({seed, options_.sync, options_.faults, workload_ == "faults", states_});
+      return sim::RunChurn(
+          {seed, options_.sync, options_.faults, workload_ == "faults", states_, options_.switches});
     });
     const nlohmann::json json = {{"runs", seeds_},
                                  {"failed", failed},
@@ -290,7 +294,9 @@ class SimCommand final : public Command {
                                  {"lost", counts.lost},
                                  {"certain", counts.certain},
                                  {"uncertain", counts.uncertain},
-                                 {"uncertain_taken", counts.uncertain_taken}};
+                                 {"uncertain_taken", counts.uncertain_taken},
+                                 {"rules_set", counts.rules_set},
+                                 {"rules_unanswered", counts.rules_unanswered}};
     if (json_) {
       fmt::print("{}\n", json.dump());
     } else {

@@ -41,17 +41,21 @@ std::map<int, double> ByAge(const ByName& counts) {
   return ages;
 }
 
+std::string InSeconds(double value) { return fmt::format("{:.1f} s", value); }
+std::string AsCount(double value) { return fmt::format("{:.0f}", value); }
+
 // The largest first, a few of them: "s1 12.3 s, s0 0.4 s".
-std::string Largest(const ByName& seconds, const std::string& before) {
+std::string Largest(const ByName& values, const std::string& before,
+                    std::string (*show)(double) = InSeconds) {
   constexpr std::size_t kShown = 8;
   std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [name, value] : seconds) sorted.emplace_back(value, name);
+  for (const auto& [name, value] : values) sorted.emplace_back(value, name);
   std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i) {
     const auto& [value, name] = sorted[i];
     const bool others = name == "others";
-    text += fmt::format("{}{}{} {:.1f} s", i == 0 ? "" : ", ", others ? "" : before, name, value);
+    text += fmt::format("{}{}{} {}", i == 0 ? "" : ", ", others ? "" : before, name, show(value));
   }
   if (sorted.size() > kShown) text += fmt::format(", and {} more", sorted.size() - kShown);
   return text;
@@ -83,7 +87,7 @@ constexpr std::array<std::pair<const char*, const char*>, 4> kOfWorkers{
      {"iterations_skipped", "iterations skipped"},
      {"exchanges_skipped", "exchanges skipped"}}};
 constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{
-    {{"dpr", "DPRs"},
+    {{"dpr", "DPRs (per shard)"},
      {"late_applied", "late pushes applied"},
      {"late_dropped", "late pushes dropped"},
      {"absent", "absent pushes"},
@@ -122,6 +126,7 @@ std::string AccountText(const JobStatus& status) {
   if (const ByName missing = Gather(status.shards, "waited_for."); Total(missing) > 0) {
     add("pulls held up for worker", Largest(missing, "w"));
   }
+  add("DPRs of worker", Largest(Gather(status.shards, "dpr."), "w", AsCount));
   add("staleness of reads", AgesText(ByAge(Gather(status.shards, "staleness_read."))));
   add("staleness of what was used", AgesText(ByAge(Gather(status.workers, "staleness."))));
   add("staleness of applied pushes", AgesText(ByAge(Gather(status.shards, "staleness_applied."))));
@@ -138,6 +143,7 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["wait_by_server"] = Gather(status.workers, "wait.server.");
   account["wait_by_table"] = WaitByTable(status);
   account["waited_for_worker"] = Gather(status.shards, "waited_for.");
+  account["dpr_of_worker"] = Gather(status.shards, "dpr.");
   account["staleness_read"] = Gather(status.shards, "staleness_read.");
   account["staleness_used"] = Gather(status.workers, "staleness.");
   account["staleness_applied"] = Gather(status.shards, "staleness_applied.");

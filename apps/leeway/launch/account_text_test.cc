@@ -24,16 +24,17 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   const JobStatus status = Parse(R"({
       "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4}},
                   {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5}}],
-      "shards": [{"shard": 0, "server": 0, "figures": {"waited_for.3": 7, "waited_for.others": 0.5, "dpr": 11,
+      "shards": [{"shard": 0, "server": 0, "figures": {"waited_for.3": 7, "waited_for.others": 0.5, "dpr": 11, "dpr.2": 8, "dpr.0": 3,
                   "staleness_read.0": 9, "staleness_read.16": 1, "staleness_applied.2": 3, "late_dropped": 2}}]})");
   const std::string text = AccountText(status);
   EXPECT_THAT(text, HasSubstr("s1 9.0 s, s0 2.5 s"));
   EXPECT_THAT(text, HasSubstr("fc 2.5 s"));
   EXPECT_THAT(text, HasSubstr("w3 7.0 s, others 0.5 s"));
+  EXPECT_THAT(text, HasSubstr("w2 8, w0 3"));
   EXPECT_THAT(text, HasSubstr("0: 90 %, 16+: 10 %"));
   EXPECT_THAT(text, HasSubstr("2: 100 %"));
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("11 DPRs"), HasSubstr("2 late pushes dropped"), HasSubstr("4 blocks skipped")));
+  EXPECT_THAT(text, AllOf(HasSubstr("11 DPRs (per shard)"), HasSubstr("2 late pushes dropped"),
+                          HasSubstr("4 blocks skipped")));
   EXPECT_THAT(text, Not(HasSubstr("exchanges skipped")));
   const nlohmann::json json = AccountJson(status);
   EXPECT_EQ(json["wait_by_server"]["0"], 2.5);
@@ -41,6 +42,7 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_EQ(json["staleness_read"]["16"], 1);
   EXPECT_EQ(json["staleness_used"]["1"], 5);
   EXPECT_EQ(json["dpr"], 11);
+  EXPECT_EQ(json["dpr_of_worker"]["2"], 8);
 }
 
 TEST(AccountTextTest, FiguresThatNobodyReportsHaveNoLine) {

@@ -14,11 +14,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class JobFileTest : public ::testing::Test {
  protected:
   JobFileTest() {
-    DeclareJobFlags(flags, job);
+    DeclareJobFlags(flags, job, &origins);
     flags.Time("--gather-timeout", gather, "how long");
     flags.Switch("--rejoin", rejoin, "again");
     flags.Each(
@@ -41,6 +42,7 @@ class JobFileTest : public ::testing::Test {
   }
 
   JobOptions job;
+  JobOrigins origins;
   std::chrono::milliseconds gather{1};
   bool rejoin = false;
   std::vector<std::string> slow;
@@ -142,6 +144,29 @@ TEST_F(JobFileTest, WhatAJobCannotHaveIsFoundBeforeAnythingIsStarted) {
   job.rules.clear();
   job.sync = "drop:5";
   EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("5 workers"));
+}
+
+TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
+  const auto wrong = [this](const std::string& text) {
+    job = JobOptions();
+    origins = JobOrigins{};
+    EXPECT_TRUE(Take(text).ok()) << text;
+    return CheckJobFlags(job, origins).message();
+  };
+  EXPECT_THAT(wrong("workers = 4\n\n[[rule]]\nsync = \"drop:9\"\n"),
+              AllOf(StartsWith("job.toml line 3: rule"), HasSubstr("drop:9")));
+  EXPECT_THAT(wrong("[[rule]]\nsync = \"bsp\"\n[[rule]]\nserver = 4\nsync = \"bsp\"\n"),
+              AllOf(StartsWith("job.toml line 3: rule"), HasSubstr("server 4")));
+  EXPECT_THAT(wrong("workers = 4\nsync = \"drop:9\"\n"), StartsWith("job.toml line 2: sync: "));
+  EXPECT_THAT(wrong("sync = \"asp\"\napply = \"aggregate\"\n"),
+              StartsWith("job.toml line 2: apply with job.toml line 1: sync asp: "));
+  EXPECT_THAT(wrong("sync = \"asp\"\n[[rule]]\napply = \"aggregate\"\n"),
+              StartsWith("job.toml line 2: rule: rule \"apply=aggregate\""));
+  // From the command line: which of them.
+  job.sync = "bsp";
+  job.rules = {"sync=asp", "sync=drop:9"};
+  origins.rules = {"job.toml line 2: rule", "--rule"};
+  EXPECT_THAT(CheckJobFlags(job, origins).message(), StartsWith("--rule: rule \"sync=drop:9\""));
 }
 
 TEST_F(JobFileTest, AFileGivenAsTheJobsNameIsAskedAbout) {

@@ -11,7 +11,7 @@
 
 namespace leeway::app {
 
-void DeclareJobFlags(FlagSet& flags, JobOptions& job) {
+void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
   flags.Number("-w,--workers", "N", job.workers, 1, 4096, "workers");
   flags.Number("-s,--servers", "N", job.servers, 1, 1024, "server processes");
   flags.Number("--shards", "N", job.shards, 1, 64,
@@ -49,6 +49,10 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job) {
              });
   flags.File("--job-file", "FILE", ReadJobFile,
              "TOML with the names of these flags as keys, and [[rule]] sections; flags win over it");
+  if (origins == nullptr) return;
+  flags.NoteOrigin("--sync", [origins](const std::string& from) { origins->sync = from; });
+  flags.NoteOrigin("--apply", [origins](const std::string& from) { origins->apply = from; });
+  flags.NoteOrigin("--rule", [origins](const std::string& from) { origins->rules.push_back(from); });
 }
 
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link) {
@@ -63,10 +67,14 @@ void DeclareLogFlag(FlagSet& flags, std::string& level) {
              [](const std::string& text) { return ParseLogLevel(text).status(); });
 }
 
-Status CheckJobFlags(const JobOptions& job) {
-  Status fits = CheckApply(job.sync, job.apply);
-  if (fits.ok()) return CheckRules(job);
-  return InvalidArgument("--apply with --sync {}: {}", job.sync, fits.message());
+Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
+  if (const Status fits = CheckApply(job.sync, job.apply); !fits.ok())
+    return InvalidArgument("{} with {} {}: {}", origins.apply, origins.sync, job.sync, fits.message());
+  LW_RETURN_IF_ERROR(CheckWorkers(job.sync, job.workers).WithContext(origins.sync));
+  std::size_t which = 0;
+  const Status rules = CheckRules(job, which);
+  if (rules.ok() || which >= job.rules.size()) return rules;
+  return rules.WithContext(which < origins.rules.size() ? origins.rules[which] : "--rule");
 }
 
 std::string JobLesson() {

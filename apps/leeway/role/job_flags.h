@@ -1,21 +1,31 @@
 // Flags that several commands share, declared once so that they read alike everywhere.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "cli/flag_set.h"
 #include "leeway/options.h"
 
 namespace leeway::app {
 
+// Where the values that are checked together came from, for messages: a flag, or a line of the job file.
+struct JobOrigins {
+  std::string sync = "--sync", apply = "--apply";
+  std::vector<std::string> rules;  // of each
+};
+
 // -w, -s, --shards, --sync, --apply, --rule, --pull, --exchange, --no-overlap, --placement, --block-bytes,
 // --seed, --job,
 // --job-file.
-void DeclareJobFlags(FlagSet& flags, JobOptions& job);
+// `origins`, if given, is filled as they are taken.
+void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins = nullptr);
 // --give-up-after, --beat, --silence-max.
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);
 // --log.
 void DeclareLogFlag(FlagSet& flags, std::string& level);
-// What the two sync and apply flags of one command say together.
-[[nodiscard]] Status CheckJobFlags(const JobOptions& job);
+// What the job's sync, apply and rules say together, and of its workers and servers.
+[[nodiscard]] Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins = {});
 // The names that job flags take, for help.
 [[nodiscard]] std::string JobLesson();
 

@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "block/apply_mode.h"
+#include "node/scheduler/sync_choices.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
 #include "sync/exchange_policy.h"
@@ -29,8 +30,6 @@ Status CheckRule(const std::string& text) {
   return rule.sync.empty() ? Status::Ok() : CheckApply(rule.sync, rule.apply);
 }
 
-namespace {
-
 Status CheckWorkers(const std::string& sync, std::uint32_t workers) {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
   if (policy.model->WorkersNeeded() <= workers) return Status::Ok();
@@ -38,20 +37,12 @@ Status CheckWorkers(const std::string& sync, std::uint32_t workers) {
                          policy.model->WorkersNeeded(), workers);
 }
 
-}  // namespace
-
-Status CheckRules(const JobOptions& job) {
-  LW_RETURN_IF_ERROR(CheckWorkers(job.sync, job.workers).WithContext("--sync"));
-  for (const std::string& text : job.rules) {
-    LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
-    const std::string named = fmt::format("rule \"{}\"", text);
-    if (rule.server && *rule.server >= job.servers) {
-      return InvalidArgument("{}: got server {}, wanted 0 to {} (--servers {})", named, *rule.server,
-                             job.servers - 1, job.servers);
-    }
-    if (!rule.sync.empty()) LW_RETURN_IF_ERROR(CheckWorkers(rule.sync, job.workers).WithContext(named));
-  }
-  return Status::Ok();
+Status CheckRules(const JobOptions& job, std::size_t& which) {
+  const Registry<SyncModel> models = BuiltinSyncModels();
+  which = job.rules.size();
+  const Status taken = SyncChoices(job, models).TakeJobRules(&which);
+  // Whatever its code was: the flags are wrong.
+  return taken.ok() ? taken : InvalidArgument("{}", taken.message());
 }
 
 Status CheckPlacement(const std::string& spec) { return BuiltinPlacements().MakeFromSpec(spec).status(); }

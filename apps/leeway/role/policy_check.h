@@ -4,6 +4,8 @@
 // nobody.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "leeway/options.h"
@@ -23,8 +25,10 @@ namespace leeway::app {
 // One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen
 // by CheckRules.
 [[nodiscard]] Status CheckRule(const std::string& rule);
-// The job's sync and rules against its workers and servers.
-[[nodiscard]] Status CheckRules(const JobOptions& job);
+// Whether a job of so many workers can have it.
+[[nodiscard]] Status CheckWorkers(const std::string& sync, std::uint32_t workers);
+// The job's rules against its own sync and apply, workers and servers; on an error `which` of them it is.
+[[nodiscard]] Status CheckRules(const JobOptions& job, std::size_t& which);
 // The apply mode of tables under `sync` that name none; empty when `sync` is no spec.
 [[nodiscard]] std::string DefaultApplyOf(const std::string& sync);
 // Whether `apply` (empty: the model's own default) fits `sync`.

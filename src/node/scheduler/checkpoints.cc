@@ -33,7 +33,8 @@ bool Checkpoints::IsWanted(Iteration fastest, Moment moment, TimePoint now) cons
 bool Checkpoints::IsDue(Iteration fastest, Moment moment, TimePoint now) const {
   if (!enabled()) return false;
   const bool wanted = IsWanted(fastest, moment, now);
-  if (!under_way()) return wanted || (moment == Moment::kExact && options_.every_iterations > 0);
+  const bool same_for_all = moment == Moment::kExact || moment == Moment::kSkipping;
+  if (!under_way()) return wanted || (same_for_all && options_.every_iterations > 0);
   return IsAhead(fastest) && wanted && fastest + room_ < Iteration(cut_->iteration());
 }
 

@@ -27,6 +27,7 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       tables_(checked_.ok() ? options.job : JobOptions{}, policies),
       acks_(members_.shards().size()),
       checkpoints_(options.checkpoint, members_.shards().size()),
+      moments_(policies.sync),
       files_(env.storage, env.log),
       inbound_(env, options.link, options.job.job, *this) {}
 
@@ -75,7 +76,7 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
   wire::pb::Welcome welcome;
   FillJob(options_.job, *welcome.mutable_job());
   welcome.set_epoch(epoch_.value());
-  Peer peer{hello.role(), 0};
+  Peer peer{hello.role(), 0, hello.life()};
   ConnectionId older;
   if (hello.role() == wire::pb::ROLE_WORKER) {
     LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitWorker(hello, id, env_.clock.Now()));
@@ -155,7 +156,7 @@ void SchedulerNode::Core::Welcome(ConnectionId id, WorkerSeat& seat) {
 
 Iteration SchedulerNode::Core::Fastest() const {
   Iteration fastest = fastest_before_;
-  for (const auto& [worker, report] : reports_.workers) fastest = std::max(fastest, report.iteration);
+  for (const auto& [worker, report] : reports_.workers) fastest = std::max(fastest, report.iteration());
   return fastest;
 }
 
@@ -323,6 +324,7 @@ void SchedulerNode::Core::Review() {
   }
   CheckDone();
   if (over_) return;
+  ReviewRules();
   ReviewSwitches();
   ReviewCheckpoints();
 }

@@ -21,12 +21,14 @@
 #include "node/scheduler/checkpoint_files.h"
 #include "node/scheduler/checkpoint_requests.h"
 #include "node/scheduler/checkpoints.h"
+#include "node/scheduler/cut_moments.h"
 #include "node/scheduler/epoch_acks.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/rank_states.h"
 #include "node/scheduler/reports.h"
 #include "node/scheduler/scheduler_log.h"
 #include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/set_sync_answers.h"
 #include "node/scheduler/sync_switches.h"
 #include "node/scheduler/table_registry.h"
 #include "wire/kind.h"
@@ -54,6 +56,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   struct Peer {
     wire::pb::Role role = wire::pb::ROLE_NONE;
     std::size_t seat = 0;  // of a worker: its rank; of a shard: its dense id
+    std::uint64_t life = 0;
   };
 
   // All that Start does once it is known where the job stands.
@@ -96,6 +99,10 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Checkpoints (core_checkpoints.cc).
   void PrepareCheckpoints();
   [[nodiscard]] Status Resume(const Manifest& manifest);
+  // Those that were in force when it was written, if this job begins with the first of them or names none: so
+  // a switch outlives the run in which it was made. One that names others has these alone, and is told what
+  // it lacks.
+  void TakeUpRules(const Manifest& manifest);
   void ReviewCheckpoints();
   void BeginCheckpoint();
   // Tables were made, and every shard has them.
@@ -106,7 +113,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
   // The workers' part of them (core_ranks.cc).
-  [[nodiscard]] RankStates::Moment MomentOfCut() const;
+  [[nodiscard]] RankStates::Moment MomentOfCut() { return moments_.Of(tables_.all()); }
   // Sends the worker the cut under way, if its state is wanted.
   void AskForState(const WorkerSeat& seat);
   Status TakeRankState(const WorkerSeat& seat, std::span<const std::byte> body);
@@ -163,7 +170,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
                  Landing landing) override;
   Status TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
-  Status TakeReport(NodeReport& report, std::span<const std::byte> body);
+  static Status TakeReport(NodeReport& report, std::uint64_t life, std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
@@ -172,10 +179,14 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Another synchronization model (core_set_sync.cc).
   [[nodiscard]] Status MaySetSync() const;
   Status TakeSetSync(ConnectionId id, std::span<const std::byte> body);
+  // What becomes of one that was not asked before. The tables that have it now are told so.
+  [[nodiscard]] SetSyncAnswers::Answer SetRule(const std::string& rule);
   // These tables have another one, for every shard and worker, as a new epoch.
   void AnnounceSync(std::span<const TableId> tables);
   // A worker is back: what it may have missed.
   void TellSync(ConnectionId worker);
+  // Once training is under way: of the rules that the job began with, those that mean no table are slips.
+  void ReviewRules();
   // Answers those that have waited long enough for shards.
   void ReviewSwitches();
   // A worker that has waited for long asks (core_why.cc).
@@ -212,11 +223,14 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   TableRegistry tables_;
   EpochAcks acks_;
   SyncSwitches switches_;
+  SetSyncAnswers set_syncs_;
+  bool rules_reviewed_ = false;
   Epoch synced_at_;  // of the last change of synchronization while this process runs
   Barriers barriers_;
   BatchPools pools_;
   Reports reports_;
   Checkpoints checkpoints_;
+  CutMoments moments_;
   RankStates rank_states_;
   CheckpointRequests requests_;
   CheckpointFiles files_;

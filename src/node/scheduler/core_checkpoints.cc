@@ -1,5 +1,8 @@
 // Checkpoints of a job: when they are begun, what becomes of them, and beginning from one.
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/errors.h"
@@ -8,6 +11,16 @@
 #include "node/seconds.h"
 
 namespace leeway {
+namespace {
+
+// As a shell takes it.
+std::string AsRuleFlag(const std::string& rule) {
+  std::string quoted;
+  for (const char c : rule) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return fmt::format("--rule '{}'", quoted);
+}
+
+}  // namespace
 
 void SchedulerNode::Core::PrepareCheckpoints() {
   const CheckpointOptions& options = options_.checkpoint;
@@ -43,11 +56,45 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   members_.Resume(manifest.iteration, manifest.incarnations);
   last_checkpoint_ = {manifest, options_.checkpoint.resume, false};
   members_.Restore(RankRestores(manifest, options_.checkpoint.resume));
-  env_.log.Write(LogLevel::kInfo,
-                 fmt::format("the job goes on in iteration {} from checkpoint {} at {}{}",
-                             manifest.iteration.value(), manifest.checkpoint, options_.checkpoint.resume,
-                             manifest.consistent ? "" : " (fuzzy: its blocks are of different moments)"));
+  env_.log.Write(
+      LogLevel::kInfo,
+      fmt::format("the job goes on in iteration {} from checkpoint {} at {}{}", manifest.iteration.value(),
+                  manifest.checkpoint, options_.checkpoint.resume,
+                  manifest.consistent ? "" : " (fuzzy: its blocks and states are of different moments)"));
+  TakeUpRules(manifest);
   return Status::Ok();
+}
+
+void SchedulerNode::Core::TakeUpRules(const Manifest& manifest) {
+  const std::vector<std::string>& own = options_.job.rules;
+  const auto mismatch = std::ranges::mismatch(own, manifest.rules);
+  if (mismatch.in1 != own.end()) {
+    std::vector<std::string> lacking;
+    for (const std::string& rule : manifest.rules) {
+      if (std::ranges::find(own, rule) == own.end()) lacking.push_back(AsRuleFlag(rule));
+    }
+    if (lacking.empty()) return;
+    return env_.log.Write(
+        LogLevel::kWarning,
+        fmt::format(
+            "the job has rules of its own, so those that were in force at the checkpoint are not taken "
+            "up; what it lacks of them: {}",
+            fmt::join(lacking, " ")));
+  }
+  std::vector<std::string> taken;
+  for (const std::string& rule : std::span(mismatch.in2, manifest.rules.end())) {
+    if (const Status took = tables_.TakeUp(rule); took.ok()) {
+      taken.push_back(AsRuleFlag(rule));
+    } else {
+      env_.log.Write(LogLevel::kWarning,
+                     fmt::format("a rule that was in force at the checkpoint is not taken up, since this job "
+                                 "cannot have it: {}",
+                                 took.message()));
+    }
+  }
+  if (taken.empty()) return;
+  env_.log.Write(LogLevel::kInfo, fmt::format("rules that were in force at the checkpoint are taken up: {}",
+                                              fmt::join(taken, " ")));
 }
 
 void SchedulerNode::Core::ReviewCheckpoints() {
@@ -142,11 +189,16 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
   Manifest manifest;
   manifest.checkpoint = checkpoints_.cut().checkpoint();
   manifest.job = options_.job;
+  manifest.rules = tables_.Rules();
   manifest.iteration = Iteration(checkpoints_.cut().iteration());
   manifest.consistent = true;
   manifest.epoch = epoch_;
   for (const WorkerSeat& seat : members_.workers()) manifest.incarnations.push_back(seat.incarnation);
   manifest.ranks = rank_states_.Written();
+  // A rank that left the cut's iteration out, or was asked for any, has done more than the blocks hold.
+  for (const ManifestRank& rank : manifest.ranks) {
+    if (rank.iteration != manifest.iteration) manifest.consistent = false;
+  }
   struct Written {
     std::uint32_t file = 0;
     const wire::pb::CutBlock* block = nullptr;

@@ -31,7 +31,7 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
 
 Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
                                             std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], body);
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], seat.life, body);
   if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
   if (!members_.gathered()) {
     return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
@@ -55,7 +55,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
 
 Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
                                            std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], body);
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], seat.life, body);
   if (kind == wire::Kind::kCutReply) return TakeCutReply(seat, body);
   if (kind != wire::Kind::kEpochAck) {
     return Protocol("{} from shard {}, wanted Report, EpochAck or CutReply", wire::KindName(kind),
@@ -72,10 +72,11 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
   return Status::Ok();
 }
 
-Status SchedulerNode::Core::TakeReport(NodeReport& report, std::span<const std::byte> body) {
+Status SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
+                                       std::span<const std::byte> body) {
   wire::pb::Report message;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kReport, body, message));
-  report.Take(message);
+  report.Take(message, life);
   return Status::Ok();
 }
 

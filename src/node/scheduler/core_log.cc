@@ -108,6 +108,7 @@ Status SchedulerNode::Core::Replay(const DecodedLog& log) {
     LW_RETURN_IF_ERROR(barriers_.Apply(record));
     LW_RETURN_IF_ERROR(pools_.Apply(record));
     checkpoints_.Apply(record);
+    set_syncs_.Apply(record);
     if (!record.has_state()) continue;
     epoch_ = Epoch(record.state().epoch());
     prepared_ = record.state().prepared();
@@ -151,6 +152,7 @@ std::optional<SchedulerLog::Safety> SchedulerNode::Core::AddChanges(wire::pb::Lo
   const bool members = members_.AddChanges(record);
   const bool tables = tables_.AddChanges(record);
   const bool barriers = barriers_.AddChanges(record);
+  const bool set_syncs = set_syncs_.AddChanges(record);
   const bool checkpoints = checkpoints_.AddChanges(record);
   const bool leases = pools_.AddChanges(record);
   wire::pb::LoggedJob state = StateOfJob();
@@ -160,7 +162,7 @@ std::optional<SchedulerLog::Safety> SchedulerNode::Core::AddChanges(wire::pb::Lo
     state.set_fastest(Fastest().value());
     *record.mutable_state() = std::move(state);
   }
-  if (members || tables || barriers || checkpoints || job) return SchedulerLog::Safety::kPower;
+  if (members || tables || barriers || checkpoints || set_syncs || job) return SchedulerLog::Safety::kPower;
   return leases ? std::optional(SchedulerLog::Safety::kProcess) : std::nullopt;
 }
 
@@ -179,6 +181,7 @@ wire::pb::LogRecord SchedulerNode::Core::Snapshot() {
   barriers_.AddAll(record);
   pools_.AddAll(record);
   checkpoints_.AddAll(record);
+  set_syncs_.AddAll(record);
   return record;
 }
 

@@ -1,26 +1,11 @@
 // The workers' part of checkpoints: asking for their states, and what they answer.
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "base/errors.h"
 #include "node/control_frame.h"
 #include "node/scheduler/core.h"
 
 namespace leeway {
-
-RankStates::Moment SchedulerNode::Core::MomentOfCut() const {
-  const auto follows_job = [](const TableRegistry::Entry& e) { return e.spec.clock != TableClock::kOwn; };
-  const auto aggregates = [this](const TableRegistry::Entry& e) {
-    const Result<TableSpec> spec = tables_.CanonicalSpec(TableId(e.map.id()));
-    return spec.ok() && spec->apply.starts_with("aggregate");
-  };
-  const auto& tables = tables_.all();
-  if (std::ranges::none_of(tables, follows_job)) return RankStates::Moment::kNone;
-  const bool exact =
-      std::ranges::all_of(tables, [&](const auto& e) { return !follows_job(e) || aggregates(e); });
-  return exact ? RankStates::Moment::kExact : RankStates::Moment::kNearby;
-}
 
 void SchedulerNode::Core::AskForState(const WorkerSeat& seat) {
   if (!checkpoints_.under_way() || seat.connection == ConnectionId{}) return;

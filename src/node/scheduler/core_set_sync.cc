@@ -1,7 +1,8 @@
 // Another synchronization model for some tables and servers, while the job runs.
 //
 // All is checked before anything changes; then the rule is in the log before anybody hears of it, as
-// everything is.
+// everything is. What was answered is kept, and in the log with it: whoever asks again after a lost
+// connection is told what became of its rule, and does not undo one that was set since.
 #include <fmt/ranges.h>
 
 #include <utility>
@@ -36,28 +37,36 @@ Status SchedulerNode::Core::TakeSetSync(ConnectionId id, std::span<const std::by
     }
     inbound_.SendControl(id, wire::Kind::kSetSyncReply, message);
   };
-  if (const Status may = MaySetSync(); !may.ok()) {
-    reply(may, 0);
-    return Status::Ok();
+  const std::uint64_t life = peers_.at(id).life;
+  std::optional<SetSyncAnswers::Answer> answer = set_syncs_.Find(life, request.request());
+  if (!answer) {
+    answer = SetRule(request.rule());
+    set_syncs_.Note(life, request.request(), *answer);
   }
-  const Result<TableRegistry::Switched> switched = tables_.Switch(request.rule());
-  if (!switched.ok()) {
-    reply(switched.status(), 0);
+  if (!answer->status.ok()) {
+    reply(answer->status, 0);
     return Status::Ok();
-  }
-  if (!switched->changed.empty()) {
-    AnnounceSync(switched->changed);
-    env_.log.Write(LogLevel::kInfo,
-                   fmt::format("rule \"{}\" changes {} of {} tables, from epoch {} on", request.rule(),
-                               switched->changed.size(), tables_.all().size(), epoch_.value()));
   }
   // Asked again it changes nothing, and yet is not in force before every shard has what was announced.
-  const std::size_t tables = switched->meant.size();
+  const std::size_t tables = answer->tables;
   const std::uint64_t number =
       switches_.Add({id, synced_at_, env_.clock.Now() + options_.expel_after,
                      [reply, tables](const Status& status) { reply(status, tables); }});
   acks_.When(synced_at_, id, [this, number] { switches_.Done(number); });
   return Status::Ok();
+}
+
+SetSyncAnswers::Answer SchedulerNode::Core::SetRule(const std::string& rule) {
+  if (Status may = MaySetSync(); !may.ok()) return {std::move(may), 0};
+  const Result<TableRegistry::Switched> switched = tables_.Switch(rule);
+  if (!switched.ok()) return {switched.status(), 0};
+  if (!switched->changed.empty()) {
+    AnnounceSync(switched->changed);
+    env_.log.Write(LogLevel::kInfo,
+                   fmt::format("rule \"{}\" changes {} of {} tables, from epoch {} on", rule,
+                               switched->changed.size(), tables_.all().size(), epoch_.value()));
+  }
+  return {Status::Ok(), static_cast<std::uint32_t>(switched->meant.size())};
 }
 
 void SchedulerNode::Core::AnnounceSync(std::span<const TableId> tables) {
@@ -82,6 +91,25 @@ void SchedulerNode::Core::TellSync(ConnectionId worker) {
   map.set_epoch(epoch_.value());
   tables_.AddAllForWorkers(map);
   inbound_.SendControl(worker, wire::Kind::kTableMap, map);
+}
+
+void SchedulerNode::Core::ReviewRules() {
+  // By then the workers have made their tables.
+  if (rules_reviewed_ || tables_.all().empty() || Fastest() <= members_.start()) return;
+  rules_reviewed_ = true;
+  for (const std::string& rule : tables_.RulesMeaningNone()) {
+    std::vector<std::string> names;
+    for (const TableRegistry::Entry& entry : tables_.all()) {
+      if (names.size() == 8) {
+        names.emplace_back("...");
+        break;
+      }
+      names.push_back(entry.spec.name);
+    }
+    env_.log.Write(LogLevel::kWarning,
+                   fmt::format("rule \"{}\" means no table of the job so far; it has {}: {}", rule,
+                               tables_.all().size(), fmt::join(names, ", ")));
+  }
 }
 
 void SchedulerNode::Core::ReviewSwitches() {

@@ -39,8 +39,8 @@ Status SchedulerNode::Core::TakeWhy(ConnectionId id, const WorkerSeat& asks,
     standing.set_host(seat.host);
     standing.set_pid(seat.pid);
     const auto report = reports_.workers.find(rank);
-    standing.set_iteration(report == reports_.workers.end() ? -1 : report->second.iteration.value());
-    if (report != reports_.workers.end()) standing.set_waiting_for(report->second.waiting_for);
+    standing.set_iteration(report == reports_.workers.end() ? -1 : report->second.iteration().value());
+    if (report != reports_.workers.end()) standing.set_waiting_for(report->second.waiting_for());
   }
   inbound_.SendControl(id, wire::Kind::kWhyReply, reply);
   return Status::Ok();

@@ -3,9 +3,10 @@
 //
 // Where a cut is the same moment for all (every table of the job's clock is applied once an iteration), a
 // worker gives its state when it is about to begin just the cut's iteration, and one that joined beyond it
-// has nothing to give. Else it gives it when it is about to begin that or a later one; where blocks are taken
-// at once, between any two. In a job without iterations nobody is asked. One that left, died or was lost is
-// not waited for; what it had written by then counts. Pure state, told of events by the scheduler node.
+// has nothing to give. Where workers may leave iterations out it gives it when it is about to begin that or a
+// later one; so it does where blocks are taken one by one, and between any two where they are taken at once.
+// In a job without iterations nobody is asked. One that left, died or was lost is not waited for; what it had
+// written by then counts. Pure state, told of events by the scheduler node.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,10 @@ namespace leeway {
 class RankStates {
  public:
   enum class Moment : std::uint8_t {
-    kNone,    // no table follows the job's clock
-    kExact,   // the same for all
-    kNearby,  // blocks are taken one by one
+    kNone,      // no table follows the job's clock
+    kExact,     // the same for all
+    kSkipping,  // the same for all blocks, and a worker may leave the iteration out
+    kNearby,    // blocks are taken one by one
   };
   void Begin(const wire::pb::Cut& cut, Moment moment);
 

@@ -1,8 +1,12 @@
 // Reports: the last word of every node about itself. Kept after the node is gone, for the summary of the job.
+//
+// A seat (a rank, a shard) may have several lives one after the other, each of which counts from 0: what the
+// lives before had counted is kept and added, so that the sum of a seat never falls.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,23 +16,38 @@
 
 namespace leeway {
 
-struct NodeReport {
-  Iteration iteration{-1};
-  std::string waiting_for;
-  Figures figures;
-  std::vector<wire::pb::TableReport> tables;  // of a shard
+class NodeReport {
+ public:
+  static constexpr int kRowsMax = 2048;  // a shard sends fewer
+  static constexpr int kModelsMax = kRowsMax;
 
-  // Figures that the report does not name keep their value.
-  void Take(const wire::pb::Report& report) {
-    iteration = Iteration(report.iteration());
-    waiting_for = report.waiting_for();
-    for (const auto& [name, value] : report.values()) figures.Set(name, value);
-    const int rows = std::min(report.tables_size(), kRowsMax);
-    tables.assign(report.tables().begin(), report.tables().begin() + rows);
-  }
+  // The report of a life of this seat takes the place of the one before it; that of another life is added to
+  // what the others had.
+  void Take(const wire::pb::Report& report, std::uint64_t life);
+
+  [[nodiscard]] Iteration iteration() const { return iteration_; }
+  [[nodiscard]] const std::string& waiting_for() const { return waiting_for_; }
+  [[nodiscard]] const Figures& figures() const { return figures_; }
+  // Of a shard: its tables, and the models that their rows point at.
+  [[nodiscard]] const std::vector<wire::pb::TableReport>& tables() const { return tables_; }
+  [[nodiscard]] const std::vector<wire::pb::TableModel>& models() const { return models_; }
 
  private:
-  static constexpr int kRowsMax = 128;  // a shard sends fewer
+  struct TableBase {
+    std::uint64_t dpr = 0;
+    double waited_s = 0;
+  };
+  void EndLife();
+
+  std::optional<std::uint64_t> life_;  // that sent the last one
+  Iteration iteration_{-1};
+  std::string waiting_for_;
+  Figures base_;                                    // of the lives before
+  Figures newest_;                                  // of the last report
+  Figures figures_;                                 // both
+  std::map<std::uint32_t, TableBase> table_bases_;  // by table
+  std::vector<wire::pb::TableReport> tables_;       // with what lives before had
+  std::vector<wire::pb::TableModel> models_;
 };
 
 struct Reports {

@@ -180,6 +180,62 @@ TEST_F(SchedulerRanksTest, UnderImmediateOneThatIsWantedSoonTakesAnyPauseBetween
   EXPECT_EQ(cuts[0].iteration(), 0);
 }
 
+TEST_F(SchedulerRanksTest, WhereWorkersLeaveIterationsOutEachGivesItsStateWhenItComesByNext) {
+  options.job.rules = {"server=1 sync=drop:2"};
+  BeginCheckpoint();
+  const auto cuts = Take<wire::pb::Cut>(w1, Kind::kCut);
+  ASSERT_EQ(cuts.size(), 1U) << "named ahead, as where nobody leaves any out";
+  EXPECT_EQ(cuts[0].iteration(), 10);
+  EXPECT_FALSE(cuts[0].exact());
+  ShardsWrite();
+  Answer(w0, StateOf(1, 0));
+  wire::pb::RankState beyond = StateOf(1, 1);
+  beyond.set_iteration(13);
+  Answer(w1, beyond);
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_FALSE(manifest->consistent) << "worker 1 has done more than the blocks hold";
+  EXPECT_EQ(manifest->iteration, Iteration(10));
+  EXPECT_THAT(manifest->rules, ElementsAre("server=1 sync=drop:2"));
+}
+
+TEST_F(SchedulerRanksTest, WhereAllComeByTheCutIsConsistentThoughTheyMightNotHave) {
+  BeginCheckpoint("drop:1");
+  ShardsWrite();
+  Answer(w0, StateOf(1, 0));
+  Answer(w1, StateOf(1, 1));
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_TRUE(manifest->consistent);
+}
+
+TEST_F(SchedulerRanksTest, TheModelInForceSaysWhatKindOfMomentACutIs) {
+  BeginCheckpoint("asp");
+  EXPECT_THAT(Take<wire::pb::Cut>(w0, Kind::kCut), IsEmpty());
+  wire::pb::SetSync rule;
+  rule.set_request(1);
+  rule.set_rule("sync=bsp");
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kSetSync, rule).ok());
+  AckAll(3);
+  PassTime(std::chrono::seconds(1));
+  const auto cuts = Take<wire::pb::Cut>(w0, Kind::kCut);
+  ASSERT_EQ(cuts.size(), 1U) << "named ahead from now on";
+  EXPECT_TRUE(cuts[0].exact());
+  EXPECT_EQ(cuts[0].iteration(), 10);
+}
+
+TEST_F(SchedulerRanksTest, AStateOfAnotherIterationIsNoConsistentCut) {
+  BeginCheckpoint("asp");
+  Report(w0, 11);
+  PassTime(std::chrono::seconds(1));
+  ShardsWrite();  // which do not say that they are fuzzy
+  Answer(w0, StateOf(1, 0));
+  Answer(w1, StateOf(1, 1));
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_FALSE(manifest->consistent);
+}
+
 TEST_F(SchedulerRanksTest, AWorkerThatLeavesIsNotWaitedFor) {
   BeginCheckpoint();
   ShardsWrite();

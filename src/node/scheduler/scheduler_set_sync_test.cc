@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "node/scheduler/hand_fed_scheduler.h"
 
 namespace leeway {
@@ -26,9 +28,16 @@ class SchedulerSetSyncTest : public HandFedScheduler {
     world.transport.sent.clear();
   }
   ConnectionId HelloMonitor() { return SayHello(BaseHello(wire::pb::ROLE_MONITOR, 900)); }
-  void SetSync(ConnectionId id, const std::string& rule, std::uint64_t request = 1) {
+  ConnectionId HelloWorkerAgain(std::uint32_t rank, std::uint64_t life) {
+    wire::pb::Hello hello = BaseHello(wire::pb::ROLE_WORKER, life);
+    hello.set_rank(rank);
+    hello.set_incarnation(1);
+    return SayHello(hello);
+  }
+  // Without a number it is a new request.
+  void SetSync(ConnectionId id, const std::string& rule, std::uint64_t request = 0) {
     wire::pb::SetSync message;
-    message.set_request(request);
+    message.set_request(request > 0 ? request : ++last_request);
     message.set_rule(rule);
     ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kSetSync, message).ok());
     Settle();
@@ -41,6 +50,9 @@ class SchedulerSetSyncTest : public HandFedScheduler {
     EXPECT_THAT(replies, SizeIs(1));
     return replies.empty() ? "" : replies[0].error();
   }
+  std::string SyncOfTable() { return State()["tables"][0]["sync"]; }
+
+  std::uint64_t last_request = 100;
 };
 
 TEST_F(SchedulerSetSyncTest, EveryoneIsToldAndTheAnswerComesWhenEveryShardHasIt) {
@@ -123,6 +135,90 @@ TEST_F(SchedulerSetSyncTest, AskedAgainItWaitsForTheSameShards) {
   EXPECT_THAT(Replies(w0), SizeIs(2));
 }
 
+TEST_F(SchedulerSetSyncTest, OneThatIsAskedAgainAfterALostLinkDoesNotUndoWhatWasSetSince) {
+  Begin();
+  SetSync(w0, "sync=ssp:3", 1);
+  (void)world.transport.Lose(w0);  // before the answer
+  const ConnectionId monitor = HelloMonitor();
+  SetSync(monitor, "sync=bsp", 1);
+  AckAll(4);
+  ASSERT_THAT(Replies(monitor), SizeIs(1));
+  w0 = HelloWorkerAgain(0, 100);
+  (void)Take<wire::pb::TableMap>(s0, Kind::kTableMap);
+  SetSync(w0, "sync=ssp:3", 1);
+  const auto replies = Replies(w0);
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_EQ(replies[0].error(), "") << "it was done";
+  EXPECT_EQ(replies[0].tables(), 1U);
+  EXPECT_EQ(SyncOfTable(), "bsp") << "and bsp was set after it";
+  EXPECT_THAT(Take<wire::pb::TableMap>(s0, Kind::kTableMap), SizeIs(0));
+  SetSync(w0, "sync=ssp:3", 2);
+  EXPECT_EQ(SyncOfTable(), "ssp:3") << "asked anew";
+}
+
+TEST_F(SchedulerSetSyncTest, WhatWasRefusedStaysSoThoughItMightBeDoneByNow) {
+  Begin();
+  SetSync(w0, "tables=v sync=asp", 1);
+  EXPECT_THAT(Refusal(w0), HasSubstr("means no table"));
+  Define(w1, 8, "v", 8);
+  Settle();
+  AckAll(3);
+  SetSync(w0, "tables=v sync=asp", 1);
+  EXPECT_THAT(Refusal(w0), HasSubstr("means no table"));
+}
+
+TEST_F(SchedulerSetSyncTest, ASchedulerThatIsStartedAgainKnowsWhatItAnswered) {
+  options.log_folder = "/logs";
+  StartNode();
+  Settle();
+  w0 = HelloWorker(0, 100);
+  w1 = HelloWorker(1, 101);
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  Settle();
+  AckAll(1);
+  Define(w0, 7, "w", 8);
+  Settle();
+  AckAll(2);
+  Settle();
+  SetSync(w0, "sync=ssp:3", 1);
+  (void)world.transport.Lose(w0);
+  SetSync(w1, "sync=bsp", 1);
+  node.reset();
+  world.transport.sent.clear();
+  StartNode();
+  Settle();
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  w0 = HelloWorkerAgain(0, 100);
+  Settle();
+  AckAll(State()["epoch"].get<std::uint64_t>());
+  SetSync(w0, "sync=ssp:3", 1);
+  const auto replies = Replies(w0);
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_EQ(replies[0].error(), "");
+  EXPECT_EQ(SyncOfTable(), "bsp");
+}
+
+TEST_F(SchedulerSetSyncTest, ARuleOfTheStartThatMeansNoTableIsSaidToOnceTheJobTrains) {
+  options.job.rules = {"tables=lstm* sync=asp", "tables=w sync=ssp:2"};
+  Begin();
+  const auto warnings = [this] {
+    return std::ranges::count_if(world.log.lines, [](const std::string& line) {
+      return line.find("means no table of the job so far") != std::string::npos;
+    });
+  };
+  PassTime(seconds(2));
+  EXPECT_EQ(warnings(), 0) << "there may be more tables before it trains";
+  wire::pb::Report report;
+  report.set_iteration(1);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kReport, report).ok());
+  PassTime(seconds(3));
+  EXPECT_EQ(warnings(), 1);
+  EXPECT_THAT(world.log.lines,
+              ::testing::Contains(AllOf(HasSubstr("tables=lstm* sync=asp"), HasSubstr("it has 1: w"))));
+}
+
 TEST_F(SchedulerSetSyncTest, WhoDoesNotTakeItIsNamedInTime) {
   Begin();
   const ConnectionId monitor = HelloMonitor();
@@ -192,11 +288,33 @@ TEST_F(SchedulerSetSyncTest, NobodyHearsOfARuleBeforeItIsInTheLogAndARestartHasI
   EXPECT_EQ(maps[0].tables(0).of_servers(0).sync(), "ssp:3");
 }
 
+TEST_F(SchedulerSetSyncTest, TheStatusShowsWhatEachServerFollowsNotWhatItWasTold) {
+  Begin();
+  SetSync(w0, "server=1 sync=ssp:3");
+  wire::pb::Report report;
+  report.add_models()->set_sync("bsp");
+  wire::pb::TableReport& row = *report.add_tables();
+  row.set_blocks(1);
+  row.set_model(1);
+  ASSERT_TRUE(world.transport.DeliverControl(s1, Kind::kReport, report).ok());
+  EXPECT_EQ(State()["tables"][0]["servers"][0]["sync"], "bsp");
+  report.mutable_models(0)->set_sync("ssp:3");
+  report.mutable_models(0)->set_apply("immediate");
+  ASSERT_TRUE(world.transport.DeliverControl(s1, Kind::kReport, report).ok());
+  EXPECT_EQ(State()["tables"][0]["servers"][0]["sync"], "ssp:3");
+  EXPECT_EQ(State()["tables"][0]["servers"][0]["apply"], "immediate");
+  row.set_model(9);  // a peer's word: no such model
+  ASSERT_TRUE(world.transport.DeliverControl(s1, Kind::kReport, report).ok());
+  EXPECT_EQ(State()["tables"][0]["servers"][0]["sync"], "");
+}
+
 TEST_F(SchedulerSetSyncTest, TheStatusShowsEachTableOnEachServer) {
   Begin();
   SetSync(w0, "server=1 sync=ssp:3");
   wire::pb::Report report;
+  report.add_models()->set_sync("ssp:3");
   wire::pb::TableReport& row = *report.add_tables();
+  row.set_model(1);
   row.set_v_train_min(4);
   row.set_v_train_max(5);
   row.set_fastest(7);

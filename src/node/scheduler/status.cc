@@ -26,12 +26,12 @@ json Workers(const JobStatus& status) {
     workers.push_back({{"rank", seat.rank.value()},
                        {"incarnation", seat.incarnation.value()},
                        {"state", WorkerStateName(seat.state)},
-                       {"iteration", report.iteration.value()},
-                       {"waiting_for", report.waiting_for},
+                       {"iteration", report.iteration().value()},
+                       {"waiting_for", report.waiting_for()},
                        {"host", seat.host},
                        {"pid", seat.pid},
                        {"silent_s", Seconds(status.now - seat.last_heard)},
-                       {"figures", report.figures}});
+                       {"figures", report.figures()}});
   }
   return workers;
 }
@@ -49,8 +49,8 @@ json Shards(const JobStatus& status) {
                       {"server", seat.server.value()},
                       {"address", seat.address},
                       {"state", ShardState(seat)},
-                      {"waiting_for", report.waiting_for},
-                      {"figures", report.figures}});
+                      {"waiting_for", report.waiting_for()},
+                      {"figures", report.figures()}});
   }
   return shards;
 }
@@ -58,8 +58,16 @@ json Shards(const JobStatus& status) {
 // What the shards of one server report of a table.
 struct Standing {
   wire::pb::TableReport sum;
+  std::vector<wire::pb::TableModel> models;  // that its blocks follow; one, but while they are switched
 
-  void Add(const wire::pb::TableReport& report) {
+  void Add(const wire::pb::TableReport& report, const std::vector<wire::pb::TableModel>& known) {
+    if (report.model() > 0 && report.model() <= known.size()) {
+      const wire::pb::TableModel& model = known[report.model() - 1];
+      const auto same = [&model](const wire::pb::TableModel& other) {
+        return other.sync() == model.sync() && other.apply() == model.apply();
+      };
+      if (std::ranges::none_of(models, same)) models.push_back(model);
+    }
     const bool first = sum.blocks() == 0;
     sum.set_v_train_min(first ? report.v_train_min() : std::min(sum.v_train_min(), report.v_train_min()));
     sum.set_v_train_max(first ? report.v_train_max() : std::max(sum.v_train_max(), report.v_train_max()));
@@ -72,8 +80,17 @@ struct Standing {
     sum.set_blocks(sum.blocks() + report.blocks());
     sum.set_more_tables(std::max(sum.more_tables(), report.more_tables()));
   }
+  // "ssp:3", or "bsp | ssp:3" where shards differ.
+  template <typename Text>
+  [[nodiscard]] std::string Models(Text text) const {
+    std::string all;
+    for (const wire::pb::TableModel& model : models) all += (all.empty() ? "" : " | ") + text(model);
+    return all;
+  }
   [[nodiscard]] json ToJson(ServerId server) const {
     return {{"server", server.value()},
+            {"sync", Models([](const wire::pb::TableModel& model) { return model.sync(); })},
+            {"apply", Models([](const wire::pb::TableModel& model) { return model.apply(); })},
             {"blocks", sum.blocks()},
             {"v_train", sum.v_train_min()},
             {"v_train_max", sum.v_train_max()},
@@ -96,9 +113,9 @@ Standings StandingsOf(const JobStatus& status) {
   for (const ShardSeat& seat : status.members.shards()) {
     const auto found = status.reports.shards.find(seat.id);
     if (found == status.reports.shards.end()) continue;
-    for (const wire::pb::TableReport& report : found->second.tables) {
+    for (const wire::pb::TableReport& report : found->second.tables()) {
       auto& of = report.more_tables() > 0 ? standings.more : standings.tables[TableId(report.table())];
-      of[seat.server].Add(report);
+      of[seat.server].Add(report, found->second.models());
     }
   }
   return standings;
@@ -110,17 +127,7 @@ json Tables(const JobStatus& status, const Standings& standings) {
     json servers = json::array();
     const auto found = standings.tables.find(TableId(entry.map.id()));
     if (found != standings.tables.end()) {
-      for (const auto& [server, standing] : found->second) {
-        json row = standing.ToJson(server);
-        row["sync"] = entry.map.sync();
-        row["apply"] = entry.map.apply();
-        for (const wire::pb::ServerSync& other : entry.map.of_servers()) {
-          if (ServerId(other.server()) != server) continue;
-          row["sync"] = other.sync();
-          row["apply"] = other.apply();
-        }
-        servers.push_back(std::move(row));
-      }
+      for (const auto& [server, standing] : found->second) servers.push_back(standing.ToJson(server));
     }
     tables.push_back({{"name", entry.spec.name},
                       {"elements", entry.spec.elements()},
@@ -168,8 +175,8 @@ json CheckpointState(const JobStatus& status) {
 
 Figures Totals(const JobStatus& status) {
   Figures totals;
-  for (const auto& [worker, report] : status.reports.workers) totals.AddAll(report.figures, "worker.");
-  for (const auto& [shard, report] : status.reports.shards) totals.AddAll(report.figures, "server.");
+  for (const auto& [worker, report] : status.reports.workers) totals.AddAll(report.figures(), "worker.");
+  for (const auto& [shard, report] : status.reports.shards) totals.AddAll(report.figures(), "server.");
   return totals;
 }
 

@@ -18,6 +18,13 @@ namespace {
 // A server that no rule can name.
 constexpr std::uint32_t kOtherServer = std::numeric_limits<std::uint32_t>::max();
 
+// A name that the glob fits, as short as can be.
+std::string NameThatFits(std::string glob) {
+  std::erase(glob, '*');
+  std::ranges::replace(glob, '?', '_');
+  return glob;
+}
+
 // Whether nothing of `older` is left after `newer`.
 bool Covers(const SyncRule& newer, const SyncRule& older) {
   return newer.tables == older.tables && (!newer.server || newer.server == older.server) &&
@@ -29,16 +36,49 @@ bool Covers(const SyncRule& newer, const SyncRule& older) {
 SyncChoices::SyncChoices(const JobOptions& job, const Registry<SyncModel>& models)
     : job_(job), models_(&models) {}
 
-Status SyncChoices::TakeJobRules() {
+Status SyncChoices::TakeJobRules(std::size_t* which) {
   if (job_.rules.size() > kRulesMax) {
     return ResourceExhausted("the job has {} rules, wanted at most {}", job_.rules.size(), kRulesMax);
   }
   job_rules_.clear();
   for (const std::string& text : job_.rules) {
+    if (which != nullptr) *which = job_rules_.size();
     LW_ASSIGN_OR_RETURN(Kept kept, Checked(text));
+    const bool apply_alone = kept.rule.sync.empty();
     job_rules_.push_back(std::move(kept));
+    if (apply_alone) LW_RETURN_IF_ERROR(CheckApplyAlone());
   }
   return Status::Ok();
+}
+
+Status SyncChoices::CheckApplyAlone() const {
+  const Kept& newest = job_rules_.back();
+  const std::string table = NameThatFits(newest.rule.tables);
+  std::set<std::uint32_t> servers{newest.rule.server.value_or(kOtherServer)};
+  for (const Kept& kept : job_rules_) {
+    if (!newest.rule.server && kept.rule.server) servers.insert(*kept.rule.server);
+  }
+  for (const std::uint32_t server : servers) {
+    SyncChoice choice{job_.sync, job_.apply};
+    for (const Kept& kept : job_rules_) choice = Choose(std::span(&kept.rule, 1), choice, table, server);
+    if (const Status fits = CheckPair(choice.sync, choice.apply); !fits.ok()) {
+      return InvalidArgument(
+          "rule \"{}\": {}{}; a table with no model of its own has sync \"{}\" there: name a model that fits "
+          "in the rule as well, sync=SPEC apply={}",
+          newest.text, server == kOtherServer ? "" : fmt::format("on server {}: ", server), fits.message(),
+          choice.sync, choice.apply);
+    }
+  }
+  return Status::Ok();
+}
+
+std::vector<std::string> SyncChoices::MeaningNone(std::span<const TableSpec> tables) const {
+  std::vector<std::string> texts;
+  for (const Kept& kept : job_rules_) {
+    const auto means = [&kept](const TableSpec& spec) { return Means(kept.rule, spec); };
+    if (std::ranges::none_of(tables, means)) texts.push_back(kept.text);
+  }
+  return texts;
 }
 
 Result<SyncChoices::Kept> SyncChoices::Checked(std::string_view text) const {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ class SyncChoices {
   SyncChoices(const JobOptions& job, const Registry<SyncModel>& models);
 
   // Takes the job's rules, each of which must be one by itself: its specs are known, fit each other and the
-  // job.
-  [[nodiscard]] Status TakeJobRules();
+  // job. One with an apply mode alone must fit the model that a table without a model of its own has by then,
+  // on every server that it means. An error says, if asked, which rule it is about.
+  [[nodiscard]] Status TakeJobRules(std::size_t* which = nullptr);
 
   // The same with one more rule. The rules that it makes superfluous are gone.
   [[nodiscard]] Result<SyncChoices> With(std::string_view rule) const;
@@ -42,6 +44,8 @@ class SyncChoices {
   // Sets sync, apply and of_servers of `map` for a table with this spec (the job's defaults filled in). An
   // error names the rule and the server, and changes nothing.
   [[nodiscard]] Status Fill(const TableSpec& spec, wire::pb::Table& map) const;
+  // The job's rules that mean none of these tables.
+  [[nodiscard]] std::vector<std::string> MeaningNone(std::span<const TableSpec> tables) const;
   // Whether the newest rule fits this table at all.
   [[nodiscard]] bool NewestMeans(const TableSpec& spec) const;
 
@@ -62,6 +66,8 @@ class SyncChoices {
     std::string text;  // as it was given
   };
   [[nodiscard]] Result<Kept> Checked(std::string_view rule) const;
+  // The newest of the job's rules, one with an apply mode alone.
+  [[nodiscard]] Status CheckApplyAlone() const;
   [[nodiscard]] static bool Means(const SyncRule& rule, const TableSpec& spec);
   // Of the blocks on one server, checked.
   [[nodiscard]] Result<SyncChoice> Of(const TableSpec& spec, std::uint32_t server) const;

@@ -112,6 +112,25 @@ TEST_F(SyncChoicesTest, ARuleWithoutTablesLeavesThoseWithAClockOfTheirOwnAlone) 
   EXPECT_EQ(Has(1), "ssp:1") << "named";
 }
 
+TEST_F(SyncChoicesTest, AnApplyModeAloneMustFitTheModelThatItWillMeet) {
+  const auto wrong = [this](const std::string& sync_spec, std::vector<std::string> rules) -> std::size_t {
+    job.sync = sync_spec;
+    job.apply = "";
+    job.rules = std::move(rules);
+    std::size_t which = 99;
+    return SyncChoices(job, sync).TakeJobRules(&which).ok() ? 99 : which;
+  };
+  EXPECT_EQ(wrong("bsp", {"apply=aggregate"}), 99U);
+  EXPECT_EQ(wrong("asp", {"apply=aggregate"}), 0U);
+  EXPECT_EQ(wrong("asp", {"sync=bsp", "apply=aggregate"}), 99U) << "the rule before it counts";
+  EXPECT_EQ(wrong("bsp", {"server=1 sync=asp", "apply=aggregate"}), 1U) << "on server 1";
+  EXPECT_EQ(wrong("bsp", {"server=1 sync=asp", "server=0 apply=aggregate"}), 99U);
+  EXPECT_EQ(wrong("asp", {"tables=fc* sync=bsp", "tables=fc* apply=aggregate"}), 99U);
+  EXPECT_EQ(wrong("asp", {"tables=fc* sync=bsp", "tables=conv? apply=aggregate"}), 1U);
+  EXPECT_THAT(SyncChoices(job, sync).TakeJobRules().message(),
+              AllOf(HasSubstr("sync \"asp\""), HasSubstr("sync=SPEC apply=aggregate")));
+}
+
 TEST_F(SyncChoicesTest, RulesThatTheJobCannotHaveAreRefusedBeforeItBegins) {
   const auto refused = [this](const std::string& rule) {
     job.rules = {"sync=bsp", rule};
@@ -126,6 +145,7 @@ TEST_F(SyncChoicesTest, RulesThatTheJobCannotHaveAreRefusedBeforeItBegins) {
   EXPECT_THAT(refused("sync=bpp"), AllOf(HasSubstr("rule \"sync=bpp\""), HasSubstr("did you mean \"bsp\"?")));
   EXPECT_THAT(refused("snyc=bsp"), HasSubstr("did you mean \"sync\"?"));
   EXPECT_THAT(refused("tables=fc*"), HasSubstr("sync="));
+  EXPECT_THAT(refused("apply=bogus"), AllOf(HasSubstr("rule \"apply=bogus\""), HasSubstr("immediate")));
   job.rules.assign(SyncChoices::kRulesMax + 1, "sync=bsp");
   EXPECT_EQ(CheckJob().code(), StatusCode::kResourceExhausted);
   job.rules.clear();
@@ -141,11 +161,11 @@ TEST_F(SyncChoicesTest, RulesThatTheJobCannotHaveAreRefusedBeforeItBegins) {
 
 TEST_F(SyncChoicesTest, AnApplyModeAloneIsCheckedWithTheModelOfEachTableAndServer) {
   job.sync = "ssp:2";
-  job.rules = {"server=1 sync=asp", "tables=fc* apply=aggregate"};
+  job.rules = {"tables=fc1 server=1 sync=asp", "tables=fc* apply=aggregate"};
   ASSERT_TRUE(Define("conv").ok());
-  const Status refused = Define("fc");
+  const Status refused = Define("fc1");
   EXPECT_THAT(refused.message(),
-              AllOf(HasSubstr("table \"fc\""), HasSubstr("rule \"tables=fc* apply=aggregate\""),
+              AllOf(HasSubstr("table \"fc1\""), HasSubstr("rule \"tables=fc* apply=aggregate\""),
                     HasSubstr("server 1"), HasSubstr("use immediate")));
   EXPECT_EQ(registry().all().size(), 1U);
 }

@@ -297,7 +297,17 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   return patches.size();
 }
 
-Result<TableRegistry::Switched> TableRegistry::Switch(const std::string& rule) {
+Result<TableRegistry::Switched> TableRegistry::Switch(const std::string& rule) { return Follow(rule, true); }
+
+Status TableRegistry::TakeUp(const std::string& rule) { return Follow(rule, false).status(); }
+
+std::vector<std::string> TableRegistry::RulesMeaningNone() const {
+  std::vector<TableSpec> specs;
+  for (const Entry& entry : tables_) specs.push_back(entry.spec);
+  return choices_.MeaningNone(specs);
+}
+
+Result<TableRegistry::Switched> TableRegistry::Follow(const std::string& rule, bool must_mean) {
   LW_ASSIGN_OR_RETURN(SyncChoices choices, choices_.With(rule));
   Switched switched;
   std::vector<wire::pb::Table> maps;
@@ -311,7 +321,7 @@ Result<TableRegistry::Switched> TableRegistry::Switch(const std::string& rule) {
     switched.changed.push_back(id);
     maps.push_back(std::move(map));
   }
-  if (switched.meant.empty()) return NoTableMeant(rule, tables_);
+  if (must_mean && switched.meant.empty()) return NoTableMeant(rule, tables_);
   for (std::size_t i = 0; i < maps.size(); ++i) tables_[switched.changed[i].index()].map = std::move(maps[i]);
   choices_ = std::move(choices);
   switched_ = rules_changed_ = true;

@@ -79,6 +79,11 @@ class TableRegistry {
   // One more rule, from now on, for tables that are here and those that come. An error (no table that it
   // means among them) changes nothing.
   [[nodiscard]] Result<Switched> Switch(const std::string& rule);
+  // The same at the beginning, of a rule that was in force when a checkpoint was written: it may mean tables
+  // that are to come.
+  [[nodiscard]] Status TakeUp(const std::string& rule);
+  // The job's own rules that mean no table.
+  [[nodiscard]] std::vector<std::string> RulesMeaningNone() const;
   // A rule was set while the job runs.
   [[nodiscard]] bool switched() const { return switched_; }
   [[nodiscard]] std::vector<std::string> Rules() const { return choices_.Texts(); }
@@ -108,6 +113,8 @@ class TableRegistry {
   [[nodiscard]] Status Place(std::vector<Entry>& entries) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
+  // All tables with one more rule; nothing has changed yet on an error.
+  [[nodiscard]] Result<Switched> Follow(const std::string& rule, bool must_mean);
   [[nodiscard]] Status Apply(const wire::pb::LoggedTable& table);
   [[nodiscard]] Status Apply(const wire::pb::LoggedRules& rules);
   [[nodiscard]] wire::pb::LoggedTable Logged(const Entry& entry) const;

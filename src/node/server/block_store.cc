@@ -1,5 +1,6 @@
 #include "node/server/block_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -105,6 +106,10 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
 
 void BlockStore::Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoint now) {
   TablePolicies& policies = *policies_.at(table);
+  for (const auto& block : blocks_) {
+    if (block->table() != table || !TakesAtOnce(*block)) continue;
+    policies.taken_at_once = std::max(policies.taken_at_once, block->Save().progress.highest_sent);
+  }
   policies.sync.swap(to);  // the one from before lives until every block has let go of it
   for (const auto& block : blocks_) {
     if (block->table() != table) continue;
@@ -131,6 +136,9 @@ Result<Block*> BlockStore::Restore(const BlockOptions& options, const BlockState
         "block {} was saved with {} arrays of optimizer state, wanted {}: is it another optimizer?",
         options.id.value(), state.slots.size(), slots);
   }
+  // How it was taken in before is not known.
+  Iteration& taken = policies_.at(options.table)->taken_at_once;
+  taken = std::max(taken, state.progress.highest_sent);
   Block* block = Make(options);
   block->Load(state);
   return block;
@@ -147,5 +155,26 @@ const std::string& BlockStore::TableName(const Block& block) const {
 }
 
 bool BlockStore::IsOwnClock(const Block& block) const { return policies_.at(block.table())->own_clock; }
+
+wire::pb::TableModel BlockStore::ModelOf(const Block& block) const {
+  const SyncPolicies& said = *policies_.at(block.table())->sync;
+  wire::pb::TableModel model;
+  if (&block.sync() == &said.sync) {
+    model.set_sync(said.spec);
+    model.set_apply(said.apply_spec);
+  } else {
+    model.set_sync(PrintSpec({{block.sync().resolved}}));
+    model.set_apply(block.aggregates() ? "aggregate" : "immediate");
+  }
+  return model;
+}
+
+bool BlockStore::TakesAtOnce(const Block& block) const {
+  return !block.aggregates() || block.sync().model->SumsAhead();
+}
+
+bool BlockStore::MayHoldFrom(const Block& block, Iteration at) const {
+  return TakesAtOnce(block) || policies_.at(block.table())->taken_at_once >= at;
+}
 
 }  // namespace leeway

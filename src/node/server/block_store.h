@@ -57,8 +57,15 @@ class BlockStore {
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
   [[nodiscard]] bool IsOwnClock(const Block& block) const;
+  // The values of a block that takes pushes in as they come are the same for all in no iteration.
+  [[nodiscard]] bool TakesAtOnce(const Block& block) const;
+  // Whether what a block holds when it comes to `at` may have pushes of that iteration and later ones in it:
+  // it takes them in as they come, or did before a switch.
+  [[nodiscard]] bool MayHoldFrom(const Block& block, Iteration at) const;
   // The synchronization that a table's blocks have here, as it was said. REQUIRES: a table of this store.
   [[nodiscard]] const std::string& SyncOf(TableId table) const { return policies_.at(table)->sync->spec; }
+  // What a block follows, looked up in the block itself.
+  [[nodiscard]] wire::pb::TableModel ModelOf(const Block& block) const;
 
  private:
   // What a switch changes.
@@ -72,6 +79,7 @@ class BlockStore {
     std::string name;  // of the table
     bool own_clock = false;
     std::unique_ptr<SyncPolicies> sync;  // borrowed by the table's blocks
+    Iteration taken_at_once{-1};         // the highest iteration that may have been, before the last switch
     OptimizerPtr optimizer;
   };
   [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const wire::pb::Table& table,

@@ -17,11 +17,15 @@ class DelayedPulls {
     if (!first && progress <= found->second) return;
     found->second = progress;
     ++count_;
+    ++by_worker_[who.worker];
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Over all lives of a rank.
+  [[nodiscard]] const std::map<WorkerId, std::uint64_t>& by_worker() const { return by_worker_; }
 
  private:
   std::map<MemberKey, Iteration> newest_;
+  std::map<WorkerId, std::uint64_t> by_worker_;
   std::uint64_t count_ = 0;
 };
 

@@ -100,9 +100,11 @@ TEST_F(ServerSwitchTest, ManySwitchesBackAndForthLoseNoPush) {
   }
   ASSERT_TRUE(Push(w1, 1, 0, {Entry(1, 1, 2), Entry(3, 1, 2)}, {2, 2, 2, 2}).ok());
   EXPECT_EQ(node->FindBlock(BlockId(1))->v_train(), Iteration(1));
+  const wire::pb::Report report = LastReport();
+  EXPECT_EQ(report.values().at("applied") + report.values().at("summed"), 4);
   for (const std::uint32_t block : {1U, 3U}) {
-    const wire::pb::Report report = LastReport();
-    EXPECT_EQ(report.values().at("applied") + report.values().at("summed"), 4) << block;
+    EXPECT_EQ(Values(block), (std::vector<float>{3, 3}))
+        << block << ": 1 of worker 0, 2 of worker 1, once each";
   }
 }
 
@@ -129,6 +131,15 @@ TEST_F(ServerSwitchTest, ReportsSayHowEachTableStands) {
   EXPECT_THAT(row.waiting_for(), HasSubstr("lacks worker 1"));
   EXPECT_EQ(row.dpr(), 1U) << "once for a worker and an iteration, however many blocks";
   EXPECT_EQ(report.values().at("dpr"), 1);
+  EXPECT_EQ(report.values().at("dpr.0"), 1) << "of worker 0";
+  ASSERT_EQ(row.model(), 1U);
+  ASSERT_THAT(report.models(), SizeIs(1));
+  EXPECT_EQ(report.models(0).sync(), "bsp");
+  SwitchTo("ssp:3", 5, "immediate");
+  const wire::pb::Report after = LastReport();
+  ASSERT_EQ(after.tables(0).model(), 1U);
+  EXPECT_EQ(after.models(0).sync(), "ssp:3");
+  EXPECT_EQ(after.models(0).apply(), "immediate");
 }
 
 TEST_F(ServerSwitchTest, WhatWasWaitedForIsInTheFigures) {

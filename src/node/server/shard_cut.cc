@@ -14,11 +14,13 @@ namespace leeway {
 struct ShardCut::Writing {
   Writing(const wire::pb::Cut& cut, const std::string& job, ShardId shard)
       : checkpoint(cut.checkpoint()),
+        iteration(cut.iteration()),
         folder(cut.folder()),
         file(ShardFileName(shard)),
         writer(job, cut.checkpoint(), shard) {}
 
   const std::uint64_t checkpoint;
+  const Iteration iteration;
   const std::string folder;
   const std::string file;
   ShardFileWriter writer;
@@ -44,14 +46,10 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   const Iteration iteration(cut.iteration());
   std::vector<Block*> later;
   for (const auto& block : blocks_.all()) {
-    // A block that steps with every push, or has a clock of its own, is the same for all at no moment: the
-    // checkpoint is marked for it.
-    const bool own_clock = blocks_.IsOwnClock(*block);
-    const bool fuzzy = own_clock || !block->aggregates();
-    if (fuzzy) answer_.set_fuzzy(true);
-    if (own_clock) {
+    // A block that steps with every push, or has a clock of its own, is the same for all at no moment.
+    if (blocks_.IsOwnClock(*block)) {
       writing_->last.push_back(block.get());
-    } else if (fuzzy && (cut.soon() || block->v_train() > iteration)) {
+    } else if (blocks_.TakesAtOnce(*block) && (cut.soon() || block->v_train() > iteration)) {
       TakeNow(*block);
     } else if (block->v_train() > iteration) {
       answer_.set_late(std::max(answer_.late(), block->v_train().value()));
@@ -79,6 +77,8 @@ void ShardCut::TakeLast() {
 void ShardCut::TakeNow(const Block& block) {
   // Whoever went on from it would wait for initial values that were given long ago.
   if (!block.initialized()) writing_->bare = block.id();
+  // Judged now, not when the cut was begun: the block may have been switched since.
+  if (blocks_.IsOwnClock(block) || blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
   const BlockIdentity identity{block.id(), block.table(), block.offset(), block.elements(), block.term()};
   writing_->records.push_back({identity, block.Save()});
 }

@@ -12,8 +12,8 @@
 namespace leeway {
 namespace {
 
-// Members that are named in a report; what was waited for others is added up.
-constexpr std::size_t kMissingNamed = 32;
+// Members that are named in a report; what is of others is added up.
+constexpr std::size_t kWorkersNamed = 32;
 
 double InSeconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -25,22 +25,24 @@ void AddHistogram(const char* name, const StalenessHistogram& histogram, Figures
   }
 }
 
-// waited_for.2: seconds that pulls were held up until worker 2 had sent what was missing.
-void AddWaitedFor(const std::map<WorkerId, Duration>& waited_for, Figures& figures) {
-  std::vector<std::pair<Duration, WorkerId>> most;
-  for (const auto& [worker, waited] : waited_for) most.emplace_back(waited, worker);
+// "waited_for.2", "dpr.2": of worker 2, of those with the most; "....others" of all others.
+template <typename Value, typename ToNumber>
+void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, ToNumber to_number,
+                 Figures& figures) {
+  std::vector<std::pair<Value, WorkerId>> most;
+  for (const auto& [worker, value] : by_worker) most.emplace_back(value, worker);
   std::ranges::sort(most, std::ranges::greater());
   for (std::size_t i = 0; i < most.size(); ++i) {
-    const auto& [waited, worker] = most[i];
-    const bool named = i < kMissingNamed && worker != kNoWorker;
-    figures.Add(named ? fmt::format("waited_for.{}", worker.value()) : "waited_for.others",
-                InSeconds(waited));
+    const auto& [value, worker] = most[i];
+    const bool named = i < kWorkersNamed && worker != kNoWorker;
+    figures.Add(named ? fmt::format("{}.{}", name, worker.value()) : fmt::format("{}.others", name),
+                to_number(value));
   }
 }
 
 }  // namespace
 
-Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
+Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, const DelayedPulls& delayed) {
   const BlockCounters sum = blocks.Sum();
   std::uint64_t waiting = 0;
   std::uint64_t values_bytes = 0;
@@ -66,7 +68,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
   set("pulls", sum.pulls);
   set("answers", sum.answers);
   set("unchanged", sum.unchanged);
-  set("dpr", traffic.delayed_pulls);
+  set("dpr", delayed.count());
   set("advances", sum.advances);
   set("steps", sum.steps);
   set("hyper_mismatches", sum.hyper_mismatches);
@@ -77,7 +79,10 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
   set("uncompensated", sum.uncompensated);
   figures.Set("delayed_wait_s", InSeconds(sum.delayed_wait));
   figures.Set("blocked_wait_s", InSeconds(sum.blocked_wait));
-  AddWaitedFor(sum.waited_for, figures);
+  // Seconds that pulls were held up until this worker had sent what was missing, and its own delayed pulls.
+  AddByWorker("waited_for", sum.waited_for, InSeconds, figures);
+  AddByWorker(
+      "dpr", delayed.by_worker(), [](std::uint64_t n) { return static_cast<double>(n); }, figures);
   AddHistogram("staleness_read", sum.read_staleness, figures);
   AddHistogram("staleness_applied", sum.applied_staleness, figures);
   set("waiting", waiting);
@@ -88,9 +93,10 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic) {
   return figures;
 }
 
-wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic) {
+wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic,
+                             const DelayedPulls& delayed) {
   wire::pb::Report report;
-  const Figures figures = ShardFigures(blocks, traffic);
+  const Figures figures = ShardFigures(blocks, traffic, delayed);
   for (const auto& [name, value] : figures.all()) (*report.mutable_values())[name] = value;
   for (const auto& block : blocks.all()) {
     if (block->waiting() == 0) continue;

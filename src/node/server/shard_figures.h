@@ -5,18 +5,20 @@
 
 #include "monitor/figures.h"
 #include "node/server/block_store.h"
+#include "node/server/delayed_pulls.h"
 #include "wire/control.pb.h"
 
 namespace leeway {
 
 struct ShardTraffic {
   std::uint64_t bytes_in = 0, bytes_out = 0;
-  std::uint64_t delayed_pulls = 0;
   std::uint64_t moved = 0;  // entries for blocks that are not here
 };
 
-[[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic);
+[[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic,
+                                   const DelayedPulls& delayed);
 // The same as a report to the scheduler, with what the first block that holds somebody up waits for.
-[[nodiscard]] wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic);
+[[nodiscard]] wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic,
+                                           const DelayedPulls& delayed);
 
 }  // namespace leeway

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+#include <utility>
 
 namespace leeway {
 namespace {
@@ -20,6 +22,22 @@ void AddBlock(const Block& block, wire::pb::TableReport& row) {
   row.set_waited_s(row.waited_s() + std::chrono::duration<double>(block.counters().delayed_wait).count());
   row.set_blocks(row.blocks() + 1);
 }
+
+// The models of a report, each once: a formula may be long, and hundreds of tables have it.
+class Models {
+ public:
+  explicit Models(wire::pb::Report& report) : report_(report) {}
+  std::uint32_t NumberOf(const wire::pb::TableModel& model) {
+    const auto [found, is_new] =
+        numbers_.try_emplace(std::make_pair(model.sync(), model.apply()), report_.models_size() + 1);
+    if (is_new) *report_.add_models() = model;
+    return static_cast<std::uint32_t>(found->second);
+  }
+
+ private:
+  wire::pb::Report& report_;
+  std::map<std::pair<std::string, std::string>, int> numbers_;
+};
 
 }  // namespace
 
@@ -43,7 +61,18 @@ void TableReports::AddTo(const BlockStore& blocks, wire::pb::Report& report) con
       row->set_dpr(row->dpr() + delayed->second.count());
     }
   }
-  for (const auto& block : blocks.all()) AddBlock(*block, *rows.at(block->table()));
+  Models models(report);
+  const SyncPolicy* last = nullptr;  // blocks of a table follow one another, and the same
+  std::uint32_t model = 0;
+  for (const auto& block : blocks.all()) {
+    wire::pb::TableReport& row = *rows.at(block->table());
+    const bool first = row.blocks() == 0;
+    AddBlock(*block, row);
+    if (&block->sync() != last) model = models.NumberOf(blocks.ModelOf(*block));
+    last = &block->sync();
+    // A row of several models says none.
+    row.set_model(first || row.model() == model ? model : 0);
+  }
 }
 
 }  // namespace leeway

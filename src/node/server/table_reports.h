@@ -15,9 +15,10 @@ namespace leeway {
 
 class TableReports {
  public:
-  // Tables with a row of their own, in the order of their ids; one more row stands for the rest. So a beat is
-  // small, however many tables there are.
-  static constexpr std::size_t kRowsMax = 64;
+  // Tables with a row of their own, in the order of their ids; one more row stands for the rest. Enough for
+  // the nets that people train (some hundred tables); a beat of so many is about 80 kB, and no more however
+  // many tables there are.
+  static constexpr std::size_t kRowsMax = 1024;
 
   // A pull of this table had to wait.
   void NoteDelay(TableId table, MemberKey who, Iteration progress) { delays_[table].Note(who, progress); }

@@ -78,6 +78,8 @@ ChurnCounts& ChurnCounts::operator+=(const ChurnCounts& other) {
   checkpoints += other.checkpoints;
   states += other.states;
   states_lacking += other.states_lacking;
+  rules_set += other.rules_set;
+  rules_unanswered += other.rules_unanswered;
   return *this;
 }
 
@@ -118,6 +120,7 @@ ChurnReport RunChurn(const ChurnOptions& given) {
   if (!given.sync.empty()) report.replay += fmt::format(" --sync {}", given.sync);
   if (!given.faults) report.replay += " --no-faults";
   if (given.states) report.replay += " --states";
+  if (given.switches > 0) report.replay += fmt::format(" --switches {}", given.switches);
   report.problems = books.problems;
   if (!report.ok()) report.log = cluster.Log();
   report.trace_hash = cluster.trace().value();

@@ -20,10 +20,11 @@ namespace leeway::sim {
 
 struct ChurnOptions {
   std::uint64_t seed = 1;
-  std::string sync = {};   // empty: drawn
-  bool faults = true;      // of the network
-  bool all_roles = false;  // strike every role
-  bool states = false;     // checkpoints are written, with a state of every life
+  std::string sync = {};       // empty: drawn
+  bool faults = true;          // of the network
+  bool all_roles = false;      // strike every role
+  bool states = false;         // checkpoints are written, with a state of every life
+  std::uint32_t switches = 0;  // how often a life sets another model, drawn from all
 };
 
 // How often each step of dying and coming back was taken.
@@ -39,14 +40,16 @@ struct ChurnCounts {
   std::uint64_t scheduler_power_losses = 0;  // of its host
   std::uint64_t scheduler_crashes = 0, scheduler_pauses = 0, scheduler_restarts = 0;
   std::uint64_t slow_disks = 0, full_disks = 0;
-  std::uint64_t resumed = 0;          // times a worker went on with a block under a new term
-  std::uint64_t lost = 0;             // pushes that a worker was told are lost
-  std::uint64_t certain = 0;          // cells whose life knows all that happened to it
-  std::uint64_t uncertain = 0;        // pushes of killed lives without a verdict
-  std::uint64_t uncertain_taken = 0;  // ... that are in the values all the same
-  std::uint64_t checkpoints = 0;      // whole at the end (of runs with states)
-  std::uint64_t states = 0;           // of ranks, in these
-  std::uint64_t states_lacking = 0;   // of ranks, not in these
+  std::uint64_t resumed = 0;           // times a worker went on with a block under a new term
+  std::uint64_t lost = 0;              // pushes that a worker was told are lost
+  std::uint64_t certain = 0;           // cells whose life knows all that happened to it
+  std::uint64_t uncertain = 0;         // pushes of killed lives without a verdict
+  std::uint64_t uncertain_taken = 0;   // ... that are in the values all the same
+  std::uint64_t checkpoints = 0;       // whole at the end (of runs with states)
+  std::uint64_t states = 0;            // of ranks, in these
+  std::uint64_t states_lacking = 0;    // of ranks, not in these
+  std::uint64_t rules_set = 0;         // every server has it
+  std::uint64_t rules_unanswered = 0;  // set, and the life ended, or some server did not say so in time
   ChurnCounts& operator+=(const ChurnCounts& other);
 };
 

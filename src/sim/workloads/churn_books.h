@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@ struct ChurnBooks {
   void Check(const Cluster& cluster, const ChurnPlan& plan);
 
   std::vector<std::vector<LifeBook>> lives;  // by rank, then by life
+  std::set<std::size_t> rules_set;           // of the plan's switches
   std::vector<std::string> problems;
   ChurnCounts counts;
 };

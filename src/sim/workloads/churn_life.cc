@@ -122,8 +122,33 @@ void ChurnLife::NoteTerms() {
   }
 }
 
+// Whichever life of the rank comes by first; training goes on meanwhile.
+void ChurnLife::SetRules() {
+  for (std::size_t i = 0; i < plan_.switches.size(); ++i) {
+    const DrawnSwitch& change = plan_.switches[i];
+    if (change.rank != rank_ || node_.iteration().value() < change.step) continue;
+    if (!books_.rules_set.insert(i).second) continue;
+    ++books_.counts.rules_unanswered;
+    node_.SetSync(change.rule, [this, &change](const Status& status, std::uint32_t tables) {
+      if (status.ok() && tables > 0) {
+        --books_.counts.rules_unanswered;
+        ++books_.counts.rules_set;
+        return;
+      }
+      // Its life may be over, or the job, or a server may be away for long.
+      const StatusCode code = status.code();
+      if (code == StatusCode::kFenced || code == StatusCode::kUnavailable || code == StatusCode::kCancelled ||
+          code == StatusCode::kDeadlineExceeded || code == StatusCode::kFailedPrecondition)
+        return;
+      books_.problems.push_back(fmt::format("worker {} life {}: rule \"{}\" for {} tables: {}", rank_, life_,
+                                            change.rule, tables, status.ToString()));
+    });
+  }
+}
+
 void ChurnLife::Iterate() {
   if (node_.iteration().value() >= plan_.iterations) return Leave();
+  SetRules();
   at_ = "waiting for values";
   node_.WhenUsable(TableId(0),
                    Then("use", [this] { node_.WhenUsable(TableId(1), Then("use", [this] { Compute(); })); }));

@@ -39,6 +39,7 @@ class ChurnLife final : public WorkloadPart {
   void Watch();
   void NoteTerms();
   void Iterate();
+  void SetRules();
   void Compute();
   void PushAll();
   void Push(std::uint32_t table);

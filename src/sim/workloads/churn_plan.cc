@@ -1,5 +1,8 @@
 #include "sim/workloads/churn_plan.h"
 
+#include <iterator>
+#include <utility>
+
 #include "base/hash.h"
 #include "sim/workloads/drawn_job.h"
 
@@ -12,7 +15,22 @@ constexpr DrawnSync kChurnSyncs[] = {
     {"ssp:1", "immediate"}, {"ssp:3", "immediate"},
     {"ssp:2", "aggregate"},
 };
-constexpr std::uint64_t kRolesStream = 43;
+constexpr std::uint64_t kRolesStream = 43, kRulesStream = 47;
+constexpr const char* kChurnSwitched[] = {"", "tables=table0 ", "tables=table1 ", "server=0 "};
+
+// Drawn apart, as the roles are.
+std::vector<DrawnSwitch> DrawChurnSwitches(const ChurnOptions& given, const ChurnPlan& plan) {
+  SeededRandom random(Hash64({given.seed, kRulesStream}));
+  std::vector<DrawnSwitch> switches;
+  for (std::uint32_t i = 0; i < given.switches; ++i) {
+    DrawnSwitch next;
+    next.rank = static_cast<std::uint32_t>(random.Below(plan.job.workers));
+    next.step = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(plan.iterations)));
+    next.rule = DrawRule(kChurnSwitched[random.Below(std::size(kChurnSwitched))], random);
+    switches.push_back(std::move(next));
+  }
+  return switches;
+}
 
 }  // namespace
 
@@ -24,6 +42,8 @@ ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   plan.worker_deeds = static_cast<std::uint32_t>(random.Between(1, 5));
   plan.on_worker_loss = random.Chance(0.3) ? OnWorkerLoss::kWait : OnWorkerLoss::kShrink;
   plan.states = given.states;
+  plan.switches = DrawChurnSwitches(given, plan);
+  plan.skips = plan.skips || !plan.switches.empty();
   if (!given.all_roles) return plan;
 
   // Drawn apart: what is drawn for the workers stays what it is.

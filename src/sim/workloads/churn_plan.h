@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "leeway/options.h"
 #include "sim/seeded_random.h"
 #include "sim/workloads/churn.h"
+#include "sim/workloads/drawn_rules.h"
 
 namespace leeway::sim {
 
@@ -23,7 +25,8 @@ struct ChurnPlan {
   std::uint32_t worker_deeds = 0;  // kills and stops
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   bool states = false;
-  bool skips = false;  // the model leaves iterations out, and drops what comes late
+  bool skips = false;                 // the model leaves iterations out, and drops what comes late
+  std::vector<DrawnSwitch> switches;  // by iteration of the job
   // Of runs in which every role is struck.
   bool all_roles = false;
   std::uint64_t checkpoint_every = 0;

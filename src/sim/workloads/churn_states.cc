@@ -24,7 +24,7 @@ void CheckOne(const Disk& disk, const std::string& folder, const ChurnPlan& plan
   ++books.counts.checkpoints;
   books.counts.states += manifest->ranks.size();
   books.counts.states_lacking += plan.job.workers - manifest->ranks.size();
-  const bool exact = plan.job.apply.starts_with("aggregate");
+  const bool exact = plan.job.apply.starts_with("aggregate") && plan.switches.empty();
   for (const ManifestRank& rank : manifest->ranks) {
     const std::string path = JoinPath(folder, rank.file);
     const auto file = disk.Read(path, 0, kAll);

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "sim/seeded_random.h"
+#include "sim/workloads/drawn_rules.h"
 
 namespace leeway::sim {
 namespace {
@@ -31,42 +32,18 @@ constexpr SyncChoice kChoices[] = {
     {"ssp:2,release=soft", "immediate"},
 };
 
-// What a job of two workers may be switched to, in every apply mode that fits.
-constexpr const char* kSwitches[] = {
-    "sync=bsp",
-    "sync=bsp apply=aggregate:reduce=ordered",
-    "sync=bsp:late=apply apply=immediate",
-    "sync=ssp:2",
-    "sync=ssp:1,release=soft apply=aggregate",
-    "sync=asp",
-    "sync=asp apply=immediate:scale=staleness",
-    "sync=dsps:0,4,2",
-    "sync=dssp:1,4",
-    "sync=drop:1",
-    "sync=drop:2,late=apply",
-    "sync=drop:1 apply=immediate",
-    "sync=pssp:1,0.5",
-    "sync=pssp:1,alpha=0.8,release=soft,scope=server",
-    "sync=psp:1,2",
-    "sync=psp:2,3,late=apply",
-    "sync=psp:1,1,ahead=sum,late=apply",
-    "sync=bounded:1",
-    "sync=ssptable:2",
-    "sync=when:pull=\"gap < 2 || rand > 0.5\",push=\"count >= workers\"",
-    "sync=when:pull=\"progress <= slowest + 1\",push=\"count >= 1\"",
-};
 constexpr const char* kSwitched[] = {"", "tables=always ", "tables=*e* ", "server=0 "};
 
-std::vector<LedgerSwitch> DrawSwitches(const LedgerOptions& options,
-                                       const std::vector<std::uint32_t>& iterations) {
+std::vector<DrawnSwitch> DrawSwitches(const LedgerOptions& options,
+                                      const std::vector<std::uint32_t>& iterations) {
   SeededRandom random(Hash64({options.seed, kSwitch}));
-  std::vector<LedgerSwitch> switches;
+  std::vector<DrawnSwitch> switches;
   for (std::uint32_t i = 0; i < options.switches; ++i) {
-    LedgerSwitch next;
+    DrawnSwitch next;
     next.rank = static_cast<std::uint32_t>(random.Below(options.workers));
     next.step = static_cast<std::int64_t>(random.Below(iterations[next.rank]));
     const char* where = kSwitched[random.Below(std::size(kSwitched))];
-    next.rule = fmt::format("{}{}", where, kSwitches[random.Below(std::size(kSwitches))]);
+    next.rule = DrawRule(where, random);
     switches.push_back(std::move(next));
   }
   return switches;

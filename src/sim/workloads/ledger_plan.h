@@ -11,6 +11,7 @@
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/table.h"
+#include "sim/workloads/drawn_rules.h"
 #include "sim/workloads/ledger.h"
 
 namespace leeway::sim {
@@ -32,13 +33,6 @@ struct LedgerTable {
       stale_max;  // how many iterations of others a read may lack; nothing: any number
 };
 
-// A worker sets this rule when it begins this step.
-struct LedgerSwitch {
-  std::uint32_t rank = 0;
-  std::int64_t step = 0;
-  std::string rule;
-};
-
 struct LedgerPlan {
   // Elements repeat in chunks of workers x slots cells; a push adds 1 to one cell of its worker in every
   // chunk, another slot from chunk to chunk and from iteration to iteration.
@@ -48,7 +42,7 @@ struct LedgerPlan {
   JobOptions job;
   std::vector<LedgerTable> tables;
   std::vector<std::uint32_t> iterations;  // by rank
-  std::vector<LedgerSwitch> switches;
+  std::vector<DrawnSwitch> switches;
   bool skips = false;  // a model of the job leaves iterations out, and drops what comes late
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }

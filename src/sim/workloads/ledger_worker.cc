@@ -109,7 +109,7 @@ void LedgerWorker::Iterate() {
 
 // Training goes on meanwhile; who sets a rule leaves when it is in force.
 void LedgerWorker::SetRules() {
-  for (const LedgerSwitch& change : plan_.switches) {
+  for (const DrawnSwitch& change : plan_.switches) {
     if (change.rank != rank_ || change.step != iteration_) continue;
     ++rules_open_;
     node_.SetSync(change.rule, [this, &change](const Status& status, std::uint32_t tables) {

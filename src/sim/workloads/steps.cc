@@ -99,10 +99,24 @@ class StepsWorker final : public WorkloadPart {
     record.begun = cluster_.queue().now();
     record.open = open_.empty() ? 1 : iteration - open_.begin()->first + 1;
     report_.steps[rank_].push_back(record);
+    SetRules(step);
     const Duration time = options_.compute
                               ? options_.compute(rank_, step)
                               : random_.Between(std::chrono::milliseconds(2), std::chrono::milliseconds(6));
     (void)env_.timers.After(time, [this] { HandIn(); });
+  }
+
+  // Training goes on meanwhile; who sets a rule leaves when it is in force.
+  void SetRules(std::uint32_t step) {
+    for (const DrawnSwitch& change : options_.switches) {
+      if (change.rank != rank_ || change.step != step) continue;
+      ++rules_open_;
+      node_.SetSync(change.rule, [this](const Status& status, std::uint32_t) {
+        --rules_open_;
+        if (!status.ok()) Problem(status.ToString());
+        if (leaving_) Leave();
+      });
+    }
   }
 
   void HandIn() {
@@ -120,6 +134,7 @@ class StepsWorker final : public WorkloadPart {
     }
     ++report_.given[rank_];
     if (const Status ended = node_.EndIteration(); !ended.ok()) return Problem(ended.ToString());
+    if (node_.StateWanted()) node_.GiveState(std::make_shared<const std::vector<std::byte>>(40));
     Step();
   }
 
@@ -134,6 +149,8 @@ class StepsWorker final : public WorkloadPart {
   }
 
   void Leave() {
+    leaving_ = true;
+    if (rules_open_ > 0) return;
     node_.Leave(Then([this] {
       node_.Finish(Then([this] {
         for (const auto& pair : pairs_) (void)pair->Take();
@@ -158,6 +175,8 @@ class StepsWorker final : public WorkloadPart {
   SeededRandom random_;
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::map<std::int64_t, int> open_;  // blocks without a verdict, by iteration
+  std::uint32_t rules_open_ = 0;
+  bool leaving_ = false;
   bool done_ = false;
 };
 
@@ -172,6 +191,9 @@ StepsReport RunSteps(const StepsOptions& options) {
   cluster_options.job.block_bytes = kBlockElements * sizeof(float);
   cluster_options.policies = options.policies;
   cluster_options.faults = options.faults;
+  cluster_options.checkpoint = options.checkpoint;
+  cluster_options.shared_disk = options.disk;
+  cluster_options.keeps_state = options.disk != nullptr;
 
   StepsReport report;
   report.steps.resize(options.job.workers);

@@ -15,6 +15,7 @@
 #include "leeway/options.h"
 #include "leeway/worker.h"
 #include "sim/cluster.h"
+#include "sim/workloads/drawn_rules.h"
 
 namespace leeway::sim {
 
@@ -29,6 +30,10 @@ struct StepsOptions {
   // Called once the cluster is made, to schedule what happens to it.
   std::function<void(Cluster&)> script = {};
   std::vector<std::uint32_t> mortal = {};  // ranks that the script kills
+  // Checkpoints, with a state of every worker, on this disk; without one there are none.
+  CheckpointOptions checkpoint = {};
+  Disk* disk = nullptr;
+  std::vector<DrawnSwitch> switches = {};
 };
 
 struct StepRecord {

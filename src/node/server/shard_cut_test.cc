@@ -1,0 +1,112 @@
+// A shard's part of a checkpoint, while its blocks are switched: what is in a block when it is taken says
+// whether the cut is the same for all.
+#include "node/server/shard_cut.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "checkpoint/layout.h"
+#include "node/server/hand_fed_server.h"
+
+namespace leeway::testing {
+namespace {
+
+class ShardCutTest : public HandFedServer {
+ protected:
+  // Values in blocks 1 and 3, and two workers.
+  void Begin(const std::string& sync_spec) {
+    SetUpTable(sync_spec);
+    w0 = HelloWorker(0);
+    w1 = HelloWorker(1);
+    for (const std::uint32_t block : {1U, 3U}) Init(w0, 0, block, {0, 0});
+  }
+  void SwitchTo(const std::string& sync_spec) {
+    wire::pb::TableMap map = Map(sync_spec, 4, 2);
+    map.set_epoch(++epoch);
+    SendMap(map);
+  }
+  void Send(std::uint32_t rank, std::int64_t iteration) {
+    const auto seq = static_cast<std::uint64_t>(iteration) + 1;
+    ASSERT_TRUE(
+        Push(rank == 0 ? w0 : w1, rank, iteration, {Entry(1, seq, 2), Entry(3, seq, 2)}, {1, 1, 1, 1}).ok());
+  }
+  void SendCut(std::int64_t iteration) {
+    wire::pb::Cut cut;
+    cut.set_checkpoint(1);
+    cut.set_folder("/c/" + CheckpointName(1));
+    cut.set_iteration(iteration);
+    ASSERT_TRUE(world.transport.DeliverControl(scheduler, Kind::kCut, cut).ok());
+  }
+  // REQUIRES: the cut is whole by now.
+  wire::pb::CutReply Reply() {
+    do {
+      world.storage.RunAll();
+      world.compute.RunAll();
+    } while (world.storage.pending() > 0);
+    const auto replies = world.transport.TakeSent(scheduler, Kind::kCutReply);
+    EXPECT_EQ(replies.size(), 1U);
+    return replies.empty() ? wire::pb::CutReply() : ParseAs<wire::pb::CutReply>(replies[0]);
+  }
+
+  ConnectionId w0, w1;
+  std::uint64_t epoch = 5;
+};
+
+TEST_F(ShardCutTest, UnderAggregateItIsTheSameForAll) {
+  Begin("bsp");
+  SendCut(1);
+  Send(0, 0);
+  Send(1, 0);
+  const wire::pb::CutReply reply = Reply();
+  EXPECT_EQ(reply.error(), "");
+  EXPECT_FALSE(reply.fuzzy());
+  ASSERT_EQ(reply.blocks_size(), 2);
+  EXPECT_EQ(reply.blocks(0).v_train(), 1);
+}
+
+TEST_F(ShardCutTest, ASwitchToImmediateWhileItIsOpenMakesItFuzzy) {
+  Begin("bsp");
+  SendCut(1);
+  SwitchTo("asp");
+  Send(0, 0);
+  Send(0, 1);  // in the values at once, and of the cut's own iteration
+  Send(1, 0);
+  EXPECT_TRUE(Reply().fuzzy());
+  EXPECT_EQ(Values(1), (std::vector<float>{3, 3}));
+}
+
+TEST_F(ShardCutTest, BackAgainDoesNotUndoWhatWasTakenInMeanwhile) {
+  Begin("bsp");
+  SendCut(1);
+  SwitchTo("asp");
+  Send(0, 0);
+  Send(0, 1);
+  SwitchTo("bsp");
+  Send(1, 0);
+  EXPECT_TRUE(Reply().fuzzy());
+}
+
+TEST_F(ShardCutTest, ASwitchBackBeforeAnybodyIsSoFarLeavesItTheSameForAll) {
+  Begin("asp");
+  Send(0, 0);
+  Send(0, 1);
+  Send(1, 0);
+  SwitchTo("bsp");
+  SendCut(3);
+  Send(1, 1);
+  for (const std::uint32_t rank : {0U, 1U}) Send(rank, 2);
+  const wire::pb::CutReply reply = Reply();
+  EXPECT_FALSE(reply.fuzzy());
+  EXPECT_EQ(reply.blocks(0).v_train(), 3);
+}
+
+TEST_F(ShardCutTest, WhereLaterGradientsAreAddedToTheOpenIterationItIsFuzzy) {
+  Begin("psp:2,50,ahead=sum");
+  SendCut(1);
+  Send(0, 0);
+  Send(0, 1);
+  EXPECT_TRUE(Reply().fuzzy());
+}
+
+}  // namespace
+}  // namespace leeway::testing

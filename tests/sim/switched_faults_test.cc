@@ -1,0 +1,59 @@
+// Rules that are set while nodes are killed, stopped and started again, the network fails and checkpoints are
+// written: a switch meets a death, a joiner, a replaced server, a scheduler that is started again, a cut. The
+// books of every life are right, and the job ends.
+#include <gtest/gtest.h>
+
+#include "sim/workloads/churn.h"
+
+namespace leeway::sim {
+namespace {
+
+ChurnCounts Sweep(std::uint64_t seeds, const ChurnOptions& common) {
+  ChurnCounts counts;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    ChurnOptions options = common;
+    options.seed = seed;
+    const ChurnReport report = RunChurn(options);
+    EXPECT_TRUE(report.ok()) << report.Failure();
+    counts += report.counts;
+    if (::testing::Test::HasFailure() && seed > 5) break;
+  }
+  return counts;
+}
+
+TEST(SwitchedFaultsTest, TheBooksAreRightWhenWorkersDie) {
+  const ChurnCounts counts = Sweep(100, {.switches = 5});
+  EXPECT_GE(counts.rules_set, 200U);
+  EXPECT_GE(counts.crashes, 50U);
+  EXPECT_GE(counts.joined_late, 50U);
+}
+
+TEST(SwitchedFaultsTest, TheBooksAreRightWhenEveryRoleIsStruck) {
+  const ChurnCounts counts = Sweep(120, {.all_roles = true, .switches = 5});
+  EXPECT_GE(counts.rules_set, 200U);
+  EXPECT_GE(counts.rules_unanswered, 1U) << "a switch met an end";
+  EXPECT_GE(counts.server_restarts, 20U);
+  EXPECT_GE(counts.scheduler_restarts, 20U);
+  EXPECT_GE(counts.resumed, 20U);
+}
+
+TEST(SwitchedFaultsTest, CheckpointsAreWhole) {
+  const ChurnCounts counts = Sweep(60, {.states = true, .switches = 5});
+  EXPECT_GE(counts.rules_set, 100U);
+  EXPECT_GE(counts.checkpoints, 100U);
+}
+
+// 68: all workers had died, those that came in their place began beyond a block's iteration, and its formula
+// (count >= 1) waited there for a push that nobody could send.
+TEST(SwitchedFaultsTest, SeedsThatFoundABug) {
+  const ChurnReport report = RunChurn({.seed = 68, .switches = 5});
+  EXPECT_TRUE(report.ok()) << report.Failure();
+}
+
+TEST(SwitchedFaultsTest, TheSameSeedGivesTheSameTrace) {
+  const ChurnOptions options{.seed = 3, .all_roles = true, .switches = 5};
+  EXPECT_EQ(RunChurn(options).trace_hash, RunChurn(options).trace_hash);
+}
+
+}  // namespace
+}  // namespace leeway::sim
