@@ -58,12 +58,19 @@ class BlockStore {
   [[nodiscard]] const std::string& TableName(const Block& block) const;
   [[nodiscard]] bool IsOwnClock(const Block& block) const;
   // The synchronization that a table's blocks have here, as it was said. REQUIRES: a table of this store.
-  [[nodiscard]] const std::string& SyncOf(TableId table) const { return policies_.at(table)->sync->spec; }
+  [[nodiscard]] const std::string& SyncOf(TableId table) const {
+    return policies_.at(table)->sync->specs.sync;
+  }
 
  private:
+  // Of a table on this server, as they came.
+  struct Specs {
+    std::string sync, apply;
+    friend bool operator==(const Specs&, const Specs&) = default;
+  };
   // What a switch changes.
   struct SyncPolicies {
-    std::string spec, apply_spec;  // as they came
+    Specs specs;
     SyncPolicy sync;
     ApplyMode apply;
     std::uint64_t coin_seed = 0;
@@ -74,7 +81,8 @@ class BlockStore {
     std::unique_ptr<SyncPolicies> sync;  // borrowed by the table's blocks
     OptimizerPtr optimizer;
   };
-  [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const wire::pb::Table& table,
+  [[nodiscard]] static Specs SpecsOf(const wire::pb::Table& table, const ShardPlace& place);
+  [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const Specs& specs,
                                                                const ShardPlace& place) const;
   [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table,
                                                                     const ShardPlace& place) const;
