@@ -11,15 +11,26 @@ namespace {
 // A chunk of so many is split in two, and two neighbours that have fewer than a quarter together become one.
 constexpr std::size_t kGroupsMax = 64;
 
+// The last item whose key is at most i, or the first. A step adds or does not, without a branch: which worker
+// comes next cannot be guessed, and wrong guesses cost more than the search.
+template <typename Item>
+std::size_t LastUpTo(const std::vector<Item>& items, Iteration i, Iteration Item::*key) {
+  const Item* at = items.data();
+  for (std::size_t rest = items.size(); rest > 1;) {
+    const std::size_t half = rest / 2;
+    at += (at[half].*key <= i ? half : 0);
+    rest -= half;
+  }
+  return static_cast<std::size_t>(at - items.data());
+}
+
 }  // namespace
 
 IterationMultiset::Place IterationMultiset::PlaceOf(Iteration i) const {
-  const auto after =
-      std::ranges::upper_bound(chunks_, i, {}, [](const Chunk& chunk) { return chunk.groups.front().value; });
-  const auto chunk = after == chunks_.begin() ? after : after - 1;
-  const auto group = std::ranges::lower_bound(chunk->groups, i, {}, &Group::value);
-  return {static_cast<std::size_t>(chunk - chunks_.begin()),
-          static_cast<std::size_t>(group - chunk->groups.begin())};
+  const std::size_t chunk = LastUpTo(chunks_, i, &Chunk::from);
+  const std::vector<Group>& groups = chunks_[chunk].groups;
+  const std::size_t group = LastUpTo(groups, i, &Group::value);
+  return {chunk, group + (groups[group].value < i ? 1 : 0)};
 }
 
 bool IterationMultiset::IsAt(Place place, Iteration i) const {
@@ -35,20 +46,28 @@ std::uint32_t IterationMultiset::Before(Place place) const {
 }
 
 IterationMultiset::Place IterationMultiset::Make(Iteration i) {
-  if (chunks_.empty()) chunks_.push_back({.below = 0, .groups = {Group{i, 0}}});
-  Place place = PlaceOf(i);
+  if (chunks_.empty()) chunks_.push_back({.from = i, .below = 0, .groups = {Group{i, 0}}});
+  const Place place = PlaceOf(i);
   if (IsAt(place, i)) return place;
   Chunk& chunk = chunks_[place.chunk];
-  const std::uint32_t before = Before(place) - chunk.below;
-  chunk.groups.insert(chunk.groups.begin() + static_cast<std::ptrdiff_t>(place.group), Group{i, before});
+  chunk.from = std::min(chunk.from, i);
+  chunk.groups.insert(chunk.groups.begin() + static_cast<std::ptrdiff_t>(place.group),
+                      Group{i, Before(place) - chunk.below});
   if (chunk.groups.size() < kGroupsMax) return place;
+  Split(place.chunk);
+  return PlaceOf(i);
+}
+
+void IterationMultiset::Split(std::size_t index) {
+  Chunk& chunk = chunks_[index];
+  if (chunk.groups.size() < kGroupsMax) return;
   const auto middle = chunk.groups.begin() + kGroupsMax / 2;
   const std::uint32_t first_half = (middle - 1)->up_to;
-  Chunk upper{.below = chunk.below + first_half, .groups = {middle, chunk.groups.end()}};
+  Chunk upper{
+      .from = middle->value, .below = chunk.below + first_half, .groups = {middle, chunk.groups.end()}};
   for (Group& group : upper.groups) group.up_to -= first_half;
   chunk.groups.erase(middle, chunk.groups.end());
-  chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(place.chunk) + 1, std::move(upper));
-  return PlaceOf(i);
+  chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
 }
 
 void IterationMultiset::Tidy(Place place) {
@@ -97,12 +116,37 @@ void IterationMultiset::Remove(Iteration i) {
 
 void IterationMultiset::Raise(Iteration from, Iteration to) {
   LW_CHECK(from <= to, "got a move from {} to {}, wanted one up", from.value(), to.value());
-  LW_CHECK(!empty() && IsAt(PlaceOf(from), from), "iteration {} is not in the set", from.value());
-  if (from == to) return;
+  const Place at = empty() ? End() : PlaceOf(from);
+  LW_CHECK(IsAt(at, from), "iteration {} is not in the set", from.value());
+  if (from == to || RaiseWithin(at, to)) return;
   const Place end = Make(to);  // first: it may move the other
   const Place begin = PlaceOf(from);
   Count(begin, end, -1);
   Tidy(begin);
+}
+
+bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
+  const std::size_t next = at.chunk + 1;
+  if (next < chunks_.size() && to >= chunks_[next].from) return false;
+  std::vector<Group>& groups = chunks_[at.chunk].groups;
+  const auto begin = groups.begin() + static_cast<std::ptrdiff_t>(at.group);
+  auto end = begin + 1;
+  while (end != groups.end() && end->value < to) ++end;
+  const bool joins = end != groups.end() && end->value == to;
+  const bool alone = begin->up_to == (begin == groups.begin() ? 0 : (begin - 1)->up_to) + 1;
+  const std::uint32_t up_to = (end - 1)->up_to;
+  for (auto group = begin; group != end; ++group) --group->up_to;
+  if (alone && !joins) {
+    // Those in between move down by one place, and it takes the place of the last.
+    std::move(begin + 1, end, begin);
+    *(end - 1) = {to, up_to};
+  } else if (!joins) {
+    groups.insert(end, Group{to, up_to});
+    Split(at.chunk);
+  } else if (alone) {
+    Tidy(at);
+  }
+  return true;
 }
 
 std::uint32_t IterationMultiset::CountFrom(Iteration i) const {

@@ -39,6 +39,7 @@ class IterationMultiset {
     std::uint32_t up_to = 0;  // how many of its chunk are at or below `value`
   };
   struct Chunk {
+    Iteration from{};           // no value of it is lower, and none of chunks before is as high
     std::uint32_t below = 0;    // how many are in chunks before
     std::vector<Group> groups;  // by value, neither they nor the list empty
   };
@@ -57,6 +58,10 @@ class IterationMultiset {
   Place Make(Iteration i);
   // Takes the group out if it is empty.
   void Tidy(Place place);
+  // Raise within one chunk, as most are; false if `to` belongs to another.
+  bool RaiseWithin(Place at, Iteration to);
+  // Splits the chunk if it is full.
+  void Split(std::size_t chunk);
   // Adds `by` to what counts for all groups from one place up to another.
   void Count(Place from, Place to, std::int32_t by);
   [[nodiscard]] Place End() const { return {chunks_.size(), 0}; }
