@@ -8,7 +8,6 @@
 namespace leeway {
 namespace {
 
-// A chunk of so many is split in two, and two neighbours that have fewer than a quarter together become one.
 constexpr std::size_t kGroupsMax = 64;
 
 // The last item whose key is at most i, or the first. A step adds or does not, without a branch: which worker
@@ -29,6 +28,10 @@ std::size_t LastUpTo(const std::vector<Item>& items, Iteration i, Iteration Item
 IterationMultiset::Place IterationMultiset::PlaceOf(Iteration i) const {
   const std::size_t chunk = LastUpTo(chunks_, i, &Chunk::from);
   const std::vector<Group>& groups = chunks_[chunk].groups;
+  // Where no value is left out, as in most chunks of many, its place is known.
+  const auto dense =
+      static_cast<std::uint64_t>(i.value()) - static_cast<std::uint64_t>(groups.front().value.value());
+  if (dense < groups.size() && groups[dense].value == i) return {chunk, dense};
   const std::size_t group = LastUpTo(groups, i, &Group::value);
   return {chunk, group + (groups[group].value < i ? 1 : 0)};
 }
@@ -45,23 +48,33 @@ std::uint32_t IterationMultiset::Before(Place place) const {
   return chunk.below + (place.group == 0 ? 0 : chunk.groups[place.group - 1].up_to);
 }
 
+bool IterationMultiset::Has(Place place, Iteration i) const {
+  return IsAt(place, i) && Before({place.chunk, place.group + 1}) != Before(place);
+}
+
 IterationMultiset::Place IterationMultiset::Make(Iteration i) {
   if (chunks_.empty()) chunks_.push_back({.from = i, .below = 0, .groups = {Group{i, 0}}});
-  const Place place = PlaceOf(i);
+  Place place = PlaceOf(i);
   if (IsAt(place, i)) return place;
+  if (chunks_[place.chunk].groups.size() == kGroupsMax) {
+    MakeRoom(place.chunk);
+    place = PlaceOf(i);
+  }
   Chunk& chunk = chunks_[place.chunk];
   chunk.from = std::min(chunk.from, i);
   chunk.groups.insert(chunk.groups.begin() + static_cast<std::ptrdiff_t>(place.group),
                       Group{i, Before(place) - chunk.below});
-  if (chunk.groups.size() < kGroupsMax) return place;
-  Split(place.chunk);
-  return PlaceOf(i);
+  return place;
 }
 
-void IterationMultiset::Split(std::size_t index) {
+void IterationMultiset::MakeRoom(std::size_t index) {
   Chunk& chunk = chunks_[index];
-  if (chunk.groups.size() < kGroupsMax) return;
-  const auto middle = chunk.groups.begin() + kGroupsMax / 2;
+  std::uint32_t before = 0;
+  std::erase_if(chunk.groups,
+                [&before](const Group& group) { return std::exchange(before, group.up_to) == group.up_to; });
+  // Too full to be worth keeping whole.
+  if (chunk.groups.size() < kGroupsMax / 2) return;
+  const auto middle = chunk.groups.begin() + static_cast<std::ptrdiff_t>(chunk.groups.size() / 2);
   const std::uint32_t first_half = (middle - 1)->up_to;
   Chunk upper{
       .from = middle->value, .below = chunk.below + first_half, .groups = {middle, chunk.groups.end()}};
@@ -70,21 +83,18 @@ void IterationMultiset::Split(std::size_t index) {
   chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
 }
 
-void IterationMultiset::Tidy(Place place) {
-  Chunk& chunk = chunks_[place.chunk];
-  const auto group = chunk.groups.begin() + static_cast<std::ptrdiff_t>(place.group);
-  if (chunk.below + group->up_to != Before(place)) return;
-  chunk.groups.erase(group);
-  const auto at = chunks_.begin() + static_cast<std::ptrdiff_t>(place.chunk);
-  if (chunk.groups.empty()) {
-    chunks_.erase(at);
-    return;
-  }
-  const auto next = at + 1;
-  if (next == chunks_.end() || at->groups.size() + next->groups.size() >= kGroupsMax / 4) return;
-  const std::uint32_t here = at->groups.back().up_to;
-  for (const Group& moved : next->groups) at->groups.push_back({moved.value, here + moved.up_to});
-  chunks_.erase(next);
+void IterationMultiset::Tidy(std::size_t chunk) {
+  if (chunks_[chunk].groups.back().up_to == 0)
+    chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(chunk));
+  if (chunks_.empty()) return;
+  TrimFront();
+  std::vector<Group>& last = chunks_.back().groups;
+  while (last.size() > 1 && last[last.size() - 2].up_to == last.back().up_to) last.pop_back();
+}
+
+void IterationMultiset::TrimFront() {
+  std::vector<Group>& first = chunks_.front().groups;
+  first.erase(first.begin(), std::ranges::find_if(first, [](const Group& group) { return group.up_to > 0; }));
 }
 
 void IterationMultiset::Count(Place from, Place to, std::int32_t by) {
@@ -108,21 +118,21 @@ void IterationMultiset::Add(Iteration i) {
 
 void IterationMultiset::Remove(Iteration i) {
   const Place place = empty() ? End() : PlaceOf(i);
-  LW_CHECK(IsAt(place, i), "iteration {} is not in the set", i.value());
+  LW_CHECK(Has(place, i), "iteration {} is not in the set", i.value());
   Count(place, End(), -1);
   --size_;
-  Tidy(place);
+  Tidy(place.chunk);
 }
 
 void IterationMultiset::Raise(Iteration from, Iteration to) {
   LW_CHECK(from <= to, "got a move from {} to {}, wanted one up", from.value(), to.value());
   const Place at = empty() ? End() : PlaceOf(from);
-  LW_CHECK(IsAt(at, from), "iteration {} is not in the set", from.value());
+  LW_CHECK(Has(at, from), "iteration {} is not in the set", from.value());
   if (from == to || RaiseWithin(at, to)) return;
   const Place end = Make(to);  // first: it may move the other
   const Place begin = PlaceOf(from);
   Count(begin, end, -1);
-  Tidy(begin);
+  Tidy(begin.chunk);
 }
 
 bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
@@ -132,20 +142,14 @@ bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
   const auto begin = groups.begin() + static_cast<std::ptrdiff_t>(at.group);
   auto end = begin + 1;
   while (end != groups.end() && end->value < to) ++end;
-  const bool joins = end != groups.end() && end->value == to;
-  const bool alone = begin->up_to == (begin == groups.begin() ? 0 : (begin - 1)->up_to) + 1;
   const std::uint32_t up_to = (end - 1)->up_to;
-  for (auto group = begin; group != end; ++group) --group->up_to;
-  if (alone && !joins) {
-    // Those in between move down by one place, and it takes the place of the last.
-    std::move(begin + 1, end, begin);
-    *(end - 1) = {to, up_to};
-  } else if (!joins) {
-    groups.insert(end, Group{to, up_to});
-    Split(at.chunk);
-  } else if (alone) {
-    Tidy(at);
+  if (end == groups.end() || end->value != to) {
+    if (groups.size() == kGroupsMax) return false;
+    end = groups.insert(end, Group{to, up_to});
   }
+  for (std::size_t group = at.group; groups.begin() + static_cast<std::ptrdiff_t>(group) != end; ++group)
+    --groups[group].up_to;
+  if (at.chunk == 0 && groups.front().up_to == 0) TrimFront();
   return true;
 }
 
@@ -161,11 +165,14 @@ std::uint32_t IterationMultiset::CountUpTo(Iteration i) const {
 
 std::optional<Iteration> IterationMultiset::NextFrom(Iteration i) const {
   if (empty()) return std::nullopt;
-  const Place place = PlaceOf(i);
-  const std::vector<Group>& groups = chunks_[place.chunk].groups;
-  if (place.group < groups.size()) return groups[place.group].value;
-  if (place.chunk + 1 == chunks_.size()) return std::nullopt;
-  return chunks_[place.chunk + 1].groups.front().value;
+  Place place = PlaceOf(i);
+  const std::uint32_t before = Before(place);
+  if (before == size_) return std::nullopt;
+  if (before == Before({place.chunk, chunks_[place.chunk].groups.size()})) place = {place.chunk + 1, 0};
+  // Past those that nobody is in.
+  const Chunk& chunk = chunks_[place.chunk];
+  while (chunk.below + chunk.groups[place.group].up_to == before) ++place.group;
+  return chunk.groups[place.group].value;
 }
 
 std::vector<Iteration> IterationMultiset::Sorted() const {

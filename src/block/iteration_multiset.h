@@ -4,6 +4,9 @@
 // are in few iterations, and where they are in many (asp), no call moves or counts more than a chunk. Moving
 // one up passes only the distinct ones in between, which is one step in the usual case of + 1. Only Add and
 // Remove (members come and go) touch every chunk above.
+//
+// A group that nobody is in any more stays until its chunk is full or empty: the next one who comes by needs
+// it, and neither leaving nor coming then moves the groups behind it.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +44,7 @@ class IterationMultiset {
   struct Chunk {
     Iteration from{};           // no value of it is lower, and none of chunks before is as high
     std::uint32_t below = 0;    // how many are in chunks before
-    std::vector<Group> groups;  // by value, neither they nor the list empty
+    std::vector<Group> groups;  // by value; somebody is in the chunk, if not in every group
   };
   // A group, or where it would be: within a chunk, or at its end.
   struct Place {
@@ -54,14 +57,18 @@ class IterationMultiset {
   [[nodiscard]] bool IsAt(Place place, Iteration i) const;
   // How many are before this place.
   [[nodiscard]] std::uint32_t Before(Place place) const;
+  // Whether somebody is in i, whose place this is.
+  [[nodiscard]] bool Has(Place place, Iteration i) const;
   // PlaceOf(i), where there is a group of i now, if only an empty one.
   Place Make(Iteration i);
-  // Takes the group out if it is empty.
-  void Tidy(Place place);
-  // Raise within one chunk, as most are; false if `to` belongs to another.
+  // Raise within one chunk, as most are; false if `to` belongs to another or there is no room for it.
   bool RaiseWithin(Place at, Iteration to);
-  // Splits the chunk if it is full.
-  void Split(std::size_t chunk);
+  // Makes room in a full chunk.
+  void MakeRoom(std::size_t chunk);
+  // Takes the chunk out if nobody is in it any more, and sees that somebody is in the lowest and the highest
+  // group.
+  void Tidy(std::size_t chunk);
+  void TrimFront();
   // Adds `by` to what counts for all groups from one place up to another.
   void Count(Place from, Place to, std::int32_t by);
   [[nodiscard]] Place End() const { return {chunks_.size(), 0}; }
