@@ -87,6 +87,7 @@ fuzz:  ## random bytes to everything that decodes: RUNS inputs (10,000,000) to e
 
 bench: build  ## speed beside a bare socket and beside plain PyTorch
 	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done
+	@$(BUILD)/leeway bench sync
 	@$(BUILD)/leeway bench step
 	@$(BUILD)/leeway bench checkpoint
 

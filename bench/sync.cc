@@ -73,6 +73,20 @@ double Extra(const Sizes& formula, const Sizes& plain, SyncBed::Event event) {
   return Median(extra);
 }
 
+// The models of the registry in two halves, and asp spread out.
+struct Plan {
+  std::string model, spec;
+  SyncBed::Places places = SyncBed::Places::kTwoHalves;
+};
+Result<std::vector<Plan>> PlansFor(std::uint32_t workers) {
+  LW_ASSIGN_OR_RETURN(const std::vector<std::string> specs, SyncBenchSpecs(workers));
+  const std::vector<std::string> names = BuiltinSyncModels().names();
+  std::vector<Plan> plans;
+  for (std::size_t m = 0; m < specs.size(); ++m) plans.push_back({names[m], specs[m]});
+  plans.push_back({"asp spread", "asp", SyncBed::Places::kSpread});
+  return plans;
+}
+
 std::string JsonOf(const SyncCost& cost) {
   return fmt::format(R"({{"ns":[{:.4g}],"ratio":{:.4g},"spread":{:.3g}}})", fmt::join(cost.ns, ","),
                      cost.ratio, cost.spread);
@@ -116,13 +130,14 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
   report.cores = Cores();
   report.busy = BusyShare(kSyncBusyTime);
 
-  const std::vector<std::string> names = BuiltinSyncModels().names();
-  std::vector<Sizes> cases(names.size());
+  std::vector<Sizes> cases;
   for (std::size_t i = 0; i < kSizes; ++i) {
-    LW_ASSIGN_OR_RETURN(const std::vector<std::string> specs, SyncBenchSpecs(kSyncWorkers[i]));
-    for (std::size_t m = 0; m < specs.size(); ++m) {
-      LW_ASSIGN_OR_RETURN(cases[m][i].bed, SyncBed::Make(specs[m], kSyncWorkers[i]));
-      if (i == 0) report.rows.push_back({.model = names[m], .spec = specs[m]});
+    LW_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansFor(kSyncWorkers[i]));
+    cases.resize(plans.size());
+    for (std::size_t m = 0; m < plans.size(); ++m) {
+      const Plan& plan = plans[m];
+      LW_ASSIGN_OR_RETURN(cases[m][i].bed, SyncBed::Make(plan.spec, kSyncWorkers[i], plan.places));
+      if (i == 0) report.rows.push_back({.model = plan.model, .spec = plan.spec});
     }
   }
   // The first turn warms up.
@@ -175,13 +190,32 @@ std::string ToJson(const SyncReport& report) {
       formula, report.busy, report.cores);
 }
 
+std::string TooMuch(const SyncReport& report) {
+  std::string text;
+  for (const SyncRow& row : report.rows) {
+    for (const auto& [event, cost] : {std::pair("push", &row.push), std::pair("absent push", &row.absent),
+                                      std::pair("pull", &row.pull)}) {
+      if (cost->ratio <= kSyncRatioMax) continue;
+      text += fmt::format(
+          "{}: a {} with {} workers costs {:.2f} times what it does with {}, wanted at most {}\n", row.model,
+          event, kSyncWorkers.back(), cost->ratio, kSyncWorkers.front(), kSyncRatioMax);
+    }
+  }
+  if (!report.formula) return text;
+  const double extra = std::max(report.formula->push_extra_ns, report.formula->pull_extra_ns);
+  if (extra > kFormulaExtraNsMax) {
+    text += fmt::format("a formula costs {:.0f} ns more, wanted at most {:.0f}\n", extra, kFormulaExtraNsMax);
+  }
+  return text;
+}
+
 std::string ToText(const SyncReport& report) {
   std::string text =
       fmt::format("nanoseconds per event of a block with {} workers, and the last against the first\n\n",
                   fmt::join(kSyncWorkers, ", "));
-  text += fmt::format("{:<10}{:>27}{:>27}{:>27}\n", "", "push", "absent", "pull");
+  text += fmt::format("{:<11}{:>27}{:>27}{:>27}\n", "", "push", "absent", "pull");
   for (const SyncRow& row : report.rows) {
-    text += fmt::format("{:<10}", row.model);
+    text += fmt::format("{:<11}", row.model);
     for (const SyncCost* cost : {&row.push, &row.absent, &row.pull}) {
       text +=
           fmt::format("{:>7.0f}{:>7.0f}{:>7.0f}{:>6.2f}", cost->ns[0], cost->ns[1], cost->ns[2], cost->ratio);

@@ -1,9 +1,10 @@
 // The sync bench: what a block's decisions cost, for every synchronization model and for few and many
 // workers.
 //
-// Blocks of one value are fed by hand: half of the workers push and pull, then the other half, so that pulls
-// are delayed, released and answered at once. No network, no thread. Turns of all models and sizes alternate
-// in one run, and the figures are medians over turns of medians over rounds, so that a round in which the
+// Blocks of one value are fed by hand: half of the workers push and pull up to four iterations, then the
+// other half, so that pulls are delayed, tossed for, released and answered at once; once more with asp and
+// every worker in an iteration of its own. No network, no thread. Turns of all models and sizes alternate in
+// one run, and the figures are medians over turns of medians over rounds, so that a round in which the
 // machine did something else does not show.
 #pragma once
 
@@ -18,6 +19,8 @@
 namespace leeway::bench {
 
 inline constexpr std::array<std::uint32_t, 3> kSyncWorkers = {4, 64, 1024};
+// What is too much: of the most workers against the fewest, and of a formula against C++.
+inline constexpr double kSyncRatioMax = 1.3, kFormulaExtraNsMax = 1000;
 
 struct SyncOptions {
   std::uint32_t repeats = 5;    // turns of each case, at most 50
@@ -32,7 +35,7 @@ struct SyncCost {
 };
 
 struct SyncRow {
-  std::string model, spec;  // the spec as it is for the fewest workers
+  std::string model, spec;  // the spec as it is for the fewest workers; "asp spread": each has an iteration
   SyncCost push{}, absent{}, pull{};
 };
 
@@ -51,6 +54,8 @@ struct SyncReport {
   int cores = 0;
 };
 
+// What of the report is too much, a line for each; empty if nothing is.
+[[nodiscard]] std::string TooMuch(const SyncReport& report);
 // A spec for each row of the registry. An error names a row that has none.
 [[nodiscard]] Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers);
 [[nodiscard]] Result<SyncReport> RunSync(const SyncOptions& options);

@@ -20,26 +20,37 @@ constexpr std::int64_t kRoundNs = 1'000'000;
 
 }  // namespace
 
-Result<std::unique_ptr<SyncBed>> SyncBed::Make(const std::string& spec, std::uint32_t workers) {
+Result<std::unique_ptr<SyncBed>> SyncBed::Make(const std::string& spec, std::uint32_t workers,
+                                               Places places) {
   LW_ASSIGN_OR_RETURN(SyncPolicy sync, MakeSyncPolicy(BuiltinSyncModels(), spec));
   LW_ASSIGN_OR_RETURN(const ApplyMode apply, MakeApplyMode("", *sync.model));
   LW_ASSIGN_OR_RETURN(OptimizerPtr optimizer, BuiltinOptimizers().MakeFromSpec("sgd"));
-  return std::unique_ptr<SyncBed>(new SyncBed(std::move(sync), apply, std::move(optimizer), workers));
+  if (places == Places::kSpread && sync.model->Lead())
+    return InvalidArgument("sync \"{}\" lets workers be {} apart, wanted one that bounds nobody", spec,
+                           *sync.model->Lead());
+  return std::unique_ptr<SyncBed>(new SyncBed(std::move(sync), apply, std::move(optimizer), workers, places));
 }
 
-SyncBed::SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer, std::uint32_t workers)
+SyncBed::SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer, std::uint32_t workers,
+                 Places places)
     : pool_(kSpareBytesMax),
       sync_(std::move(sync)),
       optimizer_(std::move(optimizer)),
       workers_(workers),
+      burst_(places == Places::kSpread
+                 ? 1
+                 : std::min(sync_.model->Lead().value_or(kRunAhead - 1) + 1, kRunAhead)),
       gradient_(pool_.Take(1)) {
   gradient_->floats()[0] = 0.5F;
   std::vector<MemberState> members;
   for (std::uint32_t w = 0; w < workers; ++w) {
     members.push_back({.key = {WorkerId(w), Incarnation(1)}, .first = Iteration(0)});
     order_.push_back(WorkerId(w));
+    places_.push_back(places == Places::kSpread ? w : 0);
   }
   std::ranges::sort(order_, {}, [](WorkerId w) { return Mix64(w.value()); });
+  std::ranges::sort(places_, {},
+                    [](std::int64_t place) { return Mix64(static_cast<std::uint64_t>(~place)); });
   for (std::uint32_t b = 0; b < std::max(1U, kPairsInRoundMin / workers); ++b) {
     BlockOptions options;
     options.id = BlockId(b);
@@ -51,65 +62,78 @@ SyncBed::SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer
     zero->floats()[0] = 0.0F;
     blocks_.back()->OnInit(members[0].key, options.term, zero, TimePoint{});
   }
+  // Everybody takes its place.
+  (void)Phase(Event::kAbsent, {0, workers_}, 0);
+  ++iteration_, ++seq_;
 }
 
 Result<SyncBed::Costs> SyncBed::Turn(std::uint32_t pairs) {
-  const auto in_round = workers_ * static_cast<std::uint32_t>(blocks_.size());
+  const auto in_round =
+      workers_ * static_cast<std::uint32_t>(blocks_.size()) * static_cast<std::uint32_t>(burst_);
   std::array<std::vector<double>, 3> ns;
   for (std::uint32_t done = 0; done < pairs; done += in_round) {
     Round(Event::kPush, ns);
     Round(Event::kAbsent, ns);
   }
   // In an iteration that everybody has sent nobody waits, whatever the model.
-  if (answers_ != pulls_) return DeadlineExceeded("{} of {} pulls were answered", answers_, pulls_);
+  for (const std::unique_ptr<Block>& block : blocks_) {
+    if (block->waiting() > 0) return DeadlineExceeded("{} pulls were not answered", block->waiting());
+  }
   Costs costs{};
   for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = Median(ns[i]);
   return costs;
 }
 
+BlockCounters SyncBed::counters() const {
+  BlockCounters sum;
+  for (const std::unique_ptr<Block>& block : blocks_) sum += block->counters();
+  return sum;
+}
+
 void SyncBed::Round(Event send, std::array<std::vector<double>, 3>& ns) {
   const std::uint32_t half = workers_ / 2;
-  const double sends = Phase(send, 0, half);
-  const double pulls = Phase(Event::kPull, 0, half);
-  ns[static_cast<std::size_t>(send)].push_back((sends + Phase(send, half, workers_)) / 2);
-  ns[static_cast<std::size_t>(Event::kPull)].push_back((pulls + Phase(Event::kPull, half, workers_)) / 2);
-  ++iteration_;
+  double sends = 0, pulls = 0;
+  for (const Range workers : {Range{0, half}, Range{half, workers_}}) {
+    for (std::int64_t beyond = 0; beyond < burst_; ++beyond) {
+      sends += Phase(send, workers, beyond);
+      pulls += Phase(Event::kPull, workers, beyond);
+    }
+  }
+  const double phases = 2.0 * static_cast<double>(burst_);
+  ns[static_cast<std::size_t>(send)].push_back(sends / phases);
+  ns[static_cast<std::size_t>(Event::kPull)].push_back(pulls / phases);
+  iteration_ += burst_;
+  seq_ += static_cast<std::uint64_t>(burst_);
 }
 
-double SyncBed::Phase(Event event, std::uint32_t begin, std::uint32_t end) {
+double SyncBed::Phase(Event event, Range workers, std::int64_t beyond) {
   const auto start = std::chrono::steady_clock::now();
   for (const std::unique_ptr<Block>& block : blocks_) {
-    for (std::uint32_t at = begin; at < end; ++at)
-      Feed(*block, event, order_[at], TimePoint(Duration(iteration_ * kRoundNs + at)));
+    for (std::uint32_t at = workers.begin; at < workers.end; ++at) Feed(*block, event, at, beyond);
   }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
-  const auto events = static_cast<double>(blocks_.size()) * (end - begin);
-  if (event == Event::kPull) pulls_ += static_cast<std::uint64_t>(events);
-  return took.count() / events;
+  return took.count() / (static_cast<double>(blocks_.size()) * (workers.end - workers.begin));
 }
 
-void SyncBed::Feed(Block& block, Event event, WorkerId worker, TimePoint now) {
-  const MemberKey from{worker, Incarnation(1)};
-  const Seq seq(static_cast<std::uint64_t>(iteration_) + 1);
+void SyncBed::Feed(Block& block, Event event, std::uint32_t at, std::int64_t beyond) {
+  const MemberKey from{order_[at], Incarnation(1)};
+  const Seq seq(seq_ + static_cast<std::uint64_t>(beyond));
+  const Iteration iteration(iteration_ + places_[at] + beyond);
+  const TimePoint now(Duration((iteration_ + beyond) * kRoundNs + at));
   switch (event) {
     case Event::kPush:
       return block.OnPush({.from = from,
                            .term = Term(1),
                            .seq = seq,
-                           .iteration = Iteration(iteration_),
+                           .iteration = iteration,
                            .base_version = block.version(),
                            .hyper = {}},
                           gradient_, now);
     case Event::kAbsent:
-      return block.OnAbsent({.from = from, .term = Term(1), .seq = seq, .iteration = Iteration(iteration_)},
-                            now);
+      return block.OnAbsent({.from = from, .term = Term(1), .seq = seq, .iteration = iteration}, now);
     case Event::kPull:
-      return block.OnPull({.from = from,
-                           .term = Term(1),
-                           .progress = Iteration(iteration_),
-                           .cached_version = {},
-                           .epoch_min = {}},
-                          now);
+      return block.OnPull(
+          {.from = from, .term = Term(1), .progress = iteration, .cached_version = {}, .epoch_min = {}}, now);
   }
 }
 

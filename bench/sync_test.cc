@@ -37,6 +37,49 @@ TEST(SyncBenchTest, ATurnAnswersEveryPullAndTakesTime) {
   }
 }
 
+TEST(SyncBenchTest, ModelsThatDelayDoSoAndTossTheirCoins) {
+  const auto specs = SyncBenchSpecs(4);
+  ASSERT_TRUE(specs.ok());
+  for (const std::string& spec : *specs) {
+    const auto bed = SyncBed::Make(spec, 4);
+    ASSERT_TRUE(bed.ok()) << bed.status().ToString();
+    ASSERT_TRUE((*bed)->Turn(2048).ok());
+    const BlockCounters counters = (*bed)->counters();
+    const bool lets_everybody = spec == "asp" || spec.starts_with("bounded");
+    EXPECT_EQ(counters.delayed > 0, !lets_everybody) << spec;
+    if (spec.starts_with("pssp")) {
+      // Half of the pulls that are s ahead, which are an eighth of all.
+      EXPECT_GT(counters.delayed, counters.pulls / 24);
+      EXPECT_LT(counters.delayed, counters.pulls / 11);
+    }
+  }
+}
+
+TEST(SyncBenchTest, SpreadOutEveryWorkerIsInAnIterationOfItsOwn) {
+  const auto bed = SyncBed::Make("asp", 64, SyncBed::Places::kSpread);
+  ASSERT_TRUE(bed.ok()) << bed.status().ToString();
+  ASSERT_TRUE((*bed)->Turn(2048).ok());
+  EXPECT_GT((*bed)->counters().advances, 0U);
+  EXPECT_EQ((*bed)->counters().refused + (*bed)->counters().gaps, 0U);
+  // 64 workers one behind the other read 0 to 63 iterations apart.
+  EXPECT_GT((*bed)->counters().read_staleness.buckets.back(), (*bed)->counters().pulls / 2);
+  EXPECT_THAT(SyncBed::Make("bsp", 64, SyncBed::Places::kSpread).status().message(), HasSubstr("bsp"));
+}
+
+TEST(SyncBenchTest, SaysWhatIsTooMuch) {
+  SyncReport report;
+  report.rows.push_back({.model = "ssp", .spec = "ssp:3", .push = {}, .absent = {}, .pull = {}});
+  report.rows[0].pull.ratio = kSyncRatioMax;
+  report.formula = {
+      .spec = "when", .against = "ssp:3", .push_extra_ns = kFormulaExtraNsMax, .pull_extra_ns = 1};
+  EXPECT_EQ(TooMuch(report), "");
+  report.rows[0].pull.ratio = 1.31;
+  EXPECT_THAT(TooMuch(report), HasSubstr("ssp: a pull with 1024 workers costs 1.31 times"));
+  report.rows[0].pull.ratio = 1;
+  report.formula->pull_extra_ns = 1001;
+  EXPECT_THAT(TooMuch(report), HasSubstr("a formula costs 1001 ns more"));
+}
+
 TEST(SyncBenchTest, RefusesWhatItCannotRun) {
   EXPECT_THAT(RunSync({.repeats = 0}).status().message(), HasSubstr("repeats: got 0"));
   EXPECT_THAT(RunSync({.pairs = 1}).status().message(), HasSubstr("pairs: got 1"));

@@ -13,6 +13,7 @@
 
 #include "leeway/env.h"
 #include "leeway/ids.h"
+#include "leeway/status.h"
 
 namespace leeway {
 
@@ -30,7 +31,7 @@ class ProgressView {
   [[nodiscard]] virtual Iteration Fastest() const = 0;
   [[nodiscard]] virtual Iteration Slowest() const = 0;
   // A live member's own pace: the time between its last two pushes, less what its pull was held up here
-  // between them; nothing before its second.
+  // between them (of one that waits for its pulls); nothing before its second.
   [[nodiscard]] virtual std::optional<Duration> PushInterval(WorkerId worker) const = 0;
   // The live member whose contribution let the block advance last, and the one that was the first to send the
   // highest iteration; nothing before there was one, or when it has gone.
@@ -53,7 +54,7 @@ struct SyncView {
   [[nodiscard]] std::uint32_t MembersAt(Iteration i) const { return progress.MembersAt(i); }
 };
 
-using Memory = std::string;  // a few bytes at most
+using Memory = std::string;  // a few bytes, or a few for each worker (dssp)
 
 enum class PullVerdict : std::uint8_t { kNow, kLater };
 
@@ -96,6 +97,9 @@ class SyncModel {
   // A job with fewer workers cannot have it.
   [[nodiscard]] virtual std::uint32_t WorkersNeeded() const { return 1; }
   [[nodiscard]] virtual WorkerRule ForWorker() const { return {}; }
+  // Tries the model on states that jobs come to, and says what is wrong with it. Asked where a spec is set,
+  // not where it is used: it may take milliseconds. A model that cannot be wrong has nothing to try.
+  [[nodiscard]] virtual Status Try() const { return Status::Ok(); }
   // For people, as in Table III: "progress < v_train + 3".
   [[nodiscard]] virtual std::string PullCondition() const = 0;
   [[nodiscard]] virtual std::string PushCondition() const = 0;

@@ -21,18 +21,18 @@ import xxhash
 from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
-FORMAT = 1  # of shard and rank files
+FORMAT, SHARD_FORMAT = 1, 2  # of rank files; of shard files
 MANIFEST_FORMATS = (1, 2)  # the first has no rules
 ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
-RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x5242574C, 0x5446574C, b"LWYSHARD", b"LWYSRANK"
+RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x3242574C, 0x5446574C, b"LWYSHARD", b"LWYSRANK"
 # magic, format, rank, checkpoint, iteration, bytes of the state, incarnation, bytes of the job's name
 RANK_HEAD = struct.Struct("<8sIIQqQII")
 # The front of a body: block, table, offset, elements, term; version, steps, number of slots.
 BODY_FRONT = struct.Struct("<IIQQIQQI")
-# What an entry of each list after it takes, in this order (v_train, highest_sent and untouched come before them).
-PROGRESS_BYTES = 17
+# What an entry of each list after it takes, in this order (v_train, highest_sent, untouched and taken come before them).
+PROGRESS_BYTES = 21
 LIST_ENTRY_BYTES = {"lives": 26, "ended_firsts": 8, "ended_lasts": 8, "ledger": 20}
 SUM_BYTES, CONTRIBUTION_BYTES = 69, 20
 
@@ -221,7 +221,7 @@ def _write_shard_file(source, manifest, index, values, path):
         raise InvalidArgument(f"{source.path / manifest['files'][index]['name']}: is no shard file")
     shard = struct.unpack_from("<I", old, 12)[0]
     job = manifest["job"]["name"].encode()
-    header = FILE_MAGIC + struct.pack("<IIQI", FORMAT, shard, manifest["checkpoint"], len(job)) + job
+    header = FILE_MAGIC + struct.pack("<IIQI", SHARD_FORMAT, shard, manifest["checkpoint"], len(job)) + job
     header += bytes(-len(job) % 4)
     header += struct.pack("<Q", checksum(header))
     pieces, hashed, at = [header], xxhash.xxh3_64(header), len(header)

@@ -2,8 +2,8 @@
 // memory.
 //
 // A pure state machine: events in (OnPush, OnPull, ...), answers out through BlockEvents, during the call.
-// Belongs to one shard and its thread. The files beside this one hold its parts: ledger, progress, open_sums,
-// waiting_pulls, values.
+// Belongs to one shard and its thread. Its parts are in files of their own (block_core.h lists them), and
+// what it does with them in block_*.cc.
 #pragma once
 
 #include <cstdint>

@@ -27,15 +27,31 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
     Fold(before, progress_.MembersAt(before));
     Iteration next = before + 1;
     // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
-    // Models that look at what was taken since the last advance, or at time, have said no before.
     if (steps >= kStepsBeforeStride)
-      next = std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_});
+      next = StrideWithin(
+          std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_}), now);
     progress_.AdvanceTo(next);
     NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     advanced_ = true;
     advanced_at_ = now;
   }
+}
+
+// Counts are the same up to `end`, but a formula may look at v_train itself: the last iteration to be passed
+// is asked about too, and a shorter stride is tried while the word is no. What a model says of iterations
+// that nobody is in has no business in its memory.
+Iteration Block::Core::StrideWithin(Iteration end, TimePoint now) const {
+  const Iteration from = progress_.v_train();
+  while (progress_.any_live() && end > from + 1) {
+    SyncView view = View(now);
+    view.v_train = end - 1;
+    Memory scratch = memory_;
+    const Advance may = sync_->model->MayAdvance(view, scratch);
+    if (may.kind == Advance::Kind::kYes || (may.kind == Advance::Kind::kAt && may.at <= now)) break;
+    end = from + (end - from) / 2;
+  }
+  return end;
 }
 
 // A timer that is set already need not be set again with every push. One that is stale finds nothing to do.

@@ -63,6 +63,8 @@ class Block::Core {
   // Whether the push is within the open iterations; if not, notes it and says so.
   bool FitsWindow(const PushEvent& push, TimePoint now);
   void Resume(const AbsentEvent& where, TimePoint now);
+  // The worker's contribution to `iteration` is here, or its absence.
+  void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
   BlockVerdict Take(const PushEvent& push, BufferRef gradient);
   bool Apply(const PushEvent& push, BufferRef gradient);
   // The gradient as it would be at the values of now, or the one that was given if what it was computed on is
@@ -75,6 +77,8 @@ class Block::Core {
   void CountVerdict(BlockVerdict verdict);
 
   void AdvanceWhilePossible(TimePoint now);
+  // How far v_train may leap at once: `end`, or less.
+  [[nodiscard]] Iteration StrideWithin(Iteration end, TimePoint now) const;
   void WakeAt(TimePoint when);
   // Applies what was summed for `iteration`, as d of so many members gave it.
   void Fold(Iteration iteration, std::uint32_t members);

@@ -87,8 +87,8 @@ class BlockEvents {
   virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
   // Call OnTimer at `when`, or later; a new call replaces the one before.
   virtual void OnWakeAt(BlockId block, TimePoint when) = 0;
-  // The block has reached the iteration that SaveAt named, and is as it is before anything of that iteration
-  // counts.
+  // The block has reached the iteration that NotifyAt named, and is as it is before anything of that
+  // iteration counts.
   virtual void OnReached(BlockId block) = 0;
 };
 

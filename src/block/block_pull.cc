@@ -51,7 +51,9 @@ void Block::Core::Answer(const PullEvent& pull) {
     // A peer may say anything; within what jobs have, no sum overflows.
     const Iteration said = std::clamp(pull.progress, Iteration(-1), kIterationEnd);
     counters_.read_staleness.Add(said + 1 - progress_.v_train());
-    kept_.Sent(pull.from.worker, values_.version(), values_.current());
+    // One that has gone computes on nothing any more.
+    if (progress_.StandingOf(pull.from) != Progress::Standing::kGone)
+      kept_.Sent(pull.from.worker, values_.version(), values_.current());
   }
   events_.OnAnswer(options_.id, options_.term, pull.from,
                    {.progress = pull.progress,

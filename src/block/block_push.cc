@@ -48,7 +48,7 @@ void Block::Core::OnPush(const PushEvent& push, BufferRef gradient, TimePoint no
   if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
   if (!FitsWindow(push, now)) return;
   const BlockVerdict verdict = Take(push, std::move(gradient));
-  progress_.Sent(push.from.worker, push.iteration, now);
+  NoteSent(push.from.worker, push.iteration, now);
   Conclude(push.from, push.seq, verdict, now);
 }
 
@@ -57,8 +57,13 @@ void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   if (!Admits(absent.from, absent.term, absent.seq)) return;
   if (absent.iteration >= kIterationEnd)
     return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
-  progress_.Sent(absent.from.worker, absent.iteration, now);
+  NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
+}
+
+void Block::Core::NoteSent(WorkerId worker, Iteration iteration, TimePoint now) {
+  if (pulls_.Waits(worker)) progress_.GoesOn(worker);
+  progress_.Sent(worker, iteration, now);
 }
 
 void Block::Core::Resume(const AbsentEvent& where, TimePoint now) {

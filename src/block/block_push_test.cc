@@ -417,5 +417,16 @@ TEST(BlockPushTest, HyperParametersAreThoseOfTheContributorWithTheMostSteps) {
   }
 }
 
+TEST(BlockPushTest, AStrideEndsWhereAFormulaOfVTrainSaysNo) {
+  HandFedBlock block({.sync = "when:pull=\"1\",push=\"count >= workers || fastest - v_train > 100\""});
+  block.Begin(2);
+  block.Push(0, 5000);
+  EXPECT_EQ(block->v_train(), Iteration(4900)) << "5000 - 4900 is not above 100";
+  block.Push(0, 1'000'000'000);
+  EXPECT_EQ(block->v_train(), Iteration(999'999'900));
+  block.Push(1, 1'000'000'000);
+  EXPECT_EQ(block->v_train(), Iteration(1'000'000'001));
+}
+
 }  // namespace
 }  // namespace leeway

@@ -117,6 +117,37 @@ TEST(BlockStalenessTest, ABaseThatIsNotKeptIsSteppedOnAsItIsAndCounted) {
   EXPECT_EQ(block->counters().uncompensated, 1U);
 }
 
+TEST(BlockStalenessTest, WhatAWorkerIsSentAsItGoesIsKeptForNobody) {
+  HandFedBlock block({.sync = "bsp", .apply = "immediate:dc=1", .optimizer = "sgd", .elements = 1});
+  block.Begin(3);
+  block.Push(1, 0, {1});
+  block.Pull(1, 0);
+  block.Forget();
+  block.Leave(1).Roster();
+  EXPECT_THAT(block.Heard(), ElementsAre("ANSWER 1 p0 v0 r2"));
+  block.Push(0, 0, {1});
+  PushBasedOn(block, 2, 0, 2, {1});
+  EXPECT_EQ(block->counters().compensated, 0U) << "version 2 was sent to nobody who is left";
+}
+
+TEST(BlockStalenessTest, ASwitchTurnsCompensationOnAndOff) {
+  HandFedBlock block({.sync = "asp", .optimizer = "sgd", .elements = 1});
+  block.Begin(2);
+  const auto turn = [&](int i) {
+    const std::uint64_t base = block->version().value();
+    block.Pull(0, i - 1);
+    block.Push(1, i, {1});
+    PushBasedOn(block, 0, i, base, {1});
+  };
+  block.Switch("asp", "immediate:dc=1");
+  turn(0);
+  EXPECT_EQ(block->counters().compensated, 1U);
+  EXPECT_EQ(block->counters().uncompensated, 1U) << "worker 1 named no base";
+  block.Switch("asp", "immediate");
+  turn(1);
+  EXPECT_EQ(block->counters().compensated + block->counters().uncompensated, 2U);
+}
+
 TEST(BlockStalenessTest, CompensationRefusesNoGoodGradientAndNoBadOneIsLetIn) {
   HandFedBlock block({.sync = "asp", .apply = "immediate:dc=1", .optimizer = "sgd", .elements = 1});
   block.Begin(1);

@@ -42,6 +42,7 @@ struct ProgressState {
   Iteration v_train{0};
   Iteration highest_sent{-1};
   bool untouched = true;                             // nobody has sent anything since it began
+  std::uint32_t taken = 0;                           // since the last advance, late ones not counted
   std::vector<LifeState> lives;                      // by worker
   std::vector<Iteration> ended_firsts, ended_lasts;  // of gone members that still count somewhere
   friend bool operator==(const ProgressState&, const ProgressState&) = default;

@@ -61,12 +61,52 @@ TEST_P(BlockStateTest, ALoadedBlockGoesOnAsTheOneThatWasSaved) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, BlockStateTest,
-                         ::testing::Values(Case{"bsp", "aggregate", "sum"},
-                                           Case{"bsp", "aggregate:reduce=ordered", "adam"},
-                                           Case{"bsp", "aggregate", "momentum"},
-                                           Case{"asp", "immediate", "adam"},
-                                           Case{"ssp:1", "immediate", "momentum"}));
+INSTANTIATE_TEST_SUITE_P(
+    Modes, BlockStateTest,
+    ::testing::Values(Case{"bsp", "aggregate", "sum"}, Case{"bsp", "aggregate:reduce=ordered", "adam"},
+                      Case{"bsp", "aggregate", "momentum"}, Case{"asp", "immediate", "adam"},
+                      Case{"ssp:1", "immediate", "momentum"}, Case{"dsps:0,3,2", "immediate", "sum"},
+                      Case{"dssp:1,3", "immediate", "sum"}, Case{"psp:2,0", "aggregate", "sum"},
+                      Case{"psp:2,0,ahead=sum", "aggregate", "sum"}));
+
+// Worker 0 is three times as fast as worker 1, and asks for values wherever `sync` lets it, up to progress
+// `until`.
+void RunApart(HandFedBlock& block, std::int64_t until) {
+  block.Begin(2);
+  for (std::int64_t i = 0; i <= until; ++i) {
+    block.now_ns += 10;
+    block.Push(0, i);
+    block.Pull(0, i);
+    if (i % 3 == 2) block.Push(1, i / 3);
+  }
+}
+
+TEST(LoadedMemoryTest, WhatAModelHasFoundOutOfThePacesHoldsInTheLoadedBlock) {
+  struct Remembering {
+    const char* sync;
+    std::int64_t until;
+  };
+  // After progress 8 v_train is 3: dsps has found s = 2, so a pull for 4 is within it though no pace is known
+  // yet. After progress 4 v_train is 1, and dssp has given leave beyond lo.
+  for (const Remembering& c : {Remembering{"dsps:0,3,10", 8}, Remembering{"dssp:1,4", 4}}) {
+    HandFedBlock saved({.sync = c.sync});
+    RunApart(saved, c.until);
+    const BlockState state = saved->Save();
+    ASSERT_FALSE(state.memory.empty()) << c.sync;
+    HandFedBlock loaded({.sync = c.sync});
+    loaded->Load(state);
+    loaded.ContinueFrom(saved);
+    EXPECT_EQ(loaded->Save().memory, state.memory) << c.sync;
+    saved.Forget();
+    for (std::int64_t progress = state.progress.v_train.value(); progress <= c.until; ++progress) {
+      saved.Pull(0, progress);
+      loaded.Pull(0, progress);
+    }
+    const std::vector<std::string> answers = loaded.Heard();
+    EXPECT_FALSE(answers.empty()) << c.sync << " without its memory would let it wait";
+    EXPECT_EQ(answers, saved.Heard()) << c.sync;
+  }
+}
 
 TEST(RebasedStateTest, ItBeginsWithNobodyAndKeepsOldLivesOut) {
   HandFedBlock before;

@@ -1,5 +1,7 @@
 // Another synchronization model or apply mode, while training runs.
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "block/block_core.h"
@@ -11,9 +13,8 @@ namespace {
 // What a model was made from: its spec without the options that every model takes.
 SpecTerm ModelTerm(const SyncPolicy& sync) {
   SpecTerm term = sync.resolved;
-  std::erase_if(term.args, [](const SpecArg& arg) {
-    return arg.key == "release" || arg.key == "late" || arg.key == "scope";
-  });
+  const std::vector<std::string> shared = SyncPolicyKeys();
+  std::erase_if(term.args, [&](const SpecArg& arg) { return std::ranges::count(shared, arg.key) > 0; });
   return term;
 }
 
@@ -25,7 +26,7 @@ void Block::Core::Follow(const SyncPolicy& sync, const ApplyMode& apply, std::ui
   options_.coin_seed = coin_seed;
   aggregate_ = apply.kind == ApplyMode::Kind::kAggregate;
   sums_ahead_ = aggregate_ && sync.model->SumsAhead();
-  late_ = sync.late.value_or(aggregate_ ? Late::kDrop : Late::kApply);
+  late_ = LateOf(sync, aggregate_);
   sums_.SetOrdered(apply.ordered);
   kept_.SetLimit(apply.dc_versions);
 }

@@ -52,6 +52,37 @@ TEST(BlockSwitchTest, AStricterModelKeepsWhoWaitsAndLetsItGoAsItSays) {
   EXPECT_THAT(block.Heard(), ElementsAre("APPLIED 1#2 v3", "ANSWER 0 p2 v3 r6"));
 }
 
+TEST(BlockSwitchTest, WhatASwitchLetsAdvanceIsReleasedAsTheNewModelSays) {
+  HandFedBlock block({.sync = "bsp", .apply = "immediate"});
+  block.Begin(3);
+  for (int i = 0; i < 3; ++i) block.Push(0, i);
+  block.Pull(0, 2);
+  block.Push(1, 0);
+  block.Forget();
+  block.Switch("drop:2,release=soft", "immediate");
+  EXPECT_THAT(block.Heard(), ElementsAre("ANSWER 0 p2 v1 r5")) << "soft: with the advance, though 2 >= 1";
+}
+
+TEST(BlockSwitchTest, TheCoinsAreThoseOfTheNewSeed) {
+  const auto words = [](HandFedBlock& block) {
+    block.Begin(2);
+    block.Push(0, 99);
+    std::vector<std::size_t> answers;
+    for (int progress = 0; progress < 100; ++progress) {
+      block.Forget();
+      block.Pull(0, progress);
+      answers.push_back(block.Heard().size());
+    }
+    return answers;
+  };
+  HandFedBlock made({.sync = "pssp:0,0.5", .coin_seed = 9}), other({.sync = "pssp:0,0.5", .coin_seed = 1});
+  HandFedBlock switched({.sync = "asp", .coin_seed = 1});
+  switched.Switch("pssp:0,0.5", "", {}, 9);
+  const std::vector<std::size_t> wanted = words(made);
+  EXPECT_EQ(words(switched), wanted);
+  EXPECT_NE(words(other), wanted);
+}
+
 // Goes on when `n` contributions are in.
 class FirstOfAll final : public SyncModel {
  public:
@@ -319,13 +350,18 @@ class SwitchedWorkers {
         s.waits = Waits::kForNothing;
       } else if (word == "APPLIED" || word == "SUMMED") {
         taken_.insert({worker, std::stoull(line.substr(line.find('#') + 1))});
+      } else if (word == "LATE_DROPPED") {
+        EXPECT_TRUE(leaves_behind_ && drops_late_) << line;
       } else {
-        EXPECT_TRUE(word == "ABSENT" || word == "LATE_DROPPED") << line;
+        EXPECT_EQ(word, "ABSENT") << line;
       }
     }
   }
   void Note(const std::string& sync) {
-    skips_ahead_ = MakeSyncPolicy(BuiltinSyncModels(), sync)->model->ForWorker().skips_ahead;
+    skips_ahead_ = block_->sync().model->ForWorker().skips_ahead;
+    // Under no other model does a block go on without somebody, who is then late.
+    leaves_behind_ = leaves_behind_ || skips_ahead_ || sync.starts_with("when");
+    drops_late_ = LateOf(block_->sync(), block_->aggregates()) == Late::kDrop;
   }
   std::uint64_t Draw(std::uint64_t n) { return (random_ = Mix64(random_)) % n; }
   std::string Draw(const std::vector<std::string>& of) { return of[Draw(of.size())]; }
@@ -336,7 +372,8 @@ class SwitchedWorkers {
   std::optional<std::int64_t> wake_;
   std::set<std::pair<std::uint32_t, std::uint64_t>> taken_;
   std::int64_t highest_sent_ = -1;
-  bool skips_ahead_ = false;
+  bool skips_ahead_ = false, drops_late_ = false;
+  bool leaves_behind_ = false;  // now or before
 };
 
 TEST(BlockSwitchTest, BetweenAnyTwoModelsAtAnyPointNothingHangsOrIsLost) {

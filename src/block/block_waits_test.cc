@@ -74,6 +74,52 @@ TEST(BlockWaitsTest, WhatAPullIsHeldUpHereIsNotItsWorkersPace) {
   EXPECT_EQ(block->progress().PushInterval(WorkerId(0)), Duration(100));
 }
 
+TEST(BlockWaitsTest, OneThatComputesWhileItsPullIsHeldHasThePaceOfItsPushes) {
+  // Its pulls are held all the time, and it pushes every 100 ns all the same (partial pull).
+  HandFedBlock block({.sync = "bsp", .apply = "immediate"});
+  block.Begin(2);
+  for (int i = 0; i < 4; ++i) {
+    block.Push(0, i);
+    block.Pull(0, i);
+    block.now_ns += 100;
+  }
+  EXPECT_EQ(block->progress().PushInterval(WorkerId(0)), Duration(100));
+  // The last one is answered just before its next push: what it was held is no wait of the worker's.
+  block.now_ns -= 1;
+  block.Push(1, 3);
+  EXPECT_EQ(block->waiting(), 0U);
+  block.now_ns += 1;
+  block.Push(0, 4);
+  EXPECT_EQ(block->progress().PushInterval(WorkerId(0)), Duration(100));
+}
+
+TEST(BlockWaitsTest, AHoldFromBeforeThePushIsNoPartOfThePaceAfterIt) {
+  HandFedBlock block({.sync = "bsp", .apply = "immediate"});
+  block.Begin(2);
+  block.Push(0, 0);
+  block.Pull(0, 0);
+  block.now_ns = 900;
+  block.Push(0, 1);
+  block.now_ns = 950;
+  block.Push(1, 1);
+  block.now_ns = 1000;
+  block.Push(0, 2);
+  EXPECT_EQ(block->progress().PushInterval(WorkerId(0)), Duration(100));
+}
+
+TEST(BlockWaitsTest, ADelayedPullOfAnotherLifeIsADelayedPullOfItsOwn) {
+  HandFedBlock block({.sync = "bsp", .apply = "immediate"});
+  block.Begin(2);
+  for (int i = 0; i < 6; ++i) block.Push(0, i);
+  block.Pull(0, 5);
+  block.Pull(0, 5);
+  EXPECT_EQ(block->counters().delayed, 1U) << "asked again it is the same";
+  block.Leave(0).Join(0, 0, 2).Roster();
+  block.Push(0, 1, {}, 2);
+  block.Pull(0, 1, 2);
+  EXPECT_EQ(block->counters().delayed, 2U);
+}
+
 TEST(BlockWaitsTest, TheOnesThatHoldUpMostAreKeptApartHoweverManyThereAre) {
   BlockCounters counters;
   for (std::uint32_t w = 0; w < 1000; ++w)

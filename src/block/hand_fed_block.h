@@ -79,9 +79,10 @@ class HandFedBlock final : public BlockEvents {
   }
 
   // Another model, as `sync` names it or `model` is, and apply mode from now on.
-  void Switch(const std::string& sync, const std::string& apply = {}, SyncModelPtr model = {}) {
+  void Switch(const std::string& sync, const std::string& apply = {}, SyncModelPtr model = {},
+              std::uint64_t coin_seed = 1) {
     const SyncPolicy& next = Policy(sync, std::move(model));
-    block_->Switch(next, Must(MakeApplyMode(apply, *next.model)), 1, Now());
+    block_->Switch(next, Must(MakeApplyMode(apply, *next.model)), coin_seed, Now());
   }
 
   // The members and the counts of another, whose block this one was loaded from.

@@ -55,6 +55,7 @@ ProgressState Progress::Save() const {
   ProgressState state{.v_train = v_train_,
                       .highest_sent = highest_sent_,
                       .untouched = untouched_,
+                      .taken = taken_,
                       .lives = {},
                       .ended_firsts = ended_firsts_.Sorted(),
                       .ended_lasts = ended_lasts_.Sorted()};
@@ -69,6 +70,7 @@ void Progress::Load(const ProgressState& state) {
   v_train_ = state.v_train;
   highest_sent_ = state.highest_sent;
   untouched_ = state.untouched;
+  taken_ = state.taken;
   for (const LifeState& from : state.lives) {
     const Life life{.incarnation = from.key.incarnation,
                     .first = from.first,
@@ -109,7 +111,13 @@ void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
 }
 
 void Progress::Held(WorkerId worker, Duration held) {
-  if (Life* const life = lives_.Find(worker)) life->held += held;
+  if (Life* const life = lives_.Find(worker); life != nullptr && !life->goes_on) life->held += held;
+}
+
+void Progress::GoesOn(WorkerId worker) {
+  Life& life = Member(worker);
+  life.goes_on = true;
+  life.held = {};
 }
 
 std::optional<WorkerId> Progress::IfLive(std::optional<WorkerId> worker) const {

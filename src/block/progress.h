@@ -32,8 +32,11 @@ class Progress final : public ProgressView {
   // The member has sent iteration i, and with it every one before. Lower ones than it sent before change
   // nothing. REQUIRES: standing of the worker's newest life is kMember.
   void Sent(WorkerId worker, Iteration i, TimePoint now);
-  // The member's pull was held up here for so long: that is not its own pace.
+  // The member's pull was held up here for so long: that is not its own pace, if it waits for its pulls.
   void Held(WorkerId worker, Duration held);
+  // The member sends while its pull is held: it computes meanwhile (partial pull, a table it does not use),
+  // and what its pulls are held up says nothing of its pace from now on.
+  void GoesOn(WorkerId worker);
   // The member will send nothing up to i any more, since it has tried a later one. REQUIRES as Sent.
   void Skipped(WorkerId worker, Iteration i);
 
@@ -77,7 +80,8 @@ class Progress final : public ProgressView {
     bool silent = true;  // has sent nothing
     std::optional<TimePoint> last_push{};
     std::optional<Duration> push_interval{};
-    Duration held{};  // since the last push
+    Duration held{};       // since the last push
+    bool goes_on = false;  // while its pulls are held
   };
 
   void Begin(const MemberState& member);

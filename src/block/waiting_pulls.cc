@@ -22,7 +22,8 @@ bool WaitingPulls::Delay(const PullEvent& pull, TimePoint since) {
   entry.waiting = {pull, since};
   AddToRow(pull.progress, worker);
   ++delayed_;
-  if (entry.last_delayed && pull.progress <= *entry.last_delayed) return false;
+  if (entry.last_life == pull.from && pull.progress <= entry.last_delayed) return false;
+  entry.last_life = pull.from;
   entry.last_delayed = pull.progress;
   return true;
 }
@@ -90,6 +91,11 @@ std::vector<WaitingPull> WaitingPulls::TakeBlocked() {
     taken.push_back(entry.waiting);
   }
   return taken;
+}
+
+bool WaitingPulls::Waits(WorkerId worker) const {
+  const Entry* const entry = entries_.Find(worker);
+  return entry != nullptr && entry->state != Entry::State::kNone;
 }
 
 std::vector<PullEvent> WaitingPulls::List() const {

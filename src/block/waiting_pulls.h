@@ -44,6 +44,7 @@ class WaitingPulls {
   std::vector<WaitingPull> TakeBlocked();
 
   [[nodiscard]] std::size_t size() const { return blocked_.size() + delayed_; }
+  [[nodiscard]] bool Waits(WorkerId worker) const;
   [[nodiscard]] bool any_blocked() const { return !blocked_.empty(); }
   // All of them, by rank; for people.
   [[nodiscard]] std::vector<PullEvent> List() const;
@@ -52,7 +53,8 @@ class WaitingPulls {
   struct Entry {
     enum class State : std::uint8_t { kNone, kBlocked, kDelayed } state = State::kNone;
     WaitingPull waiting{};
-    std::optional<Iteration> last_delayed{};
+    std::optional<MemberKey> last_life{};  // whose pull was delayed last, and for which progress
+    Iteration last_delayed{};
   };
   // The delayed pulls of one progress.
   struct Row {

@@ -13,7 +13,8 @@
 namespace leeway {
 namespace {
 
-constexpr std::uint32_t kRecordMagic = 0x5242574C;  // "LWBR"
+// A record is also read without the head of its file, so its own magic says which layout it has.
+constexpr std::uint32_t kRecordMagic = 0x3242574C;  // "LWB2"
 constexpr std::size_t kChecksumAt = 16;             // in the head: what is before it is covered by it
 // Blocks are at most block_bytes long, which has 32 bits. Keeps every product below from overflowing.
 constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 30;

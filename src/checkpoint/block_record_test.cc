@@ -127,7 +127,7 @@ TEST(BlockRecordTest, LengthsAreCheckedEvenUnderARightChecksum) {
   constexpr std::size_t kElementsAt = kRecordHeadBytes + 16;
   constexpr std::size_t kSlotsAt = kRecordHeadBytes + 28 + 16;
   constexpr std::size_t kUntouchedAt = kSlotsAt + 4 + 16;
-  constexpr std::size_t kLivesAt = kUntouchedAt + 1;
+  constexpr std::size_t kLivesAt = kUntouchedAt + 1 + 4;  // behind taken
   const auto with = [&good](std::size_t at, auto value) {
     Bytes bytes = good;
     std::memcpy(bytes.data() + at, &value, sizeof value);

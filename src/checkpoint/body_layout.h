@@ -173,6 +173,7 @@ void Fields(Visitor& visit, As<Visitor, BlockRecord>& r) {
   visit(r.state.version), visit(r.state.steps), Slots(visit, r.state.slots);
   auto& progress = r.state.progress;
   visit(progress.v_train), visit(progress.highest_sent), visit(progress.untouched);
+  visit(progress.taken);
   Entries(visit, "lives", progress.lives);
   Entries(visit, "ended_firsts", progress.ended_firsts);
   Entries(visit, "ended_lasts", progress.ended_lasts);

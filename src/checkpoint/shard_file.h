@@ -19,7 +19,7 @@
 
 namespace leeway {
 
-inline constexpr std::uint32_t kShardFileFormat = 1;
+inline constexpr std::uint32_t kShardFileFormat = 2;
 inline constexpr std::size_t kJobNameBytesMax = 4096;
 inline constexpr std::size_t kShardFileFooterBytes = 24;
 

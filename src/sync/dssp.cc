@@ -2,8 +2,8 @@
 // wait shortest (Zhao et al. 2019, "Dynamic Stale Synchronous Parallel", Algorithms 1 and 2).
 //
 // Where a worker is after r more iterations, and when the slowest pushes next, is predicted from the last
-// push intervals of the two. A worker is granted once each time it reaches lo; when the grant is used up it
-// waits.
+// push intervals of the two. A worker that is lo or more ahead without leave is granted some; when it is used
+// up the worker waits, and has none when it goes on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace leeway {
 namespace {
 
 // Up to which progress each worker has leave: the memory of a block. Ranks are dense, so it is an array of
-// the low 32 bits behind a letter, as long as the highest rank that ever had leave needs; beyond kRanksMax
-// none has.
+// the low 32 bits behind a letter, as long as the highest rank that ever had leave needs. Ranks from
+// kRanksMax on have no place in it: they are granted anew with every pull.
 class Grants {
  public:
   explicit Grants(Memory& memory) : memory_(memory) {}

@@ -30,7 +30,7 @@ class MuParserFormula final : public Formula {
     (void)parser_.Eval();
   }
 
-  bool Uses(std::size_t variable) const override { return used_[variable]; }
+  bool Uses(std::size_t variable) const override { return variable < used_.size() && used_[variable]; }
   void Set(std::size_t variable, double value) override { values_[variable] = value; }
   double Value() override {
     try {

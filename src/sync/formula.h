@@ -25,7 +25,8 @@ class Formula {
       std::span<const PolicyConfig::Constant> constants, std::span<const ForeignName> foreign);
   virtual ~Formula() = default;
 
-  // Whether the variable stands in it; what others are set to does not matter.
+  // Whether the variable stands in it (one that it does not know does not); what others are set to does not
+  // matter.
   [[nodiscard]] virtual bool Uses(std::size_t variable) const = 0;
   virtual void Set(std::size_t variable, double value) = 0;
   // What it comes to; not finite if it divides by zero or the like.

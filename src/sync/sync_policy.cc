@@ -24,4 +24,15 @@ Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string
   return policy;
 }
 
+Result<SyncPolicy> CheckSyncPolicy(const Registry<SyncModel>& models, std::string_view text) {
+  LW_ASSIGN_OR_RETURN(SyncPolicy policy, MakeSyncPolicy(models, text));
+  LW_RETURN_IF_ERROR(policy.model->Try());
+  return policy;
+}
+
+Late LateOf(const SyncPolicy& policy, bool aggregates) {
+  // A late gradient has no sum of its own left to go into, and immediate has no sums.
+  return policy.late.value_or(aggregates ? Late::kDrop : Late::kApply);
+}
+
 }  // namespace leeway

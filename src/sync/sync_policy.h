@@ -36,5 +36,10 @@ struct SyncPolicy {
 // The rows of builtin.def; users may Add to their copy.
 [[nodiscard]] Registry<SyncModel> BuiltinSyncModels();
 [[nodiscard]] Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);
+// The same for a spec that somebody has just written: the model is tried too. Those who are told a spec that
+// was checked (shards, workers) need not do it again.
+[[nodiscard]] Result<SyncPolicy> CheckSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);
+// What happens to a late push under this policy, by its own word or, without one, by the apply mode.
+[[nodiscard]] Late LateOf(const SyncPolicy& policy, bool aggregates);
 
 }  // namespace leeway

@@ -20,6 +20,11 @@
 namespace leeway {
 namespace {
 
+// `sync model "when": pull "progres < 3": position 1: ...`
+Status AboutFormula(const char* which, const std::string& text, const Status& status) {
+  return InvalidArgument("sync model \"when\": {} \"{}\": {}", which, text, status.message());
+}
+
 class When final : public SyncModel {
  public:
   When(std::unique_ptr<Formula> pull, std::unique_ptr<Formula> push, std::string constants)
@@ -36,6 +41,13 @@ class When final : public SyncModel {
   Advance MayAdvance(const SyncView& view, Memory&) const override {
     Show(*push_, view);
     return Holds(*push_) ? Advance::Yes() : Advance::No();
+  }
+  Status Try() const override {
+    if (const Status tried = TryPullCondition(*pull_); !tried.ok())
+      return AboutFormula("pull", pull_->text(), tried);
+    Status pushes = TryPushCondition(*push_);
+    if (pushes.ok()) pushes = TryConditionsTogether(*pull_, *push_);
+    return pushes.ok() ? pushes : AboutFormula("push", push_->text(), pushes);
   }
   // Nothing is known of how far ahead a formula lets workers run.
   std::optional<std::int64_t> Lead() const override { return std::nullopt; }
@@ -63,11 +75,6 @@ class When final : public SyncModel {
 
 using Constants = std::vector<PolicyConfig::Constant>;
 
-// `sync model "when": pull "progres < 3": position 1: ...`
-Status AboutFormula(const char* which, const std::string& text, const Status& status) {
-  return InvalidArgument("sync model \"when\": {} \"{}\": {}", which, text, status.message());
-}
-
 // ` (s = 3, p = 0.5)`: of what stands in a condition for people.
 std::string Listed(const Constants& constants) {
   std::string text;
@@ -91,11 +98,9 @@ Result<SyncModelPtr> MakeWhen(const PolicyConfig& config) {
 
   Result<std::unique_ptr<Formula>> on_pull = Formula::Make(pull, PullNames(), constants, {});
   if (!on_pull.ok()) return AboutFormula("pull", pull, on_pull.status());
-  if (const Status tried = TryPullCondition(**on_pull); !tried.ok()) return AboutFormula("pull", pull, tried);
 
   Result<std::unique_ptr<Formula>> on_push = Formula::Make(push, PushNames(), constants, NamesOfPullsOnly());
   if (!on_push.ok()) return AboutFormula("push", push, on_push.status());
-  if (const Status tried = TryPushCondition(**on_push); !tried.ok()) return AboutFormula("push", push, tried);
   return SyncModelPtr(
       std::make_unique<When>(std::move(on_pull).value(), std::move(on_push).value(), Listed(constants)));
 }

@@ -1,7 +1,10 @@
 #include "sync/when_grid.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <optional>
 #include <span>
 
 #include "base/errors.h"
@@ -17,15 +20,22 @@ constexpr std::array kLeads = {0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0};  // of the
 constexpr std::array kSignificances = {0.0, 1e-3, 0.1, 1.0, 10.0};
 constexpr std::array kCoins = {1e-9, 0.25, 0.5, 0.9, 1.0};
 
+// How far ahead workers are followed that nothing has stopped.
+constexpr int kGapEnd = 128;
+
+bool UsesAny(const Formula& formula, std::initializer_list<ConditionName> names) {
+  return std::ranges::any_of(names, [&](ConditionName name) { return formula.Uses(name); });
+}
+// All of `values` if they make a difference, else one.
+std::span<const double> If(bool differs, std::span<const double> values) {
+  return differs ? values : values.last(1);
+}
+
 // A formula on one state after the other: whether it was ever true, and whether it was ever no number.
 class Trial {
  public:
   explicit Trial(Formula& formula) : formula_(formula) {}
 
-  // All of `values` if the formula has the name, else one: the others would change nothing.
-  std::span<const double> Of(ConditionName name, std::span<const double> values) const {
-    return formula_.Uses(name) ? values : values.last(1);
-  }
   // False when the trial is over, because there was no number.
   bool Ask() {
     const double value = formula_.Value();
@@ -47,17 +57,20 @@ class Trial {
 
 // Sets what both conditions see and calls `ask` for each; false when it said so.
 template <typename Ask>
-bool ForEachState(Formula& formula, const Trial& trial, std::span<const double> shares,
-                  std::span<const double> slow_gaps, const Ask& ask) {
-  for (const double v_train : kVTrains) {
+bool ForEachState(Formula& formula, std::span<const double> shares, std::span<const double> slow_gaps,
+                  const Ask& ask) {
+  // What stands in no formula changes nothing. Where workers are is told from v_train and from each other.
+  const bool leads = UsesAny(formula, {kFastest, kProgress, kGap});
+  const bool places = leads || formula.Uses(kSlowest);
+  for (const double v_train : If(places || formula.Uses(kVTrain), kVTrains)) {
     formula.Set(kVTrain, v_train);
-    for (const double workers : kWorkerCounts) {
+    for (const double workers : If(UsesAny(formula, {kWorkers, kCount}), kWorkerCounts)) {
       formula.Set(kWorkers, workers);
-      for (const double share : trial.Of(kCount, shares)) {
+      for (const double share : If(formula.Uses(kCount), shares)) {
         formula.Set(kCount, std::floor(workers * share));
-        for (const double slow_gap : slow_gaps) {
+        for (const double slow_gap : If(places, slow_gaps)) {
           formula.Set(kSlowest, v_train + slow_gap);
-          for (const double lead : kLeads) {
+          for (const double lead : If(leads, kLeads)) {
             formula.Set(kFastest, v_train + slow_gap + lead);
             if (!ask(v_train, v_train + slow_gap, v_train + slow_gap + lead)) return false;
           }
@@ -66,6 +79,52 @@ bool ForEachState(Formula& formula, const Trial& trial, std::span<const double> 
     }
   }
   return true;
+}
+
+// Calls `ask` for the coins and significances of a pull; false when it said so.
+template <typename Ask>
+bool ForEachChance(Formula& pull, const Ask& ask) {
+  for (const double significance : If(pull.Uses(kSignificance), kSignificances)) {
+    pull.Set(kSignificance, significance);
+    for (const double coin : If(pull.Uses(kRand), kCoins)) {
+      pull.Set(kRand, coin);
+      if (!ask()) return false;
+    }
+  }
+  return true;
+}
+
+bool Holds(Formula& formula) {
+  const double value = formula.Value();
+  return std::isfinite(value) && value != 0.0;
+}
+
+// Everybody is in the same iteration, `gap` beyond v_train, and has sent it.
+void SetAbreast(Formula& formula, double v_train, double workers, double gap) {
+  formula.Set(kVTrain, v_train);
+  formula.Set(kWorkers, workers);
+  formula.Set(kCount, workers);
+  formula.Set(kSlowest, v_train + gap);
+  formula.Set(kFastest, v_train + gap);
+}
+
+// Whether some pull of a worker that is so far passes, by whatever luck.
+bool MayGoOn(Formula& pull, double v_train, double workers, double gap) {
+  SetAbreast(pull, v_train, workers, gap);
+  pull.Set(kProgress, v_train + gap);
+  pull.Set(kGap, gap);
+  return !ForEachChance(pull, [&] { return !Holds(pull); });
+}
+
+// The gap at which workers that go abreast all wait though the block does not go on; nothing if there is none
+// up to kGapEnd.
+std::optional<int> StopsAt(Formula& pull, Formula& push, double v_train, double workers) {
+  for (int gap = 0; gap < kGapEnd; ++gap) {
+    SetAbreast(push, v_train, workers, gap);
+    if (Holds(push)) return std::nullopt;
+    if (!MayGoOn(pull, v_train, workers, gap)) return gap;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -93,17 +152,11 @@ Status TryPullCondition(Formula& formula) {
     for (const double progress : {slowest, fastest}) {
       formula.Set(kProgress, progress);
       formula.Set(kGap, progress - v_train);
-      for (const double significance : trial.Of(kSignificance, kSignificances)) {
-        formula.Set(kSignificance, significance);
-        for (const double coin : trial.Of(kRand, kCoins)) {
-          formula.Set(kRand, coin);
-          if (!trial.Ask()) return false;
-        }
-      }
+      if (!ForEachChance(formula, [&] { return trial.Ask(); })) return false;
     }
     return true;
   };
-  (void)ForEachState(formula, trial, kShares, kSlowGaps, ask);
+  (void)ForEachState(formula, kShares, kSlowGaps, ask);
   return trial.Outcome(
       "got a condition that is false for the slowest and for the fastest worker in every state tried, wanted "
       "one that lets somebody pass");
@@ -114,11 +167,29 @@ Status TryPushCondition(Formula& formula) {
   const auto ask = [&](double, double, double) { return trial.Ask(); };
   constexpr std::array kAll = {1.0};
   constexpr std::array kNobodyBehind = {0.0, 1.0};
-  (void)ForEachState(formula, trial, kAll, kNobodyBehind, ask);
+  (void)ForEachState(formula, kAll, kNobodyBehind, ask);
   return trial.Outcome(
       "got a condition that is false in every state tried even when everybody's contribution is in, wanted "
-      "one "
-      "that lets the block go on then");
+      "one that lets the block go on then");
+}
+
+Status TryConditionsTogether(Formula& pull, Formula& push) {
+  const bool places =
+      UsesAny(pull, {kVTrain, kProgress, kFastest, kSlowest}) || UsesAny(push, {kVTrain, kFastest, kSlowest});
+  const bool counts = UsesAny(pull, {kWorkers, kCount}) || UsesAny(push, {kWorkers, kCount});
+  for (const double v_train : If(places, kVTrains)) {
+    for (const double workers : If(counts, kWorkerCounts)) {
+      const std::optional<int> gap = StopsAt(pull, push, v_train, workers);
+      if (!gap) continue;
+      return InvalidArgument(
+          "got a condition that is false when all workers ({}) have sent iteration {} and wait there "
+          "(v_train "
+          "is {}, and pull \"{}\" lets nobody go on), wanted one that is true then, or the job stops: append "
+          "|| count >= workers",
+          workers, v_train + *gap, v_train, pull.text());
+    }
+  }
+  return Status::Ok();
 }
 
 }  // namespace leeway

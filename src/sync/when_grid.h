@@ -1,7 +1,8 @@
 // The names of a condition, and the grid of states that a new one is tried on.
 //
 // A condition that is false everywhere on the grid would let nobody pass, and one that is no finite number
-// somewhere has no answer there: both are refused when they are set, not found out in a running job.
+// somewhere has no answer there; a push condition that is false once everybody waits stops the job. All are
+// refused when they are set, not found out in a running job.
 #pragma once
 
 #include <string>
@@ -34,5 +35,7 @@ enum ConditionName : std::size_t {
 [[nodiscard]] Status TryPullCondition(Formula& formula);
 // Wants a state in which everybody's contribution is in and the block goes on.
 [[nodiscard]] Status TryPushCondition(Formula& formula);
+// Wants no state in which everybody's contribution is in, everybody waits, and the block does not go on.
+[[nodiscard]] Status TryConditionsTogether(Formula& pull, Formula& push);
 
 }  // namespace leeway

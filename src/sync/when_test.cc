@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string WhyRefused(const std::string& spec) {
-  const auto policy = MakeSyncPolicy(BuiltinSyncModels(), spec);
+  const auto policy = CheckSyncPolicy(BuiltinSyncModels(), spec);
   return policy.ok() ? "accepted" : policy.status().message();
 }
 
@@ -121,9 +121,45 @@ TEST(WhenTest, AConditionThatLetsSomebodyPassSomewhereIsTaken) {
                            "fastest - progress > 50", "slowest - v_train < 0"}) {
     EXPECT_EQ(WhyRefused(std::string("when:pull=\"") + pull + "\""), "accepted") << pull;
   }
-  for (const char* push : {"1", "count >= 4", "count >= workers / 2", "fastest > v_train + 3"}) {
+  for (const char* push : {"1", "count >= min(4, workers)", "count >= workers / 2", "fastest >= v_train"}) {
     EXPECT_EQ(WhyRefused(std::string("when:push=\"") + push + "\""), "accepted") << push;
   }
+}
+
+TEST(WhenTest, ConditionsThatStopTheJobTogetherAreRefused) {
+  EXPECT_EQ(
+      WhyRefused("when:push=\"fastest > v_train + 3\""),
+      "sync model \"when\": push \"fastest > v_train + 3\": got a condition that is false when all workers "
+      "(1024) have sent iteration 0 and wait there (v_train is 0, and pull \"progress < v_train\" lets "
+      "nobody go on), wanted one that is true then, or the job stops: append || count >= workers");
+  struct Case {
+    const char* pull;
+    const char* push;
+    bool stops;
+  };
+  for (const Case& c :
+       {Case{"gap < 4", "fastest > v_train + 3", false},  // they come to gap 4, and it goes on
+        Case{"gap < 3", "fastest > v_train + 3", true},
+        Case{"gap < 3", "fastest > v_train + 3 || count >= workers", false},
+        Case{"gap < 3", "fastest == v_train + 2", false},
+        Case{"gap < 3 || rand > 0.9", "fastest > v_train + 50", false},  // by luck they do
+        Case{"gap < 3 || significance > 5", "fastest > v_train + 50", false},
+        Case{"progress < v_train", "count >= 4", true},  // three survivors
+        Case{"1", "count >= 4", false},                  // nobody waits
+        Case{"progress < v_train", "v_train < 5000", true}, Case{"workers < 60", "workers < 60", true}}) {
+    const std::string why = WhyRefused(std::string("when:pull=\"") + c.pull + "\",push=\"" + c.push + "\"");
+    if (c.stops) {
+      EXPECT_THAT(why, HasSubstr("append || count >= workers")) << c.pull << ", " << c.push;
+    } else {
+      EXPECT_EQ(why, "accepted") << c.pull << ", " << c.push;
+    }
+  }
+}
+
+TEST(WhenTest, OnlyThoseWhoSetASpecTryIt) {
+  const char* const stops = "when:pull=\"0\",push=\"0\"";
+  EXPECT_TRUE(MakeSyncPolicy(BuiltinSyncModels(), stops).ok());
+  EXPECT_FALSE(CheckSyncPolicy(BuiltinSyncModels(), stops).ok());
 }
 
 TEST(WhenTest, AValueThatIsNoNumberIsRefusedWhereTheGridMeetsItAndNoElsewhere) {

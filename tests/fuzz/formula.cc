@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const leeway::Registry<leeway::SyncModel> models = leeway::BuiltinSyncModels();
   for (const char* which : {"pull", "push"}) {
     const std::string spec = leeway::PrintSpec({{{"when", {{which, text}, {"s", "3"}}, {}}}});
-    const leeway::Result<leeway::SyncPolicy> policy = leeway::MakeSyncPolicy(models, spec);
+    const leeway::Result<leeway::SyncPolicy> policy = leeway::CheckSyncPolicy(models, spec);
     if (!policy.ok()) {
       LW_CHECK(!policy.status().message().empty());
       continue;

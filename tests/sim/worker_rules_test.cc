@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <nlohmann/json.hpp>
+#include <string>
 
-#include "node/worker/testing/rule_models.h"
 #include "sim/workloads/steps.h"
 
 namespace leeway::sim {
@@ -20,7 +20,6 @@ StepsOptions Job(const char* sync, std::uint32_t workers = 3) {
   options.job.servers = 2;
   options.job.shards = 1;
   options.job.sync = sync;
-  leeway::testing::AddRuleModels(options.policies.sync);
   return options;
 }
 
@@ -93,7 +92,7 @@ TEST(BoundedSimTest, NeverMoreThanDPlusOneIterationsHaveOpenPushes) {
   for (const std::int64_t d : {0, 1, 3}) {
     std::int64_t most = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      StepsOptions options = Job(fmt::format("test_bounded:{}", d).c_str());
+      StepsOptions options = Job(fmt::format("bounded:{}", d).c_str());
       options.seed = seed;
       options.steps = {60};
       // A worker that reads what it pulled has its verdicts before: only one that goes on without the values
@@ -112,33 +111,115 @@ TEST(BoundedSimTest, NeverMoreThanDPlusOneIterationsHaveOpenPushes) {
   }
 }
 
+// Two of three end an iteration, and psp gives the third a millisecond.
+constexpr const char* kSkipping[] = {"drop:2", "psp:2,1"};
+
 TEST(SkipAheadSimTest, AWorkerThatWasSlowForAWhileContributesAgainByItsSecondStep) {
   constexpr std::uint32_t kSlowFrom = 10, kSlowTo = 16;
-  std::uint64_t skipped = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    StepsOptions options = Job("test_skips:2");
-    options.seed = seed;
-    options.steps = {30, 60, 60};
-    // Two of three end an iteration: ranks 0 and 1, and rank 2 instead of rank 0 while that is slow.
-    options.compute = [seed](std::uint32_t rank, std::uint32_t step) -> Duration {
-      const bool slow = rank == 0 && step >= kSlowFrom && step < kSlowTo;
-      return milliseconds(rank == 2 ? 9 : 4) * (slow ? 4 : 1) +
-             std::chrono::microseconds((seed * 37 + rank * 11 + step) % 50);
-    };
-    const StepsReport report = RunSteps(options);
-    ExpectWell(report);
-    const std::vector<StepRecord>& mine = report.steps[0];
-    ASSERT_EQ(mine.size(), 30U);
-    std::uint32_t late = 0;
-    for (std::uint32_t step = kSlowFrom; step < kSlowTo; ++step) late += mine[step].taken == 0;
-    EXPECT_GE(late, 4U) << "while slow it comes too late";
-    EXPECT_GT(mine[kSlowTo + 1].taken, 0U) << "seed " << seed;
-    EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 2) << "it left out what was over";
-    skipped += report.counters[0].iterations_skipped;
-    // The others were not held up: 60 steps of 9 ms and what the network takes.
-    EXPECT_LT(report.virtual_ms, 60 * 9 * 1.4);
+  for (const char* sync : kSkipping) {
+    std::uint64_t skipped = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      SCOPED_TRACE(fmt::format("{} seed {}", sync, seed));
+      StepsOptions options = Job(sync);
+      options.seed = seed;
+      options.steps = {30, 60, 60};
+      // Ranks 0 and 1 end an iteration, and rank 2 instead of rank 0 while that is slow.
+      options.compute = [seed](std::uint32_t rank, std::uint32_t step) -> Duration {
+        const bool slow = rank == 0 && step >= kSlowFrom && step < kSlowTo;
+        return milliseconds(rank == 2 ? 9 : 4) * (slow ? 4 : 1) +
+               std::chrono::microseconds((seed * 37 + rank * 11 + step) % 50);
+      };
+      const StepsReport report = RunSteps(options);
+      ExpectWell(report);
+      const std::vector<StepRecord>& mine = report.steps[0];
+      ASSERT_EQ(mine.size(), 30U);
+      std::uint32_t late = 0;
+      for (std::uint32_t step = kSlowFrom; step < kSlowTo; ++step) late += mine[step].taken == 0;
+      EXPECT_GE(late, 4U) << "while slow it comes too late";
+      EXPECT_GT(mine[kSlowTo + 1].taken, 0U);
+      EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 2) << "it left out what was over";
+      skipped += report.counters[0].iterations_skipped;
+      // The others were not held up: 60 steps of 9 ms and what the network takes.
+      EXPECT_LT(report.virtual_ms, 60 * 9 * 1.4);
+    }
+    EXPECT_GT(skipped, 20U) << sync;
   }
-  EXPECT_GT(skipped, 20U);
+}
+
+// Rank 0 is always four times slower than the others.
+StepsOptions OneSlow(const std::string& sync, std::uint64_t seed) {
+  StepsOptions options = Job(sync.c_str());
+  options.seed = seed;
+  options.steps = {20, 80};
+  options.compute = [seed](std::uint32_t rank, std::uint32_t step) -> Duration {
+    return milliseconds(rank == 0 ? 16 : 4) + std::chrono::microseconds((seed * 37 + rank * 11 + step) % 50);
+  };
+  return options;
+}
+
+TEST(SkipAheadSimTest, AWorkerThatIsAlwaysSlowContributesItsStepsWhereLateOnesAreApplied) {
+  for (const char* sync : kSkipping) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      SCOPED_TRACE(fmt::format("{} seed {}", sync, seed));
+      const StepsReport report = RunSteps(OneSlow(std::string(sync) + ",late=apply", seed));
+      ExpectAllTaken(report);
+      ASSERT_EQ(report.steps[0].size(), 20U);
+      const auto whole = std::ranges::count(report.steps[0], kStepsBlocks, &StepRecord::taken);
+      EXPECT_GE(whole, 18) << "of 20";
+      EXPECT_GT(report.servers.late_applied, 0U) << "it was slow";
+      EXPECT_GT(report.counters[0].iterations_skipped, 0U);
+    }
+  }
+}
+
+// What the job's status says of all workers or servers together.
+std::uint64_t Total(const StepsReport& report, const char* figure) {
+  const nlohmann::json status = nlohmann::json::parse(report.status_json);
+  const auto found = status.at("totals").find(figure);
+  return found == status.at("totals").end() ? 0 : found->get<std::uint64_t>();
+}
+
+// Of the gradients that workers handed in, the blocks that no server took; and of these, the ones that a
+// server dropped.
+struct Books {
+  std::uint64_t missing = 0, dropped = 0;
+};
+Books Booked(const StepsReport& report) {
+  Books books;
+  for (std::size_t rank = 0; rank < report.steps.size(); ++rank) {
+    std::uint64_t taken = 0;
+    for (const StepRecord& step : report.steps[rank]) {
+      taken += step.taken;
+      books.dropped += step.late;
+    }
+    books.missing += report.given[rank] * kStepsBlocks - taken;
+  }
+  return books;
+}
+
+TEST(SkipAheadSimTest, TheJobSaysHowManyLateGradientsWereDropped) {
+  for (const char* sync : kSkipping) {
+    std::uint64_t withheld = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      SCOPED_TRACE(fmt::format("{} seed {}", sync, seed));
+      StepsOptions options = OneSlow(std::string(sync) + ",late=drop", seed);
+      // A worker that goes on without the values of a server hears of its iterations while it computes, and
+      // sends there no more what it then knows to be late.
+      if (seed % 2 == 0) options.job.pull = "partial:0.4,1,skip_max=3";
+      options.script = [](Cluster& cluster) {
+        cluster.queue().At(milliseconds(60), [&cluster] { cluster.PauseServer(1, milliseconds(70)); });
+      };
+      const StepsReport report = RunSteps(options);
+      ExpectWell(report);
+      const Books books = Booked(report);
+      EXPECT_GT(books.dropped, 5 * kStepsBlocks) << "most of what a slow worker gives comes late";
+      EXPECT_EQ(Total(report, "server.late_dropped"), books.dropped);
+      EXPECT_EQ(Total(report, "worker.late_dropped"), books.dropped);
+      EXPECT_EQ(Total(report, "worker.skipped_late"), books.missing - books.dropped);
+      withheld += books.missing - books.dropped;
+    }
+    EXPECT_GT(withheld, 0U) << sync;
+  }
 }
 
 TEST(StepSimTest, WithoutOverlapNothingIsLostAndNobodyHangsWhenWorkersEndAtDifferentSteps) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <sstream>
 
 #include "base/hash.h"
@@ -136,9 +138,9 @@ TEST(ScriptsTest, SspLetsAWorkerRunSAhead) {
 
 TEST(ScriptsTest, SoftReleaseAnswersAtTheNextAdvance) {
   for (const char* sync :
-       {"ssp:1,release=soft", "pssp:1,1,release=soft", "ssptable:1,release=soft", "dssp:1,1,release=soft",
-        "dsps:1,1,1,release=soft", "when:pull=\"gap < s\",s=1,release=soft"}) {
-    Script(sync, "", 2)
+       {"bsp:release=soft", "ssp:1,release=soft", "pssp:1,1,release=soft", "ssptable:1,release=soft",
+        "dssp:1,1,release=soft", "dsps:1,1,1,release=soft", "when:pull=\"gap < s\",s=1,release=soft"}) {
+    Script(sync, "immediate", 2)
         .Play({
             {"push 0 0", {"APPLIED 0#1 v0"}},
             {"push 0 1", {"APPLIED 0#2 v0"}},
@@ -147,13 +149,15 @@ TEST(ScriptsTest, SoftReleaseAnswersAtTheNextAdvance) {
             {"push 1 0", {"APPLIED 1#1 v1", "ANSWER 0 p2 v1"}},
         });
   }
-  Script("psp:2,0,release=soft", "immediate", 3)
-      .Play({
-          {"push 0 0", {"APPLIED 0#1 v0"}},
-          {"push 0 1", {"APPLIED 0#2 v0"}},
-          {"pull 0 1", {}},
-          {"push 1 0", {"APPLIED 1#1 v1", "ANSWER 0 p1 v1"}},
-      });
+  for (const char* sync : {"drop:2,release=soft", "psp:2,0,release=soft"}) {
+    Script(sync, "immediate", 3)
+        .Play({
+            {"push 0 0", {"APPLIED 0#1 v0"}},
+            {"push 0 1", {"APPLIED 0#2 v0"}},
+            {"pull 0 1", {}},
+            {"push 1 0", {"APPLIED 1#1 v1", "ANSWER 0 p1 v1"}},
+        });
+  }
 }
 
 TEST(ScriptsTest, DropGoesOnWithTheFirstFewAndWithFewerWhenFewerAreLeft) {
@@ -210,6 +214,25 @@ TEST(ScriptsTest, PspWaitsForTauAfterTheFirstFew) {
           {"die 1", {}},
           {"die 2", {}},
           {"die 3", {"ANSWER 0 p2 v3"}},
+      });
+}
+
+TEST(ScriptsTest, PspThatSumsAheadCountsWhatCameWhateverItsIteration) {
+  Script("psp:2,0.00005,ahead=sum", "", 3)
+      .Play({
+          {"push 0 0", {"SUMMED 0#1 v0"}},
+          {"push 0 1", {"WAKE 50", "SUMMED 0#2 v0"}},  // the second since the block began: c is met
+          {"pull 0 1", {}},
+          {"at 50", {}},
+          {"push 1 0", {"LATE_DROPPED 1#1 v1"}},
+          {"push 1 1", {"SUMMED 1#2 v1"}},                    // two have sent 1, but one since the advance
+          {"push 2 1", {"SUMMED 2#1 v2", "ANSWER 0 p1 v2"}},  // all have
+          {"push 0 3", {"SUMMED 0#3 v2"}},
+          {"push 1 2", {"WAKE 100", "SUMMED 1#3 v2"}},
+          {"push 2 2", {"SUMMED 2#2 v3"}},  // as many as there are members
+          {"pull 0 3", {}},
+          {"die 1", {}},
+          {"die 2", {"ANSWER 0 p3 v4"}},
       });
 }
 
@@ -314,27 +337,43 @@ TEST(ScriptsTest, APushConditionThatIsAlwaysTrueDoesNotSpin) {
 
 TEST(ScriptsTest, PsspTossesTheCoinOfWorkerAndProgress) {
   constexpr std::uint64_t kSeed = 5;
-  HandFedBlock block({.sync = "pssp:1,0.5", .coin_seed = kSeed});
-  block.Begin(2);
-  int waits = 0;
-  for (int i = 0; i < 200; ++i) {
-    block.Push(0, i);
-    block.Forget();
-    block.Pull(0, i);
-    const bool ahead = Iteration(i) >= block->v_train() + 1;
-    const double coin = UnitInterval(Hash64({kSeed, 0, static_cast<std::uint64_t>(i)}));
-    const bool waited = block.Heard().empty();
-    EXPECT_EQ(waited, ahead && coin <= 0.5) << i;
-    if (!waited) continue;
-    ++waits;
-    block.Pull(0, i);
-    EXPECT_TRUE(block.Heard().empty()) << "asked again it gets the same word";
-    // Worker 1 catches up; the pull is answered when v_train passes it.
-    while (block->waiting() > 0) block.Push(1, block->v_train().value());
-    EXPECT_EQ(block->v_train(), Iteration(i + 1));
+  struct Case {
+    const char* sync;
+    float significance;                         // of the pulls
+    std::function<double(double gap)> waits_p;  // from gap 1 on
+    int waits_min, waits_max;                   // of 200 pulls
+  };
+  const auto dynamic = [](double alpha) {
+    return [alpha](double gap) { return alpha / (1.0 + std::exp(1.0 - gap)); };
+  };
+  for (const Case& c : {Case{"pssp:1,0.5", 1.0F, [](double) { return 0.5; }, 40, 120},
+                        Case{"pssp:1,alpha=0.5", 0.01F, dynamic(0.5), 30, 100},
+                        Case{"pssp:1,alpha=significance", 0.25F, dynamic(0.25), 15, 70},
+                        Case{"pssp:1,alpha=significance", 7.0F, dynamic(1.0), 60, 150}}) {
+    HandFedBlock block({.sync = c.sync, .coin_seed = kSeed});
+    block.Begin(2);
+    int waits = 0;
+    for (int i = 0; i < 200; ++i) {
+      block.Push(0, i);
+      block.Forget();
+      PullEvent pull = block.NextPull(0, i);
+      pull.significance = c.significance;
+      block->OnPull(pull, block.Now());
+      const std::int64_t gap = Iteration(i) - block->v_train();
+      const double coin = UnitInterval(Hash64({kSeed, 0, static_cast<std::uint64_t>(i)}));
+      const bool waited = block.Heard().empty();
+      EXPECT_EQ(waited, gap >= 1 && coin <= c.waits_p(static_cast<double>(gap))) << c.sync << " " << i;
+      if (!waited) continue;
+      ++waits;
+      block->OnPull(pull, block.Now());
+      EXPECT_TRUE(block.Heard().empty()) << "asked again it gets the same word";
+      // Worker 1 catches up; the pull is answered when v_train passes it.
+      while (block->waiting() > 0) block.Push(1, block->v_train().value());
+      EXPECT_EQ(block->v_train(), Iteration(i + 1));
+    }
+    EXPECT_GT(waits, c.waits_min) << c.sync;
+    EXPECT_LT(waits, c.waits_max) << c.sync;
   }
-  EXPECT_GT(waits, 40);
-  EXPECT_LT(waits, 120);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string KnownSyncModels() { return fmt::format("{}", fmt::join(BuiltinSyncMo
 std::string KnownOptimizers() { return fmt::format("{}", fmt::join(BuiltinOptimizers().names(), ", ")); }
 std::string KnownPlacements() { return fmt::format("{}", fmt::join(BuiltinPlacements().names(), ", ")); }
 
-Status CheckSync(const std::string& spec) { return MakeSyncPolicy(BuiltinSyncModels(), spec).status(); }
+Status CheckSync(const std::string& spec) { return CheckSyncPolicy(BuiltinSyncModels(), spec).status(); }
 
 Status CheckPull(const std::string& spec) { return ParsePullPolicy(spec).status(); }
 
@@ -53,7 +53,7 @@ std::string DefaultApplyOf(const std::string& sync) {
 }
 
 Status CheckApply(const std::string& sync, const std::string& apply) {
-  LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
+  LW_ASSIGN_OR_RETURN(const SyncPolicy policy, CheckSyncPolicy(BuiltinSyncModels(), sync));
   return MakeApplyMode(apply, *policy.model).status();
 }
 

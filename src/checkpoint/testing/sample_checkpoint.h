@@ -63,6 +63,7 @@ inline BlockState DrawState(Draw& draw, const StateOptions& options) {
   state.progress.v_train = Iteration(v_train);
   state.progress.highest_sent = Iteration(v_train + 1);
   state.progress.untouched = draw.Below(2) == 0;
+  state.progress.taken = static_cast<std::uint32_t>(v_train - 4);
   for (std::uint32_t worker = 0; worker < options.lives; ++worker) {
     const MemberKey key{WorkerId(worker), Incarnation(1 + static_cast<std::uint32_t>(draw.Below(4)))};
     state.progress.lives.push_back(

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -24,6 +23,9 @@ std::string NameThatFits(std::string glob) {
   std::ranges::replace(glob, '?', '_');
   return glob;
 }
+
+// Kept of the specs that were tried; beyond, all are tried again.
+constexpr std::size_t kSoundMax = 64;
 
 // Whether nothing of `older` is left after `newer`.
 bool Covers(const SyncRule& newer, const SyncRule& older) {
@@ -140,6 +142,11 @@ Result<SyncChoice> SyncChoices::Of(const TableSpec& spec, std::uint32_t server) 
 
 Status SyncChoices::CheckPair(const std::string& sync, const std::string& apply) const {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(*models_, sync));
+  if (!sound_.contains(sync)) {
+    LW_RETURN_IF_ERROR(policy.model->Try());
+    if (sound_.size() == kSoundMax) sound_.clear();
+    sound_.insert(sync);
+  }
   LW_RETURN_IF_ERROR(MakeApplyMode(apply, *policy.model).status());
   if (const std::uint32_t needed = policy.model->WorkersNeeded(); needed > job_.workers) {
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync, needed, job_.workers);

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,8 @@ class SyncChoices {
 
   JobOptions job_;
   const Registry<SyncModel>* models_;  // not null; a pointer, since these are assigned
+  // Specs that were tried and are sound, a few: one that means many tables is tried once.
+  mutable std::set<std::string> sound_;
   std::vector<Kept> job_rules_;
   std::vector<Kept> set_rules_;  // while the job runs
 };

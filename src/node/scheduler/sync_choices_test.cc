@@ -69,6 +69,44 @@ class SyncChoicesTest : public ::testing::Test {
   std::unique_ptr<TableRegistry> registry_;
 };
 
+// As bsp, but counts how often it is tried.
+class CountedModel final : public SyncModel {
+ public:
+  CountedModel(int& trials, bool sound) : trials_(trials), sound_(sound) {}
+  PullVerdict OnPull(const SyncView&, Memory&, WorkerId, Iteration) const override {
+    return PullVerdict::kNow;
+  }
+  Advance MayAdvance(const SyncView&, Memory&) const override { return Advance::Yes(); }
+  std::optional<std::int64_t> Lead() const override { return 0; }
+  const char* DefaultApply() const override { return "immediate"; }
+  Status Try() const override {
+    ++trials_;
+    return sound_ ? Status::Ok() : InvalidArgument("it lets nobody pass");
+  }
+  std::string PullCondition() const override { return "always"; }
+  std::string PushCondition() const override { return "always"; }
+
+ private:
+  int& trials_;
+  const bool sound_;
+};
+
+TEST_F(SyncChoicesTest, ASpecIsTriedOnceHoweverManyTablesItMeans) {
+  int trials = 0;
+  sync.Add("counted", [&trials](const PolicyConfig& config) -> Result<SyncModelPtr> {
+    LW_ASSIGN_OR_RETURN(const std::int64_t sound, config.IntInRange("sound", 0, 9));
+    return SyncModelPtr(std::make_unique<CountedModel>(trials, sound > 0));
+  });
+  for (const char* name : {"a", "b", "c", "d"}) EXPECT_TRUE(Define(name, "counted:1").ok());
+  EXPECT_EQ(trials, 1);
+  EXPECT_TRUE(registry().Switch("sync=counted:2").ok());
+  EXPECT_EQ(trials, 2);
+  EXPECT_TRUE(registry().Switch("server=1 sync=counted:2").ok());
+  EXPECT_EQ(trials, 2);
+  EXPECT_THAT(Define("e", "counted:0").message(), HasSubstr("it lets nobody pass"));
+  EXPECT_THAT(Define("e", "counted:0").message(), HasSubstr("it lets nobody pass")) << "asked again";
+}
+
 TEST_F(SyncChoicesTest, EveryServerMayHaveItsOwnModelAsInFigure2) {
   job.rules = {"server=0 sync=ssp:2", "server=1 sync=pssp:2,0.5", "server=2 sync=drop:3"};
   ASSERT_TRUE(Define("w").ok());

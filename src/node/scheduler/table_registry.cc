@@ -100,7 +100,7 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   LW_ASSIGN_OR_RETURN(const ApplyMode apply, MakeApplyMode(spec.apply, *sync.model));
   const bool aggregate = apply.kind == ApplyMode::Kind::kAggregate;
   for (SpecArg& arg : sync.resolved.args) {
-    if (arg.key == "late" && arg.value.empty()) arg.value = aggregate ? "drop" : "apply";
+    if (arg.key == "late") arg.value = LateOf(sync, aggregate) == Late::kDrop ? "drop" : "apply";
   }
   SpecTerm optimizer;
   LW_RETURN_IF_ERROR(policies_.optimizers.MakeFromSpec(spec.optimizer, &optimizer).status());

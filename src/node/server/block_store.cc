@@ -12,18 +12,20 @@ BlockStore::BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer
                        BufferPool& pool, BlockEvents& events)
     : sync_(sync), optimizers_(optimizers), pool_(pool), events_(events) {}
 
-Result<std::unique_ptr<BlockStore::SyncPolicies>> BlockStore::MakeSync(const wire::pb::Table& table,
+BlockStore::Specs BlockStore::SpecsOf(const wire::pb::Table& table, const ShardPlace& place) {
+  Specs specs{table.sync(), table.apply()};
+  for (const wire::pb::ServerSync& other : table.of_servers()) {
+    if (ServerId(other.server()) == place.server) specs = {other.sync(), other.apply()};
+  }
+  return specs;
+}
+
+Result<std::unique_ptr<BlockStore::SyncPolicies>> BlockStore::MakeSync(const Specs& specs,
                                                                        const ShardPlace& place) const {
   auto made = std::make_unique<SyncPolicies>();
-  made->spec = table.sync();
-  made->apply_spec = table.apply();
-  for (const wire::pb::ServerSync& other : table.of_servers()) {
-    if (ServerId(other.server()) != place.server) continue;
-    made->spec = other.sync();
-    made->apply_spec = other.apply();
-  }
-  LW_ASSIGN_OR_RETURN(made->sync, MakeSyncPolicy(sync_, made->spec));
-  LW_ASSIGN_OR_RETURN(made->apply, MakeApplyMode(made->apply_spec, *made->sync.model));
+  made->specs = specs;
+  LW_ASSIGN_OR_RETURN(made->sync, MakeSyncPolicy(sync_, specs.sync));
+  LW_ASSIGN_OR_RETURN(made->apply, MakeApplyMode(specs.apply, *made->sync.model));
   // Coins are the job's or this server's (scope=server).
   const bool own_coins = made->sync.scope == CoinScope::kServer;
   made->coin_seed = own_coins ? Hash64({place.seed, place.server.value() + 1ULL}) : place.seed;
@@ -35,7 +37,7 @@ Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(cons
   auto policies = std::make_unique<TablePolicies>();
   policies->name = table.name();
   policies->own_clock = static_cast<TableClock>(table.clock()) == TableClock::kOwn;
-  LW_ASSIGN_OR_RETURN(policies->sync, MakeSync(table, place));
+  LW_ASSIGN_OR_RETURN(policies->sync, MakeSync(SpecsOf(table, place), place));
   LW_ASSIGN_OR_RETURN(policies->optimizer, optimizers_.MakeFromSpec(table.optimizer()));
   return policies;
 }
@@ -70,11 +72,12 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
       made[id] = *std::move(policies);
       continue;
     }
-    auto sync = MakeSync(table, place);
+    // Most maps change nothing of most tables, and a model may take long to make.
+    const Specs specs = SpecsOf(table, place);
+    if (specs == known->second->sync->specs) continue;
+    auto sync = MakeSync(specs, place);
     if (!sync.ok()) return named(sync.status());
-    const SyncPolicies& now_has = *known->second->sync;
-    if ((*sync)->spec != now_has.spec || (*sync)->apply_spec != now_has.apply_spec)
-      other[id] = *std::move(sync);
+    other[id] = *std::move(sync);
   }
   policies_.merge(made);
 

@@ -63,14 +63,21 @@ class BlockStore {
   // it takes them in as they come, or did before a switch.
   [[nodiscard]] bool MayHoldFrom(const Block& block, Iteration at) const;
   // The synchronization that a table's blocks have here, as it was said. REQUIRES: a table of this store.
-  [[nodiscard]] const std::string& SyncOf(TableId table) const { return policies_.at(table)->sync->spec; }
+  [[nodiscard]] const std::string& SyncOf(TableId table) const {
+    return policies_.at(table)->sync->specs.sync;
+  }
   // What a block follows, looked up in the block itself.
   [[nodiscard]] wire::pb::TableModel ModelOf(const Block& block) const;
 
  private:
+  // Of a table on this server, as they came.
+  struct Specs {
+    std::string sync, apply;
+    friend bool operator==(const Specs&, const Specs&) = default;
+  };
   // What a switch changes.
   struct SyncPolicies {
-    std::string spec, apply_spec;  // as they came
+    Specs specs;
     SyncPolicy sync;
     ApplyMode apply;
     std::uint64_t coin_seed = 0;
@@ -82,7 +89,8 @@ class BlockStore {
     Iteration taken_at_once{-1};         // the highest iteration that may have been, before the last switch
     OptimizerPtr optimizer;
   };
-  [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const wire::pb::Table& table,
+  [[nodiscard]] static Specs SpecsOf(const wire::pb::Table& table, const ShardPlace& place);
+  [[nodiscard]] Result<std::unique_ptr<SyncPolicies>> MakeSync(const Specs& specs,
                                                                const ShardPlace& place) const;
   [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table,
                                                                     const ShardPlace& place) const;

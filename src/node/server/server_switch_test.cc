@@ -61,6 +61,20 @@ class ServerSwitchTest : public HandFedServer {
   ConnectionId w0, w1;
 };
 
+TEST_F(ServerSwitchTest, AMapThatChangesNothingOfATableMakesNoModel) {
+  int made = 0;
+  sync.Add("counted", [&made](const PolicyConfig&) {
+    ++made;
+    return BuiltinSyncModels().MakeFromSpec("bsp");
+  });
+  SetUpTable("counted");
+  EXPECT_EQ(made, 1);
+  SwitchTo("counted", 7);
+  EXPECT_EQ(made, 1);
+  SwitchTo("counted:late=apply", 8);
+  EXPECT_EQ(made, 2);
+}
+
 TEST_F(ServerSwitchTest, ThisServersOwnModelWinsOverThatOfMost) {
   wire::pb::TableMap map = Map("bsp", 4, 2);
   wire::pb::ServerSync& other = *map.mutable_tables(0)->add_of_servers();

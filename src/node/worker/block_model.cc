@@ -20,8 +20,8 @@ Result<BlockModelRef> BlockModels::Find(const std::string& sync, const std::stri
     LW_ASSIGN_OR_RETURN(const ApplyMode mode, MakeApplyMode(apply, *policy.model));
     model->sync = sync;
     model->rule = policy.model->ForWorker();
-    const Late by_default = mode.kind == ApplyMode::Kind::kAggregate ? Late::kDrop : Late::kApply;
-    model->drops_late = model->rule.skips_ahead && policy.late.value_or(by_default) == Late::kDrop;
+    const bool aggregates = mode.kind == ApplyMode::Kind::kAggregate;
+    model->drops_late = model->rule.skips_ahead && LateOf(policy, aggregates) == Late::kDrop;
     // Of pssp by alpha=significance, and of formulas: both name it in their spec, and nothing else does.
     model->wants_significance = sync.find("significance") != std::string::npos;
   }

@@ -101,11 +101,7 @@ TEST_F(WorkerExchangeTest, SignificantExchangesOnceEnoughHasAddedUp) {
 }
 
 TEST_F(WorkerExchangeTest, PullsCarryTheSignificanceWhereAModelLooksAtIt) {
-  models.Add("test_significance", [](const PolicyConfig& config) -> Result<SyncModelPtr> {
-    LW_RETURN_IF_ERROR(config.OneOf("alpha", {"significance"}).status());
-    return SyncModelPtr(std::make_unique<RuleModel>(WorkerRule(), true, 0));
-  });
-  Start("every:1", "test_significance:alpha=significance");
+  Start("every:1", "pssp:1,alpha=significance");
   Iterate({0.5F, 0, 0, 0});
   const std::vector<SentFrame> pulls = env.transport.TakeSent(shard[1], wire::Kind::kPull);
   ASSERT_EQ(pulls.size(), 1U);

@@ -44,7 +44,7 @@ TEST_F(WorkerRulesTest, AnUnknownModelRefusesTheTablesAndNamesThem) {
 }
 
 TEST_F(WorkerRulesTest, TheEndOfAnIterationGoesOnInTheLowestToldByAllThatSkip) {
-  Start("test_skips");
+  Start("drop:2");
   EXPECT_TRUE(gated);
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 1, wire::Verdict::kLateDropped, 1, 7);
@@ -60,7 +60,7 @@ TEST_F(WorkerRulesTest, TheEndOfAnIterationGoesOnInTheLowestToldByAllThatSkip) {
 }
 
 TEST_F(WorkerRulesTest, AnIterationThatIsOverElsewhereBecomesALaterOneBeforeItIsUsed) {
-  Start("test_skips");
+  Start("drop:2");
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   ASSERT_TRUE(node->EndIteration().ok());
   node->WhenUsable(w, Into(usable));
@@ -79,7 +79,7 @@ TEST_F(WorkerRulesTest, AnIterationThatIsOverElsewhereBecomesALaterOneBeforeItIs
 }
 
 TEST_F(WorkerRulesTest, ATableThatHoldsTooOldValuesForTheLaterIterationIsAskedForAgain) {
-  Start("test_skips");
+  Start("drop:2");
   ASSERT_TRUE(node->EndIteration().ok());
   Answer(0, 0, 0, 2, {7, 7});
   Answer(1, 1, 0, 2, {8, 8});
@@ -102,7 +102,7 @@ TEST_F(WorkerRulesTest, ATableThatHoldsTooOldValuesForTheLaterIterationIsAskedFo
 }
 
 TEST_F(WorkerRulesTest, AnIterationWithAGradientStaysTheOneItIs) {
-  Start("test_skips");
+  Start("drop:2");
   ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     AnswerAt(static_cast<std::size_t>(on), block, -1, 9, 1);
@@ -114,7 +114,7 @@ TEST_F(WorkerRulesTest, AnIterationWithAGradientStaysTheOneItIs) {
 
 TEST_F(WorkerRulesTest, OtherBlocksAreToldThatTheIterationsBetweenAreLeftOut) {
   // Table u on server 0 under bsp, the rest skips: u's block would wait for the iterations left out.
-  sync = "test_skips";
+  sync = "drop:2";
   JoinJob();
   CreateTables();
   node->Start(Into(started));
@@ -135,7 +135,7 @@ TEST_F(WorkerRulesTest, OtherBlocksAreToldThatTheIterationsBetweenAreLeftOut) {
 }
 
 TEST_F(WorkerRulesTest, WhatIsKnownToBeLateGoesOutAsAbsent) {
-  Start("test_skips");
+  Start("drop:2");
   std::optional<Status> done;
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
@@ -149,7 +149,7 @@ TEST_F(WorkerRulesTest, WhatIsKnownToBeLateGoesOutAsAbsent) {
 }
 
 TEST_F(WorkerRulesTest, LateGradientsAreSentWhereTheyAreApplied) {
-  Start("test_skips:late=apply");
+  Start("drop:2,late=apply");
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Pull 0@0"));
@@ -157,7 +157,7 @@ TEST_F(WorkerRulesTest, LateGradientsAreSentWhereTheyAreApplied) {
 }
 
 TEST_F(WorkerRulesTest, WhatWasSentBeforeIsSentAgainAsItWas) {
-  Start("test_skips");
+  Start("drop:2");
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
   Reconnect(0);
@@ -165,7 +165,7 @@ TEST_F(WorkerRulesTest, WhatWasSentBeforeIsSentAgainAsItWas) {
 }
 
 TEST_F(WorkerRulesTest, BoundedBeginsAnIterationWhenThePushesBeforeItAreSettled) {
-  Start("test_bounded:1");
+  Start("bounded:1");
   EXPECT_TRUE(gated);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
@@ -179,7 +179,7 @@ TEST_F(WorkerRulesTest, BoundedBeginsAnIterationWhenThePushesBeforeItAreSettled)
   env.Advance(std::chrono::milliseconds(1500));
   EXPECT_THAT(node->WaitingFor(),
               AllOf(HasSubstr("table \"w\" block 0 on server 0 shard 0"),
-                    HasSubstr("the verdict on push 1 of iteration 0"), HasSubstr("test_bounded:1"),
+                    HasSubstr("the verdict on push 1 of iteration 0"), HasSubstr("bounded:1"),
                     HasSubstr("iteration 2"), HasSubstr("1.5 s")));
   Verdict(0, 0, 1, wire::Verdict::kApplied);
   Verdict(0, 2, 1, wire::Verdict::kAbsent);
@@ -190,7 +190,7 @@ TEST_F(WorkerRulesTest, BoundedBeginsAnIterationWhenThePushesBeforeItAreSettled)
 }
 
 TEST_F(WorkerRulesTest, ASwitchLetsGoWhatTheModelBeforeHeldUp) {
-  Start("test_bounded:0");
+  Start("bounded:0");
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   ASSERT_TRUE(node->EndIteration().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
@@ -209,7 +209,7 @@ TEST_F(WorkerRulesTest, ASwitchByServerConcernsTheBlocksThere) {
   for (wire::pb::Table& table : *map.mutable_tables()) {
     wire::pb::ServerSync* of_server = table.add_of_servers();
     of_server->set_server(1);
-    of_server->set_sync("test_bounded:0");
+    of_server->set_sync("bounded:0");
   }
   Control(scheduler, wire::Kind::kTableMap, map);
   EXPECT_TRUE(gated);
@@ -232,7 +232,7 @@ TEST_F(WorkerRulesTest, ASwitchToWhatNobodyKnowsEndsTheWorkerWithItsName) {
 }
 
 TEST_F(WorkerRulesTest, ACachedBlockIsAskedForOnlyWhenItIsTooOld) {
-  Start("test_cached:2");
+  Start("ssptable:2");
   std::vector<std::string> pulls;
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(node->EndIteration().ok());
@@ -246,7 +246,7 @@ TEST_F(WorkerRulesTest, ACachedBlockIsAskedForOnlyWhenItIsTooOld) {
 }
 
 TEST_F(WorkerRulesTest, AWorkerThatHasLeftIsHeldUpByNoRule) {
-  Start("test_bounded:0");
+  Start("bounded:0");
   std::optional<Status> left;
   node->Leave(Into(left));
   wire::pb::Left message;

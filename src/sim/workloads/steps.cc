@@ -15,10 +15,6 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::uint64_t kStepsStream = 41;
-// In elements: several blocks on every shard, and one block.
-constexpr std::int64_t kWide = 96, kNarrow = 5;
-constexpr std::uint32_t kBlockElements = 8;
-constexpr int kBlocks = kWide / kBlockElements + 1;
 constexpr std::uint32_t kWideTable = 0, kNarrowTable = 1;
 
 class StepsWorker final : public WorkloadPart {
@@ -58,7 +54,7 @@ class StepsWorker final : public WorkloadPart {
     node_.SetVerdictObserver([this](TableId, BlockId, Seq, Iteration iteration, wire::Verdict verdict) {
       OnVerdict(iteration.value(), verdict);
     });
-    for (const auto& [name, elements] : {std::pair("wide", kWide), std::pair("narrow", kNarrow)}) {
+    for (const auto& [name, elements] : {std::pair("wide", kStepsWide), std::pair("narrow", kStepsNarrow)}) {
       TableSpec spec;
       spec.name = name;
       spec.shape = {elements};
@@ -122,7 +118,7 @@ class StepsWorker final : public WorkloadPart {
   void HandIn() {
     StepRecord& record = report_.steps[rank_].back();
     record.iteration = node_.iteration().value();
-    open_[record.iteration] = kBlocks;
+    open_[record.iteration] = kStepsBlocks;
     for (const std::uint32_t table : {kNarrowTable, kWideTable}) {
       auto values = std::make_shared<std::vector<float>>(pairs_[table]->elements(), 0.0F);
       for (std::size_t i = rank_; i < values->size(); i += options_.job.workers) (*values)[i] = 1.0F;
@@ -174,7 +170,7 @@ class StepsWorker final : public WorkloadPart {
   StepsReport& report_;
   SeededRandom random_;
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
-  std::map<std::int64_t, int> open_;  // blocks without a verdict, by iteration
+  std::map<std::int64_t, std::uint32_t> open_;  // blocks without a verdict, by iteration
   std::uint32_t rules_open_ = 0;
   bool leaving_ = false;
   bool done_ = false;
@@ -188,7 +184,7 @@ StepsReport RunSteps(const StepsOptions& options) {
   cluster_options.job = options.job;
   cluster_options.job.job = "steps";
   cluster_options.job.seed = options.seed;
-  cluster_options.job.block_bytes = kBlockElements * sizeof(float);
+  cluster_options.job.block_bytes = kStepsBlockElements * sizeof(float);
   cluster_options.policies = options.policies;
   cluster_options.faults = options.faults;
   cluster_options.checkpoint = options.checkpoint;
@@ -206,6 +202,8 @@ StepsReport RunSteps(const StepsOptions& options) {
       cluster, parts,
       [&](std::uint32_t rank) { return std::make_unique<StepsWorker>(cluster, options, rank, report); },
       report.problems);
+  report.servers = cluster.ServerCounters();
+  report.status_json = cluster.scheduler().StatusJson();
   report.cuts = cluster.network().counters().cuts;
   report.virtual_ms = std::chrono::duration<double, std::milli>(cluster.queue().now()).count();
   return report;

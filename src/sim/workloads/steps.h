@@ -19,6 +19,12 @@
 
 namespace leeway::sim {
 
+// In elements: several blocks on every shard, and one block.
+inline constexpr std::int64_t kStepsWide = 96, kStepsNarrow = 5;
+inline constexpr std::uint32_t kStepsBlockElements = 8;
+// What the gradients of a step come to.
+inline constexpr std::uint32_t kStepsBlocks = kStepsWide / kStepsBlockElements + 1;
+
 struct StepsOptions {
   std::uint64_t seed = 1;
   JobOptions job = {};  // workers, servers, policies; the name and the seed are set here
@@ -49,6 +55,8 @@ struct StepsReport {
   std::vector<WorkerCounters> counters;        // by rank; of those that ended by themselves
   std::vector<std::uint64_t> given;            // by rank: gradients handed in
   std::vector<float> values;                   // of table "wide" at the end; cell i is of rank i % workers
+  BlockCounters servers;                       // summed over shards
+  std::string status_json;                     // the scheduler's, at the end
   std::uint64_t cuts = 0;
   double virtual_ms = 0;
 };

@@ -14,7 +14,6 @@
 
 #include "base/errors.h"
 #include "node/testing/fake_env.h"
-#include "node/worker/testing/rule_models.h"
 #include "node/worker/worker_node.h"
 #include "sync/sync_policy.h"
 
@@ -27,7 +26,6 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   explicit WorkerRig(std::uint64_t push_bytes_in_flight_max = 256ULL << 20)
       : WorkerRig(WithCredit(push_bytes_in_flight_max)) {}
   explicit WorkerRig(const WorkerOptions& options) {
-    AddRuleModels(models);
     job.set_job("leeway");
     job.set_workers(2);
     job.set_servers(2);
