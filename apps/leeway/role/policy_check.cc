@@ -11,6 +11,7 @@
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 #include "sync/sync_rules.h"
+#include "sync/worker_fit.h"
 
 namespace leeway::app {
 
@@ -31,17 +32,20 @@ Status CheckRule(const std::string& text) {
 
 namespace {
 
-Status CheckWorkers(const std::string& sync, std::uint32_t workers) {
+// What a job can have of its own.
+Status CheckInJob(const std::string& sync, const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
-  if (policy.model->WorkersNeeded() <= workers) return Status::Ok();
-  return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
-                         policy.model->WorkersNeeded(), workers);
+  if (policy.model->WorkersNeeded() > job.workers) {
+    return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
+                           policy.model->WorkersNeeded(), job.workers);
+  }
+  return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange);
 }
 
 }  // namespace
 
 Status CheckRules(const JobOptions& job) {
-  LW_RETURN_IF_ERROR(CheckWorkers(job.sync, job.workers).WithContext("--sync"));
+  LW_RETURN_IF_ERROR(CheckInJob(job.sync, job).WithContext("--sync"));
   for (const std::string& text : job.rules) {
     LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
     const std::string named = fmt::format("rule \"{}\"", text);
@@ -49,7 +53,7 @@ Status CheckRules(const JobOptions& job) {
       return InvalidArgument("{}: got server {}, wanted 0 to {} (--servers {})", named, *rule.server,
                              job.servers - 1, job.servers);
     }
-    if (!rule.sync.empty()) LW_RETURN_IF_ERROR(CheckWorkers(rule.sync, job.workers).WithContext(named));
+    if (!rule.sync.empty()) LW_RETURN_IF_ERROR(CheckInJob(rule.sync, job).WithContext(named));
   }
   return Status::Ok();
 }

@@ -55,9 +55,8 @@ class StepsWorker final : public WorkloadPart {
   }
 
   void MakeTables() {
-    node_.SetVerdictObserver([this](TableId, BlockId, Seq, Iteration iteration, wire::Verdict verdict) {
-      OnVerdict(iteration.value(), verdict);
-    });
+    node_.SetVerdictObserver([this](TableId, BlockId, Seq, Iteration iteration, wire::Verdict verdict,
+                                    Iteration) { OnVerdict(iteration.value(), verdict); });
     for (const auto& [name, elements] : {std::pair("wide", kWide), std::pair("narrow", kNarrow)}) {
       TableSpec spec;
       spec.name = name;
