@@ -9,7 +9,6 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/errors.h"
@@ -125,41 +124,6 @@ TEST_F(WorkerClientTest, TheConditionThatIsNotGivenStaysOrTheCallIsRefused) {
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.message(),
               AllOf(HasSubstr("SetCondPush"), HasSubstr("pssp:2,0.5"), HasSubstr("SetSync")));
-}
-
-TEST_F(WorkerClientTest, ClocksWithoutASyncBetweenThemCountWhatWasLeftOut) {
-  JobOptions options;
-  options.workers = 2;
-  options.sync = "drop:1";
-  StartJob(options);
-  std::unique_ptr<Worker> fast;
-  std::thread joining([&] {
-    WorkerOptions of_fast;
-    of_fast.scheduler = job->scheduler();
-    Result<std::unique_ptr<Worker>> joined = Worker::Initialize(of_fast);
-    if (joined.ok()) fast = *std::move(joined);
-  });
-  Join();
-  joining.join();
-  ASSERT_NE(fast, nullptr);
-  const std::vector<float> ones(4, 1.0F);
-  const TableId table = MakeTable({.name = "w", .shape = {4}}, ones);
-  ASSERT_TRUE(fast->CreateTable({.name = "w", .shape = {4}}).ok());
-  ASSERT_TRUE(fast->Start().ok());
-  const auto step = [&](Worker& who) {
-    const Result<Ticket> ticket = who.Update(table, ones);
-    ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
-    ASSERT_TRUE(who.Clock().ok());
-    ASSERT_TRUE(who.Wait(*ticket).ok());
-  };
-  for (int i = 0; i < 6; ++i) step(*fast);
-  step(*worker);  // its verdict tells of iteration 6
-  ASSERT_TRUE(worker->Clock().ok());
-  ASSERT_TRUE(worker->Clock().ok());
-  (void)worker->counters();  // the node has come so far
-  EXPECT_EQ(worker->iteration(), Iteration(7)) << "6 instead of 2, and one more";
-  EXPECT_EQ(worker->Barrier("after a step").code(), StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(fast->Leave().ok());
 }
 
 TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {
