@@ -36,7 +36,8 @@ def train(leeway, python, model, arguments, folder):
     reached = [at for at, accuracy in seen["accuracies"] if accuracy >= arguments.target]
     return {"to_target_s": reached[0] if reached else None, "to_end_s": seen["seconds"], "accuracy": seen["accuracy"],
             "dprs": totals["server.dpr"], "pulls": totals["server.pulls"], "wait_s": totals["worker.wait_s"],
-            "late_dropped": totals.get("worker.late_dropped", 0), "curve": seen["accuracies"]}
+            "late_dropped": totals.get("worker.late_dropped", 0) + totals.get("worker.skipped_late", 0),
+            "curve": seen["accuracies"]}
 
 
 def median(runs, name):
