@@ -339,6 +339,8 @@ PYBIND11_MODULE(_leeway, m) {
           },
           NoGil())
       .def(
+          "may_meet", [](Client& c, const std::string& what) { Check(c.worker()->MayMeet(what)); }, NoGil())
+      .def(
           "barrier", [](Client& c, const std::string& name) { Check(c.worker()->Barrier(name)); }, NoGil())
       .def(
           "lease_batches",

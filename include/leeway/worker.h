@@ -71,7 +71,7 @@ struct WorkerCounters {
   // more.
   std::array<std::uint64_t, 17> staleness = {};
   // What wait_ns was spent on, by what came last: "server.0", "table.w". A few dozen at most of each, then
-  // "others".
+  // "others". Without overlap what was spent until the barrier of the step is "step.barrier".
   std::map<std::string, std::uint64_t> wait_by_ns = {};
   std::uint64_t skipped_blocks = 0;      // used without a newer version (partial pull)
   std::uint64_t skipped_late = 0;        // gradients not sent: known to be late (counted in absent too)
@@ -122,7 +122,11 @@ class Worker {
   // Has the ticket's outcome arrived? Unknown tickets are done.
   [[nodiscard]] virtual bool Done(Ticket ticket) const = 0;
 
-  // Waits until every member of the job has called it with the same name.
+  // An error if `what`, a call that waits for every member, could wait forever: after this worker's first
+  // Clock under models that leave iterations out (drop, psp), where the one who stands still may be the one
+  // whose gradient another needs. Barrier asks by itself; for meetings of your own, over Push and Pull.
+  virtual Status MayMeet(const std::string& what) = 0;
+  // Waits until every member of the job has called it with the same name. Refused where MayMeet says so.
   virtual Status Barrier(const std::string& name) = 0;
   // Leases the next batches of the job-wide pool `pool` of `batches` batches, giving back as done what was
   // leased before.
@@ -136,8 +140,10 @@ class Worker {
   //   worker->SetCondPush("fc*", "count >= workers - 1");      // and SetcondPush
   //
   // Returns when every server has it, with how many tables the rule means. What the job cannot have is
-  // refused, and nothing changes. The two conditions make a model of formulas; the other one of the same
-  // `tables` is as this worker set it before, and "progress < v_train" resp. "count >= workers" at first.
+  // refused, and nothing changes. The two conditions make a model of formulas: the one that is not given
+  // stays as it is. Where it cannot (it is no formula, as that of `pssp` or `psp`, or not the same for all of
+  // `tables`) the call is refused: then set both at once, with SetSync and `when`. Options of the model
+  // before, such as release=soft, do not stay.
   virtual Result<std::uint32_t> SetSync(const std::string& rule) = 0;
   virtual Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) = 0;
   virtual Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) = 0;

@@ -28,7 +28,11 @@ def iteration():
 
 
 def barrier(name="barrier"):
-    """Waits until every member of the job is here, in a barrier of this name; may be used again and again."""
+    """Waits until every member of the job is here, in a barrier of this name; may be used again and again.
+
+    After the first step it is refused under models that leave iterations out (drop, psp): who waits here sends no gradient,
+    and a slower rank may need it to end its iteration.
+    """
     session = _session.current()
     with session.waiting():
         session.worker.barrier(name)

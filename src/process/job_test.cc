@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,40 @@ class JobTest : public ::testing::Test {
   std::unique_ptr<SchedulerProcess> scheduler;
   std::unique_ptr<ServerProcess> server;
 };
+
+TEST_F(JobTest, ClocksWithoutASyncBetweenThemCountWhatWasLeftOut) {
+  StartJob("drop:1");
+  std::latch six_steps(1), seen(1);
+  RunWorkers([&](Worker& worker) {
+    const TableId table = *worker.CreateTable({.name = "w", .shape = {kJobElements}});
+    ASSERT_TRUE(worker.Start().ok());
+    const std::vector<float> ones(kJobElements, 1.0F);
+    ASSERT_TRUE(worker.Broadcast(table, ones).ok());
+    const auto step = [&] {
+      const Result<Ticket> ticket = worker.Update(table, ones);
+      ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
+      ASSERT_TRUE(worker.Clock().ok());
+      ASSERT_TRUE(worker.Wait(*ticket).ok());
+    };
+    if (worker.rank() == WorkerId(0)) {
+      for (int i = 0; i < 6; ++i) step();
+      six_steps.count_down();
+      seen.wait();  // one who leaves is absent from its next iteration, and that ends it
+    } else if (worker.rank() == WorkerId(1)) {
+      six_steps.wait();
+      step();  // its verdict tells of iteration 6
+      ASSERT_TRUE(worker.Clock().ok());
+      ASSERT_TRUE(worker.Clock().ok());
+      // Refused by the node, behind the two in its queue.
+      EXPECT_EQ(worker.Barrier("after a step").code(), StatusCode::kFailedPrecondition);
+      EXPECT_EQ(worker.iteration(), Iteration(7)) << "6 instead of 2, and one more";
+      seen.count_down();
+    }
+    const Status down = worker.Shutdown();
+    EXPECT_TRUE(down.ok()) << down.ToString();
+  });
+  ExpectCleanEnd();
+}
 
 class JobModelTest : public JobTest, public ::testing::WithParamInterface<const char*> {};
 

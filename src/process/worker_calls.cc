@@ -133,6 +133,8 @@ Status WorkerClient::Clock() {
         waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
         // An error means that the worker has failed meanwhile: the next call says why.
         (void)node_->EndIteration();
+        // What the node left out while this call was queued is in its count and not in ours.
+        OnIteration(node_->iteration());
       },
       options_.wait_max);
   if (!queued.ok()) {

@@ -183,6 +183,11 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
       fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
+Status WorkerClient::MayMeet(const std::string& what) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  return Block([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); }, what);
+}
+
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);

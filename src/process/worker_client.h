@@ -28,8 +28,7 @@ namespace leeway {
 
 // The two conditions of a model of formulas.
 struct SyncConditions {
-  std::string pull = "progress < v_train";
-  std::string push = "count >= workers";
+  std::string pull, push;
 };
 
 class WorkerClient final : public Worker, private WorkerNodeEvents {
@@ -60,6 +59,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Status Wait(Ticket ticket) override;
   [[nodiscard]] bool Done(Ticket ticket) const override;
 
+  Status MayMeet(const std::string& what) override;
   Status Barrier(const std::string& name) override;
   Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
                                   std::uint32_t wanted) override;
@@ -118,7 +118,11 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
   Status WaitFor(Ticket ticket, const std::string& what, bool forget);
   // (worker_sync.cc)
+  Result<std::uint32_t> SetRule(const std::string& rule);
   Result<std::uint32_t> SetConditions(const std::string& tables, const SyncConditions& conditions);
+  // The conditions that these tables have now. An error if they cannot be written as formulas, or are not the
+  // same for all of them; `call` is named in it.
+  Result<SyncConditions> ConditionsOf(const char* call, const std::string& tables);
   Result<Ticket> Lend(Table& table, TableId id, std::span<const float> gradient, UpdateOptions how);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);
@@ -134,7 +138,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // Buffers outlive the node, which lands in them: also those of tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
-  std::map<std::string, SyncConditions> conditions_;  // by the tables that they were set for
+  std::map<std::string, SyncConditions>
+      conditions_;  // by the tables that they were set for, until another rule is set
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread

@@ -19,6 +19,7 @@
 namespace leeway::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -102,6 +103,27 @@ TEST_F(WorkerClientTest, EachConditionIsSetByItselfAndTheOtherStays) {
   };
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(step().ok()) << "the pull condition is the one that was set";
   EXPECT_EQ(step().code(), StatusCode::kDeadlineExceeded) << "and so is the push condition";
+}
+
+TEST_F(WorkerClientTest, TheConditionThatIsNotGivenStaysOrTheCallIsRefused) {
+  StartJob();
+  Join(std::chrono::seconds(2));
+  const TableId table = MakeTable({.name = "w", .shape = {4}, .sync = "ssp:2"}, std::vector<float>(4, 0.0F));
+  // With one worker it never holds: iteration 0 stays open, and ssp:2 lets it be two ahead.
+  const Result<std::uint32_t> set = worker->SetCondPush("w", "count >= 2");
+  ASSERT_TRUE(set.ok()) << set.status().ToString();
+  const std::vector<float> gradient(4, 1.0F);
+  const auto step = [&] {
+    EXPECT_TRUE(worker->Update(table, gradient).ok());
+    EXPECT_TRUE(worker->Clock().ok());
+    return worker->Sync(table).status();
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(step().ok()) << "the pull condition of ssp:2";
+  ASSERT_TRUE(worker->SetSync("tables=w sync=pssp:2,0.5").ok());
+  const Status refused = worker->SetCondPush("w", "count >= 1").status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(),
+              AllOf(HasSubstr("SetCondPush"), HasSubstr("pssp:2,0.5"), HasSubstr("SetSync")));
 }
 
 TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {

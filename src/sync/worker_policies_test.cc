@@ -4,6 +4,8 @@
 
 #include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
+#include "sync/sync_policy.h"
+#include "sync/worker_fit.h"
 
 namespace leeway {
 namespace {
@@ -59,6 +61,25 @@ TEST(ExchangePolicyTest, EachKind) {
   EXPECT_EQ(*ParseExchangePolicy("when_stale:3"), (ExchangePolicy{.kind = Kind::kWhenStale, .stale_max = 3}));
   EXPECT_EQ(*ParseExchangePolicy("significant:0.01"),
             (ExchangePolicy{.kind = Kind::kSignificant, .significance_min = 0.01}));
+}
+
+TEST(WorkerFitTest, WhatContradictsAModelIsRefusedByNameAndTheRestIsNot) {
+  const auto fit = [](const char* sync, const char* pull, const char* exchange) {
+    const auto policy = MakeSyncPolicy(BuiltinSyncModels(), sync);
+    if (!policy.ok()) return policy.status();
+    return CheckWorkerFit(*policy->model, sync, pull, exchange);
+  };
+  EXPECT_THAT(fit("ssptable:2", "partial:0.9,50", "every:1").message(),
+              HasSubstr("sync \"ssptable:2\" with pull \"partial:0.9,50\""));
+  EXPECT_THAT(fit("ssptable:2", "full", "when_stale:2").message(),
+              HasSubstr("sync \"ssptable:2\" with exchange \"when_stale:2\""));
+  EXPECT_THAT(fit("bounded:1", "full", "every:2").message(),
+              HasSubstr("sync \"bounded:1\" with exchange \"every:2\""));
+  EXPECT_TRUE(fit("ssptable:2", "full", "every:1").ok());
+  EXPECT_TRUE(fit("bounded:1", "partial:0.9,50", "every:1").ok());
+  for (const char* sync : {"bsp", "asp", "ssp:2", "drop:2", "psp:2,3", "pssp:2,0.5"}) {
+    EXPECT_TRUE(fit(sync, "partial:0.9,50", "significant:0.1").ok()) << sync;
+  }
 }
 
 TEST(ExchangePolicyTest, AsTextItIsTheSame) {

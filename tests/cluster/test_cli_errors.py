@@ -19,6 +19,7 @@ from job import BUILD, PROGRAMS
     (["--sync", "ssp:(3"], ["--sync"]),
     (["--apply", "agregate"], ["--apply", "agregate", "aggregate"]),
     (["--sync", "asp", "--apply", "aggregate"], ["--apply", "asp"]),
+    (["--sync", "ssptable:2", "--exchange", "every:4"], ['sync "ssptable:2" with exchange "every:4"', 'use exchange "every:1"']),
     (["--placement", "robin"], ["robin", "round_robin"]),
     (["--slow-worker", "3:fast"], ["--slow-worker", '"3:fast"', "3:4x"]),
     (["--slow-worker", "9:2x"], ["--slow-worker", "got rank 9", "wanted 0 to 3"]),
@@ -34,6 +35,21 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     for word in words:
         assert word in result.stderr, (word, result.stderr)
     assert not witness.exists() and result.stdout == ""
+
+
+@pytest.mark.parametrize("flags, words", [
+    (["--workload", "timeline", "--workers", 4], ["--workload timeline takes", "--pace"]),
+    (["--workload", "timeline", "--switches", 3], ["--workload timeline takes"]),
+    (["--workload", "timeline", "--no-faults"], ["--workload timeline takes"]),
+    (["--workload", "timeline", "--seeds", 3], ["--workload timeline takes"]),
+    (["--workload", "ledger", "--pace", "10,20"], ["--pace", "timeline only", "ledger"]),
+    (["--workload", "churn", "--switches", 3], ["--workload churn takes"]),
+])
+def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
+    result = leeway("sim", *flags)
+    assert result.returncode == 2, result
+    for word in words:
+        assert word in result.stderr, (word, result.stderr)
 
 
 def test_unknown_commands_and_no_command():

@@ -44,6 +44,23 @@ def test_push_pull_of_one_is_the_tensor(alone):
         assert alone.push_pull(torch.tensor(value), average=False).item() == value
 
 
+def test_who_may_leave_iterations_out_meets_nobody_after_a_step():
+    lw.init(sync="drop:1")
+    try:
+        optimizer = small.distributed(model := small.model())
+        assert lw.push_pull(torch.ones(1)).item() == 1.0
+        lw.barrier()
+        small.loss(model, 0).backward()
+        optimizer.step()
+        for call in (lambda: lw.push_pull(torch.ones(1)), lw.barrier):
+            with pytest.raises(FailedPrecondition, match='(push_pull|barrier "barrier"): table ".*" follows "drop:1"'):
+                call()
+        lw.set_sync("bsp")
+        lw.barrier()
+    finally:
+        lw.shutdown()
+
+
 def test_push_pull_refuses_a_nan_and_goes_on(alone):
     with pytest.raises(alone.LeewayError):
         alone.push_pull(torch.tensor([float("nan")]), name="x")

@@ -35,7 +35,7 @@ class CtlStatusCommand final : public Command {
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));
-    flags.Switch("--json", json_, "the scheduler's own JSON, one line");
+    flags.Switch("--json", json_, "the scheduler's JSON and the account of the job, one line");
     flags.OptionalTime("--watch", watch_, every_, "again and again until Ctrl-C or the job's end, so often");
   }
 
@@ -68,7 +68,7 @@ class CtlStatusCommand final : public Command {
 
   Status Show(const std::string& json) const {
     if (json_) {
-      fmt::print("{}\n", json);
+      fmt::print("{}\n", StatusJson(json));
     } else {
       LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(json));
       // A terminal is drawn anew; elsewhere one follows the other.

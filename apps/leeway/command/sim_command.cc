@@ -184,8 +184,18 @@ class SimCommand final : public Command {
     options_.faults = !no_faults_;
     if (states_ && workload_ != "churn")
       return InvalidArgument("--states: of --workload churn only, got {}", workload_);
+    if (workload_ == "timeline") {
+      if (no_faults_ || seeds_ != 1 ||
+          options_.workers + options_.servers + options_.shards + options_.iterations + options_.switches >
+              0) {
+        return InvalidArgument(
+            "--workload timeline takes --seed, --sync, --apply, --pace (one worker for each number) and "
+            "--json");
+      }
+      return RunTimeline();
+    }
+    if (!pace_.empty()) return InvalidArgument("--pace: of --workload timeline only, got {}", workload_);
     if (workload_ == "ledger") return RunLedger();
-    if (workload_ == "timeline") return RunTimeline();
     if (!options_.apply.empty() ||
         options_.workers + options_.servers + options_.shards + options_.iterations > 0) {
       return InvalidArgument(

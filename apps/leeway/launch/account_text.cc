@@ -100,9 +100,9 @@ void ForEachCount(const JobStatus& status, Add add) {
   for (const auto& [figure, name] : kOfWorkers) add(figure, name, status.OfWorkers(figure));
 }
 
-ByName WaitByTable(const JobStatus& status) {
-  ByName by_table = Gather(status.workers, "wait.table.");
-  if (!by_table.empty()) return by_table;
+// How long pulls were held up, each in each of its blocks. No time of anybody's: pulls wait side by side.
+ByName HeldByTable(const JobStatus& status) {
+  ByName by_table;
   for (const TableStatus& table : status.tables) {
     for (const TableOnServer& row : table.servers) {
       if (row.waited_s > 0) by_table[table.name] += row.waited_s;
@@ -122,9 +122,13 @@ std::string AccountText(const JobStatus& status) {
     ++rows;
   };
   add("waits by server", Largest(Gather(status.workers, "wait.server."), "s"));
-  add("waits by table", Largest(WaitByTable(status), ""));
+  add("waits by table", Largest(Gather(status.workers, "wait.table."), ""));
+  add("waits by block", Largest(Gather(status.workers, "wait.block."), ""));
+  if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s > 0)
+    add("waits at barriers of steps", fmt::format("{:.1f} s", barrier_s));
+  add("block-seconds that pulls were held up, by table", Largest(HeldByTable(status), ""));
   if (const ByName missing = Gather(status.shards, "waited_for."); Total(missing) > 0) {
-    add("pulls held up for worker", Largest(missing, "w"));
+    add("block-seconds that pulls were held up for worker", Largest(missing, "w"));
   }
   add("DPRs of worker", Largest(Gather(status.shards, "dpr."), "w", AsCount));
   add("staleness of reads", AgesText(ByAge(Gather(status.shards, "staleness_read."))));
@@ -141,8 +145,11 @@ std::string AccountText(const JobStatus& status) {
 nlohmann::json AccountJson(const JobStatus& status) {
   nlohmann::json account;
   account["wait_by_server"] = Gather(status.workers, "wait.server.");
-  account["wait_by_table"] = WaitByTable(status);
-  account["waited_for_worker"] = Gather(status.shards, "waited_for.");
+  account["wait_by_table"] = Gather(status.workers, "wait.table.");
+  account["wait_by_block"] = Gather(status.workers, "wait.block.");
+  account["wait_at_step_barriers_s"] = status.OfWorkers("wait.step.barrier");
+  account["held_block_s_by_table"] = HeldByTable(status);
+  account["held_block_s_by_worker"] = Gather(status.shards, "waited_for.");
   account["dpr_of_worker"] = Gather(status.shards, "dpr.");
   account["staleness_read"] = Gather(status.shards, "staleness_read.");
   account["staleness_used"] = Gather(status.workers, "staleness.");

@@ -22,14 +22,16 @@ JobStatus Parse(const std::string& json) {
 
 TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   const JobStatus status = Parse(R"({
-      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4}},
-                  {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5}}],
+      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "wait.block.fc/1": 2, "wait.step.barrier": 3}},
+                  {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5, "wait.block.fc/1": 0.5}}],
       "shards": [{"shard": 0, "server": 0, "figures": {"waited_for.3": 7, "waited_for.others": 0.5, "dpr": 11, "dpr.2": 8, "dpr.0": 3,
                   "staleness_read.0": 9, "staleness_read.16": 1, "staleness_applied.2": 3, "late_dropped": 2}}]})");
   const std::string text = AccountText(status);
   EXPECT_THAT(text, HasSubstr("s1 9.0 s, s0 2.5 s"));
   EXPECT_THAT(text, HasSubstr("fc 2.5 s"));
-  EXPECT_THAT(text, HasSubstr("w3 7.0 s, others 0.5 s"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("waits by block +fc/1 2.5 s"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("waits at barriers of steps +3.0 s"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("block-seconds .* for worker +w3 7.0 s, others 0.5 s"));
   EXPECT_THAT(text, HasSubstr("w2 8, w0 3"));
   EXPECT_THAT(text, HasSubstr("0: 90 %, 16+: 10 %"));
   EXPECT_THAT(text, HasSubstr("2: 100 %"));
@@ -38,7 +40,9 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_THAT(text, Not(HasSubstr("exchanges skipped")));
   const nlohmann::json json = AccountJson(status);
   EXPECT_EQ(json["wait_by_server"]["0"], 2.5);
-  EXPECT_EQ(json["waited_for_worker"]["3"], 7);
+  EXPECT_EQ(json["held_block_s_by_worker"]["3"], 7);
+  EXPECT_EQ(json["wait_by_block"]["fc/1"], 2.5);
+  EXPECT_EQ(json["wait_at_step_barriers_s"], 3);
   EXPECT_EQ(json["staleness_read"]["16"], 1);
   EXPECT_EQ(json["staleness_used"]["1"], 5);
   EXPECT_EQ(json["dpr"], 11);
@@ -51,10 +55,12 @@ TEST(AccountTextTest, FiguresThatNobodyReportsHaveNoLine) {
   EXPECT_EQ(AccountText(Parse(R"({"shards": [{"figures": {"staleness_read.x": 3}}]})")), "");
 }
 
-TEST(AccountTextTest, WithoutWorkersWordTheServersSayWhichTableWasWaitedFor) {
+TEST(AccountTextTest, WhatServersHeldUpIsAddedUpOverBlocksAndSaysSo) {
   const JobStatus status = Parse(R"({"tables": [{"name": "fc", "servers": [{"server": 0, "waited_s": 1.25},
                                                                           {"server": 1, "waited_s": 1}]}]})");
-  EXPECT_THAT(AccountText(status), HasSubstr("fc 2.2 s"));
+  EXPECT_THAT(AccountText(status), ::testing::ContainsRegex("block-seconds .* by table +fc 2.2 s"));
+  EXPECT_EQ(AccountJson(status)["held_block_s_by_table"]["fc"], 2.25);
+  EXPECT_TRUE(AccountJson(status)["wait_by_table"].empty()) << "no worker says that it waited";
 }
 
 TEST(SyncTextTest, ARowForEachTableAndServer) {

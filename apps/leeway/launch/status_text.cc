@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/quantity.h"
 #include "launch/account_text.h"
 #include "launch/sync_text.h"
@@ -35,6 +37,14 @@ std::string StatusText(const JobStatus& status) {
   }
   if (const std::string sync = SyncText(status); !sync.empty()) text += sync + "\n";
   return text + WhoWaitsText(status) + AccountText(status);
+}
+
+std::string StatusJson(const std::string& status_json) {
+  const Result<JobStatus> status = ParseJobStatus(status_json);
+  nlohmann::json json = nlohmann::json::parse(status_json, nullptr, /*allow_exceptions=*/false);
+  if (!status.ok() || !json.is_object()) return status_json;
+  json["account"] = AccountJson(*status);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace leeway::app

@@ -16,7 +16,8 @@
 namespace leeway::app {
 namespace {
 
-bool IsSeconds(const std::string& figure) { return figure.ends_with("_s"); }
+// Waits by what they ended with ("wait.table.conv_s") have a place of their own, whatever names end with.
+bool IsSeconds(const std::string& figure) { return figure.ends_with("_s") && !figure.starts_with("wait."); }
 bool IsWaitCause(const std::string& figure) {
   return figure.starts_with("wait_") && IsSeconds(figure) && figure != "wait_s";
 }
@@ -73,7 +74,7 @@ std::string WorkerTable(const JobStatus& status, const LaunchTimes& times) {
                times.train_s > 0 ? ShortCount(Figure(f, "samples") / times.train_s) : "-",
                Seconds(Figure(f, "wait_s")), Percent(Figure(f, "wait_s"), times.train_s),
                Ratio(Figure(f, "staleness_sum"), Figure(f, "answers")), Count(Figure(f, "resent")),
-               Count(Figure(f, "late_dropped")), Count(Figure(f, "refused")),
+               Count(Figure(f, "late_dropped") + Figure(f, "skipped_late")), Count(Figure(f, "refused")),
                ShortBytes(Figure(f, "bytes_sent")), ShortBytes(Figure(f, "bytes_received")), w.state});
   }
   return table.Print();
@@ -217,7 +218,7 @@ std::string SummaryJson(const Outcome& outcome) {
                       {"pulls", status.OfShards("pulls")},
                       {"dpr", status.OfShards("dpr")},
                       {"refused", status.OfShards("refused")},
-                      {"late_dropped", status.OfShards("late_dropped")},
+                      {"late_dropped", status.OfShards("late_dropped") + status.OfWorkers("skipped_late")},
                       {"lost", status.OfWorkers("lost")}};
     root["account"] = AccountJson(status);
     root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);

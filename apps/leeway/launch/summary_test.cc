@@ -98,6 +98,29 @@ TEST(SummaryTest, TheTablesAddUpShardsAndNameWaitsByCause) {
   EXPECT_THAT(text, ::testing::ContainsRegex("w0 +100 +900 .* 20 % +0.50"));
 }
 
+TEST(SummaryTest, ATableWhoseNameLooksLikeSecondsIsNoPhase) {
+  Outcome outcome = GoodOutcome();
+  outcome.status->workers[0].figures["wait.table.conv_s"] = 7;
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("wait.table")));
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("conv_s 7.0 s"));
+}
+
+TEST(SummaryTest, WhatAWorkerKeptBackAsLateIsInItsRowAndInTheTotal) {
+  Outcome outcome = GoodOutcome();
+  outcome.status->workers[0].figures["skipped_late"] = 31;
+  outcome.status->workers[0].figures["late_dropped"] = 2;
+  outcome.status->shards[0].figures["late_dropped"] = 2;
+  EXPECT_THAT(SummaryText(outcome), ::testing::ContainsRegex("w0 +100 +900 .* +33 +0 "));
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["totals"]["late_dropped"], 33);
+}
+
+TEST(StatusJsonTest, TheAccountIsAddedToWhatTheSchedulerSaid) {
+  const auto json = nlohmann::json::parse(StatusJson(StatusOf("running", 300, 50)));
+  EXPECT_EQ(json["phase"], "running");
+  EXPECT_EQ(json["account"]["dpr"], 10);
+  EXPECT_EQ(StatusJson("{"), "{");
+}
+
 TEST(SummaryTest, LivesAreToldWhenAWorkerHadMoreThanOneOrEndedBadly) {
   Outcome outcome = GoodOutcome();
   outcome.lives = WorkerLives(2, {.restarts = 1});

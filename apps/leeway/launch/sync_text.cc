@@ -34,8 +34,8 @@ void AddRow(const std::string& name, const TableOnServer& row, TableText& table)
 }  // namespace
 
 std::string SyncText(const JobStatus& status) {
-  TableText table({"table", "server", "model", "v_train", "fastest", "slowest", "DPRs", "waited s", "waiting",
-                   "for whom"},
+  TableText table({"table", "server", "model", "v_train", "fastest", "slowest", "DPRs", "block-s held",
+                   "waiting", "for whom"},
                   TableText::Last::kLeft);
   std::size_t shown = 0;
   std::size_t reported = 0;

@@ -144,6 +144,9 @@ TEST_F(JobFileTest, WhatAJobCannotHaveIsFoundBeforeAnythingIsStarted) {
   job.rules.clear();
   job.sync = "drop:5";
   EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("5 workers"));
+  job.sync = "ssptable:2";
+  job.pull = "partial:0.9,50";
+  EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("use pull \"full\""));
 }
 
 TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {

@@ -70,7 +70,7 @@ void DeclareLogFlag(FlagSet& flags, std::string& level) {
 Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
   if (const Status fits = CheckApply(job.sync, job.apply); !fits.ok())
     return InvalidArgument("{} with {} {}: {}", origins.apply, origins.sync, job.sync, fits.message());
-  LW_RETURN_IF_ERROR(CheckWorkers(job.sync, job.workers).WithContext(origins.sync));
+  LW_RETURN_IF_ERROR(CheckInJob(job.sync, job).WithContext(origins.sync));
   std::size_t which = 0;
   const Status rules = CheckRules(job, which);
   if (rules.ok() || which >= job.rules.size()) return rules;

@@ -12,6 +12,7 @@
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 #include "sync/sync_rules.h"
+#include "sync/worker_fit.h"
 
 namespace leeway::app {
 
@@ -30,11 +31,13 @@ Status CheckRule(const std::string& text) {
   return rule.sync.empty() ? Status::Ok() : CheckApply(rule.sync, rule.apply);
 }
 
-Status CheckWorkers(const std::string& sync, std::uint32_t workers) {
+Status CheckInJob(const std::string& sync, const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
-  if (policy.model->WorkersNeeded() <= workers) return Status::Ok();
-  return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
-                         policy.model->WorkersNeeded(), workers);
+  if (policy.model->WorkersNeeded() > job.workers) {
+    return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
+                           policy.model->WorkersNeeded(), job.workers);
+  }
+  return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange);
 }
 
 Status CheckRules(const JobOptions& job, std::size_t& which) {

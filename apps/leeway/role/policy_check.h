@@ -25,8 +25,8 @@ namespace leeway::app {
 // One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen
 // by CheckRules.
 [[nodiscard]] Status CheckRule(const std::string& rule);
-// Whether a job of so many workers can have it.
-[[nodiscard]] Status CheckWorkers(const std::string& sync, std::uint32_t workers);
+// Whether a job with so many workers, and with this way to pull and to exchange, can have it.
+[[nodiscard]] Status CheckInJob(const std::string& sync, const JobOptions& job);
 // The job's rules against its own sync and apply, workers and servers; on an error `which` of them it is.
 [[nodiscard]] Status CheckRules(const JobOptions& job, std::size_t& which);
 // The apply mode of tables under `sync` that name none; empty when `sync` is no spec.

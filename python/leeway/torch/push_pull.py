@@ -14,12 +14,15 @@ def push_pull(tensor, name=None, average=True):
 
     Calls with the same name (by default, those of the same shape) use the same table of the servers again. A member
     that has left or died is in neither the sum nor the count; nor is one whose tensor is not finite, which gets an error.
+    After the first step it is refused under models that leave iterations out (drop, psp), as lw.barrier() is: who waits here
+    sends no gradient, and a slower rank may need it.
     """
     session = _session.current()
     dense = tensor.layout == torch.strided and tensor.device.type == "cpu"
     if not dense or tensor.dtype != torch.float32 or not tensor.numel():
         raise InvalidArgument(f"push_pull: got {tensor.dtype} on {tensor.device} with {tensor.numel()} elements, "
                               "wanted a dense torch.float32 on cpu that is not empty")
+    session.worker.may_meet("push_pull")
     name = name or "x".join(str(n) for n in tensor.shape) or "scalar"
     with session.waiting():
         mean, members = _exchange(session, f"push_pull/{name}", tensor.shape).run(tensor.detach())

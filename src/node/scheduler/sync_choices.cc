@@ -10,6 +10,7 @@
 #include "base/errors.h"
 #include "block/apply_mode.h"
 #include "sync/sync_policy.h"
+#include "sync/worker_fit.h"
 
 namespace leeway {
 namespace {
@@ -151,7 +152,7 @@ Status SyncChoices::CheckPair(const std::string& sync, const std::string& apply)
   if (const std::uint32_t needed = policy.model->WorkersNeeded(); needed > job_.workers) {
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync, needed, job_.workers);
   }
-  return Status::Ok();
+  return CheckWorkerFit(*policy.model, sync, job_.pull, job_.exchange);
 }
 
 Status SyncChoices::Fill(const TableSpec& spec, wire::pb::Table& map) const {

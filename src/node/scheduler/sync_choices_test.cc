@@ -180,6 +180,9 @@ TEST_F(SyncChoicesTest, RulesThatTheJobCannotHaveAreRefusedBeforeItBegins) {
               AllOf(HasSubstr("drop:9"), HasSubstr("9 workers"), HasSubstr("job of 4")));
   EXPECT_THAT(refused("server=3 sync=ssp:1"), AllOf(HasSubstr("server=3"), HasSubstr("wanted 0 to 2")));
   EXPECT_THAT(refused("sync=pssp:2,0.5 apply=aggregate"), HasSubstr("aggregate needs a sync model"));
+  job.exchange = "every:4";
+  EXPECT_THAT(refused("tables=fc* sync=bounded:1"),
+              AllOf(HasSubstr("tables=fc* sync=bounded:1"), HasSubstr("exchange \"every:4\"")));
   EXPECT_THAT(refused("sync=bpp"), AllOf(HasSubstr("rule \"sync=bpp\""), HasSubstr("did you mean \"bsp\"?")));
   EXPECT_THAT(refused("snyc=bsp"), HasSubstr("did you mean \"sync\"?"));
   EXPECT_THAT(refused("tables=fc*"), HasSubstr("sync="));

@@ -21,7 +21,7 @@ ClientState::ClientState(Env& env, bool keeps, Events events)
     : env_(env), events_(std::move(events)), keeps_(keeps) {}
 ClientState::~ClientState() = default;
 
-void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now) {
+void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now, bool lacks) {
   if (answer_.checkpoint() == cut.checkpoint()) {
     if (!open_ && writing_ == nullptr) events_.answer(answer_);
     return;
@@ -32,10 +32,10 @@ void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Itera
   head_ = who;
   head_.checkpoint = cut.checkpoint();
   open_ = cut;
-  if (!keeps_) {
-    answer_.set_none(true);
-  } else if (cut.exact() && now > Iteration(cut.iteration())) {
+  if (cut.exact() && (lacks || (keeps_ && now > Iteration(cut.iteration())))) {
     answer_.set_late(now.value());
+  } else if (!keeps_) {
+    answer_.set_none(true);
   } else {
     return events_.wanted(Iteration(cut.iteration()));
   }
@@ -44,9 +44,9 @@ void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Itera
 
 bool ClientState::IsWanted(Iteration now) const { return open_ && now >= Iteration(open_->iteration()); }
 
-void ClientState::Give(Iteration now, RankBytes state) {
+void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
   if (!IsWanted(now)) return;
-  if (open_->exact() && now > Iteration(open_->iteration())) {
+  if (open_->exact() && (lacks || now > Iteration(open_->iteration()))) {
     answer_.set_late(now.value());
     return Answer();
   }

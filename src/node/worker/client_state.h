@@ -31,12 +31,13 @@ class ClientState {
   ClientState(Env& env, bool keeps, Events events);
   ~ClientState();
 
-  // `who` names the worker: its job, rank and incarnation; `now` is the iteration that it is in. Asked again,
-  // a checkpoint that is written is answered again, and one under way goes on.
-  void OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now);
+  // `who` names the worker: its job, rank and incarnation; `now` is the iteration that it is in; it `lacks`
+  // gradients if some of before the cut did not reach the blocks in time for it. Asked again, a checkpoint
+  // that is written is answered again, and one under way goes on.
+  void OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now, bool lacks = false);
   [[nodiscard]] bool IsWanted(Iteration now) const;
   // Taken if it is wanted; else nothing happens. An empty one is none.
-  void Give(Iteration now, RankBytes state);
+  void Give(Iteration now, RankBytes state, bool lacks = false);
 
   // Reads and checks the state that the rank gave to a checkpoint. An error names the file.
   void Read(const wire::pb::RankRestore& from, WorkerId rank, std::function<void(const Status&)> done);

@@ -47,10 +47,12 @@ class WorkerNode::Core final : private LinkEvents {
   void WhenUsable(TableId id, Done usable);
   Status PushOwn(TableId id, LentGradient gradient, Done done);
   Status PullInto(TableId id, std::span<float> values, Done done);
+  [[nodiscard]] Status MayMeet(const std::string& what) const;
   void Barrier(const std::string& name, Done done);
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                     SchedulerRequests::LeaseDone done);
   void SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done);
+  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const;
   void Leave(Done done);
   void Finish(Done done);
   void Shutdown(Done done);
@@ -71,9 +73,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Iteration iteration() const { return iteration_; }
   [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
   void SetFigure(const std::string& name, double value) { figures_[name] = value; }
-  void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
-    observer_ = std::move(observer);
-  }
+  void SetVerdictObserver(VerdictObserver observer) { observer_ = std::move(observer); }
   void SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq last)> observer) {
     resume_observer_ = std::move(observer);
   }
@@ -122,7 +122,7 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
   Status OnVerdicts(ShardPort& port, std::span<const std::byte> body, std::uint64_t payload_bytes);
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
-  Status OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict);
+  Status OnSettled(WorkerBlock& block, const QueuedPush& push, const wire::VerdictEntry& entry);
   void OnInitialized(WorkerBlock& block, bool refused);
   Result<Landing> LandAnswers(const ShardPort& port, const FrameHead& head, std::span<const std::byte> body);
   [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
@@ -160,7 +160,7 @@ class WorkerNode::Core final : private LinkEvents {
   void OnSwitch(const wire::pb::TableMap& map);
   void CountRules();
   // The block that an iteration waits for to begin, since its pushes lack verdicts (bounded); null: none.
-  [[nodiscard]] const WorkerBlock* HeldUp() const;
+  [[nodiscard]] WorkerBlock* HeldUp() const;
   // Goes on in the lowest iteration that the blocks which skip ahead have told, if that is higher and nothing
   // of this one was handed in. True if it is.
   bool Raise();
@@ -173,6 +173,9 @@ class WorkerNode::Core final : private LinkEvents {
   // `done` belongs to the last gradient in it.
   void ExchangeSum(WorkerTable& table, Done done);
   void PushSums();
+  // A checkpoint is to be cut: what has added up goes out before, or is said to come too late for it.
+  void OnCut(const wire::pb::Cut& cut);
+  [[nodiscard]] bool HoldsSums() const;
   void NoteSignificance(WorkerTable& table, std::span<const float> gradient);
   void NoteStaleness(const WorkerTable& table);
 
@@ -192,15 +195,17 @@ class WorkerNode::Core final : private LinkEvents {
   // Asks for what the table needs after `progress`: nothing where what is held serves.
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void PublishIfWhole(WorkerTable& table);
-  // Ends the waits for the table that may end.
+  // Ends the waits for the table that may end, and raises the iteration before if it is over elsewhere.
   void LetUse(WorkerTable& table);
   void LetUseAll();
-  [[nodiscard]] bool UsePartly(WorkerTable& table);
+  [[nodiscard]] bool MayUsePartly(const WorkerTable& table) const;
+  void UsePartly(WorkerTable& table);
   void CountArrived();
   void OnPartialTimer();
   void BeginInto(WorkerTable& table);
   void FlushAll();
-  void EndWait();
+  // `table` is what was waited for last; null: the worker ends.
+  void EndWait(const WorkerTable* table);
 
   // Ends of all kinds.
   void Return(std::shared_ptr<LentPush> lent, const Status& status);
@@ -215,6 +220,7 @@ class WorkerNode::Core final : private LinkEvents {
   // Reports.
   void OnReportTimer();
   void SendReport();
+  void ReportWaits(wire::pb::Report& report) const;
   [[nodiscard]] Wait Waiting() const;
   [[nodiscard]] Wait WaitingToJoin() const;
   [[nodiscard]] Wait WaitingForUse() const;
@@ -260,9 +266,10 @@ class WorkerNode::Core final : private LinkEvents {
   PartialPull partial_;
   bool any_skips_ = false, any_bounded_ = false;
   Iteration handed_{-1};                              // the last iteration with a gradient
-  const WorkerBlock* last_heard_ = nullptr;           // what ends a wait now
   std::uint64_t steps_ended_ = 0, steps_passed_ = 0;  // without overlap
   bool at_step_barrier_ = false;
+  TimePoint stepped_at_;  // the last barrier of a step was passed, or given up
+  Iteration cut_at_{-1};  // a checkpoint has what blocks hold of the iterations below this one
 
   BufferPool pool_;
   std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
@@ -285,7 +292,7 @@ class WorkerNode::Core final : private LinkEvents {
   std::size_t final_left_ = 0;  // own-clock tables whose final values are not here
 
   std::vector<Done> join_done_, leave_done_, finish_done_, stop_done_;
-  std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer_;
+  VerdictObserver observer_;
   std::function<void(TableId, BlockId, Term, Seq)> resume_observer_;
   // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
   std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;

@@ -14,6 +14,9 @@ bool WorkerNode::Core::AddsUp() const {
 }
 
 bool WorkerNode::Core::Exchanges(const WorkerTable& table, std::span<const float> gradient) const {
+  // A sum is in no checkpoint: it must be in the blocks when they are cut, or the gradients in it are lost to
+  // whoever goes on from there.
+  if (iteration_ + 1 >= cut_at_ && table.exchanged + 1 < cut_at_) return true;
   switch (exchange_.kind) {
     case ExchangePolicy::Kind::kEvery: {
       // In iterations k - 1, 2k - 1, ...; one that was passed over is made up for.
@@ -87,10 +90,33 @@ void WorkerNode::Core::PushSums() {
   // Of one that leaves. What was handed in since the last exchange is not lost with it.
   ForEachTable([this](WorkerTable& table) {
     if (table.sum.empty()) return;
-    table.pushed = std::max(table.pushed + 1, iteration_);
-    PushBlocks(table, table.pushed, steps_, table.sum.Take(), {});
+    Iteration last = std::max(table.pushed + 1, iteration_);
+    // Below what a block collects now it would be late there, and dropped under models that drop.
+    for (const WorkerBlock& block : table.blocks) last = std::max(last, block.told);
+    for (WorkerBlock& block : table.blocks) {
+      // Blocks that are not as far wait for what is left out, and take nothing from beyond their window.
+      if (block.told < last && last > table.pushed + 1) MarkAbsent(block, last - 1);
+    }
+    table.pushed = last;
+    PushBlocks(table, last, steps_, table.sum.Take(), {});
   });
   FlushAll();
+}
+
+bool WorkerNode::Core::HoldsSums() const {
+  return std::ranges::any_of(tables_, [](const std::unique_ptr<WorkerTable>& table) {
+    return table->state == WorkerTable::State::kPlaced && !table->sum.empty();
+  });
+}
+
+void WorkerNode::Core::OnCut(const wire::pb::Cut& cut) {
+  const RankFileHead who{options_.job, 0, stance_.worker, stance_.incarnation, Iteration(0)};
+  const Iteration at(cut.iteration());
+  if (cut.exact()) cut_at_ = at;
+  // Where iterations are exchanged one by one, all below this one are on their way. Else the last ones may
+  // have been added up instead, and those that went with this iteration's are beyond the cut.
+  const bool lacks = AddsUp() && (iteration_ > at || (iteration_ == at && (handed_ == at || HoldsSums())));
+  client_state_.OnCut(cut, who, iteration_, lacks);
 }
 
 }  // namespace leeway

@@ -148,10 +148,7 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
       return Parsed<wire::pb::SetSyncReply>(
           kind, body, [this](const auto& message) { requests_.OnSetSyncReply(message); });
     case wire::Kind::kCut:
-      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) {
-        const RankFileHead who{options_.job, 0, stance_.worker, stance_.incarnation, Iteration(0)};
-        client_state_.OnCut(message, who, iteration_);
-      });
+      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) { OnCut(message); });
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
                                         [this](const auto& message) { OnWhyReply(message, true); });
@@ -198,13 +195,12 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
       entry.verdict != wire::Verdict::kFenced) {
     return Status::Ok();
   }
-  last_heard_ = block;
   if (entry.term == block->term) block->told = std::max(block->told, entry.v_train);
   if (wire::ConsumesSeq(entry.verdict)) {
     Result<std::optional<QueuedPush>> settled =
         port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
     if (!settled.ok()) return settled.status().WithContext(fmt::format("block {}", entry.block.value()));
-    return settled->has_value() ? OnSettled(*block, **settled, entry.verdict) : Status::Ok();
+    return settled->has_value() ? OnSettled(*block, **settled, entry) : Status::Ok();
   }
   switch (entry.verdict) {
     case wire::Verdict::kInitialized:
@@ -236,7 +232,9 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   return Status::Ok();
 }
 
-Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push, wire::Verdict verdict) {
+Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push,
+                                   const wire::VerdictEntry& entry) {
+  const wire::Verdict verdict = entry.verdict;
   --unsettled_;
   map_backoff_ = {};  // the block was found
   switch (verdict) {
@@ -256,7 +254,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push, w
       ++counters_.refused;
       break;
   }
-  if (observer_) observer_(block.table->id, block.id, push.seq, push.iteration, verdict);
+  if (observer_) observer_(block.table->id, block.id, push.seq, push.iteration, verdict, entry.v_train);
   if (push.lent == nullptr) return Status::Ok();
   LentPush& lent = *push.lent;
   if (verdict == wire::Verdict::kRefused) ++lent.blocks_refused;
@@ -303,7 +301,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   if (!has_values) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
   if (has_values ? slot.use == Slot::Use::kNothing : !IsWanted(port, block, entry)) return Status::Ok();
-  last_heard_ = &block;
+  table.ended_by = &block;
   if (!table.IsOwnClock()) {
     if (has_values) {
       table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));

@@ -169,7 +169,7 @@ void WorkerNode::Core::ReadState(const wire::pb::RankRestore& from) {
 }
 
 void WorkerNode::Core::GiveState(RankBytes state) {
-  if (phase_ == Phase::kMember) client_state_.Give(iteration_, std::move(state));
+  if (phase_ == Phase::kMember) client_state_.Give(iteration_, std::move(state), HoldsSums());
 }
 
 Status WorkerNode::Core::OpenPorts() {

@@ -1,9 +1,11 @@
 // Leaving, finishing, shutting down and failing: every way in which a worker ends.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/errors.h"
 #include "node/worker/core.h"
+#include "sync/sync_rules.h"
 
 namespace leeway {
 namespace {
@@ -14,8 +16,25 @@ constexpr Duration kDrainPoll = std::chrono::milliseconds(1);
 
 }  // namespace
 
+Status WorkerNode::Core::MayMeet(const std::string& what) const {
+  LW_RETURN_IF_ERROR(CheckMember());
+  if (!any_skips_ || steps_ == 0) return Status::Ok();
+  for (const WorkerBlock* block : blocks_) {
+    if (block == nullptr || block->table->IsOwnClock() || !block->model->rule.skips_ahead) continue;
+    return FailedPrecondition(
+        "{}: table \"{}\" follows \"{}\", under which workers leave iterations out: one that stands here "
+        "sends "
+        "nothing, and one that is slower may need it to end its iteration, so that all of them would wait "
+        "for each "
+        "other. Meet before the first step, end with join() (leave), or give the table another model",
+        what, block->table->spec.name, block->model->sync);
+  }
+  return Status::Ok();
+}
+
 void WorkerNode::Core::Barrier(const std::string& name, Done done) {
-  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+  if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
+    return LaterDone(std::move(done), may);
   requests_.Barrier(name, iteration_, steps_, std::move(done));
 }
 
@@ -32,6 +51,20 @@ void WorkerNode::Core::SetSync(const std::string& rule, SchedulerRequests::SetSy
     return Later([done = std::move(done), member] { done(member, 0); });
   }
   requests_.SetSync(rule, std::move(done));
+}
+
+std::vector<std::string> WorkerNode::Core::SyncsOf(const std::string& tables) const {
+  SyncRule rule;
+  rule.tables = tables;
+  std::set<std::string> syncs;
+  for (const WorkerBlock* block : blocks_) {
+    if (block == nullptr) continue;
+    const WorkerTable& table = *block->table;
+    // As the scheduler takes it: all that is trained, unless a table with a clock of its own is named.
+    const bool meant = tables == "*" ? !table.IsOwnClock() : Fits(rule, table.spec.name, 0);
+    if (meant) syncs.insert(block->model->sync);
+  }
+  return {syncs.begin(), syncs.end()};
 }
 
 void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& status) {
@@ -204,12 +237,11 @@ void WorkerNode::Core::FailPending(const Status& why) {
     for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
   }
   requests_.FailAll(why);
-  last_heard_ = nullptr;
   std::vector<std::shared_ptr<LentPush>> lents;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {
       LaterDone(std::move(waiter.usable), why);
-      EndWait();
+      EndWait(nullptr);
     }
     for (IntoPull& into : std::exchange(table->into, {})) LaterDone(std::move(into.done), why);
     for (WorkerBlock& block : table->blocks) {

@@ -1,15 +1,43 @@
 // What the worker says of itself: beats to the scheduler.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "base/errors.h"
 #include "node/control_frame.h"
+#include "node/seconds.h"
 #include "node/worker/core.h"
+#include "node/worker/wait_causes.h"
 
 namespace leeway {
+namespace {
+
+// Blocks that are named: those that were waited for longest.
+constexpr std::size_t kBlocksNamed = 8;
+
+}  // namespace
 
 void WorkerNode::Core::OnReportTimer() {
   SendReport();
   report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
+}
+
+void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
+  auto& values = *report.mutable_values();
+  for (const auto& [cause, ns] : counters_.wait_by_ns)
+    values["wait." + cause] = static_cast<double>(ns) * 1e-9;
+  std::vector<const WorkerBlock*> waited_for;
+  for (const WorkerBlock* block : blocks_) {
+    if (block != nullptr && block->waited > Duration::zero()) waited_for.push_back(block);
+  }
+  const std::size_t named = std::min(waited_for.size(), kBlocksNamed);
+  std::ranges::partial_sort(waited_for, waited_for.begin() + static_cast<std::ptrdiff_t>(named),
+                            std::ranges::greater(), &WorkerBlock::waited);
+  for (const WorkerBlock* block : std::span(waited_for).first(named)) {
+    const std::string_view table(block->table->spec.name);
+    values[fmt::format("wait.block.{}/{}", table.substr(0, WaitCauses::kNameBytesMax), block->index)] +=
+        Seconds(block->waited);
+  }
 }
 
 void WorkerNode::Core::SendReport() {
@@ -42,8 +70,7 @@ void WorkerNode::Core::SendReport() {
     if (counters_.staleness[behind] == 0) continue;
     values[fmt::format("staleness.{}", behind)] = static_cast<double>(counters_.staleness[behind]);
   }
-  for (const auto& [cause, ns] : counters_.wait_by_ns)
-    values["wait." + cause] = static_cast<double>(ns) * 1e-9;
+  ReportWaits(report);
   values["wait_s"] = static_cast<double>(counters_.wait_ns) * 1e-9;
   values["iteration"] = static_cast<double>(iteration_.value());
   // The user's own figures come last: what the user measures beats what the node guesses.

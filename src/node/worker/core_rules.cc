@@ -15,12 +15,6 @@ Status WorkerNode::Core::TakeModels(WorkerTable& table, const wire::pb::Table& m
         map.of_servers(), [server](const wire::pb::ServerSync& entry) { return entry.server() == server; });
     const bool own = of_server != map.of_servers().end();
     const std::string& apply = own ? of_server->apply() : map.apply();
-    if (partial_.enabled() && apply.starts_with("relay")) {
-      return InvalidArgument(
-          "table \"{}\": pull \"{}\" with apply \"relay\": a relayed gradient cannot be left out; use pull "
-          "\"full\"",
-          table.spec.name, job_.pull);
-    }
     Result<BlockModelRef> model = models_.Find(own ? of_server->sync() : sync, apply);
     if (!model.ok()) {
       return model.status().WithContext(fmt::format("table \"{}\" on server {}", table.spec.name, server));
@@ -40,7 +34,6 @@ void WorkerNode::Core::OnSwitch(const wire::pb::TableMap& map) {
     if (const Status taken = TakeModels(**found, entry); !taken.ok()) return Fail(taken);
   }
   CountRules();
-  last_heard_ = nullptr;
   LetUseAll();
 }
 
@@ -57,9 +50,9 @@ void WorkerNode::Core::CountRules() {
   events_.OnGated(any_skips_ || any_bounded_);
 }
 
-const WorkerBlock* WorkerNode::Core::HeldUp() const {
+WorkerBlock* WorkerNode::Core::HeldUp() const {
   if (!any_bounded_ || phase_ != Phase::kMember) return nullptr;
-  for (const WorkerBlock* block : blocks_) {
+  for (WorkerBlock* block : blocks_) {
     if (block == nullptr || block->table->IsOwnClock() || block->pushes.empty()) continue;
     const std::optional<std::int64_t> most = block->model->rule.unsettled_max;
     if (most && block->pushes.front().iteration < iteration_ - *most) return block;

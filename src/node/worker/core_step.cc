@@ -29,15 +29,21 @@ void WorkerNode::Core::OnStepped(const Status& status) {
   if (phase_ != Phase::kMember) return;
   if (!status.ok()) return Fail(status);
   ++steps_passed_;
+  stepped_at_ = env_.clock.Now();
   if (steps_passed_ < steps_ended_) return StepIfSettled();
   ForEachTable([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
   FlushAll();
 }
 
 void WorkerNode::Core::DropSteps() {
+  if (steps_passed_ == steps_ended_) return;
   steps_passed_ = steps_ended_;
+  stepped_at_ = env_.clock.Now();
   at_step_barrier_ = false;
   requests_.ForgetBarrier(kStepBarrier);
+  // Who reads a table between leaving and the end gets what there is.
+  ForEachTable([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
+  FlushAll();
 }
 
 }  // namespace leeway

@@ -39,18 +39,27 @@ void WorkerNode::Core::WhenUsable(TableId id, Done usable) {
   }
   if (waiters_++ == 0) waiting_since_ = env_.clock.Now();
   table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
-  last_heard_ = nullptr;
+  table.ended_by = nullptr;
   LetUse(table);
 }
 
-void WorkerNode::Core::EndWait() {
+void WorkerNode::Core::EndWait(const WorkerTable* table) {
   if (--waiters_ > 0) return;
-  const Duration waited = env_.clock.Now() - waiting_since_;
-  counters_.wait_ns += static_cast<std::uint64_t>(waited.count());
-  if (last_heard_ == nullptr) return;
-  const std::uint32_t server = roster_.shards()[last_heard_->shard.index()].server();
-  WaitCauses::Add(counters_.wait_by_ns, "server", std::to_string(server), waited);
-  WaitCauses::Add(counters_.wait_by_ns, "table", last_heard_->table->spec.name, waited);
+  const TimePoint now = env_.clock.Now();
+  counters_.wait_ns += static_cast<std::uint64_t>((now - waiting_since_).count());
+  if (table == nullptr) return;
+  // Without overlap the others were waited for first, and only then the values.
+  TimePoint since = waiting_since_;
+  if (!job_.overlap && stepped_at_ > since) {
+    WaitCauses::Add(counters_.wait_by_ns, "step", "barrier", stepped_at_ - since);
+    since = stepped_at_;
+  }
+  WorkerBlock* block = table->ended_by;
+  if (block == nullptr) return;
+  const std::uint32_t server = roster_.shards()[block->shard.index()].server();
+  WaitCauses::Add(counters_.wait_by_ns, "server", std::to_string(server), now - since);
+  WaitCauses::Add(counters_.wait_by_ns, "table", table->spec.name, now - since);
+  block->waited += now - since;
 }
 
 void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
@@ -61,19 +70,25 @@ void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
 }
 
 void WorkerNode::Core::LetUse(WorkerTable& table) {
-  if (table.waiters.empty() || HeldUp() != nullptr) return;
+  if (table.waiters.empty()) return;
   const auto is_ready = [&table](const WorkerTable::Waiter& waiter) {
     return waiter.needed <= table.pair.ready();
   };
-  if (std::ranges::none_of(table.waiters, is_ready) && !UsePartly(table)) return;
+  const auto any_ready = [&] { return std::ranges::any_of(table.waiters, is_ready); };
+  if (!any_ready() && !MayUsePartly(table)) return;
+  if (WorkerBlock* held = HeldUp(); held != nullptr) {
+    table.ended_by = held;
+    return;
+  }
   // What has come may say that this iteration is over elsewhere: then a later one is begun instead, for which
-  // the table may have to be waited for again.
+  // the table may have to be waited for again, and for which nothing has been left out yet.
   Raise();
+  if (!any_ready() && MayUsePartly(table)) UsePartly(table);
   auto& waiters = table.waiters;
   for (WorkerTable::Waiter& waiter : waiters) {
     if (!is_ready(waiter)) continue;
     LaterDone(std::move(waiter.usable), Status::Ok());
-    EndWait();
+    EndWait(&table);
   }
   std::erase_if(waiters, is_ready);
 }
@@ -83,18 +98,20 @@ void WorkerNode::Core::LetUseAll() {
   ForEachTable([this](WorkerTable& table) { LetUse(table); });
 }
 
-bool WorkerNode::Core::UsePartly(WorkerTable& table) {
-  if (!partial_.open() || phase_ != Phase::kMember) return false;
-  const Iteration needed = iteration_ - 1;
+bool WorkerNode::Core::MayUsePartly(const WorkerTable& table) const {
+  if (!partial_.open() || phase_ != Phase::kMember || table.waiters.empty()) return false;
   const PairLanding& landing = table.landing;
-  const auto is_missing = [&](const WorkerBlock& block) { return landing.arrived(block.index) < needed; };
-  const bool may = std::ranges::none_of(table.blocks, [&](const WorkerBlock& block) {
-    if (!is_missing(block) || landing.HasNews(block.index)) return false;
+  return std::ranges::none_of(table.blocks, [&](const WorkerBlock& block) {
+    if (landing.arrived(block.index) >= iteration_ - 1 || landing.HasNews(block.index)) return false;
     return block.skipped >= partial_.policy().skip_max || landing.published() < Iteration(-1);
   });
-  if (!may) return false;
+}
+
+void WorkerNode::Core::UsePartly(WorkerTable& table) {
+  const Iteration needed = iteration_ - 1;
+  const PairLanding& landing = table.landing;
   for (WorkerBlock& block : table.blocks) {
-    const bool missing = is_missing(block);
+    const bool missing = landing.arrived(block.index) < needed;
     if (missing && partial_.policy().late == PullPolicy::Late::kDrop) {
       block.passed = needed;
       block.pull.Drop();
@@ -105,10 +122,9 @@ bool WorkerNode::Core::UsePartly(WorkerTable& table) {
     }
     ++block.skipped;
     ++counters_.skipped_blocks;
-    last_heard_ = &block;  // the time until here was spent on it
+    table.ended_by = &block;  // the time until here was spent on it
   }
   table.landing.PublishPartly(needed);
-  return true;
 }
 
 void WorkerNode::Core::CountArrived() {
@@ -125,7 +141,6 @@ void WorkerNode::Core::CountArrived() {
 void WorkerNode::Core::OnPartialTimer() {
   partial_timer_ = {};
   partial_.Open();
-  last_heard_ = nullptr;
   LetUseAll();
   RunLater();
 }

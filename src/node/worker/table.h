@@ -38,6 +38,7 @@ struct WorkerBlock {
   PushQueue pushes;
   PullState pull;
   Iteration told{-1};        // the highest v_train that its owner told, under this term
+  Duration waited{0};        // how long waits that ended with it were
   std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
   Iteration passed{std::numeric_limits<std::int64_t>::min()};  // answers up to this progress come too late
   std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
@@ -94,6 +95,8 @@ struct WorkerTable {
     Done usable;
   };
   std::vector<Waiter> waiters;
+  WorkerBlock* ended_by =
+      nullptr;  // of the waits open: what came last, was left out, or held the iteration up
 };
 
 }  // namespace leeway

@@ -77,6 +77,56 @@ TEST_F(WorkerExchangeTest, WhatHasAddedUpGoesOutBeforeTheWorkerLeaves) {
   EXPECT_EQ(DecodeAs<wire::Push>(pushes[0]).iteration, Iteration(2));
 }
 
+TEST_F(WorkerExchangeTest, TheLastSumGoesOutForAnIterationThatNoBlockHasPassed) {
+  Start("every:4", "test_skips");
+  Iterate({1, 0, 5, 0});
+  Iterate({0, 2, 0, 6});
+  Verdict(0, 0, 1, wire::Verdict::kAbsent, 1, 6);
+  Verdict(0, 0, 2, wire::Verdict::kAbsent, 1, 6);
+  Verdict(1, 1, 1, wire::Verdict::kAbsent, 1, 3);
+  env.transport.sent.clear();
+  node->Leave({});
+  const std::vector<SentFrame> pushes = Pushes(0);
+  ASSERT_EQ(pushes.size(), 1U) << "below 6 it would be late in block 0, and kept back";
+  EXPECT_EQ(DecodeAs<wire::Push>(pushes[0]).iteration, Iteration(6));
+  EXPECT_THAT(pushes[0].floats(), ElementsAre(1, 2));
+  const std::vector<SentFrame> to_one = env.transport.TakeSent(shard[1]);
+  ASSERT_EQ(to_one.size(), 2U);
+  EXPECT_EQ(DecodeAs<wire::Absent>(to_one[0]).iteration, Iteration(5))
+      << "block 1 waits for what is left out";
+  EXPECT_EQ(DecodeAs<wire::Push>(to_one[1]).iteration, Iteration(6));
+  EXPECT_THAT(to_one[1].floats(), ElementsAre(5, 6));
+  EXPECT_EQ(node->counters().skipped_late, 0U);
+}
+
+TEST_F(WorkerExchangeTest, AnExactCutThatCameTooLateForWhatHasAddedUpIsToldSo) {
+  Start("every:8");
+  const auto cut_at = [this](std::uint64_t checkpoint, std::int64_t iteration) {
+    wire::pb::Cut cut;
+    cut.set_checkpoint(checkpoint);
+    cut.set_folder("/c");
+    cut.set_iteration(iteration);
+    cut.set_exact(true);
+    Control(scheduler, wire::Kind::kCut, cut);
+    const auto answers = env.transport.TakeSent(scheduler, wire::Kind::kRankState);
+    return ParseAs<wire::pb::RankState>(answers.at(0));
+  };
+  Iterate({1, 0, 0, 0});
+  Iterate({0, 2, 0, 0});
+  EXPECT_EQ(cut_at(1, 2).late(), 2) << "the gradients of 0 and 1 are in no block";
+  EXPECT_TRUE(cut_at(2, 4).none()) << "in time, from a rank that keeps no state";
+  Iterate({0, 0, 3, 0});
+  EXPECT_THAT(Pushes(0), IsEmpty());
+  Iterate({0, 0, 0, 4});
+  const std::vector<SentFrame> pushes = Pushes(0);
+  ASSERT_EQ(pushes.size(), 1U) << "before the cut, though 4 is not the 8th";
+  EXPECT_EQ(DecodeAs<wire::Push>(pushes[0]).iteration, Iteration(3));
+  EXPECT_THAT(pushes[0].floats(), ElementsAre(1, 2));
+  Iterate({1, 1, 1, 1});
+  EXPECT_THAT(Pushes(0), IsEmpty()) << "once";
+  EXPECT_EQ(cut_at(3, 4).late(), 5) << "of iteration 4 it is not said when it went";
+}
+
 TEST_F(WorkerExchangeTest, WhenStaleExchangesBeforeWhatIsReadGetsTooOld) {
   Start("when_stale:2");
   std::vector<std::size_t> pushed;
@@ -123,15 +173,21 @@ TEST_F(WorkerExchangeTest, WithoutOverlapThePullsComeAfterTheVerdictsAndABarrier
   node->WhenUsable(w, Into(usable));
   EXPECT_THAT(node->WaitingFor(), HasSubstr("all members at barrier \"leeway step\""));
   EXPECT_THAT(Sent(0), IsEmpty());
+  env.Advance(std::chrono::milliseconds(20));
   wire::pb::BarrierDone done;
   done.set_name("leeway step");
   done.set_round(1);
   Control(scheduler, wire::Kind::kBarrierDone, done);
   EXPECT_THAT(Sent(0), ElementsAre("Pull 0@0,2@0"));
   EXPECT_FALSE(usable.has_value());
+  env.Advance(std::chrono::milliseconds(10));
   Answer(0, 0, 0, 2, {7, 7});
   Answer(1, 1, 0, 2, {8, 8});
   EXPECT_TRUE(usable.has_value() && usable->ok());
+  const auto& waits = node->counters().wait_by_ns;
+  EXPECT_EQ(waits.at("step.barrier"), 20'000'000U);
+  EXPECT_EQ(waits.at("server.1"), 10'000'000U);
+  EXPECT_FALSE(waits.contains("server.0"));
 }
 
 TEST_F(WorkerExchangeTest, AWorkerThatLeavesWaitsAtNoStep) {
@@ -149,6 +205,12 @@ TEST_F(WorkerExchangeTest, AWorkerThatLeavesWaitsAtNoStep) {
   Control(scheduler, wire::Kind::kLeft, message);
   EXPECT_TRUE(left.has_value() && left->ok());
   EXPECT_EQ(node->WaitingFor(), "");
+  std::optional<Status> usable;
+  node->WhenUsable(w, Into(usable));
+  EXPECT_THAT(node->WaitingFor(), HasSubstr("table \"w\" block 0")) << "asked for without the barrier";
+  Answer(0, 0, 0, 2, {7, 7});
+  Answer(1, 1, 0, 2, {8, 8});
+  EXPECT_TRUE(usable.has_value() && usable->ok());
 }
 
 TEST_F(WorkerExchangeTest, StalenessOfWhatGradientsAreComputedOnIsCountedByIterations) {

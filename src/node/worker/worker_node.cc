@@ -60,6 +60,10 @@ Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
   return core_->PullInto(table, values, std::move(done));
 }
 
+Status WorkerNode::MayMeet(const std::string& what) const { return core_->MayMeet(what); }
+std::vector<std::string> WorkerNode::SyncsOf(const std::string& tables) const {
+  return core_->SyncsOf(tables);
+}
 void WorkerNode::Barrier(const std::string& name, Done done) {
   core_->Barrier(name, std::move(done));
   core_->RunLater();
@@ -112,8 +116,7 @@ void WorkerNode::SetResumeObserver(std::function<void(TableId, BlockId, Term, Se
   core_->SetResumeObserver(std::move(observer));
 }
 
-void WorkerNode::SetVerdictObserver(
-    std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer) {
+void WorkerNode::SetVerdictObserver(VerdictObserver observer) {
   core_->SetVerdictObserver(std::move(observer));
 }
 std::string WorkerNode::WaitingFor() const { return core_->WaitingFor(); }

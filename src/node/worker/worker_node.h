@@ -47,6 +47,10 @@ class WorkerNodeEvents {
   virtual void OnGated(bool /*gated*/) {}
 };
 
+// Called with every first verdict of a push of this worker; `v_train` is the block's, as it came with it.
+using VerdictObserver =
+    std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict, Iteration v_train)>;
+
 class WorkerNode {
  public:
   // `models` outlives the node.
@@ -81,12 +85,18 @@ class WorkerNode {
   Status PushOwn(TableId table, LentGradient gradient, Done done);
   Status PullInto(TableId table, std::span<float> values, Done done);
 
+  // An error if `what`, a call that waits for every member, may never end now: this worker has made a step,
+  // and a table follows a model that leaves iterations out. Barrier asks by itself.
+  [[nodiscard]] Status MayMeet(const std::string& what) const;
   void Barrier(const std::string& name, Done done);
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                     std::function<void(const Status&, const BatchLease&)> done);
   // Another synchronization model for some tables and servers, from now on ("tables=fc* sync=ssp:3"). `done`
   // when every shard has it, with how many tables it means, or with why nothing has changed.
   void SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t tables)> done);
+  // The specs of the models that the blocks of these tables (a glob) have now, as far as this worker was
+  // told; each once.
+  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const;
   // Leaves all counts, after the last verdict; from then on an observer.
   void Leave(Done done);
   // After Leave: waits until no member is left, then pulls every table's final values.
@@ -107,10 +117,10 @@ class WorkerNode {
   [[nodiscard]] const WorkerCounters& counters() const;
   // A figure for the next report to the scheduler.
   void SetFigure(const std::string& name, double value);
-  // For tests: called with every first verdict of a push of this worker.
-  // A block goes on under a new term; pushes above `last` that were acknowledged went with the owner before.
+  // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the
+  // owner before.
   void SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq last)> observer);
-  void SetVerdictObserver(std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict)> observer);
+  void SetVerdictObserver(VerdictObserver observer);
   // What the worker waits for now, in words: which server, block, since when, and the age of its last
   // message.
   [[nodiscard]] std::string WaitingFor() const;

@@ -10,8 +10,8 @@ using ::testing::HasSubstr;
 
 class WorkerPartialTest : public WorkerRig {
  protected:
-  void Start(const char* pull) {
-    sync = "bsp";
+  void Start(const char* pull, const char* with = "bsp") {
+    sync = with;
     job.set_pull(pull);
     StartTables();
   }
@@ -40,6 +40,22 @@ TEST_F(WorkerPartialTest, GoesOnWithTheShareOnceTauHasPassedAndKeepsTheOldBlock)
   EXPECT_THAT(Copy(w_pair), ElementsAre(10, 0, 1, 1));
   EXPECT_EQ(node->counters().skipped_blocks, 1U);
   EXPECT_EQ(node->counters().wait_by_ns.at("server.1"), 50'000'000U) << "block 1 is on server 1";
+}
+
+TEST_F(WorkerPartialTest, NothingIsSkippedInAnIterationThatIsLeftOutItself) {
+  Start("partial:0.6,50", "test_skips");
+  ASSERT_TRUE(node->EndIteration().ok());
+  AnswerAt(0, 0, 0, 5, 2, {10, 0});
+  AnswerAt(0, 2, 0, 5, 2, {1, 1});
+  Verdict(1, 1, 1, wire::Verdict::kAbsent, 1, 5);
+  node->WhenUsable(w, Into(usable));
+  PassTau();
+  EXPECT_EQ(node->iteration(), Iteration(5));
+  EXPECT_FALSE(usable.has_value()) << "iteration 5 has a tau of its own";
+  EXPECT_EQ(node->counters().skipped_blocks, 0U);
+  AnswerAt(1, 1, 4, 5, 3, {8, 8});
+  EXPECT_TRUE(usable.has_value() && usable->ok());
+  EXPECT_EQ(node->counters().skipped_blocks, 0U);
 }
 
 TEST_F(WorkerPartialTest, BelowTheShareItWaitsAndSaysForWhat) {

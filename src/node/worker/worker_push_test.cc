@@ -70,7 +70,7 @@ TEST_F(WorkerPushTest, DoneComesWithTheLastVerdictAndRepeatedOnesAreIgnored) {
   StartTables();
   std::optional<Status> done;
   int observed = 0;
-  node->SetVerdictObserver([&](TableId, BlockId, Seq, Iteration, wire::Verdict) { ++observed; });
+  node->SetVerdictObserver([&](TableId, BlockId, Seq, Iteration, wire::Verdict, Iteration) { ++observed; });
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
   Verdict(0, 0, 1, wire::Verdict::kSummed);
   Verdict(0, 0, 1, wire::Verdict::kSummed);

@@ -32,6 +32,49 @@ TEST_F(WorkerRulesTest, UnderAnOrdinaryModelNobodyNeedsToAsk) {
       << "bsp tells of higher iterations only when it is through with one";
 }
 
+TEST_F(WorkerRulesTest, WhoMayLeaveIterationsOutMeetsTheOthersBeforeTheFirstStepOrNotAtAll) {
+  Start("test_skips");
+  node->Barrier("begin", {});
+  EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kBarrier).size(), 1U);
+  ASSERT_TRUE(node->EndIteration().ok());
+  std::optional<Status> met;
+  node->Barrier("epoch", Into(met));
+  ASSERT_TRUE(met.has_value());
+  EXPECT_EQ(met->code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(met->message(), AllOf(HasSubstr("barrier \"epoch\": table \"w\" follows \"test_skips\""),
+                                    HasSubstr("before the first step"), HasSubstr("join()")));
+  EXPECT_THAT(env.transport.TakeSent(scheduler, wire::Kind::kBarrier), IsEmpty());
+  Switch("bsp");
+  EXPECT_TRUE(node->MayMeet("push_pull").ok());
+  node->Barrier("epoch", {});
+  EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kBarrier).size(), 1U);
+}
+
+TEST_F(WorkerRulesTest, AWaitIsChargedToTheBlockOfItsOwnTableThatCameLast) {
+  Start("bsp");
+  ASSERT_TRUE(node->EndIteration().ok());
+  Answer(1, 1, 0, 2, {8, 8});
+  node->WhenUsable(w, Into(usable));
+  env.Advance(std::chrono::milliseconds(30));
+  Verdict(1, 1, 1, wire::Verdict::kAbsent);
+  // In one frame with a block of another table, which stands behind it.
+  wire::Answers answers = AnswerOf(0, 0, 2, 2);
+  answers.entries.push_back(AnswerOf(2, 0, 2, 2).entries[0]);
+  Deliver(0, wire::Kind::kAnswers, answers, std::vector<float>{7, 7, 9, 9});
+  ASSERT_TRUE(usable.has_value() && usable->ok());
+  const auto& waits = node->counters().wait_by_ns;
+  EXPECT_EQ(waits.at("table.w"), 30'000'000U);
+  EXPECT_EQ(waits.at("server.0"), 30'000'000U);
+  EXPECT_EQ(waits.size(), 2U);
+  env.transport.sent.clear();
+  node->Shutdown({});
+  const auto reports = env.transport.TakeSent(scheduler, wire::Kind::kReport);
+  ASSERT_EQ(reports.size(), 1U);
+  const auto figures = ParseAs<wire::pb::Report>(reports[0]).values();
+  EXPECT_DOUBLE_EQ(figures.at("wait.block.w/0"), 0.03);
+  EXPECT_FALSE(figures.contains("wait.block.w/1"));
+}
+
 TEST_F(WorkerRulesTest, AnUnknownModelRefusesTheTablesAndNamesThem) {
   JoinJob();
   CreateTables();

@@ -16,8 +16,9 @@ class WorkerStateTest : public WorkerRig {
     options.keeps_state = true;
     return options;
   }
-  void SendCut(std::uint64_t checkpoint, std::int64_t iteration) {
+  void SendCut(std::uint64_t checkpoint, std::int64_t iteration, bool exact = false) {
     wire::pb::Cut cut;
+    cut.set_exact(exact);
     cut.set_checkpoint(checkpoint);
     cut.set_folder("/c");
     cut.set_iteration(iteration);
@@ -95,6 +96,45 @@ TEST_F(WorkerStateTest, TheStateIsGivenAtTheBeginOfItsIterationAndWrittenMeanwhi
   EXPECT_EQ(answers[0].file(), "rank-001.1.state");
   EXPECT_EQ(answers[0].iteration(), 2);
   EXPECT_TRUE(env.storage.files.contains("/c/rank-001.1.state"));
+}
+
+TEST_F(WorkerStateTest, AStateIsGivenOnlyWithWhatHasAddedUpInTheBlocks) {
+  sync = "bsp";
+  job.set_exchange("every:8");
+  StartTables();
+  const auto iterate = [this] {
+    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->EndIteration().ok());
+  };
+  iterate();
+  SendCut(4, 1, true);
+  ASSERT_EQ(Answers().at(0).late(), 1);
+  SendCut(5, 3, true);
+  iterate();
+  EXPECT_THAT(env.transport.TakeSent(shard[0], wire::Kind::kPush), IsEmpty());
+  iterate();
+  EXPECT_EQ(env.transport.TakeSent(shard[0], wire::Kind::kPush).size(), 1U) << "the sum of 0, 1 and 2";
+  ASSERT_TRUE(node->StateWanted());
+  node->GiveState(Bytes(10));
+  RunAll();
+  EXPECT_EQ(Answers().at(0).iteration(), 3);
+}
+
+TEST_F(WorkerStateTest, AStateOfAnIterationThatWasReachedWithASumComesTooLate) {
+  sync = "test_skips";
+  job.set_exchange("every:8");
+  StartTables();
+  SendCut(4, 4, true);
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->EndIteration().ok());
+  for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
+    Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent, 1, 4);
+  }
+  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_EQ(node->iteration(), Iteration(4)) << "2 and 3, where the sum would have gone out, are left out";
+  ASSERT_TRUE(node->StateWanted());
+  node->GiveState(Bytes(10));
+  EXPECT_EQ(Answers().at(0).late(), 4);
 }
 
 TEST_F(WorkerStateTest, TheJoinWaitsForTheStateOfTheCheckpoint) {

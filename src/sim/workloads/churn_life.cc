@@ -61,7 +61,8 @@ Done ChurnLife::Then(const char* what, std::function<void()> next) {
 }
 
 void ChurnLife::Watch() {
-  node_.SetVerdictObserver([this](TableId table, BlockId block, Seq seq, Iteration, wire::Verdict verdict) {
+  node_.SetVerdictObserver([this](TableId table, BlockId block, Seq seq, Iteration, wire::Verdict verdict,
+                                  Iteration) {
     if (verdict == wire::Verdict::kApplied || verdict == wire::Verdict::kSummed) {
       book().blocks[{table.value(), block}].taken.push_back(seq);
     } else if (verdict != wire::Verdict::kAbsent &&

@@ -48,7 +48,12 @@ LedgerReport RunLedger(const LedgerOptions& options) {
       cluster, parts,
       [&](std::uint32_t rank) { return std::make_unique<LedgerWorker>(cluster, plan, book, rank); },
       book.problems(), CalmLimit(plan));
-  if (book.problems().empty()) book.CheckCounts(cluster.ServerCounters());
+  if (book.problems().empty()) {
+    std::uint64_t skipped_late = 0;
+    for (std::uint32_t rank = 0; rank < plan.options.workers; ++rank)
+      skipped_late += cluster.worker(rank).counters().skipped_late;
+    book.CheckCounts(cluster.ServerCounters(), skipped_late);
+  }
 
   LedgerReport report;
   report.options = plan.options;

@@ -69,7 +69,7 @@ void LedgerBook::Count(wire::Verdict verdict) {
 }
 
 void LedgerBook::OnVerdict(std::uint32_t rank, TableId table_id, BlockId block, Seq seq, Iteration iteration,
-                           wire::Verdict verdict) {
+                           wire::Verdict verdict, Iteration v_train) {
   const std::size_t table = table_id.index();
   const std::string push = fmt::format("worker {} block {} seq {} iteration {}", rank, block.value(),
                                        seq.value(), iteration.value());
@@ -83,18 +83,26 @@ void LedgerBook::OnVerdict(std::uint32_t rank, TableId table_id, BlockId block, 
 
   const PushKey key{table, rank, iteration.value()};
   const auto found = pushes_.find(key);
-  // What a worker knows to be late it does not send: the block hears that it is absent.
+  // What a worker knows to be late it does not send: the block hears that it is absent. How often it did is
+  // compared at the end.
   const bool withheld = plan_.skips && found != pushes_.end() && verdict == wire::Verdict::kAbsent;
   if (!withheld && (found == pushes_.end()) != (verdict == wire::Verdict::kAbsent)) {
     return Problem(fmt::format("{}: got verdict {}, though the worker {} it", push, static_cast<int>(verdict),
                                found == pushes_.end() ? "did not push" : "pushed"));
   }
   if (found == pushes_.end()) return;
+  withheld_ += withheld;
+  const bool dropped = verdict == wire::Verdict::kLateDropped;
+  if (dropped && (!plan_.drops_late || iteration >= v_train)) {
+    Problem(fmt::format("{}: dropped as late by a block in iteration {}, under models of which {}", push,
+                        v_train.value(),
+                        plan_.drops_late ? "some drop what is late" : "none drops anything"));
+  }
   if (++found->second.verdicts > tables_[table].slices.size())
     Problem(fmt::format("{}: one verdict too many", push));
   const auto spoiled = plan_.Spoiled(table, rank, iteration.value());
   const bool bad = spoiled.has_value() && *spoiled >= slice->begin && *spoiled < slice->end;
-  const bool unread = withheld || (plan_.skips && verdict == wire::Verdict::kLateDropped);
+  const bool unread = withheld || dropped;
   if (!unread && bad != (verdict == wire::Verdict::kRefused)) {
     Problem(fmt::format("{}: got verdict {} for a gradient {} NaN", push, static_cast<int>(verdict),
                         bad ? "with a" : "without"));
@@ -161,7 +169,7 @@ void LedgerBook::CheckFinal(std::size_t table, std::uint32_t rank, std::span<con
   }
 }
 
-void LedgerBook::CheckCounts(const BlockCounters& servers) {
+void LedgerBook::CheckCounts(const BlockCounters& servers, std::uint64_t skipped_late) {
   for (const auto& [key, push] : pushes_) {
     if (push.done) continue;
     Problem(fmt::format("worker {} table {} iteration {}: {} verdicts of {}, never done", key.rank, key.table,
@@ -176,6 +184,10 @@ void LedgerBook::CheckCounts(const BlockCounters& servers) {
   same("ABSENT", servers.absent, verdicts_.absent);
   same("LATE_DROPPED", servers.late_dropped, verdicts_.late_dropped);
   same("REFUSED", servers.refused, verdicts_.refused);
+  if (withheld_ != skipped_late) {
+    Problem(
+        fmt::format("{} blocks of pushes were absent, and workers kept back {}", withheld_, skipped_late));
+  }
 }
 
 }  // namespace leeway::sim

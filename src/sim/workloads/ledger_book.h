@@ -31,8 +31,9 @@ class LedgerBook {
 
   // A worker hands a gradient to its node.
   void OnPush(std::size_t table, std::uint32_t rank, std::int64_t iteration);
+  // `v_train` is the block's, as the verdict tells it.
   void OnVerdict(std::uint32_t rank, TableId table, BlockId block, Seq seq, Iteration iteration,
-                 wire::Verdict verdict);
+                 wire::Verdict verdict, Iteration v_train);
   // All blocks of the push have verdicts, and the node said `status`.
   void OnPushDone(std::size_t table, std::uint32_t rank, std::int64_t iteration, const Status& status);
   // A worker reads a job-clock table in its iteration.
@@ -41,8 +42,9 @@ class LedgerBook {
   // The job is over: `values` is what a worker pulled at the end, `find` reaches what the servers hold.
   void CheckFinal(std::size_t table, std::uint32_t rank, std::span<const float> values,
                   const std::function<const Block*(BlockId)>& find);
-  // Every push had its verdict, and the servers gave as many as the workers received.
-  void CheckCounts(const BlockCounters& servers);
+  // Every push had its verdict, the servers gave as many as the workers received, and took as absent what the
+  // workers say they kept back (`skipped_late`), and nothing else that was pushed.
+  void CheckCounts(const BlockCounters& servers, std::uint64_t skipped_late);
 
   void Problem(std::string what);
   [[nodiscard]] std::vector<std::string>& problems() { return problems_; }
@@ -81,6 +83,7 @@ class LedgerBook {
   std::map<PushKey, PushState> pushes_;
   std::map<std::pair<std::uint32_t, BlockId>, std::uint64_t> last_seq_;
   VerdictCounts verdicts_;
+  std::uint64_t withheld_ = 0;  // blocks of pushes whose verdict was ABSENT
   std::vector<std::string> problems_;
 };
 

@@ -65,6 +65,14 @@ std::optional<std::int64_t> StaleMax(const std::string& sync) {
 // Under these a block may be several iterations beyond the one that a worker is in.
 bool SkipsAhead(const std::string& sync) { return sync.starts_with("drop") || sync.starts_with("psp"); }
 
+// What comes late is dropped by default under aggregate, and that is the default of these three. By hand, as
+// above.
+bool DropsLate(const std::string& sync, const std::string& apply) {
+  if (sync.find("late=apply") != std::string::npos) return false;
+  if (sync.find("late=drop") != std::string::npos || apply.starts_with("aggregate")) return true;
+  return apply.empty() && (SkipsAhead(sync) || sync.starts_with("bsp"));
+}
+
 // As a shell takes it: formulas have quotes and spaces.
 std::string ShellWord(const std::string& word) {
   return word.find_first_of(" \"|&<>()") == std::string::npos ? word : fmt::format("'{}'", word);
@@ -115,6 +123,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.apply = options.apply;
   plan.job.seed = options.seed;
   plan.skips = SkipsAhead(options.sync) || options.switches > 0;
+  plan.drops_late = plan.skips && DropsLate(options.sync, options.apply);
   // A block holds one to two chunks, and seldom a whole number of them.
   const auto chunk_bytes = static_cast<std::uint32_t>(plan.period() * sizeof(float));
   plan.job.block_bytes = chunk_bytes + static_cast<std::uint32_t>(random.Below(plan.period())) * 4;
@@ -154,6 +163,12 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     plan.iterations.push_back(all ? options.iterations : drawn(least, options.iterations));
   }
   plan.switches = DrawSwitches(options, plan.iterations);
+  for (const DrawnSwitch& change : plan.switches) {
+    const std::size_t sync = change.rule.find("sync=") + 5, apply = change.rule.find(" apply=");
+    const bool named = apply != std::string::npos;
+    plan.drops_late = plan.drops_late || DropsLate(change.rule.substr(sync, named ? apply - sync : apply),
+                                                   named ? change.rule.substr(apply + 7) : "");
+  }
   return plan;
 }
 

@@ -43,7 +43,8 @@ struct LedgerPlan {
   std::vector<LedgerTable> tables;
   std::vector<std::uint32_t> iterations;  // by rank
   std::vector<DrawnSwitch> switches;
-  bool skips = false;  // a model of the job leaves iterations out, and drops what comes late
+  bool skips = false;       // a model of the job may leave iterations out, and blocks be ahead of a reader
+  bool drops_late = false;  // a model of the job may drop what comes late
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
   // Does the worker use (read and push) this job-clock table in this iteration?

@@ -50,9 +50,8 @@ void LedgerWorker::MakeTables() {
   if (node_.rank().value() != rank_)
     book_.Problem(fmt::format("worker {} got rank {}", rank_, node_.rank().value()));
   node_.SetVerdictObserver(
-      [this](TableId table, BlockId block, Seq seq, Iteration iteration, wire::Verdict verdict) {
-        book_.OnVerdict(rank_, table, block, seq, iteration, verdict);
-      });
+      [this](TableId table, BlockId block, Seq seq, Iteration iteration, wire::Verdict verdict,
+             Iteration v_train) { book_.OnVerdict(rank_, table, block, seq, iteration, verdict, v_train); });
   for (const LedgerTable& table : plan_.tables) {
     pairs_.push_back(std::make_unique<ParameterPair>(table.spec.elements(), nullptr, nullptr));
     const Result<TableId> made = node_.CreateTable(table.spec, *pairs_.back());

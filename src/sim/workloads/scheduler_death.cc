@@ -117,14 +117,15 @@ class DeathLife final : public WorkloadPart {
     at_ = "starting";
     books_.joined = true;
     if (node_.iteration() > Iteration(0)) ++books_.counts.joined_late;
-    node_.SetVerdictObserver([this](TableId table, BlockId block, Seq, Iteration, wire::Verdict verdict) {
-      if (verdict == wire::Verdict::kApplied || verdict == wire::Verdict::kSummed) {
-        ++book().taken[{table.value(), block}];
-      } else if (verdict != wire::Verdict::kAbsent) {
-        books_.problems.push_back(fmt::format("worker {} life {}: verdict {} for a good push", rank_, life_,
-                                              static_cast<int>(verdict)));
-      }
-    });
+    node_.SetVerdictObserver(
+        [this](TableId table, BlockId block, Seq, Iteration, wire::Verdict verdict, Iteration) {
+          if (verdict == wire::Verdict::kApplied || verdict == wire::Verdict::kSummed) {
+            ++book().taken[{table.value(), block}];
+          } else if (verdict != wire::Verdict::kAbsent) {
+            books_.problems.push_back(fmt::format("worker {} life {}: verdict {} for a good push", rank_,
+                                                  life_, static_cast<int>(verdict)));
+          }
+        });
     if (!AddTable(0) || !AddTable(1)) return;
     node_.Start(Then("start", [this] {
       Offer(0);
@@ -169,7 +170,8 @@ class DeathLife final : public WorkloadPart {
     const Status ended = node_.EndIteration();
     if (!ended.ok()) return books_.problems.push_back(ended.ToString());
     const std::int64_t iteration = node_.iteration().value();
-    if (iteration % 8 == 0) {
+    // Where iterations are left out nobody may stand still for the others.
+    if (iteration % 8 == 0 && node_.MayMeet("the workload").ok()) {
       at_ = "at a barrier";
       return node_.Barrier("every8", Then("barrier", [this] { Iterate(); }));
     }

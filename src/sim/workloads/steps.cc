@@ -51,9 +51,8 @@ class StepsWorker final : public WorkloadPart {
   }
 
   void MakeTables() {
-    node_.SetVerdictObserver([this](TableId, BlockId, Seq, Iteration iteration, wire::Verdict verdict) {
-      OnVerdict(iteration.value(), verdict);
-    });
+    node_.SetVerdictObserver([this](TableId, BlockId, Seq, Iteration iteration, wire::Verdict verdict,
+                                    Iteration) { OnVerdict(iteration.value(), verdict); });
     for (const auto& [name, elements] : {std::pair("wide", kStepsWide), std::pair("narrow", kStepsNarrow)}) {
       TableSpec spec;
       spec.name = name;

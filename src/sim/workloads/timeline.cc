@@ -92,7 +92,7 @@ class TimelineWorker final : public WorkloadPart {
   void Leave() {
     node_.Leave(Then([this] {
       node_.Finish(Then([this] {
-        report_.late_dropped += node_.counters().late_dropped;
+        report_.late_dropped += node_.counters().late_dropped + node_.counters().skipped_late;
         node_.Shutdown(Then([this] { done_ = true; }));
       }));
     }));
