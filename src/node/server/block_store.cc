@@ -163,8 +163,8 @@ wire::pb::TableModel BlockStore::ModelOf(const Block& block) const {
   const SyncPolicies& said = *policies_.at(block.table())->sync;
   wire::pb::TableModel model;
   if (&block.sync() == &said.sync) {
-    model.set_sync(said.spec);
-    model.set_apply(said.apply_spec);
+    model.set_sync(said.specs.sync);
+    model.set_apply(said.specs.apply);
   } else {
     model.set_sync(PrintSpec({{block.sync().resolved}}));
     model.set_apply(block.aggregates() ? "aggregate" : "immediate");
