@@ -181,7 +181,8 @@ class Worker {
   [[nodiscard]] virtual Iteration iteration() const = 0;
   [[nodiscard]] virtual WorkerCounters counters() const = 0;
   // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next
-  // beat.
+  // beat. It counts up from 0 in each life: what a life before had counted is added to it, and the job's is
+  // the sum over workers.
   virtual void SetFigure(const std::string& name, double value) = 0;
   // What a blocking call would wait for now, in words; empty when nothing.
   [[nodiscard]] virtual std::string WaitingFor() const = 0;

@@ -21,8 +21,7 @@ import xxhash
 from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
-FORMAT, SHARD_FORMAT = 1, 2  # of rank files; of shard files
-MANIFEST_FORMATS = (1, 2)  # the first has no rules
+MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 2, 2, 1
 ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
@@ -154,8 +153,8 @@ def read_manifest(path):
     if len(text) < tail or seal(text[:-tail]) != text:
         raise InvalidArgument(f"{path}: its checksum does not fit: it is cut or damaged")
     manifest = json.loads(text)
-    if manifest.get("format") not in MANIFEST_FORMATS:
-        raise InvalidArgument(f"{path}: format: got {manifest.get('format')}, wanted 1 or 2")
+    if manifest.get("format") != MANIFEST_FORMAT:
+        raise InvalidArgument(f"{path}: format: got {manifest.get('format')}, wanted {MANIFEST_FORMAT}")
     return manifest
 
 
@@ -253,7 +252,7 @@ def _write_rank_file(source, manifest, rank, buffers, path):
         plain["own"]["torch"]["buffers"].update(buffers)
         state = plain_state.encode(plain)
     job = manifest["job"]["name"].encode()
-    data = RANK_HEAD.pack(RANK_MAGIC, FORMAT, rank["rank"], manifest["checkpoint"], rank["iteration"], len(state),
+    data = RANK_HEAD.pack(RANK_MAGIC, RANK_FORMAT, rank["rank"], manifest["checkpoint"], rank["iteration"], len(state),
                           rank["incarnation"], len(job)) + job + bytes(-len(job) % 8) + state
     data += struct.pack("<Q", checksum(data))
     _write(path, data)

@@ -43,7 +43,7 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
 // that nobody is in has no business in its memory.
 Iteration Block::Core::StrideWithin(Iteration end, TimePoint now) const {
   const Iteration from = progress_.v_train();
-  while (progress_.any_live() && end > from + 1) {
+  while (progress_.any_live() && progress_.MembersAt(from) > 0 && end > from + 1) {
     SyncView view = View(now);
     view.v_train = end - 1;
     Memory scratch = memory_;

@@ -15,7 +15,6 @@
 
 namespace leeway {
 
-// What is written. Format 1, which is read as well, has no rules.
 inline constexpr std::uint32_t kManifestFormat = 2;
 
 struct ManifestBlock {

@@ -28,15 +28,15 @@ class Reading {
   Result<Manifest> Run(const Json& json) {
     KeyReader top(json, "", error_);
     const auto format = top.Number("format", 0, kU64Max);
-    if (error_.ok() && (format < 1 || format > kManifestFormat)) {
-      top.Refuse("format", fmt::format("got {}, wanted 1 or {}", format, kManifestFormat));
+    if (error_.ok() && format != kManifestFormat) {
+      top.Refuse("format", fmt::format("got {}, wanted {}", format, kManifestFormat));
     }
     manifest_.checkpoint = top.Number("checkpoint", 0, kU64Max);
     manifest_.iteration = Iteration(top.Signed("iteration", 0));
     manifest_.consistent = top.Bool("consistent");
     manifest_.epoch = Epoch(top.Number("epoch", 0, kU64Max));
     Job(top.Object("job"));
-    if (format >= 2) Rules(top, top.List("rules"));
+    Rules(top, top.List("rules"));
     Incarnations(top, top.List("incarnations"));
     // Files come before what refers to them.
     Each(top, "files", [this](KeyReader& file) { File(file); });

@@ -26,11 +26,6 @@
 
 namespace leeway {
 
-// The two conditions of a model of formulas.
-struct SyncConditions {
-  std::string pull, push;
-};
-
 class WorkerClient final : public Worker, private WorkerNodeEvents {
  public:
   // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
@@ -118,11 +113,10 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
   Status WaitFor(Ticket ticket, const std::string& what, bool forget);
   // (worker_sync.cc)
-  Result<std::uint32_t> SetRule(const std::string& rule);
-  Result<std::uint32_t> SetConditions(const std::string& tables, const SyncConditions& conditions);
-  // The conditions that these tables have now. An error if they cannot be written as formulas, or are not the
-  // same for all of them; `call` is named in it.
-  Result<SyncConditions> ConditionsOf(const char* call, const std::string& tables);
+  enum class Condition : std::uint8_t { kPull, kPush };
+  // The condition of this kind that these tables have now. An error if it cannot be written as a formula, or
+  // is not the same for all of them; `call` is named in it.
+  Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
   Result<Ticket> Lend(Table& table, TableId id, std::span<const float> gradient, UpdateOptions how);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);
@@ -138,8 +132,6 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // Buffers outlive the node, which lands in them: also those of tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
-  std::map<std::string, SyncConditions>
-      conditions_;  // by the tables that they were set for, until another rule is set
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread

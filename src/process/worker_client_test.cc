@@ -109,8 +109,8 @@ TEST_F(WorkerClientTest, TheConditionThatIsNotGivenStaysOrTheCallIsRefused) {
   StartJob();
   Join(std::chrono::seconds(2));
   const TableId table = MakeTable({.name = "w", .shape = {4}, .sync = "ssp:2"}, std::vector<float>(4, 0.0F));
-  // With one worker it never holds: iteration 0 stays open, and ssp:2 lets it be two ahead.
-  const Result<std::uint32_t> set = worker->SetCondPush("w", "count >= 2");
+  // Iteration 3 stays open, and ssp:2 lets the worker be two ahead of it.
+  const Result<std::uint32_t> set = worker->SetCondPush("w", "count >= workers && v_train != 3");
   ASSERT_TRUE(set.ok()) << set.status().ToString();
   const std::vector<float> gradient(4, 1.0F);
   const auto step = [&] {
@@ -118,7 +118,10 @@ TEST_F(WorkerClientTest, TheConditionThatIsNotGivenStaysOrTheCallIsRefused) {
     EXPECT_TRUE(worker->Clock().ok());
     return worker->Sync(table).status();
   };
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(step().ok()) << "the pull condition of ssp:2";
+  for (int i = 0; i < 3 + 2; ++i) EXPECT_TRUE(step().ok()) << "the pull condition of ssp:2";
+  ASSERT_TRUE(worker->SetSync("tables=w sync=pssp:2,0.5").ok());
+  const Result<std::uint32_t> pull = worker->SetCondPull("w", "gap < 2");
+  EXPECT_TRUE(pull.ok()) << "its push condition can be kept: " << pull.status().ToString();
   ASSERT_TRUE(worker->SetSync("tables=w sync=pssp:2,0.5").ok());
   const Status refused = worker->SetCondPush("w", "count >= 1").status();
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);

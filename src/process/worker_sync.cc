@@ -15,28 +15,17 @@
 namespace leeway {
 namespace {
 
-std::string SpecOf(const SyncConditions& conditions) {
-  return PrintSpec({{SpecTerm{
-      .name = "when", .args = {{"pull", conditions.pull}, {"push", conditions.push}}, .inner = {}}}});
-}
-
 // The rule that gives some tables both conditions as formulas.
-std::string RuleOf(const std::string& tables, const SyncConditions& conditions) {
+std::string RuleOf(const std::string& tables, const std::string& pull, const std::string& push) {
   SyncRule rule;
   rule.tables = tables;
-  rule.sync = SpecOf(conditions);
+  rule.sync = PrintSpec({{SpecTerm{.name = "when", .args = {{"pull", pull}, {"push", push}}, .inner = {}}}});
   return ToText(rule);
 }
 
 }  // namespace
 
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
-  LW_ASSIGN_OR_RETURN(const std::uint32_t meant, SetRule(rule));
-  conditions_.clear();  // it may mean any of their tables
-  return meant;
-}
-
-Result<std::uint32_t> WorkerClient::SetRule(const std::string& rule) {
   LW_RETURN_IF_ERROR(CheckMember());
   // What is no rule at all need not go to the scheduler.
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
@@ -53,31 +42,25 @@ Result<std::uint32_t> WorkerClient::SetRule(const std::string& rule) {
   return *tables;
 }
 
-Result<std::uint32_t> WorkerClient::SetConditions(const std::string& tables,
-                                                  const SyncConditions& conditions) {
-  LW_ASSIGN_OR_RETURN(const std::uint32_t meant, SetRule(RuleOf(tables, conditions)));
-  conditions_[tables] = conditions;
-  return meant;
-}
-
-Result<SyncConditions> WorkerClient::ConditionsOf(const char* call, const std::string& tables) {
+Result<std::string> WorkerClient::ConditionOf(const char* call, const std::string& tables, Condition kind) {
   LW_RETURN_IF_ERROR(CheckMember());
-  if (const auto set = conditions_.find(tables); set != conditions_.end()) return set->second;
-  auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetRule
+  auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
   LW_RETURN_IF_ERROR(Block(
       [tables, syncs](WorkerNode& node, const leeway::Done& done) {
         *syncs = node.SyncsOf(tables);
         done(Status::Ok());
       },
       call));
-  std::optional<SyncConditions> found;
+  const bool pull = kind == Condition::kPull;
+  std::optional<std::string> found;
   for (const std::string& sync : *syncs) {
     LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(policies_.sync, sync));
-    SyncConditions conditions{policy.model->PullCondition(), policy.model->PushCondition()};
-    if (conditions.push == kEveryoneIsIn) conditions.push = "count >= workers";
-    const bool formulas = MakeSyncPolicy(policies_.sync, SpecOf(conditions)).ok();
-    const bool differs = found && (found->pull != conditions.pull || found->push != conditions.push);
-    if (!formulas || differs) {
+    std::string condition = pull ? policy.model->PullCondition() : policy.model->PushCondition();
+    if (condition == kEveryoneIsIn) condition = "count >= workers";
+    const SpecTerm term{.name = "when", .args = {{pull ? "pull" : "push", condition}}, .inner = {}};
+    const bool formula = MakeSyncPolicy(policies_.sync, PrintSpec({{term}})).ok();
+    const bool differs = found && *found != condition;
+    if (!formula || differs) {
       return InvalidArgument(
           "{}: tables \"{}\" are under \"{}\", {}; give both conditions at once: SetSync('tables={} "
           "sync=when:pull=\"progress < v_train\",push=\"count >= workers\"')",
@@ -86,22 +69,20 @@ Result<SyncConditions> WorkerClient::ConditionsOf(const char* call, const std::s
                   : "whose other condition cannot be kept as a formula",
           tables);
     }
-    found = conditions;
+    found = condition;
   }
   // No table of this worker's: the scheduler says what is wrong with that.
-  return found.value_or(SyncConditions{"progress < v_train", "count >= workers"});
+  return found.value_or(pull ? "progress < v_train" : "count >= workers");
 }
 
 Result<std::uint32_t> WorkerClient::SetCondPull(const std::string& tables, const std::string& formula) {
-  LW_ASSIGN_OR_RETURN(SyncConditions conditions, ConditionsOf("SetCondPull", tables));
-  conditions.pull = formula;
-  return SetConditions(tables, conditions);
+  LW_ASSIGN_OR_RETURN(const std::string push, ConditionOf("SetCondPull", tables, Condition::kPush));
+  return SetSync(RuleOf(tables, formula, push));
 }
 
 Result<std::uint32_t> WorkerClient::SetCondPush(const std::string& tables, const std::string& formula) {
-  LW_ASSIGN_OR_RETURN(SyncConditions conditions, ConditionsOf("SetCondPush", tables));
-  conditions.push = formula;
-  return SetConditions(tables, conditions);
+  LW_ASSIGN_OR_RETURN(const std::string pull, ConditionOf("SetCondPush", tables, Condition::kPull));
+  return SetSync(RuleOf(tables, pull, formula));
 }
 
 }  // namespace leeway

@@ -109,7 +109,7 @@ void SchedulerNode::Core::ReviewCheckpoints() {
                          : fmt::format("not complete within {:.1f} s: missing {}", limit_s, WhoIsMissing()));
   }
   if (over_) return;  // whoever waited for one that was given up may have ended the job
-  if (checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
+  if (checkpoints_.enabled() && checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
 }
 
 void SchedulerNode::Core::OnTablesMade() {
@@ -191,7 +191,7 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
   manifest.job = options_.job;
   manifest.rules = tables_.Rules();
   manifest.iteration = Iteration(checkpoints_.cut().iteration());
-  manifest.consistent = true;
+  manifest.consistent = !rank_states_.AnyLacks();
   manifest.epoch = epoch_;
   for (const WorkerSeat& seat : members_.workers()) manifest.incarnations.push_back(seat.incarnation);
   manifest.ranks = rank_states_.Written();

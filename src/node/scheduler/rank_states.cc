@@ -1,5 +1,7 @@
 #include "node/scheduler/rank_states.h"
 
+#include <algorithm>
+
 #include "checkpoint/layout.h"
 
 namespace leeway {
@@ -25,13 +27,17 @@ RankStates::Step RankStates::Take(const WorkerSeat& seat, const wire::pb::RankSt
   if (state.checkpoint() != cut_.checkpoint()) return Step::kTaken;
   if (state.late() > 0) return Step::kTooLate;
   if (!state.error().empty()) return Step::kFailed;
-  Answer answer{seat.incarnation, std::nullopt};
+  Answer answer{seat.incarnation, state.lacks(), std::nullopt};
   if (!state.none()) {
     answer.written = ManifestRank{seat.rank,    seat.incarnation, Iteration(state.iteration()),
                                   state.file(), state.bytes(),    state.checksum()};
   }
   answers_[seat.rank] = std::move(answer);
   return Step::kTaken;
+}
+
+bool RankStates::AnyLacks() const {
+  return std::ranges::any_of(answers_, [](const auto& answer) { return answer.second.lacks; });
 }
 
 bool RankStates::Complete(const std::vector<WorkerSeat>& workers) const { return Missing(workers).empty(); }

@@ -43,10 +43,13 @@ class RankStates {
   [[nodiscard]] std::vector<WorkerId> Missing(const std::vector<WorkerSeat>& workers) const;
   // Those that are written, by rank.
   [[nodiscard]] std::vector<ManifestRank> Written() const;
+  // Whether a rank had gradients in hand that are in no block.
+  [[nodiscard]] bool AnyLacks() const;
 
  private:
   struct Answer {
     Incarnation incarnation;
+    bool lacks = false;                   // gradients that it has added up are in no block
     std::optional<ManifestRank> written;  // nothing: it had nothing to give
   };
 

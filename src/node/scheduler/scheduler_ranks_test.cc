@@ -209,6 +209,18 @@ TEST_F(SchedulerRanksTest, WhereAllComeByTheCutIsConsistentThoughTheyMightNotHav
   EXPECT_TRUE(manifest->consistent);
 }
 
+TEST_F(SchedulerRanksTest, WhatARankHasAddedUpAndNotSentMakesACheckpointFuzzy) {
+  BeginCheckpoint("drop:1");
+  ShardsWrite();
+  wire::pb::RankState lacking = StateOf(1, 0);
+  lacking.set_lacks(true);
+  Answer(w0, lacking);
+  Answer(w1, StateOf(1, 1));
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_FALSE(manifest->consistent);
+}
+
 TEST_F(SchedulerRanksTest, TheModelInForceSaysWhatKindOfMomentACutIs) {
   BeginCheckpoint("asp");
   EXPECT_THAT(Take<wire::pb::Cut>(w0, Kind::kCut), IsEmpty());

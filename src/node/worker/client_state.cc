@@ -36,6 +36,7 @@ void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Itera
     answer_.set_late(now.value());
   } else if (!keeps_) {
     answer_.set_none(true);
+    answer_.set_lacks(lacks);
   } else {
     return events_.wanted(Iteration(cut.iteration()));
   }
@@ -50,6 +51,7 @@ void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
     answer_.set_late(now.value());
     return Answer();
   }
+  answer_.set_lacks(lacks);
   if (state->empty()) {
     answer_.set_none(true);
     return Answer();

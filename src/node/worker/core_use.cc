@@ -58,7 +58,7 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
   if (block == nullptr) return;
   const std::uint32_t server = roster_.shards()[block->shard.index()].server();
   WaitCauses::Add(counters_.wait_by_ns, "server", std::to_string(server), now - since);
-  WaitCauses::Add(counters_.wait_by_ns, "table", table->spec.name, now - since);
+  WaitCauses::Add(counters_.wait_by_ns, "table", block->table->spec.name, now - since);
   block->waited += now - since;
 }
 

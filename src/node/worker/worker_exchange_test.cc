@@ -78,7 +78,7 @@ TEST_F(WorkerExchangeTest, WhatHasAddedUpGoesOutBeforeTheWorkerLeaves) {
 }
 
 TEST_F(WorkerExchangeTest, TheLastSumGoesOutForAnIterationThatNoBlockHasPassed) {
-  Start("every:4", "test_skips");
+  Start("every:4", "drop:2");
   Iterate({1, 0, 5, 0});
   Iterate({0, 2, 0, 6});
   Verdict(0, 0, 1, wire::Verdict::kAbsent, 1, 6);

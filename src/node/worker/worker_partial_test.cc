@@ -43,7 +43,7 @@ TEST_F(WorkerPartialTest, GoesOnWithTheShareOnceTauHasPassedAndKeepsTheOldBlock)
 }
 
 TEST_F(WorkerPartialTest, NothingIsSkippedInAnIterationThatIsLeftOutItself) {
-  Start("partial:0.6,50", "test_skips");
+  Start("partial:0.6,50", "drop:2");
   ASSERT_TRUE(node->EndIteration().ok());
   AnswerAt(0, 0, 0, 5, 2, {10, 0});
   AnswerAt(0, 2, 0, 5, 2, {1, 1});

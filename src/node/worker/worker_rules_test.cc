@@ -33,7 +33,7 @@ TEST_F(WorkerRulesTest, UnderAnOrdinaryModelNobodyNeedsToAsk) {
 }
 
 TEST_F(WorkerRulesTest, WhoMayLeaveIterationsOutMeetsTheOthersBeforeTheFirstStepOrNotAtAll) {
-  Start("test_skips");
+  Start("drop:2");
   node->Barrier("begin", {});
   EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kBarrier).size(), 1U);
   ASSERT_TRUE(node->EndIteration().ok());
@@ -41,7 +41,7 @@ TEST_F(WorkerRulesTest, WhoMayLeaveIterationsOutMeetsTheOthersBeforeTheFirstStep
   node->Barrier("epoch", Into(met));
   ASSERT_TRUE(met.has_value());
   EXPECT_EQ(met->code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(met->message(), AllOf(HasSubstr("barrier \"epoch\": table \"w\" follows \"test_skips\""),
+  EXPECT_THAT(met->message(), AllOf(HasSubstr("barrier \"epoch\": table \"w\" follows \"drop:2\""),
                                     HasSubstr("before the first step"), HasSubstr("join()")));
   EXPECT_THAT(env.transport.TakeSent(scheduler, wire::Kind::kBarrier), IsEmpty());
   Switch("bsp");

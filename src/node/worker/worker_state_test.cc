@@ -120,11 +120,11 @@ TEST_F(WorkerStateTest, AStateIsGivenOnlyWithWhatHasAddedUpInTheBlocks) {
   EXPECT_EQ(Answers().at(0).iteration(), 3);
 }
 
-TEST_F(WorkerStateTest, AStateOfAnIterationThatWasReachedWithASumComesTooLate) {
-  sync = "test_skips";
+TEST_F(WorkerStateTest, WhereIterationsAreLeftOutAStateSaysThatASumIsInNoBlock) {
+  sync = "drop:2";
   job.set_exchange("every:8");
   StartTables();
-  SendCut(4, 4, true);
+  SendCut(4, 4, false);
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   ASSERT_TRUE(node->EndIteration().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
@@ -134,7 +134,26 @@ TEST_F(WorkerStateTest, AStateOfAnIterationThatWasReachedWithASumComesTooLate) {
   ASSERT_EQ(node->iteration(), Iteration(4)) << "2 and 3, where the sum would have gone out, are left out";
   ASSERT_TRUE(node->StateWanted());
   node->GiveState(Bytes(10));
-  EXPECT_EQ(Answers().at(0).late(), 4);
+  RunAll();
+  const std::vector<wire::pb::RankState> answers = Answers();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].iteration(), 4);
+  EXPECT_TRUE(answers[0].lacks());
+}
+
+TEST_F(WorkerStateTest, WhereIterationsAreLeftOutASumGoesOutBeforeTheCutAllTheSame) {
+  sync = "drop:2";
+  job.set_exchange("every:8");
+  StartTables();
+  SendCut(4, 2, false);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->EndIteration().ok());
+  }
+  EXPECT_EQ(env.transport.TakeSent(shard[0], wire::Kind::kPush).size(), 1U) << "the sum of 0 and 1";
+  node->GiveState(Bytes(10));
+  RunAll();
+  EXPECT_FALSE(Answers().at(0).lacks());
 }
 
 TEST_F(WorkerStateTest, TheJoinWaitsForTheStateOfTheCheckpoint) {
