@@ -43,7 +43,7 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     (["--workload", "timeline", "--no-faults"], ["--workload timeline takes"]),
     (["--workload", "timeline", "--seeds", 3], ["--workload timeline takes"]),
     (["--workload", "ledger", "--pace", "10,20"], ["--pace", "timeline only", "ledger"]),
-    (["--workload", "scheduler-death", "--switches", 3], ["--workload scheduler-death takes"]),
+    (["--workload", "scheduler-death", "--switches", 3], ["--switches", "got scheduler-death"]),
 ])
 def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
     result = leeway("sim", *flags)
