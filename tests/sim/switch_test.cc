@@ -42,6 +42,17 @@ TEST(SwitchSimTest, AnotherModelAtAnyPointNeitherHangsNorLosesAPush) {
   EXPECT_GE(totals.verdicts.applied, 1'000U);
 }
 
+// A worker that sets many rules while the first is not answered is told of each what became of it.
+TEST(SwitchSimTest, SeedsThatFoundSomething) {
+  for (const std::uint64_t seed : {870U}) {
+    LedgerOptions options;
+    options.seed = seed;
+    options.switches = 6;
+    const LedgerReport report = RunLedger(options);
+    EXPECT_TRUE(report.ok()) << report.Failure();
+  }
+}
+
 TEST(SwitchSimTest, EveryModelKeepsTheBooksUnderFaults) {
   for (const char* sync : kModels) {
     LedgerOptions options;

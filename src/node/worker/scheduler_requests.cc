@@ -82,7 +82,8 @@ void SchedulerRequests::SetSync(const std::string& rule, SetSyncDone done) {
   request.message.set_rule(rule);
   request.done = std::move(done);
   request.since = clock_.Now();
-  link_.SendControl(wire::Kind::kSetSync, request.message);
+  // One at a time, so that what the scheduler remembers to answer again is enough.
+  if (switches_.size() == 1) link_.SendControl(wire::Kind::kSetSync, request.message);
 }
 
 void SchedulerRequests::OnSetSyncReply(const wire::pb::SetSyncReply& reply) {
@@ -91,6 +92,7 @@ void SchedulerRequests::OnSetSyncReply(const wire::pb::SetSyncReply& reply) {
   const Status status =
       reply.error().empty() ? Status::Ok() : Status(CodeFromWire(reply.error_code()), reply.error());
   later_([done = std::move(found.mapped().done), status, tables = reply.tables()] { done(status, tables); });
+  if (!switches_.empty()) link_.SendControl(wire::Kind::kSetSync, switches_.begin()->second.message);
 }
 
 void SchedulerRequests::OnTableMap(const wire::pb::TableMap& map) {
@@ -136,7 +138,7 @@ void SchedulerRequests::ResendAll() {
     link_.SendControl(wire::Kind::kDefineTables, request.message);
   for (const auto& [key, barrier] : barriers_) link_.SendControl(wire::Kind::kBarrier, barrier.message);
   for (const auto& [id, request] : leases_) link_.SendControl(wire::Kind::kLeaseBatches, request.message);
-  for (const auto& [id, request] : switches_) link_.SendControl(wire::Kind::kSetSync, request.message);
+  if (!switches_.empty()) link_.SendControl(wire::Kind::kSetSync, switches_.begin()->second.message);
   if (left_) link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
 }
 

@@ -58,6 +58,28 @@ TEST_F(WorkerLifeTest, ARefusedHelloIsTheEnd) {
   EXPECT_THAT(failed->message(), HasSubstr("rank 1 is taken"));
 }
 
+TEST_F(WorkerLifeTest, RulesAreSetOneAfterTheOther) {
+  StartTables();
+  std::vector<std::uint32_t> set;
+  for (const char* rule : {"sync=asp", "sync=ssp:2"}) {
+    node->SetSync(rule, [&set](const Status& status, std::uint32_t tables) {
+      EXPECT_TRUE(status.ok()) << status.ToString();
+      set.push_back(tables);
+    });
+  }
+  EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kSetSync).size(), 1U);
+  ReconnectScheduler();
+  const std::vector<SentFrame> again = env.transport.TakeSent(scheduler, wire::Kind::kSetSync);
+  ASSERT_EQ(again.size(), 1U);
+  wire::pb::SetSyncReply reply;
+  reply.set_request(ParseAs<wire::pb::SetSync>(again[0]).request());
+  reply.set_tables(4);
+  Control(scheduler, wire::Kind::kSetSyncReply, reply);
+  Control(scheduler, wire::Kind::kSetSyncReply, reply);
+  EXPECT_THAT(set, ElementsAre(4));
+  EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kSetSync).size(), 1U) << "the second, once";
+}
+
 TEST_F(WorkerLifeTest, RequestsAreSentAgainWhenTheSchedulerIsBackAndAnsweredOnce) {
   StartTables();
   std::optional<Status> passed, leased;
