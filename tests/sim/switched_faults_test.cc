@@ -45,9 +45,13 @@ TEST(SwitchedFaultsTest, CheckpointsAreWhole) {
 
 // 68: all workers had died, those that came in their place began beyond a block's iteration, and its formula
 // (count >= 1) waited there for a push that nobody could send.
-TEST(SwitchedFaultsTest, SeedsThatFoundABug) {
-  const ChurnReport report = RunChurn({.seed = 68, .switches = 5});
-  EXPECT_TRUE(report.ok()) << report.Failure();
+// 1768: a worker was stopped while it finished, and woke when the others had ended the job without it.
+TEST(SwitchedFaultsTest, SeedsThatFoundSomething) {
+  for (const ChurnOptions& options :
+       {ChurnOptions{.seed = 68, .switches = 5}, {.seed = 1768, .all_roles = true, .switches = 4}}) {
+    const ChurnReport report = RunChurn(options);
+    EXPECT_TRUE(report.ok()) << report.Failure();
+  }
 }
 
 TEST(SwitchedFaultsTest, TheSameSeedGivesTheSameTrace) {

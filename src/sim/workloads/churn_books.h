@@ -26,6 +26,7 @@ struct BlockBook {
 struct LifeBook {
   std::map<std::pair<std::uint32_t, BlockId>, BlockBook> blocks;                 // by table and block
   std::vector<std::uint64_t> pushed = std::vector<std::uint64_t>(kChurnTables);  // by table
+  bool stopped = false;  // at times, perhaps until all was over
   bool ended_well = false;
 };
 

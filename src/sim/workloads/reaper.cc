@@ -77,6 +77,7 @@ void Reaper::StrikeWorker() {
     return ReplaceWorker(rank);
   }
   ++books_.counts.pauses;
+  if (!books_.lives[rank].empty()) books_.lives[rank].back().stopped = true;
   cluster_.PauseWorker(rank, cluster_.queue().now() + pause);
 }
 
