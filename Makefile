@@ -69,6 +69,7 @@ check-counts: build  ## the large counts: thousands of simulated runs under faul
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS) --switches 6
 	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS)
+	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS) --switches 4
 
 check-memory: build  ## that servers and workers do not grow over 20,000 iterations
 	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \
