@@ -56,6 +56,20 @@ TEST(BlockPullTest, UnderBspAPullWaitsForEveryone) {
   EXPECT_EQ(block->WhyWaiting(), "");
 }
 
+TEST(BlockPullTest, WhatAPullWaitsForIsAsItIsReleased) {
+  for (const auto& [sync, why] :
+       {std::pair("ssp:2",
+                  "worker 0 waits with progress 2 for iteration 2 to end; 0 is open and lacks worker 1"),
+        {"ssp:2,release=soft",
+         "worker 0 waits with progress 2 for iteration 0 to end, which lacks worker 1"}}) {
+    HandFedBlock block({.sync = sync});
+    block.Begin(2);
+    for (std::int64_t i = 0; i < 3; ++i) block.Push(0, i);
+    block.Pull(0, 2);
+    EXPECT_EQ(block->WhyWaiting(), why);
+  }
+}
+
 TEST(BlockPullTest, WhoWaitsIsSaidInAFewWordsHoweverManyTheyAre) {
   HandFedBlock block;
   block.Begin(4000);

@@ -38,17 +38,22 @@ std::string Block::Core::WhyWaiting() const {
   std::map<std::pair<Iteration, Epoch>, std::vector<WorkerId>> waits;
   for (const PullEvent& pull : waiting)
     waits[{pull.progress, std::max(pull.epoch_min, epoch_)}].push_back(pull.from.worker);
-  const auto reason = [&, lacks = Names(progress_.Missing())](Epoch epoch) {
+  const auto reason = [&, lacks = Names(progress_.Missing())](Iteration progress, Epoch epoch) {
     if (!values_.initialized()) return std::string("for initial values");
     if (epoch_ < epoch) return fmt::format("for epoch {} (now {})", epoch.value(), epoch_.value());
-    return fmt::format("for iteration {} to end, which lacks {}", progress_.v_train().value(), lacks);
+    const Iteration open = progress_.v_train();
+    if (sync_->release == Release::kLazy && progress > open) {
+      return fmt::format("for iteration {} to end; {} is open and lacks {}", progress.value(), open.value(),
+                         lacks);
+    }
+    return fmt::format("for iteration {} to end, which lacks {}", open.value(), lacks);
   };
   std::string why;
   std::size_t named = 0;
   for (const auto& [what, who] : waits) {
     if (named++ == kWaitsNamed) break;
     why += fmt::format("{}{} wait{} with progress {} {}", why.empty() ? "" : "; ", Names(who),
-                       who.size() == 1 ? "s" : "", what.first.value(), reason(what.second));
+                       who.size() == 1 ? "s" : "", what.first.value(), reason(what.first, what.second));
   }
   if (waits.size() > kWaitsNamed)
     why += fmt::format("; and {} more of other progress", waits.size() - kWaitsNamed);

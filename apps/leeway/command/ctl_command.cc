@@ -72,8 +72,13 @@ class CtlStatusCommand final : public Command {
     } else {
       LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(json));
       // A terminal is drawn anew; elsewhere one follows the other.
-      if (watch_) fmt::print("{}", isatty(STDOUT_FILENO) == 1 ? "\x1b[H\x1b[2J" : "\n");
-      fmt::print("{}", StatusText(status));
+      const bool drawn = watch_ && isatty(STDOUT_FILENO) == 1;
+      if (drawn) {
+        // Lines that are too long are cut off, not wrapped: the top of the picture stays where it is.
+        fmt::print("\x1b[H\x1b[2J\x1b[?7l{}\x1b[?7h", StatusText(status));
+      } else {
+        fmt::print("{}{}", watch_ ? "\n" : "", StatusText(status));
+      }
     }
     std::fflush(stdout);
     return Status::Ok();

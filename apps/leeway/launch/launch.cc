@@ -129,7 +129,9 @@ void Launch::OnTime() {
   EndStragglers(now);
   DecideLosses();
   if (ending_ || !undecided_.empty() || !undecided_servers_.empty()) return;
-  if (failure_ && (now >= failure_->act_at || settle_at_)) {
+  const bool told = failure_ && now >= failure_->act_at &&
+                    (now >= failure_->workers_until || processes_.Running(JobRole::kWorker) == 0);
+  if (failure_ && (told || settle_at_)) {
     End(failure_->exit_code, failure_->why);
   } else if (settle_at_) {
     // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.

@@ -54,6 +54,8 @@ class Launch {
     std::string why;
     SteadyClock::time_point act_at;
     bool of_role = false;  // of scheduler or server: says more than a loss
+    // A worker that fails takes the job with it, and its own end, which says why, comes after that of others.
+    SteadyClock::time_point workers_until = act_at;
   };
   struct DueWorker {
     std::uint32_t rank;
@@ -83,6 +85,8 @@ class Launch {
   // - A worker's exit code of 128 and above for the end of scheduler or server that it may tell of.
   // - The loss of a worker or server while the job gathers for the news that it has begun meanwhile.
   static constexpr std::chrono::milliseconds kCauseFirst{1'000};
+  // How long a script may take to end after its session did.
+  static constexpr std::chrono::milliseconds kScriptEnds{5'000};
   // Between SIGTERM of the scheduler and of the servers.
   static constexpr std::chrono::milliseconds kWordFirst{300};
 

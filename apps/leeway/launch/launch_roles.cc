@@ -70,7 +70,8 @@ void Launch::OnRoleLost(const EndedProcess& ended) {
     scheduler_done_ = true;
     due_workers_.clear();
   }
-  Fail({exit_code, what, SteadyClock::now() + kCauseFirst, true});
+  const auto act_at = SteadyClock::now() + kCauseFirst;
+  Fail({exit_code, what, act_at, true, ended.end.signal != 0 ? act_at : act_at + kScriptEnds});
 }
 
 bool Launch::StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not) {

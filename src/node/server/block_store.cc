@@ -167,8 +167,8 @@ wire::pb::TableModel BlockStore::ModelOf(const Block& block) const {
     model.set_apply(said.specs.apply);
   } else {
     model.set_sync(PrintSpec({{block.sync().resolved}}));
-    model.set_apply(block.aggregates() ? "aggregate" : "immediate");
   }
+  if (model.apply().empty()) model.set_apply(block.aggregates() ? "aggregate" : "immediate");
   return model;
 }
 

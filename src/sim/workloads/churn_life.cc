@@ -47,9 +47,9 @@ bool ChurnLife::Failed(const Status& why, bool job_over) {
   done_ = !fenced_;
   // One that came too late, or was stopped until all was over, finds nobody.
   const bool too_late = why.code() == StatusCode::kFailedPrecondition && at_ == kJoining;
-  const bool over =
-      why.code() == StatusCode::kUnavailable || (why.code() == StatusCode::kCancelled && book().stopped);
-  return fenced_ || too_late || (over && job_over);
+  // Or hears at last that the others have ended the job.
+  const bool slept = why.code() == StatusCode::kCancelled && book().stopped;
+  return fenced_ || too_late || slept || (why.code() == StatusCode::kUnavailable && job_over);
 }
 
 // A failure of the node ends all its calls; what it means is judged in Failed.
@@ -57,7 +57,7 @@ Done ChurnLife::Then(const char* what, std::function<void()> next) {
   return [this, what, next = std::move(next)](const Status& status) {
     if (status.ok()) return next();
     if (status.code() == StatusCode::kFenced || status.code() == StatusCode::kUnavailable) return;
-    // Stopped until the others had ended the job without it. Failed sees whether they had.
+    // Stopped until the others had ended the job without it.
     if (status.code() == StatusCode::kCancelled && book().stopped) return;
     books_.problems.push_back(
         fmt::format("worker {} life {}: {}: {}", rank_, life_, what, status.ToString()));
