@@ -15,6 +15,7 @@
 namespace leeway::testing {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -94,7 +95,8 @@ TEST_F(JobTest, ClocksWithoutASyncBetweenThemCountWhatWasLeftOut) {
       ASSERT_TRUE(worker.Clock().ok());
       // Refused by the node, behind the two in its queue.
       EXPECT_EQ(worker.Barrier("after a step").code(), StatusCode::kFailedPrecondition);
-      EXPECT_EQ(worker.iteration(), Iteration(7)) << "6 instead of 2, and one more";
+      // 6 instead of 2, and one more; or two more, where the verdict came before the step's own Clock.
+      EXPECT_THAT(worker.iteration(), AnyOf(Iteration(7), Iteration(8)));
       seen.count_down();
     }
     const Status down = worker.Shutdown();
