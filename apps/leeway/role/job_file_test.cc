@@ -172,6 +172,12 @@ TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
   EXPECT_THAT(CheckJobFlags(job, origins).message(), StartsWith("--rule: rule \"sync=drop:9\""));
 }
 
+TEST_F(JobFileTest, OnlyCommentsHaveCharactersBeyondAscii) {
+  EXPECT_TRUE(ParseJobFile("  # f\u00fcr alle\nworkers = 4\n", "job.toml").ok());
+  EXPECT_EQ(ParseJobFile("workers = 4\nworkers\u00b1 = 5\n", "job.toml").status().message(),
+            "job.toml line 2: got a character that is not ASCII, wanted such in comments only");
+}
+
 TEST_F(JobFileTest, AFileGivenAsTheJobsNameIsAskedAbout) {
   EXPECT_THAT(flags.Find("--job")->take("job.toml").message(), HasSubstr("--job-file job.toml"));
   EXPECT_TRUE(flags.Find("--job")->take("toml").ok());
