@@ -177,7 +177,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat);
   // Another synchronization model (core_set_sync.cc).
-  [[nodiscard]] Status MaySetSync() const;
+  // Whether the job has begun, has tables, and is not over.
+  [[nodiscard]] Status CheckTraining() const;
   Status TakeSetSync(ConnectionId id, std::span<const std::byte> body);
   // What becomes of one that was not asked before. The tables that have it now are told so.
   [[nodiscard]] SetSyncAnswers::Answer SetRule(const std::string& rule);

@@ -13,13 +13,7 @@ Status SchedulerNode::Core::MayCheckpoint() const {
         "the job \"{}\" writes no checkpoints: its scheduler was started without --checkpoint-dir",
         options_.job.job);
   }
-  if (over_) return FailedPrecondition("the job \"{}\" is over", options_.job.job);
-  if (!members_.gathered()) {
-    return FailedPrecondition("the job \"{}\" has not begun: missing {}", options_.job.job,
-                              members_.Missing());
-  }
-  if (tables_.all().empty()) return FailedPrecondition("the job \"{}\" has no tables yet", options_.job.job);
-  return Status::Ok();
+  return CheckTraining();
 }
 
 void SchedulerNode::Core::RequestCheckpoint(CheckpointRequests::Done done) {

@@ -14,7 +14,7 @@
 
 namespace leeway {
 
-Status SchedulerNode::Core::MaySetSync() const {
+Status SchedulerNode::Core::CheckTraining() const {
   if (over_) return FailedPrecondition("the job \"{}\" is over", options_.job.job);
   if (!members_.gathered()) {
     return FailedPrecondition("the job \"{}\" has not begun: missing {}", options_.job.job,
@@ -57,7 +57,7 @@ Status SchedulerNode::Core::TakeSetSync(ConnectionId id, std::span<const std::by
 }
 
 SetSyncAnswers::Answer SchedulerNode::Core::SetRule(const std::string& rule) {
-  if (Status may = MaySetSync(); !may.ok()) return {std::move(may), 0};
+  if (Status may = CheckTraining(); !may.ok()) return {std::move(may), 0};
   const Result<TableRegistry::Switched> switched = tables_.Switch(rule);
   if (!switched.ok()) return {switched.status(), 0};
   if (!switched->changed.empty()) {
