@@ -64,6 +64,7 @@ class Log {
 class Transport;  // leeway/transport.h
 class Storage;    // leeway/storage.h
 class Compute;    // leeway/storage.h
+class Arena;      // leeway/arena.h
 
 struct Env {
   Clock& clock;
@@ -73,6 +74,7 @@ struct Env {
   Log& log;
   Storage& storage;
   Compute& compute;
+  Arena& arena;
 };
 
 }  // namespace leeway

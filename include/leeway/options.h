@@ -20,6 +20,9 @@ struct LinkOptions {
   std::chrono::milliseconds give_up_after{30'000};  // no welcome for this long: the peer is unreachable
   std::uint32_t body_bytes_max = 16U << 20;         // frames after the hello
   std::uint64_t payload_bytes_max = 64ULL << 20;
+  // What carries frames: "auto" (shared memory between processes of one host that can share it, else TCP),
+  // "local" (that or nothing), "uds" (the Unix socket alone, to compare), "tcp".
+  std::string transport = "auto";
 };
 
 // What a whole job shares; the scheduler has it and tells it to everyone in the welcome.

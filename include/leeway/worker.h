@@ -95,6 +95,11 @@ class Worker {
   [[nodiscard]] virtual std::uint32_t size() const = 0;  // members the job started with
   [[nodiscard]] virtual const JobOptions& job() const = 0;
 
+  // Memory for gradients and parameters that a server on the same host reads where it lies: what is lent from
+  // here is sent without being copied. Zeros; freed when the last owner lets go, also after the worker's end.
+  // Any memory may be lent.
+  [[nodiscard]] virtual std::shared_ptr<float> Allocate(std::size_t elements) = 0;
+
   virtual Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers = {}) = 0;
   // Agrees with the job on the tables created since the last Start. May be called again after more
   // CreateTable calls.

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "checkpoint/rank_file.h"
+#include "leeway/arena.h"
 #include "node/link_options.h"
 #include "process/address_source.h"
 
@@ -111,6 +113,14 @@ Status WorkerClient::Join() {
   });
   log_.SetWho(fmt::format("worker {}", rank_.value()));
   return Status::Ok();
+}
+
+std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
+  std::shared_ptr<std::byte> bytes =
+      thread_->env().arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
+  auto* const floats = reinterpret_cast<float*>(bytes.get());
+  std::fill_n(floats, elements, 0.0F);
+  return {std::move(bytes), floats};
 }
 
 Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers buffers) {

@@ -40,6 +40,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] std::uint32_t size() const override { return job_.workers; }
   [[nodiscard]] const JobOptions& job() const override { return job_; }
 
+  [[nodiscard]] std::shared_ptr<float> Allocate(std::size_t elements) override;
   Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers) override;
   Status Start() override;
   Status Broadcast(TableId id, std::span<const float> values) override;

@@ -46,6 +46,6 @@ SimEnv::SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, 
       log_(log, std::move(name)),
       storage_(queue, disk, std::move(mount)),
       compute_(queue, Hash64({seed, kJobTimes})),
-      env_{clock_, timers_, transport_, random_, log_, storage_, compute_} {}
+      env_{clock_, timers_, transport_, random_, log_, storage_, compute_, arena_} {}
 
 }  // namespace leeway::sim

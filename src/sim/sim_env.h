@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/heap_arena.h"
 #include "leeway/env.h"
 #include "sim/disk.h"
 #include "sim/event_queue.h"
@@ -75,6 +76,7 @@ class SimEnv {
   RingLog log_;
   SimStorage storage_;
   SimCompute compute_;
+  HeapArena arena_;
   Env env_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/heap_arena.h"
 #include "transport/event_loop.h"
 #include "transport/file_storage.h"
 #include "transport/tcp/tcp_options.h"
@@ -76,7 +77,7 @@ class RealEnv::Impl {
         transport(loop, timers, log, tcp),
         storage(loop),
         compute(loop, "leeway-compute"),
-        env{clock, timers, transport, random, log, storage, compute} {}
+        env{clock, timers, transport, random, log, storage, compute, arena} {}
 
   EventLoop loop;
   RealClock clock;
@@ -85,6 +86,7 @@ class RealEnv::Impl {
   TcpTransport transport;
   FileStorage storage;
   ThreadCompute compute;
+  HeapArena arena;
   std::vector<std::unique_ptr<EventLoop::Watch>> watches;
   Env env;
 };

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/heap_arena.h"
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "node/control_frame.h"
@@ -290,7 +291,8 @@ class FakeEnv {
   FakeLog log;
   FakeStorage storage;
   FakeCompute compute;
-  Env env{clock, timers, transport, random, log, storage, compute};
+  HeapArena arena;
+  Env env{clock, timers, transport, random, log, storage, compute, arena};
 };
 
 }  // namespace leeway::testing

@@ -1,0 +1,25 @@
+// Arena: where the large buffers of a node come from.
+//
+// What is kSent lies, in the real world, in shared memory: a peer on the same host reads it where it lies,
+// and nothing is copied to send it. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace leeway {
+
+class Arena {
+ public:
+  enum class Use : std::uint8_t {
+    kSent,  // read by peers
+    kKept,  // read by this process alone
+  };
+  virtual ~Arena() = default;
+  // `bytes` bytes (0 gives an address too), aligned to a cache line, with unspecified contents. Freed when
+  // the last owner lets go, on whatever thread, also when this Arena is long gone.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) = 0;
+};
+
+}  // namespace leeway
