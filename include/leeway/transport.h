@@ -11,12 +11,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/pinned.h"
 #include "leeway/status.h"
+#include "leeway/witness.h"
 
 namespace leeway {
 
@@ -26,21 +28,31 @@ using ConnectionId =
 // Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the
 // lease that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection
 // (dropped); a half-filled landing is never handed to anyone.
+//
+// A payload that is readable where it is (FrameHead::readable) need not land: with `in_place` and no places,
+// OnFrame gets it as views, in order, that are valid during the call. Where another process owns that memory,
+// what was read counts only if `witness` holds afterwards.
 struct Landing {
   std::vector<std::span<std::byte>> places;
   std::shared_ptr<void> lease;  // shared: places may belong to several buffers, kept by one owner object
+  bool in_place = false;
+  std::vector<std::span<const std::byte>> views = {};  // each begins at a multiple of 4
+  Witness witness = {};
 };
 
 struct FrameHead {
   std::uint8_t kind = 0;
   std::uint32_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;
+  std::uint8_t carrier = 0;  // how the payload travels (wire/frame.h); nodes need not look
+  bool readable = false;     // of a frame that came: its payload can be read in place
 };
 
 // What a peer may send, checked on the header before anything is allocated.
 struct FrameLimits {
   std::uint32_t body_bytes_max = 4096;  // the limits before the hello
   std::uint64_t payload_bytes_max = 0;
+  bool shared = false;  // also frames whose payload lies in shared memory, and notes of the carrier
 };
 
 class TransportEvents {
@@ -86,6 +98,10 @@ class Transport {
   // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if
   // none have come or the connection is gone.
   [[nodiscard]] virtual TimePoint LastReceived(ConnectionId id) const = 0;
+  // What carries the frames of `id`: "local" (shared memory), "uds", "tcp", "sim"; empty if it is not up.
+  [[nodiscard]] virtual std::string_view Carrier(ConnectionId id) const = 0;
+  // The same text for every process on this host; empty if there is none.
+  [[nodiscard]] virtual std::string_view Host() const = 0;
 };
 
 }  // namespace leeway

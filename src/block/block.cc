@@ -10,22 +10,31 @@
 
 namespace leeway {
 
-void Block::Core::OnInit(MemberKey from, Term term, BufferRef values, TimePoint now) {
+void Block::Core::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   if (term != options_.term) {
     ++counters_.moved;
     Say(from, Seq(0), BlockVerdict::kMoved);
     return;
   }
-  const bool counts = !values_.initialized();
-  // One value that is not finite would make every later one so.
-  const bool spoilt =
-      counts && options_.nonfinite == NonFinite::kRefuse && !kernels::AllFinite(values->floats());
-  if (values->floats().size() != options_.elements || spoilt) {
+  const auto refuse = [&] {
     ++counters_.refused;
     Say(from, Seq(0), BlockVerdict::kRefused);
-    return;
+  };
+  if (values.values().size() != options_.elements) return refuse();
+  if (!values_.initialized()) {
+    BufferRef own = values.TakeBuffer();
+    bool finite = true;
+    if (own == nullptr) {
+      own = pool_.Take(options_.elements, Arena::Use::kSent);
+      finite = kernels::ScaleInto(own->floats(), values.values(), 1.0F);
+      if (!values.Whole()) return;
+    } else {
+      finite = kernels::AllFinite(values.values());
+    }
+    // One value that is not finite would make every later one so.
+    if (!finite && options_.nonfinite == NonFinite::kRefuse) return refuse();
+    values_.Initialize(std::move(own));
   }
-  if (counts) values_.Initialize(std::move(values));
   Say(from, Seq(0), BlockVerdict::kInitialized);
   ReleaseBlocked(now);
 }
@@ -87,10 +96,10 @@ Block::Block(const BlockOptions& options, const SyncPolicy& sync, const Optimize
     : core_(std::make_unique<Core>(options, sync, optimizer, pool, events)) {}
 Block::~Block() = default;
 
-void Block::OnInit(MemberKey from, Term term, BufferRef values, TimePoint now) {
+void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   core_->OnInit(from, term, std::move(values), now);
 }
-void Block::OnPush(const PushEvent& push, BufferRef gradient, TimePoint now) {
+void Block::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   core_->OnPush(push, std::move(gradient), now);
 }
 void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) { core_->OnAbsent(absent, now); }

@@ -17,6 +17,7 @@
 #include "block/block_events.h"
 #include "block/block_state.h"
 #include "block/buffer_pool.h"
+#include "block/gradient.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
@@ -47,9 +48,10 @@ class Block {
   // The first initial values count; later ones change nothing. Both answer kInitialized (seq 0) to `from`.
   // Values that are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block
   // still has none.
-  void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
-  // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered).
-  void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
+  void OnInit(MemberKey from, Term term, Gradient values, TimePoint now);
+  // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered), and then a copy of
+  // one that is lent.
+  void OnPush(const PushEvent& push, Gradient gradient, TimePoint now);
   // With seq 0 it is no absent push: a worker that goes on under a new term says which iteration it will send
   // next (it is absent from all before), and is told the last seq that was taken from it (kGap).
   void OnAbsent(const AbsentEvent& absent, TimePoint now);

@@ -85,13 +85,13 @@ void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
   if (!closed) return;
   if (closed->hyper_mismatch) ++counters_.hyper_mismatches;
   members = std::max(members, 1U);
-  const bool published =
+  const Values::Outcome outcome =
       values_.Step({.g = std::as_const(*closed->sum).floats(),
                     .g_scale = closed->mean_scale,
                     .lr_scale = static_cast<float>(closed->contributors) / static_cast<float>(members),
                     .hyper = closed->hyper,
                     .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
-  ++(published ? counters_.steps : counters_.overflowed);
+  ++(outcome == Values::Outcome::kPublished ? counters_.steps : counters_.overflowed);
 }
 
 }  // namespace leeway

@@ -37,8 +37,8 @@ class Block::Core {
     Follow(sync, options.apply, options.coin_seed);
   }
 
-  void OnInit(MemberKey from, Term term, BufferRef values, TimePoint now);
-  void OnPush(const PushEvent& push, BufferRef gradient, TimePoint now);
+  void OnInit(MemberKey from, Term term, Gradient values, TimePoint now);
+  void OnPush(const PushEvent& push, Gradient gradient, TimePoint now);
   void OnAbsent(const AbsentEvent& absent, TimePoint now);
   void OnPull(const PullEvent& pull, TimePoint now);
   void OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now);
@@ -65,12 +65,13 @@ class Block::Core {
   void Resume(const AbsentEvent& where, TimePoint now);
   // The worker's contribution to `iteration` is here, or its absence.
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
-  BlockVerdict Take(const PushEvent& push, BufferRef gradient);
-  bool Apply(const PushEvent& push, BufferRef gradient);
+  // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
+  std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
+  Values::Outcome Apply(const PushEvent& push, Gradient gradient);
   // The gradient as it would be at the values of now, or the one that was given if what it was computed on is
   // not kept.
-  BufferRef Compensated(const PushEvent& push, BufferRef gradient);
-  bool IsRefused(const PushEvent& push, const Buffer& gradient, bool late) const;
+  Gradient Compensated(const PushEvent& push, Gradient gradient);
+  bool IsRefused(const PushEvent& push, const Gradient& gradient, bool late) const;
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.
   void Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now);

@@ -43,13 +43,14 @@ bool Block::Core::Admits(MemberKey from, Term term, Seq seq) {
   return false;
 }
 
-void Block::Core::OnPush(const PushEvent& push, BufferRef gradient, TimePoint now) {
+void Block::Core::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   if (!Admits(push.from, push.term, push.seq)) return;
   if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
   if (!FitsWindow(push, now)) return;
-  const BlockVerdict verdict = Take(push, std::move(gradient));
+  const std::optional<BlockVerdict> verdict = Take(push, std::move(gradient));
+  if (!verdict) return;
   NoteSent(push.from.worker, push.iteration, now);
-  Conclude(push.from, push.seq, verdict, now);
+  Conclude(push.from, push.seq, *verdict, now);
 }
 
 void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
@@ -102,31 +103,34 @@ bool Block::Core::FitsWindow(const PushEvent& push, TimePoint now) {
   return false;
 }
 
-bool Block::Core::IsRefused(const PushEvent& push, const Buffer& gradient, bool late) const {
-  if (!values_.initialized() || gradient.floats().size() != options_.elements || push.samples == 0)
+bool Block::Core::IsRefused(const PushEvent& push, const Gradient& gradient, bool late) const {
+  if (!values_.initialized() || gradient.values().size() != options_.elements || push.samples == 0)
     return true;
   // An iteration counts once per life.
-  if (!late && push.iteration <= progress_.ProgressOf(push.from.worker).value_or(Iteration(-1))) return true;
-  // Under immediate the update itself tells.
-  return aggregate_ && options_.nonfinite == NonFinite::kRefuse && !kernels::AllFinite(gradient.floats());
+  return !late && push.iteration <= progress_.ProgressOf(push.from.worker).value_or(Iteration(-1));
 }
 
-BlockVerdict Block::Core::Take(const PushEvent& push, BufferRef gradient) {
+// Whether a gradient is finite is found in the one pass that adds or applies it, which changes nothing if not.
+std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gradient) {
   const Iteration v_train = progress_.v_train();
   const bool late = push.iteration < std::max(v_train, progress_.FirstOf(push.from.worker));
   if (late && late_ == Late::kDrop) return BlockVerdict::kLateDropped;
-  if (IsRefused(push, *gradient, late)) return BlockVerdict::kRefused;
+  if (IsRefused(push, gradient, late)) return BlockVerdict::kRefused;
+  Values::Outcome outcome{};
   if (aggregate_) {
-    sums_.Add(late || sums_ahead_ ? v_train : push.iteration, push, std::move(gradient));
-    counters_.applied_staleness.Add(v_train - std::max(push.iteration, Iteration(-1)));
-  } else if (!Apply(push, std::move(gradient))) {
-    return BlockVerdict::kRefused;
+    const bool any = options_.nonfinite == NonFinite::kAccept;
+    outcome = sums_.Add(late || sums_ahead_ ? v_train : push.iteration, push, std::move(gradient), any);
+  } else {
+    outcome = Apply(push, std::move(gradient));
   }
+  if (outcome == Values::Outcome::kTorn) return std::nullopt;
+  if (outcome == Values::Outcome::kNonFinite) return BlockVerdict::kRefused;
+  if (aggregate_) counters_.applied_staleness.Add(v_train - std::max(push.iteration, Iteration(-1)));
   if (late) ++counters_.late_applied;
   return aggregate_ ? BlockVerdict::kSummed : BlockVerdict::kApplied;
 }
 
-bool Block::Core::Apply(const PushEvent& push, BufferRef gradient) {
+Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
   const std::uint32_t members = std::max(progress_.MembersAt(progress_.v_train()), 1U);
   // 0 is no version, and one that is not there yet is of an owner that was rolled back.
   const bool known = push.base_version != Version(0) && push.base_version <= values_.version();
@@ -134,24 +138,26 @@ bool Block::Core::Apply(const PushEvent& push, BufferRef gradient) {
   float lr_scale = 1.0F / static_cast<float>(members);
   if (options_.apply.scale_by_staleness)
     lr_scale /= std::max(1.0F, static_cast<float>(steps_since) / static_cast<float>(members));
-  if (options_.apply.dc > 0.0F) gradient = Compensated(push, std::move(gradient));
-  const bool published = values_.Step({.g = std::as_const(*gradient).floats(),
-                                       .lr_scale = lr_scale,
-                                       .hyper = push.hyper,
-                                       .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
-  if (!published) return false;
+  const Gradient used = options_.apply.dc > 0.0F ? Compensated(push, gradient) : gradient;
+  const Values::Outcome outcome =
+      values_.Step({.g = used.values(),
+                    .lr_scale = lr_scale,
+                    .hyper = push.hyper,
+                    .publish_nonfinite = options_.nonfinite == NonFinite::kAccept,
+                    .witness = gradient.witness()});
+  if (outcome != Values::Outcome::kPublished) return outcome;
   ++counters_.steps;
   counters_.applied_staleness.Add(static_cast<std::int64_t>(steps_since / members));
-  return true;
+  return outcome;
 }
 
-BufferRef Block::Core::Compensated(const PushEvent& push, BufferRef gradient) {
+Gradient Block::Core::Compensated(const PushEvent& push, Gradient gradient) {
   const ConstBufferRef base = kept_.Find(push.base_version);
   kept_.Used(push.from.worker, push.base_version);
   if (base != nullptr) {
     BufferRef compensated = pool_.Take(options_.elements);
     // What is too large to be squared is stepped on as it is: compensation refuses no good gradient.
-    if (kernels::Compensate(compensated->floats(), options_.apply.dc, std::as_const(*gradient).floats(),
+    if (kernels::Compensate(compensated->floats(), options_.apply.dc, gradient.values(),
                             values_.current()->floats(), base->floats())) {
       ++counters_.compensated;
       return compensated;

@@ -1,67 +1,123 @@
 #include "block/buffer_pool.h"
 
-#include <cstdlib>
-#include <unordered_map>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/heap_arena.h"
 
 namespace leeway {
 
-namespace {
-constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
-
-float* AllocateFloats(std::size_t elements) {
-  // aligned_alloc wants a multiple of the alignment, and a buffer of nothing still wants an address.
-  const std::size_t bytes = (elements * sizeof(float) + kAlignment) / kAlignment * kAlignment;
-  void* const p = std::aligned_alloc(kAlignment, bytes);
-  LW_CHECK(p != nullptr, "out of memory: wanted {} bytes", bytes);
-  return static_cast<float*>(p);
-}
-}  // namespace
-
-void Buffer::Free::operator()(float* p) const { std::free(p); }
-
-Buffer::Buffer(std::size_t elements) : data_(AllocateFloats(elements)), size_(elements) {}
-
-struct BufferPool::Shelf {
-  explicit Shelf(std::uint64_t bytes_max) : spare_bytes_max(bytes_max) {}
-
-  void PutBack(std::unique_ptr<Buffer> buffer) {
-    const std::uint64_t bytes = buffer->bytes().size();
-    if (closed || spare_bytes + bytes > spare_bytes_max) return;
-    spare_bytes += bytes;
-    spares[buffer->floats().size()].push_back(std::move(buffer));
+class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
+ public:
+  Shelf(std::uint64_t spare_bytes_max, Arena* arena)
+      : spare_bytes_max_(spare_bytes_max), arena_(arena != nullptr ? arena : &heap_) {}
+  ~Shelf() {
+    for (void* block : spare_control_) ::operator delete(block);
   }
 
-  const std::uint64_t spare_bytes_max;
-  std::uint64_t spare_bytes = 0;
-  bool closed = false;  // the pool is gone: what comes back is freed
-  std::unordered_map<std::size_t, std::vector<std::unique_ptr<Buffer>>> spares;
+  BufferRef Take(std::size_t elements, Arena::Use use) {
+    std::vector<std::unique_ptr<Buffer>>& spares = ClassOf(elements, use).spares;
+    std::unique_ptr<Buffer> buffer;
+    if (!spares.empty()) {
+      buffer = std::move(spares.back());  // the most recent one: it may still be in the cache
+      spares.pop_back();
+      spare_bytes_ -= buffer->bytes().size();
+    } else {
+      buffer = std::make_unique<Buffer>(elements, arena_->Allocate(elements * sizeof(float), use));
+    }
+    Buffer* const taken = buffer.release();
+    return {taken, Return{this, use}, Control<Buffer>{shared_from_this()}};
+  }
+
+  void Close() {
+    closed_ = true;
+    classes_.clear();
+    spare_bytes_ = 0;
+  }
+  [[nodiscard]] std::uint64_t spare_bytes() const { return spare_bytes_; }
+
+ private:
+  struct Class {
+    std::size_t elements;
+    Arena::Use use;
+    std::vector<std::unique_ptr<Buffer>> spares;
+  };
+  // The deleter of a reference; its Control keeps the shelf.
+  struct Return {
+    Shelf* shelf;
+    Arena::Use use;
+    void operator()(Buffer* buffer) const { shelf->PutBack(std::unique_ptr<Buffer>(buffer), use); }
+  };
+  // Gives references the memory of their counts, over and over the same. A copy of it gives that memory back
+  // when all else of a reference is gone, so that it is this one that keeps the shelf.
+  template <typename T>
+  struct Control {
+    using value_type = T;
+    std::shared_ptr<Shelf> shelf;
+    explicit Control(std::shared_ptr<Shelf> of) : shelf(std::move(of)) {}
+    template <typename U>
+    Control(const Control<U>& other) : shelf(other.shelf) {}  // NOLINT(google-explicit-constructor)
+    T* allocate(std::size_t n) { return static_cast<T*>(shelf->TakeControl(n * sizeof(T))); }
+    void deallocate(T* block, std::size_t n) { shelf->PutBackControl(block, n * sizeof(T)); }
+    template <typename U>
+    bool operator==(const Control<U>& other) const {
+      return shelf == other.shelf;
+    }
+  };
+
+  // A shard has few sizes of blocks, and asks for the same one over and over.
+  Class& ClassOf(std::size_t elements, Arena::Use use) {
+    const auto is = [&](const Class& c) { return c.elements == elements && c.use == use; };
+    if (last_ < classes_.size() && is(classes_[last_])) return classes_[last_];
+    const auto before = [&](const Class& c, std::size_t) {
+      return c.elements != elements ? c.elements < elements : c.use < use;
+    };
+    auto found = std::lower_bound(classes_.begin(), classes_.end(), elements, before);
+    if (found == classes_.end() || !is(*found)) found = classes_.insert(found, Class{elements, use, {}});
+    last_ = static_cast<std::size_t>(found - classes_.begin());
+    return *found;
+  }
+
+  void PutBack(std::unique_ptr<Buffer> buffer, Arena::Use use) {
+    const std::uint64_t bytes = buffer->bytes().size();
+    if (closed_ || spare_bytes_ + bytes > spare_bytes_max_) return;
+    spare_bytes_ += bytes;
+    ClassOf(buffer->floats().size(), use).spares.push_back(std::move(buffer));
+  }
+
+  void* TakeControl(std::size_t bytes) {
+    LW_CHECK(control_bytes_ == 0 || control_bytes_ == bytes, "{} and {} bytes", control_bytes_, bytes);
+    control_bytes_ = bytes;
+    if (spare_control_.empty()) return ::operator new(bytes);
+    void* const block = spare_control_.back();
+    spare_control_.pop_back();
+    return block;
+  }
+  void PutBackControl(void* block, std::size_t) { spare_control_.push_back(block); }
+
+  const std::uint64_t spare_bytes_max_;
+  HeapArena heap_;
+  Arena* const arena_;
+  std::uint64_t spare_bytes_ = 0;
+  bool closed_ = false;  // the pool is gone: what comes back is freed
+  std::vector<Class> classes_;  // by elements and use
+  std::size_t last_ = 0;  // of classes_, the one asked for last
+  std::size_t control_bytes_ = 0;
+  std::vector<void*> spare_control_;  // as many as there were references at one time
 };
 
-BufferPool::BufferPool(std::uint64_t spare_bytes_max) : shelf_(std::make_shared<Shelf>(spare_bytes_max)) {}
+BufferPool::BufferPool(std::uint64_t spare_bytes_max)
+    : shelf_(std::make_shared<Shelf>(spare_bytes_max, nullptr)) {}
 
-BufferPool::~BufferPool() {
-  shelf_->closed = true;
-  shelf_->spares.clear();
-  shelf_->spare_bytes = 0;
-}
+BufferPool::BufferPool(std::uint64_t spare_bytes_max, Arena& arena)
+    : shelf_(std::make_shared<Shelf>(spare_bytes_max, &arena)) {}
 
-BufferRef BufferPool::Take(std::size_t elements) {
-  std::unique_ptr<Buffer> buffer;
-  if (const auto found = shelf_->spares.find(elements);
-      found != shelf_->spares.end() && !found->second.empty()) {
-    buffer = std::move(found->second.back());
-    found->second.pop_back();
-    shelf_->spare_bytes -= buffer->bytes().size();
-  } else {
-    buffer = std::make_unique<Buffer>(elements);
-  }
-  return {buffer.release(), [shelf = shelf_](Buffer* b) { shelf->PutBack(std::unique_ptr<Buffer>(b)); }};
-}
+BufferPool::~BufferPool() { shelf_->Close(); }
 
-std::uint64_t BufferPool::spare_bytes() const { return shelf_->spare_bytes; }
+BufferRef BufferPool::Take(std::size_t elements, Arena::Use use) { return shelf_->Take(elements, use); }
+
+std::uint64_t BufferPool::spare_bytes() const { return shelf_->spare_bytes(); }
 
 }  // namespace leeway

@@ -7,18 +7,39 @@ namespace leeway {
 
 OpenSums::OpenSums(bool ordered, BufferPool& pool) : ordered_(ordered), pool_(pool) {}
 
-void OpenSums::Add(Iteration iteration, const PushEvent& push, BufferRef gradient) {
+Values::Outcome OpenSums::Add(Iteration iteration, const PushEvent& push, Gradient gradient, bool any) {
   LW_CHECK(push.samples > 0);
+  const auto weight = static_cast<float>(push.samples);
+  const auto found = sums_.find(iteration);
+  const bool joins = !ordered_ && found != sums_.end() && found->second.total.gradient != nullptr;
+  bool finite = true;
+  BufferRef next;
+  if (joins) {
+    Weighted& total = found->second.total;
+    total = {Scaled(std::move(total)), 1.0F};
+    next = pool_.Take(gradient.values().size());
+    finite = kernels::AddScaledInto(next->floats(), std::as_const(*total.gradient).floats(), gradient.values(),
+                                    weight);
+  } else if (gradient.IsLent()) {
+    next = pool_.Take(gradient.values().size());
+    finite = kernels::ScaleInto(next->floats(), gradient.values(), 1.0F);
+  } else {
+    finite = any || kernels::AllFinite(gradient.values());
+    next = gradient.TakeBuffer();
+  }
+  if (!gradient.Whole()) return Values::Outcome::kTorn;
+  if (!finite && !any) return Values::Outcome::kNonFinite;
   Sum& sum = sums_[iteration];
-  ChooseHyper(sum, push.steps, {push.from.worker, push.from.incarnation, push.seq}, push.hyper);
+  const Key key{push.from.worker, push.from.incarnation, push.seq};
+  ChooseHyper(sum, push.steps, key, push.hyper);
   ++sum.contributors;
   sum.samples += push.samples;
-  Weighted next{std::move(gradient), static_cast<float>(push.samples)};
   if (ordered_) {
-    sum.held[{push.from.worker, push.from.incarnation, push.seq}] = std::move(next);
+    sum.held[key] = {std::move(next), weight};
   } else {
-    AddTo(sum.total, std::move(next));
+    sum.total = {std::move(next), joins ? 1.0F : weight};
   }
+  return Values::Outcome::kPublished;
 }
 
 std::optional<OpenSums::Closed> OpenSums::Close(Iteration iteration) {

@@ -16,6 +16,8 @@
 #include "block/block_events.h"
 #include "block/block_state.h"
 #include "block/buffer_pool.h"
+#include "block/gradient.h"
+#include "block/values.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 
@@ -25,9 +27,10 @@ class OpenSums {
  public:
   OpenSums(bool ordered, BufferPool& pool);
 
-  // Adds samples * gradient. The gradient's buffer is written to only when nobody else holds it.
-  // REQUIRES: push.samples > 0.
-  void Add(Iteration iteration, const PushEvent& push, BufferRef gradient);
+  // Adds samples * gradient, in one pass over it that also tells whether it is finite; one that is not is added
+  // only with `any`, and one that is not whole never is. The gradient's buffer is written to only when nobody
+  // else holds it. REQUIRES: push.samples > 0.
+  [[nodiscard]] Values::Outcome Add(Iteration iteration, const PushEvent& push, Gradient gradient, bool any);
 
   struct Closed {
     BufferRef sum{};                 // of samples * gradient

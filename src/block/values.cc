@@ -40,9 +40,9 @@ void Values::Load(const BlockState& state) {
   slots_ = state.slots;
 }
 
-bool Values::Step(const Run& run) {
+Values::Outcome Values::Step(const Run& run) {
   LW_CHECK(initialized());
-  BufferRef w_next = pool_.Take(elements_);
+  BufferRef w_next = pool_.Take(elements_, Arena::Use::kSent);
   std::vector<BufferRef> slots_next;
   std::vector<std::span<const float>> slots_in;
   std::vector<std::span<float>> slots_out;
@@ -59,12 +59,13 @@ bool Values::Step(const Run& run) {
                                        .hyper = run.hyper,
                                        .slots = slots_in},
                                       {.w = w_next->floats(), .slots = slots_out});
-  if (!finite && !run.publish_nonfinite) return false;
+  if (!run.witness.Holds()) return Outcome::kTorn;
+  if (!finite && !run.publish_nonfinite) return Outcome::kNonFinite;
   w_ = std::move(w_next);
   slots_.assign(slots_next.begin(), slots_next.end());
   ++version_;
   ++steps_;
-  return true;
+  return Outcome::kPublished;
 }
 
 }  // namespace leeway

@@ -14,6 +14,7 @@
 #include "block/buffer_pool.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
+#include "leeway/witness.h"
 
 namespace leeway {
 
@@ -36,10 +37,15 @@ class Values {
     float lr_scale = 1.0F;
     Hyper hyper{};
     bool publish_nonfinite = false;
+    Witness witness{};  // of g
   };
-  // Runs the optimizer. True: there is a new version. False: the result was not finite and nothing has
-  // changed. REQUIRES: initialized.
-  [[nodiscard]] bool Step(const Run& run);
+  enum class Outcome : std::uint8_t {
+    kPublished,  // there is a new version
+    kNonFinite,  // the result was not finite: nothing has changed
+    kTorn,       // g was not whole when it had been read: nothing has changed
+  };
+  // Runs the optimizer. REQUIRES: initialized.
+  [[nodiscard]] Outcome Step(const Run& run);
 
   [[nodiscard]] std::size_t elements() const { return elements_; }
   [[nodiscard]] bool initialized() const { return w_ != nullptr; }

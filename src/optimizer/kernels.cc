@@ -51,6 +51,19 @@ void AddScaled(std::span<float> acc, std::span<const float> x, float s) {
   for (std::size_t i = 0; i < n; ++i) a[i] += s * p[i];
 }
 
+bool AddScaledInto(std::span<float> out, std::span<const float> acc, std::span<const float> x, float s) {
+  float* __restrict o = out.data();
+  const float* __restrict a = acc.data();
+  const float* __restrict p = x.data();
+  const std::size_t n = out.size();
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    o[i] = a[i] + s * p[i];
+    bits |= NonFiniteBit(p[i]);
+  }
+  return NoneSet(bits);
+}
+
 bool ScaleInto(std::span<float> out, std::span<const float> x, float s) {
   float* __restrict o = out.data();
   const float* __restrict p = x.data();

@@ -14,6 +14,9 @@ namespace leeway::kernels {
 [[nodiscard]] bool AllFinite(std::span<const float> x);
 // acc += s * x
 void AddScaled(std::span<float> acc, std::span<const float> x, float s);
+// out = acc + s * x. Returns whether all of x is finite.
+[[nodiscard]] bool AddScaledInto(std::span<float> out, std::span<const float> acc, std::span<const float> x,
+                                 float s);
 // out = s * x. Returns whether all of out is finite.
 bool ScaleInto(std::span<float> out, std::span<const float> x, float s);
 // x *= s

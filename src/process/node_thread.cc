@@ -10,7 +10,7 @@
 
 namespace leeway {
 
-NodeThread::NodeThread(Log& log, bool bind_any) : env_(log, 0, bind_any) {
+NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier) : env_(log, 0, bind_any, carrier) {
   // Signals belong to the threads of the program: the node's thread is made with all of them blocked.
   sigset_t all;
   sigset_t before;

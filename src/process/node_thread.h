@@ -16,7 +16,7 @@ namespace leeway {
 class NodeThread {
  public:
   // Starts the thread. `log` outlives it.
-  explicit NodeThread(Log& log, bool bind_any = false);
+  explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto);
   ~NodeThread();  // stops
   NodeThread(const NodeThread&) = delete;
   NodeThread& operator=(const NodeThread&) = delete;

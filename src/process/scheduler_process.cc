@@ -16,7 +16,8 @@ constexpr std::chrono::milliseconds kLook{2};
 
 class SchedulerThread final : public SchedulerProcess {
  public:
-  SchedulerThread(const SchedulerOptions& options, Log& log) : thread_(log, options.bind_any) {}
+  SchedulerThread(const SchedulerOptions& options, Carrier carrier, Log& log)
+      : thread_(log, options.bind_any, carrier) {}
 
   ~SchedulerThread() override {
     if (node_ != nullptr && !latch_.ended()) {
@@ -81,7 +82,8 @@ class SchedulerThread final : public SchedulerProcess {
 
 Result<std::unique_ptr<SchedulerProcess>> SchedulerProcess::Start(const SchedulerOptions& options,
                                                                   const Policies& policies, Log& log) {
-  auto process = std::make_unique<SchedulerThread>(options, log);
+  LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options.link.transport));
+  auto process = std::make_unique<SchedulerThread>(options, carrier, log);
   LW_RETURN_IF_ERROR(process->StartNode(options, policies));
   return std::unique_ptr<SchedulerProcess>(std::move(process));
 }

@@ -12,7 +12,7 @@ namespace leeway {
 namespace {
 
 struct ShardThread {
-  ShardThread(Log& log, bool bind_any) : thread(log, bind_any) {}
+  ShardThread(Log& log, bool bind_any, Carrier carrier) : thread(log, bind_any, carrier) {}
   NodeThread thread;
   std::unique_ptr<ServerNode> node;  // after thread: destroyed first, once the thread has stopped
   bool over = false;                 // its end was noted; on its thread only
@@ -29,7 +29,8 @@ class ServerThreads final : public ServerProcess {
 
   Status StartShard(ServerOptions options, std::uint32_t index, const Policies& policies, Log& log) {
     options.shard = index;
-    ShardThread& shard = *shards_.emplace_back(std::make_unique<ShardThread>(log, options.bind_any));
+    LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options.link.transport));
+    ShardThread& shard = *shards_.emplace_back(std::make_unique<ShardThread>(log, options.bind_any, carrier));
     // shared: the task may outlive a call that ran into its limit
     auto started = std::make_shared<Status>(Internal("the thread of shard {} does not run", index));
     const bool ran = shard.thread.Call([this, options, &shard, &policies, started] {

@@ -96,7 +96,8 @@ WorkerClient::~WorkerClient() {
 }
 
 Status WorkerClient::Join() {
-  thread_ = std::make_unique<NodeThread>(log_);
+  LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
+  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
   const bool made = thread_->Call([this] {
     node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
     thread_->real().WatchReadable(calls_.fd(), [this] { calls_.RunAll(); });

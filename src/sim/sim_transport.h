@@ -37,6 +37,8 @@ class SimTransport final : public Transport {
     const std::optional<Duration> silent = network_.SilentFor(id);
     return silent ? clock_.Now() - *silent : TimePoint::min();
   }
+  [[nodiscard]] std::string_view Carrier(ConnectionId) const override { return "sim"; }
+  [[nodiscard]] std::string_view Host() const override { return ""; }
 
  private:
   SimNetwork& network_;

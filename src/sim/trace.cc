@@ -24,6 +24,7 @@ void TraceHash::Frame(Duration when, ConnectionId connection, const FrameHead& h
   Note(when, connection, head.kind);
   hash_ = HashBytes(hash_, body);
   for (const std::span<std::byte> place : landing.places) hash_ = HashBytes(hash_, place);
+  for (const std::span<const std::byte> view : landing.views) hash_ = HashBytes(hash_, view);
 }
 
 void TraceHash::Note(Duration when, ConnectionId connection, std::uint64_t what) {

@@ -14,7 +14,7 @@
 
 #include "leeway/env.h"
 #include "leeway/status.h"
-#include "transport/tcp/address.h"
+#include "transport/stream/address.h"
 
 namespace leeway {
 

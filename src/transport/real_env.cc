@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/heap_arena.h"
 #include "transport/event_loop.h"
 #include "transport/file_storage.h"
-#include "transport/tcp/tcp_options.h"
-#include "transport/tcp/tcp_transport.h"
+#include "transport/local/shared_arena.h"
+#include "transport/stream/stream_options.h"
+#include "transport/stream/stream_transport.h"
 #include "transport/thread_compute.h"
 #include "transport/timer_queue.h"
 
@@ -71,10 +71,10 @@ class RealRandom final : public Random {
 
 class RealEnv::Impl {
  public:
-  Impl(Log& log, std::uint64_t seed, const TcpOptions& tcp)
+  Impl(Log& log, std::uint64_t seed, const StreamOptions& tcp)
       : timers(loop),
         random(seed),
-        transport(loop, timers, log, tcp),
+        transport(loop, timers, log, random, arena, tcp),
         storage(loop),
         compute(loop, "leeway-compute"),
         env{clock, timers, transport, random, log, storage, compute, arena} {}
@@ -83,18 +83,18 @@ class RealEnv::Impl {
   RealClock clock;
   RealTimers timers;
   RealRandom random;
-  TcpTransport transport;
+  SharedArena arena;
+  StreamTransport transport;
   FileStorage storage;
   ThreadCompute compute;
-  HeapArena arena;
   std::vector<std::unique_ptr<EventLoop::Watch>> watches;
   Env env;
 };
 
-RealEnv::RealEnv(Log& log, std::uint64_t seed, bool allow_non_loopback)
-    : RealEnv(log, seed, TcpOptions{.allow_non_loopback = allow_non_loopback}) {}
+RealEnv::RealEnv(Log& log, std::uint64_t seed, bool allow_non_loopback, Carrier carrier)
+    : RealEnv(log, seed, StreamOptions{.carrier = carrier, .allow_non_loopback = allow_non_loopback}) {}
 
-RealEnv::RealEnv(Log& log, std::uint64_t seed, const TcpOptions& tcp)
+RealEnv::RealEnv(Log& log, std::uint64_t seed, const StreamOptions& tcp)
     : impl_(std::make_unique<Impl>(log, seed, tcp)) {}
 
 RealEnv::~RealEnv() = default;

@@ -6,18 +6,20 @@
 #include <memory>
 
 #include "leeway/env.h"
+#include "transport/stream/carrier.h"
 
 namespace leeway {
 
-struct TcpOptions;
+struct StreamOptions;
 
 class RealEnv {
  public:
   // `log` is shared by threads and must be thread-safe. `seed` 0: from the system. Listening anywhere but on
   // loopback is refused unless `allow_non_loopback` (the program's flag --bind-any).
-  explicit RealEnv(Log& log, std::uint64_t seed = 0, bool allow_non_loopback = false);
-  // With every limit of the transport given (src/transport/tcp/tcp_options.h).
-  RealEnv(Log& log, std::uint64_t seed, const TcpOptions& tcp);
+  explicit RealEnv(Log& log, std::uint64_t seed = 0, bool allow_non_loopback = false,
+                   Carrier carrier = Carrier::kAuto);
+  // With every limit of the transport given (src/transport/stream/stream_options.h).
+  RealEnv(Log& log, std::uint64_t seed, const StreamOptions& tcp);
   ~RealEnv();
   RealEnv(const RealEnv&) = delete;
   RealEnv& operator=(const RealEnv&) = delete;

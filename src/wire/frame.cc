@@ -1,6 +1,7 @@
 #include "wire/frame.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace {
 
 // Below this many bytes a receive into staging and a copy cost less than a receive call of their own.
 constexpr std::size_t kDirectBytesMin = 16 * 1024;
+// The largest payload that is read where it is staged. What is larger is worth a receive into its own place.
+constexpr std::size_t kInPlaceBytesMax = kDirectBytesMin;
 // The first receive after a large payload: room for the next header and body, and for little of the next
 // payload, which would otherwise be copied out of staging.
 constexpr std::size_t kWindowBytesMin = 4 * 1024;
@@ -30,6 +33,7 @@ std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head) {
   std::array<std::byte, kHeaderBytes> bytes{};
   std::memcpy(bytes.data(), &kMagic, sizeof kMagic);
   bytes[2] = std::byte{head.kind};
+  bytes[3] = std::byte{head.carrier};
   std::memcpy(bytes.data() + 4, &head.body_bytes, sizeof head.body_bytes);
   std::memcpy(bytes.data() + 8, &head.payload_bytes, sizeof head.payload_bytes);
   return bytes;
@@ -43,8 +47,10 @@ Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, c
   head.body_bytes = LoadAt<std::uint32_t>(bytes, 4);
   head.payload_bytes = LoadAt<std::uint64_t>(bytes, 8);
   const std::string_view kind = KindName(Kind{head.kind});
-  if (const auto zero = LoadAt<std::uint8_t>(bytes, 3); zero != 0) {
-    return Protocol("{} header: got {} in byte 3, wanted 0", kind, zero);
+  head.carrier = LoadAt<std::uint8_t>(bytes, 3);
+  if (head.carrier > (limits.shared ? kNote : kInStream)) {
+    return Protocol("{} header: got {} in byte 3, wanted {}", kind, head.carrier,
+                    limits.shared ? "0 to 2" : "0 (no memory is shared on this connection)");
   }
   if (head.body_bytes > limits.body_bytes_max) {
     return Protocol("{} header: got a body of {} bytes, wanted at most {}", kind, head.body_bytes,
@@ -55,6 +61,10 @@ Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, c
                     limits.payload_bytes_max);
   }
   return head;
+}
+
+Status FrameSink::OnCarried(const FrameHead& head, std::span<const std::byte>) {
+  return Internal("{} frame with carrier {}, which nobody here takes", KindName(Kind{head.kind}), head.carrier);
 }
 
 FrameReader::FrameReader(FrameSink& sink, std::size_t staging_bytes)
@@ -177,20 +187,46 @@ Status FrameReader::Parse() {
 }
 
 Status FrameReader::StartPayload() {
+  if (head_.carrier != kInStream) {
+    LW_RETURN_IF_ERROR(sink_.OnCarried(head_, body_view_));
+    EndFrame();
+    return Status::Ok();
+  }
   if (head_.payload_bytes > 0) {
+    head_.readable = IsReadable();
     LW_ASSIGN_OR_RETURN(landing_, sink_.OnFrameStart(head_, body_view_));
+    stopped_ = !sink_.KeepReading();
+    if (landing_.in_place && head_.readable) {
+      if (!stopped_) ReadInPlace();
+      return Status::Ok();
+    }
     std::uint64_t bytes = 0;
     for (const std::span<std::byte> place : landing_.places) bytes += place.size();
     if (bytes != head_.payload_bytes) {
       return Internal("{} frame: got a landing of {} bytes in {} places, wanted {} bytes",
                       KindName(Kind{head_.kind}), bytes, landing_.places.size(), head_.payload_bytes);
     }
-    stopped_ = !sink_.KeepReading();
   }
   place_ = place_filled_ = 0;
   state_ = State::kPayload;
   FillPlaces(0);
   return Status::Ok();
+}
+
+bool FrameReader::IsReadable() const {
+  return head_.payload_bytes <= std::min<std::size_t>(kInPlaceBytesMax, end_ - begin_);
+}
+
+void FrameReader::ReadInPlace() {
+  std::span<const std::byte> payload = std::span(staging_).subspan(begin_, head_.payload_bytes);
+  begin_ += payload.size();
+  if (reinterpret_cast<std::uintptr_t>(payload.data()) % alignof(float) != 0) {
+    aligned_.resize(kInPlaceBytesMax / sizeof(std::uint64_t));
+    std::memcpy(aligned_.data(), payload.data(), payload.size());
+    payload = std::as_bytes(std::span(aligned_)).first(payload.size());
+  }
+  landing_.views.assign(1, payload);
+  FinishFrame();
 }
 
 void FrameReader::FillPlaces(std::size_t n) {
@@ -216,6 +252,11 @@ std::size_t FrameReader::CopyToPlaces(std::span<const std::byte> staged) {
 void FrameReader::FinishFrame() {
   state_ = State::kHeader;
   sink_.OnFrame(head_, body_view_, std::exchange(landing_, {}));
+  EndFrame();
+}
+
+void FrameReader::EndFrame() {
+  state_ = State::kHeader;
   stopped_ = !sink_.KeepReading();
   body_view_ = {};
   body_filled_ = 0;

@@ -1,6 +1,6 @@
 // Frames on the wire: a fixed header, a small body, a raw payload.
 //
-//   offset 0  u16 magic 0x574C ("LW")   2  u8 kind   3  u8 zero   4  u32 body_bytes   8  u64 payload_bytes
+//   offset 0  u16 magic 0x574C ("LW")   2  u8 kind   3  u8 carrier   4  u32 body_bytes   8  u64 payload_bytes
 //   (16 bytes)
 //
 // All little-endian. FrameReader is the one decoder of both worlds: the TCP transport receives straight into
@@ -19,10 +19,15 @@
 namespace leeway::wire {
 
 inline constexpr std::uint16_t kMagic = 0x574C;
+// How the payload of a frame travels: in the stream, after the body, or in memory that both ends see, with a
+// trailer of the body that says where. A note is no frame: it is of the carrier, between its two ends.
+inline constexpr std::uint8_t kInStream = 0;
+inline constexpr std::uint8_t kShared = 1;
+inline constexpr std::uint8_t kNote = 2;
 inline constexpr std::size_t kHeaderBytes = 16;
 
 [[nodiscard]] std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head);
-// Checks magic, the zero byte and the limits.
+// Checks magic, carrier and the limits.
 [[nodiscard]] Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes,
                                              const FrameLimits& limits);
 
@@ -32,6 +37,9 @@ class FrameSink {
   virtual ~FrameSink() = default;
   virtual Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) = 0;
   virtual void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+  // A whole header and body whose carrier is not kInStream. Comes only where the limits allow it; where they
+  // never do, this one, which is an error, is good enough.
+  virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body);
   // Asked after every frame and frame start: false stops the reader (the connection was closed from inside
   // it).
   [[nodiscard]] virtual bool KeepReading() const = 0;
@@ -69,7 +77,11 @@ class FrameReader {
   void FillPlaces(std::size_t n);
   // Returns how many of the staged bytes belong to this payload.
   [[nodiscard]] std::size_t CopyToPlaces(std::span<const std::byte> staged);
+  // Whether the payload is small and staged whole.
+  [[nodiscard]] bool IsReadable() const;
+  void ReadInPlace();
   void FinishFrame();
+  void EndFrame();
   void Abandon();
 
   FrameSink& sink_;
@@ -88,6 +100,7 @@ class FrameReader {
   std::size_t body_filled_ = 0;
   Landing landing_;
   std::size_t place_ = 0, place_filled_ = 0;
+  std::vector<std::uint64_t> aligned_;  // a staged payload that is read in place and did not lie well
 };
 
 }  // namespace leeway::wire

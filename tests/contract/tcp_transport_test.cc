@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "transport/real_env.h"
-#include "transport/tcp/address.h"
-#include "transport/tcp/socket.h"
-#include "transport/tcp/tcp_options.h"
+#include "transport/stream/address.h"
+#include "transport/stream/socket.h"
+#include "transport/stream/stream_options.h"
 #include "transport_recorder.h"
 #include "wire/frame.h"
 
@@ -30,9 +30,9 @@ class NoLog final : public Log {
 };
 
 // One Env, a listener, and a bare blocking socket connected to it.
-class TcpTransportTest : public ::testing::Test {
+class StreamTransportTest : public ::testing::Test {
  protected:
-  void Start(const TcpOptions& options = {}) {
+  void Start(const StreamOptions& options = {}) {
     env_ = std::make_unique<RealEnv>(log_, 1, options);
     node_ = std::make_unique<TransportRecorder>(env_->env());
     const Result<std::string> address = node_->Listen("127.0.0.1:0");
@@ -58,7 +58,7 @@ class TcpTransportTest : public ::testing::Test {
   ConnectionId id_;
 };
 
-TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfCopiedBytes) {
+TEST_F(StreamTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfCopiedBytes) {
   Start({.queue_copied_bytes_max = 1 << 20, .stall_max = std::chrono::milliseconds(50)});
   const std::string body(100'000, 'x');
   ASSERT_TRUE(RunUntil([&] {
@@ -69,7 +69,7 @@ TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfCopiedBytes) {
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("does not read"));
 }
 
-TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfFrames) {
+TEST_F(StreamTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfFrames) {
   Start({.queue_frames_max = 100, .stall_max = std::chrono::milliseconds(50)});
   for (int i = 0; i < 101; ++i) node_->Send(id_, 1, "within one turn nothing has left yet");
   ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
@@ -82,7 +82,7 @@ TEST_F(TcpTransportTest, APeerThatDoesNotReadIsCutOffAtTheLimitOfFrames) {
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("at most 100 frames"));
 }
 
-TEST_F(TcpTransportTest, FarMoreThanTheLimitsMayWaitForAPeerThatReads) {
+TEST_F(StreamTransportTest, FarMoreThanTheLimitsMayWaitForAPeerThatReads) {
   Start({.queue_frames_max = 100, .queue_copied_bytes_max = 1 << 20});
   const std::string body(2048, 'x');
   constexpr std::size_t kFrames = 16'000;
@@ -104,7 +104,7 @@ TEST_F(TcpTransportTest, FarMoreThanTheLimitsMayWaitForAPeerThatReads) {
   reader.join();
 }
 
-TEST_F(TcpTransportTest, PinnedBytesCountOnlyAgainstAPeerThatTakesNothing) {
+TEST_F(StreamTransportTest, PinnedBytesCountOnlyAgainstAPeerThatTakesNothing) {
   Start({.queue_pinned_bytes_max = 1 << 20, .stall_max = std::chrono::milliseconds(50)});
   const auto large = std::make_shared<const std::string>(8 << 20, 'x');
   const std::vector<Pinned> payload = {{std::as_bytes(std::span(*large)), large}};
@@ -128,7 +128,7 @@ TEST_F(TcpTransportTest, PinnedBytesCountOnlyAgainstAPeerThatTakesNothing) {
   EXPECT_EQ(node_->closed.at(id_).code(), StatusCode::kResourceExhausted);
 }
 
-TEST_F(TcpTransportTest, AResetIsReportedAfterWhatCameBeforeIt) {
+TEST_F(StreamTransportTest, AResetIsReportedAfterWhatCameBeforeIt) {
   Start();
   node_->Send(id_, 1, "unread by the peer, so that its close is a reset");
   ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
@@ -140,7 +140,7 @@ TEST_F(TcpTransportTest, AResetIsReportedAfterWhatCameBeforeIt) {
   EXPECT_THAT(node_->closed.at(id_).message(), HasSubstr("reset"));
 }
 
-TEST_F(TcpTransportTest, WhatThePeerSaidIsHeardEvenIfSendingFindsTheEndFirst) {
+TEST_F(StreamTransportTest, WhatThePeerSaidIsHeardEvenIfSendingFindsTheEndFirst) {
   Start();
   node_->Send(id_, 1, "unread by the peer, so that its close is a reset");
   ASSERT_TRUE(RunUntil([&] { return env_->env().transport.QueuedBytes(id_) == 0; }));
@@ -153,7 +153,7 @@ TEST_F(TcpTransportTest, WhatThePeerSaidIsHeardEvenIfSendingFindsTheEndFirst) {
   EXPECT_EQ(node_->frames[0].kind, 7);
 }
 
-TEST_F(TcpTransportTest, CloseAfterSendOutlivesWhatASlowPeerStillSends) {
+TEST_F(StreamTransportTest, CloseAfterSendOutlivesWhatASlowPeerStillSends) {
   // A small window keeps most of the frame on our side of the kernel, where a reset would throw it away.
   const int window = 4096;
   ASSERT_EQ(setsockopt(peer_.fd(), SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)), 0);
@@ -176,7 +176,7 @@ TEST_F(TcpTransportTest, CloseAfterSendOutlivesWhatASlowPeerStillSends) {
   EXPECT_EQ(heard, wire::kHeaderBytes + large->size());
 }
 
-TEST_F(TcpTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
+TEST_F(StreamTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
   Start({.linger_max = std::chrono::milliseconds(50)});
   const auto large = std::make_shared<const std::string>(32 << 20, 'x');
   node_->Send(id_, 1, "", {{std::as_bytes(std::span(*large)), large}});
@@ -184,7 +184,7 @@ TEST_F(TcpTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
   EXPECT_TRUE(RunUntil([&] { return large.use_count() == 1; }));
 }
 
-TEST_F(TcpTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
+TEST_F(StreamTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
   Start();
   const Result<std::string> refused = node_->Listen("0.0.0.0:0");
   ASSERT_FALSE(refused.ok());
@@ -196,7 +196,7 @@ TEST_F(TcpTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
   EXPECT_TRUE(allowed.ok()) << allowed.status().ToString();
 }
 
-TEST_F(TcpTransportTest, APortInUseSaysWhichAndWhatToDo) {
+TEST_F(StreamTransportTest, APortInUseSaysWhichAndWhatToDo) {
   Start();
   const Result<std::string> again = node_->Listen(address_);
   ASSERT_FALSE(again.ok());
@@ -205,7 +205,7 @@ TEST_F(TcpTransportTest, APortInUseSaysWhichAndWhatToDo) {
   EXPECT_THAT(again.status().message(), HasSubstr("port 0"));
 }
 
-TEST_F(TcpTransportTest, HostNamesAreLookedUpOffTheLoop) {
+TEST_F(StreamTransportTest, HostNamesAreLookedUpOffTheLoop) {
   char name[256] = {};
   ASSERT_EQ(gethostname(name, sizeof(name) - 1), 0);
   if (!LookUp({name, 1}).ok()) GTEST_SKIP() << "this host does not know its own name";
@@ -215,7 +215,7 @@ TEST_F(TcpTransportTest, HostNamesAreLookedUpOffTheLoop) {
   EXPECT_TRUE(RunUntil([&] { return node_->closed.count(id) + node_->connected.size() > 0; }));
 }
 
-TEST_F(TcpTransportTest, EveryDescriptorIsClosedOnExec) {
+TEST_F(StreamTransportTest, EveryDescriptorIsClosedOnExec) {
   Start();
   const ConnectionId id = node_->Connect(address_);
   ASSERT_TRUE(RunUntil([&] { return node_->connected.size() == 1 && node_->accepted.size() == 2; }));
@@ -234,7 +234,7 @@ TEST_F(TcpTransportTest, EveryDescriptorIsClosedOnExec) {
   node_->Close(id);
 }
 
-TEST_F(TcpTransportTest, AnIdleConnectionUsesNoProcessor) {
+TEST_F(StreamTransportTest, AnIdleConnectionUsesNoProcessor) {
   Start();
   const ConnectionId id = node_->Connect(address_);
   ASSERT_TRUE(RunUntil([&] { return node_->connected.size() == 1 && node_->accepted.size() == 2; }));

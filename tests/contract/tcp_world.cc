@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "transport/real_env.h"
-#include "transport/tcp/address.h"
-#include "transport/tcp/socket.h"
+#include "transport/stream/address.h"
+#include "transport/stream/socket.h"
 #include "transport_world.h"
 
 namespace leeway::contract {

@@ -13,7 +13,7 @@ ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolic
       env_(env),
       ended_(std::move(ended)),
       life_(env.random.Next()),
-      pool_(options.spare_bytes_max),
+      pool_(options.spare_bytes_max, env.arena),
       blocks_(policies.sync, policies.optimizers, pool_, *this),
       alarms_(env, [this](BlockId id) { OnAlarm(id); }),
       restores_(env, blocks_, pool_,

@@ -54,13 +54,13 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
                                std::span<const std::byte> body) override;
   Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                  Landing landing) override;
-  Status TakePush(MemberKey from, std::span<const std::byte> body, Landing landing);
-  Status TakeInit(MemberKey from, std::span<const std::byte> body, Landing landing);
+  Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing landing);
+  Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
   Status TakeWhy(ConnectionId id, std::span<const std::byte> body);
   // The block, if it is here and `landed` fits it. A block may come to be while a frame for it is under way.
-  [[nodiscard]] Block* FindFor(BlockId id, const BufferRef& landed) const;
+  [[nodiscard]] Block* FindFor(BlockId id, const Gradient& landed) const;
   void SayMoved(MemberKey to, BlockId block, Term term, Seq seq);
 
   // From blocks, during their calls.

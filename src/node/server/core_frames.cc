@@ -16,11 +16,11 @@ Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead&
   const MemberKey from = *sessions_.Find(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (kind == wire::Kind::kPush) {
-    LW_ASSIGN_OR_RETURN(const auto landed, LandPush(body, head.payload_bytes, from, blocks_, pool_));
+    LW_ASSIGN_OR_RETURN(const auto landed, LandPush(head, body, from, blocks_, pool_));
     return landed->Places(landed);
   }
   if (kind == wire::Kind::kInit) {
-    LW_ASSIGN_OR_RETURN(const auto landed, LandInit(body, head.payload_bytes, from, blocks_, pool_));
+    LW_ASSIGN_OR_RETURN(const auto landed, LandInit(head, body, from, blocks_, pool_));
     return landed->Places(landed);
   }
   return Protocol("{} with a payload of {} bytes, wanted none", wire::KindName(kind), head.payload_bytes);
@@ -33,10 +33,10 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
   Status taken;
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
     case wire::Kind::kPush:
-      taken = TakePush(from, body, std::move(landing));
+      taken = TakePush(from, head, body, std::move(landing));
       break;
     case wire::Kind::kInit:
-      taken = TakeInit(from, body, std::move(landing));
+      taken = TakeInit(from, head, body, std::move(landing));
       break;
     case wire::Kind::kAbsent:
       taken = TakeAbsent(from, body);
@@ -54,11 +54,11 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
   return taken;
 }
 
-Status ServerNode::Core::TakePush(MemberKey from, std::span<const std::byte> body, Landing landing) {
+Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
+                                  Landing landing) {
   auto landed = std::static_pointer_cast<LandedPush>(std::move(landing.lease));
-  landing.places.clear();
   if (landed == nullptr) {
-    LW_ASSIGN_OR_RETURN(landed, LandPush(body, 0, from, blocks_, pool_));  // a frame without any payload
+    LW_ASSIGN_OR_RETURN(landed, LandPush(head, body, from, blocks_, pool_));  // a frame without any payload
   }
   const wire::Push& push = landed->message;
   PushEvent event{.from = from,
@@ -70,9 +70,10 @@ Status ServerNode::Core::TakePush(MemberKey from, std::span<const std::byte> bod
                   .steps = push.steps,
                   .hyper = push.hyper};
   const TimePoint now = env_.clock.Now();
-  for (std::size_t i = 0; i < push.entries.size(); ++i) {
-    const wire::PushEntry& entry = push.entries[i];
-    Block* block = FindFor(entry.block, landed->buffers[i]);
+  Dealer<wire::Push> dealer(*landed, landing);
+  for (const wire::PushEntry& entry : push.entries) {
+    LW_ASSIGN_OR_RETURN(Gradient gradient, dealer.Next(entry.payload_bytes));
+    Block* block = FindFor(entry.block, gradient);
     if (block == nullptr) {
       SayMoved(from, entry.block, entry.term, entry.seq);
       continue;
@@ -81,24 +82,26 @@ Status ServerNode::Core::TakePush(MemberKey from, std::span<const std::byte> bod
     event.seq = entry.seq;
     event.base_version = entry.base_version;
     takeover_.Hear(*block, entry.term, from);
-    block->OnPush(event, std::move(landed->buffers[i]), now);
+    block->OnPush(event, std::move(gradient), now);
   }
   return Status::Ok();
 }
 
-Status ServerNode::Core::TakeInit(MemberKey from, std::span<const std::byte> body, Landing landing) {
+Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
+                                  Landing landing) {
   auto landed = std::static_pointer_cast<LandedInit>(std::move(landing.lease));
   if (landed == nullptr) {
-    LW_ASSIGN_OR_RETURN(landed, LandInit(body, 0, from, blocks_, pool_));
+    LW_ASSIGN_OR_RETURN(landed, LandInit(head, body, from, blocks_, pool_));
   }
-  for (std::size_t i = 0; i < landed->message.entries.size(); ++i) {
-    const wire::InitEntry& entry = landed->message.entries[i];
-    Block* block = FindFor(entry.block, landed->buffers[i]);
+  Dealer<wire::Init> dealer(*landed, landing);
+  for (const wire::InitEntry& entry : landed->message.entries) {
+    LW_ASSIGN_OR_RETURN(Gradient values, dealer.Next(entry.payload_bytes));
+    Block* block = FindFor(entry.block, values);
     if (block == nullptr) {
       SayMoved(from, entry.block, entry.term, Seq(0));
       continue;
     }
-    block->OnInit(from, entry.term, std::move(landed->buffers[i]), env_.clock.Now());
+    block->OnInit(from, entry.term, std::move(values), env_.clock.Now());
   }
   return Status::Ok();
 }
@@ -149,10 +152,10 @@ Status ServerNode::Core::TakeWhy(ConnectionId id, std::span<const std::byte> bod
   return Status::Ok();
 }
 
-Block* ServerNode::Core::FindFor(BlockId id, const BufferRef& landed) const {
+Block* ServerNode::Core::FindFor(BlockId id, const Gradient& landed) const {
   Block* block = blocks_.Find(id);
-  return block != nullptr && landed != nullptr && landed->floats().size() == block->elements() ? block
-                                                                                               : nullptr;
+  return block != nullptr && !landed.values().empty() && landed.values().size() == block->elements() ? block
+                                                                                                     : nullptr;
 }
 
 void ServerNode::Core::SayMoved(MemberKey to, BlockId block, Term term, Seq seq) {

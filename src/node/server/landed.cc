@@ -18,12 +18,13 @@ Status CheckFormat(const wire::PushEntry& entry) {
 Status CheckFormat(const wire::InitEntry&) { return Status::Ok(); }
 
 template <typename Message>
-Result<std::shared_ptr<Landed<Message>>> Land(wire::Kind kind, std::span<const std::byte> body,
-                                              std::uint64_t payload_bytes, MemberKey from,
-                                              const BlockStore& blocks, BufferPool& pool) {
+Result<std::shared_ptr<Landed<Message>>> Land(const FrameHead& head, std::span<const std::byte> body,
+                                              MemberKey from, const BlockStore& blocks, BufferPool& pool,
+                                              Arena::Use use) {
+  const auto kind = static_cast<wire::Kind>(head.kind);
   auto landed = std::make_shared<Landed<Message>>();
   Message& message = landed->message;
-  LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, message));
+  LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, message));
   LW_RETURN_IF_ERROR(CheckSender({message.worker, message.incarnation}, from, kind));
   for (const auto& entry : message.entries) {
     LW_RETURN_IF_ERROR(CheckFormat(entry));
@@ -39,25 +40,45 @@ Result<std::shared_ptr<Landed<Message>>> Land(wire::Kind kind, std::span<const s
                       sizeof(float));
     }
   }
+  landed->in_place = head.readable;
+  if (landed->in_place) return landed;
   // Only now, so that a frame that is refused takes nothing from the pool.
   landed->buffers.reserve(message.entries.size());
   for (const auto& entry : message.entries) {
     landed->buffers.push_back(entry.payload_bytes == 0 ? nullptr
-                                                       : pool.Take(entry.payload_bytes / sizeof(float)));
+                                                       : pool.Take(entry.payload_bytes / sizeof(float), use));
   }
   return landed;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<LandedPush>> LandPush(std::span<const std::byte> body, std::uint64_t payload_bytes,
-                                             MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Push>(wire::Kind::kPush, body, payload_bytes, from, blocks, pool);
+Result<std::span<const float>> ViewCursor::Take(std::span<const std::span<const std::byte>> views,
+                                                std::uint32_t bytes) {
+  if (bytes == 0) return std::span<const float>();
+  while (view_ < views.size() && taken_ == views[view_].size()) {
+    ++view_;
+    taken_ = 0;
+  }
+  const std::size_t left = view_ < views.size() ? views[view_].size() - taken_ : 0;
+  if (bytes > left || taken_ % sizeof(float) != 0) {
+    return Protocol("the values of a block, {} bytes, do not lie in one piece: {} bytes are left of piece {}",
+                    bytes, left, view_);
+  }
+  const auto* const at = reinterpret_cast<const float*>(views[view_].data() + taken_);
+  taken_ += bytes;
+  return std::span(at, bytes / sizeof(float));
 }
 
-Result<std::shared_ptr<LandedInit>> LandInit(std::span<const std::byte> body, std::uint64_t payload_bytes,
+Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head, std::span<const std::byte> body,
                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Init>(wire::Kind::kInit, body, payload_bytes, from, blocks, pool);
+  return Land<wire::Push>(head, body, from, blocks, pool, Arena::Use::kKept);
+}
+
+// What lands is the first version, and will be sent.
+Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head, std::span<const std::byte> body,
+                                             MemberKey from, const BlockStore& blocks, BufferPool& pool) {
+  return Land<wire::Init>(head, body, from, blocks, pool, Arena::Use::kSent);
 }
 
 Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind) {

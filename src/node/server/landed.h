@@ -1,5 +1,5 @@
 // Landed: a Push or Init frame, decoded once when its header is here, with one pooled buffer per entry for
-// its payload.
+// its payload, unless that can be read where it is.
 //
 // It is the lease of the frame's landing: the transport fills the very buffers that the blocks then get.
 #pragma once
@@ -19,19 +19,52 @@
 
 namespace leeway {
 
+// Where in the views of a payload the next entry begins.
+class ViewCursor {
+ public:
+  // An error if the next `bytes` bytes are not there, or lie in two views.
+  [[nodiscard]] Result<std::span<const float>> Take(std::span<const std::span<const std::byte>> views,
+                                                    std::uint32_t bytes);
+
+ private:
+  std::size_t view_ = 0, taken_ = 0;
+};
+
 template <typename Message>
 struct Landed {
   Message message;
+  bool in_place = false;           // the payload is read where it is: there are no buffers
   std::vector<BufferRef> buffers;  // one per entry; null for an entry without bytes
   Landing Places(const std::shared_ptr<Landed>& self) const {
     Landing landing;
+    landing.lease = self;
+    landing.in_place = in_place;
     landing.places.reserve(buffers.size());
     for (const BufferRef& buffer : buffers) {
       if (buffer != nullptr) landing.places.push_back(buffer->bytes());
     }
-    landing.lease = self;
     return landing;
   }
+};
+
+// Deals the payload of a frame out to its entries, in order: as buffers, or as parts of the landing's views.
+template <typename Message>
+class Dealer {
+ public:
+  // Borrows both.
+  Dealer(Landed<Message>& landed, const Landing& landing) : landed_(landed), landing_(landing) {}
+  // The values of the next entry, of so many bytes. An error if they do not lie in one piece.
+  [[nodiscard]] Result<Gradient> Next(std::uint32_t bytes) {
+    if (!landed_.in_place) return Gradient(std::move(landed_.buffers[next_++]));
+    LW_ASSIGN_OR_RETURN(const std::span<const float> values, cursor_.Take(landing_.views, bytes));
+    return Gradient(values, landing_.witness);
+  }
+
+ private:
+  Landed<Message>& landed_;
+  const Landing& landing_;
+  std::size_t next_ = 0;
+  ViewCursor cursor_;
 };
 
 using LandedPush = Landed<wire::Push>;
@@ -40,11 +73,11 @@ using LandedInit = Landed<wire::Init>;
 // Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec. An
 // entry for an unknown block lands as well, since its frame may hold others that are known. An error breaks
 // the protocol.
-[[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(std::span<const std::byte> body,
-                                                           std::uint64_t payload_bytes, MemberKey from,
+[[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head,
+                                                           std::span<const std::byte> body, MemberKey from,
                                                            const BlockStore& blocks, BufferPool& pool);
-[[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(std::span<const std::byte> body,
-                                                           std::uint64_t payload_bytes, MemberKey from,
+[[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head,
+                                                           std::span<const std::byte> body, MemberKey from,
                                                            const BlockStore& blocks, BufferPool& pool);
 
 // An error unless a frame that says it comes from `claimed` came over the connection of `from`.

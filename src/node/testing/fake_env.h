@@ -132,6 +132,8 @@ class FakeTransport final : public Transport {
     const auto found = received.find(id);
     return found == received.end() ? TimePoint::min() : found->second;
   }
+  [[nodiscard]] std::string_view Carrier(ConnectionId) const override { return carrier; }
+  [[nodiscard]] std::string_view Host() const override { return host; }
 
   // What the test does.
   ConnectionId Accept(const std::string& peer = "10.0.0.9:5555") {
@@ -229,6 +231,7 @@ class FakeTransport final : public Transport {
   std::vector<SentFrame> sent;
   std::set<ConnectionId> closed;               // by the node
   std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
+  std::string carrier = "tcp", host;
   std::vector<const void*> landed_at;          // the places of the last delivered payload
 
  private:

@@ -41,7 +41,7 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<Sy
       events_(events),
       life_(env.random.Next() | 1),
       models_(models),
-      pool_(kSpareBytesMax),
+      pool_(kSpareBytesMax, env.arena),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
       requests_(env.clock, scheduler_,
                 [this](std::function<void()> callback) { Later(std::move(callback)); }),

@@ -15,7 +15,7 @@ std::span<const float> GradientSum::values() const {
 
 void GradientSum::Add(const LentGradient& gradient, BufferPool& pool) {
   if (empty()) {
-    values_ = pool.Take(gradient.values.size());
+    values_ = pool.Take(gradient.values.size(), Arena::Use::kSent);
     std::copy(gradient.values.begin(), gradient.values.end(), values_->floats().begin());
     samples_ = gradients_ = 0;
   } else {

@@ -24,9 +24,16 @@ class SendQueue {
   explicit SendQueue(std::size_t copy_bytes_max) : copy_bytes_max_(copy_bytes_max) {}
 
   void Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // A frame whose payload of so many bytes is not in the stream; its body has the trailer already.
+  void PushShared(std::uint8_t kind, std::span<const std::byte> body, std::uint64_t payload_bytes);
+  // A note of the carrier; with its first byte goes the descriptor `fd`, unless that is -1. `fd` stays open
+  // until then.
+  void PushNote(std::uint8_t kind, std::span<const std::byte> body, int fd);
   // Fills `out` with the first pieces, of at most `bytes_max` together; returns how many. They stay valid
   // until the next call of any other method.
   [[nodiscard]] std::size_t Gather(std::span<iovec> out, std::size_t bytes_max) const;
+  // The descriptor that must go with what Gather gives now; -1: none.
+  [[nodiscard]] int Descriptor() const;
   // The first `n` bytes have left: drops pins that are needed no more. REQUIRES: n <= bytes().
   void Consume(std::size_t n);
   // Drops everything.
@@ -46,6 +53,7 @@ class SendQueue {
     std::span<const std::byte> pinned;
     std::shared_ptr<const void> pin;  // as Pinned::pin
     std::size_t frames_ended = 0;     // frames whose last byte is in here
+    int fd = -1;                      // goes with the first byte; what has one is a run by itself
     [[nodiscard]] std::span<const std::byte> bytes() const {
       return pinned.empty() ? std::span(copied) : pinned;
     }
@@ -54,6 +62,8 @@ class SendQueue {
   // The run to append `bytes` copied bytes to.
   Run& CopyRun(std::size_t bytes);
   void Copy(std::span<const std::byte> bytes);
+  void PushHead(const FrameHead& head, std::span<const std::byte> body);
+  void EndFrame();
 
   const std::size_t copy_bytes_max_;
   std::deque<Run> runs_;

@@ -1,4 +1,4 @@
-#include "transport/tcp/send_queue.h"
+#include "transport/stream/send_queue.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,8 @@ constexpr std::size_t kRunBytesMax = 64 * 1024;
 }  // namespace
 
 SendQueue::Run& SendQueue::CopyRun(std::size_t bytes) {
-  if (runs_.empty() || !runs_.back().pinned.empty() || runs_.back().copied.size() + bytes > kRunBytesMax) {
+  if (runs_.empty() || !runs_.back().pinned.empty() || runs_.back().fd >= 0 ||
+      runs_.back().copied.size() + bytes > kRunBytesMax) {
     runs_.emplace_back().copied = std::exchange(spare_, {});
   }
   return runs_.back();
@@ -28,11 +29,20 @@ void SendQueue::Copy(std::span<const std::byte> bytes) {
   bytes_ += bytes.size();
 }
 
+void SendQueue::PushHead(const FrameHead& head, std::span<const std::byte> body) {
+  Copy(wire::EncodeHeader(head));
+  Copy(body);
+}
+
+void SendQueue::EndFrame() {
+  ++runs_.back().frames_ended;
+  ++frames_;
+}
+
 void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
   FrameHead head{.kind = kind, .body_bytes = static_cast<std::uint32_t>(body.size()), .payload_bytes = 0};
   for (const Pinned& piece : payload) head.payload_bytes += piece.bytes.size();
-  Copy(wire::EncodeHeader(head));
-  Copy(body);
+  PushHead(head, body);
   for (const Pinned& piece : payload) {
     if (piece.bytes.size() < copy_bytes_max_) {
       Copy(piece.bytes);
@@ -44,8 +54,31 @@ void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::sp
     bytes_ += piece.bytes.size();
     pinned_bytes_ += piece.bytes.size();
   }
-  ++runs_.back().frames_ended;
-  ++frames_;
+  EndFrame();
+}
+
+void SendQueue::PushShared(std::uint8_t kind, std::span<const std::byte> body, std::uint64_t payload_bytes) {
+  PushHead({.kind = kind,
+            .body_bytes = static_cast<std::uint32_t>(body.size()),
+            .payload_bytes = payload_bytes,
+            .carrier = wire::kShared},
+           body);
+  EndFrame();
+}
+
+void SendQueue::PushNote(std::uint8_t kind, std::span<const std::byte> body, int fd) {
+  if (fd >= 0) runs_.emplace_back().copied = std::exchange(spare_, {});
+  PushHead({.kind = kind,
+            .body_bytes = static_cast<std::uint32_t>(body.size()),
+            .payload_bytes = 0,
+            .carrier = wire::kNote},
+           body);
+  if (fd >= 0) runs_.back().fd = fd;
+  EndFrame();
+}
+
+int SendQueue::Descriptor() const {
+  return runs_.empty() || front_consumed_ > 0 ? -1 : runs_.front().fd;
 }
 
 std::size_t SendQueue::Gather(std::span<iovec> out, std::size_t bytes_max) const {
@@ -53,6 +86,8 @@ std::size_t SendQueue::Gather(std::span<iovec> out, std::size_t bytes_max) const
   std::size_t skip = front_consumed_;
   for (const Run& run : runs_) {
     if (used == out.size() || bytes_max == 0) break;
+    // A descriptor goes with the first byte of a system call, and nothing is joined to what it goes with.
+    if (used > 0 && (run.fd >= 0 || runs_.front().fd >= 0)) break;
     std::span<const std::byte> bytes = run.bytes().subspan(skip);
     skip = 0;
     bytes = bytes.first(std::min(bytes.size(), bytes_max));

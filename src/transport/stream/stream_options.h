@@ -1,13 +1,16 @@
-// TcpOptions: every limit of the TCP transport, with the reason for its default.
+// StreamOptions: every limit of the transport over sockets, with the reason for its default.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
+#include "transport/stream/carrier.h"
+
 namespace leeway {
 
-struct TcpOptions {
+struct StreamOptions {
+  Carrier carrier = Carrier::kAuto;
   bool allow_non_loopback = false;  // Listen elsewhere than on loopback (--bind-any)
 
   // A peer that reads too slowly for what is sent to it is cut off, so that nothing here grows without bound.
@@ -26,6 +29,11 @@ struct TcpOptions {
   // Payload pieces below this are copied beside their header and their pin dropped at once: a copy of 4 KiB
   // costs less than an iovec, a reference count and a late release.
   std::size_t copy_bytes_max = 4096;
+  // Payloads of fewer bytes go through the Unix socket: two copies of 1 KiB cost less than a place, a pin and
+  // a cold cache line of the other process.
+  std::size_t share_bytes_min = 1024;
+  // How long the other end of a Unix socket may take to greet before TCP is tried.
+  std::chrono::milliseconds greeting_max{1'000};
   // Unsent bytes in the kernel, beyond what is in flight. Small, so that what is queued later but matters
   // more is not stuck behind megabytes that the kernel holds.
   int notsent_lowat_bytes = 256 * 1024;

@@ -1,4 +1,8 @@
-// TcpConnection: one connection of a TcpTransport, from connect or accept to its end.
+// StreamConnection: one connection of a StreamTransport, from connect or accept to its end: over TCP, or over
+// a Unix socket, with or without shared memory beside it (SharedExchange).
+//
+// stream_connection.cc has its life and how it receives, stream_connection_send.cc how it sends,
+// stream_connection_shared.cc what shared memory adds.
 //
 // Waits for readiness and then calls recv and sendmsg itself: receives go straight to where FrameReader wants
 // them, and everything queued during a turn of the loop leaves at its end. Reading never stops because of
@@ -6,24 +10,29 @@
 // the loop's.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "transport/event_loop.h"
-#include "transport/tcp/address.h"
-#include "transport/tcp/send_queue.h"
-#include "transport/tcp/socket.h"
-#include "transport/tcp/tcp_options.h"
+#include "transport/local/shared_exchange.h"
+#include "transport/stream/address.h"
+#include "transport/stream/send_queue.h"
+#include "transport/stream/socket.h"
+#include "transport/stream/stream_options.h"
 #include "wire/frame.h"
 
 namespace leeway {
 
-class TcpConnection final : private wire::FrameSink {
+class StreamConnection final : private wire::FrameSink {
  public:
   // What a connection asks of the transport that owns it.
   class Owner {
@@ -31,18 +40,21 @@ class TcpConnection final : private wire::FrameSink {
     virtual ~Owner() = default;
     virtual void FlushAtTurnEnd(ConnectionId id) = 0;
     // Calls `step` in a turn of its own if the connection is still there then.
-    virtual void RunLater(ConnectionId id, void (TcpConnection::*step)()) = 0;
-    virtual TimerId RunAfter(Duration delay, ConnectionId id, void (TcpConnection::*step)()) = 0;
+    virtual void RunLater(ConnectionId id, void (StreamConnection::*step)()) = 0;
+    virtual TimerId RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) = 0;
     virtual void CancelTimer(TimerId timer) = 0;
     // Calls OnResolved in a turn of its own if the connection is still there then.
     virtual void ResolveFor(ConnectionId id, const Endpoint& endpoint) = 0;
+    // The shared memory of a new connection; null where this process has none.
+    virtual std::unique_ptr<SharedExchange> MakeExchange() = 0;
+    virtual void Write(LogLevel level, const std::string& line) = 0;
     // The id is gone at once, the object by the end of the turn.
     virtual void Retire(ConnectionId id) = 0;
   };
 
-  TcpConnection(EventLoop& loop, Owner& owner, const TcpOptions& options, ConnectionId id,
+  StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options, ConnectionId id,
                 TransportEvents& events);
-  ~TcpConnection() override;
+  ~StreamConnection() override;
 
   // Exactly one of these, first.
   void Connect(const std::string& address);
@@ -50,7 +62,7 @@ class TcpConnection final : private wire::FrameSink {
   void OnResolved(Result<std::vector<SocketAddress>> found);
 
   void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
-  void SetLimits(const FrameLimits& limits) { reader_.SetLimits(limits); }
+  void SetLimits(const FrameLimits& limits);
   // No event comes any more. Drops what is queued.
   void Abandon();
   // No event comes any more. What is queued is sent, then the peer's end is waited for.
@@ -59,17 +71,44 @@ class TcpConnection final : private wire::FrameSink {
   void Flush();
   [[nodiscard]] std::uint64_t QueuedBytes() const { return queue_.bytes(); }
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
+  [[nodiscard]] std::string_view carrier() const;
 
  private:
-  enum class State : std::uint8_t { kConnecting, kOpen, kEnded };
+  enum class State : std::uint8_t {
+    kConnecting,
+    kGreeting,  // over a Unix socket: the peer has not shown its shared memory yet
+    kOpen,
+    kEnded
+  };
 
   // FrameSink.
   Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) override;
   void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
-  [[nodiscard]] bool KeepReading() const override { return state_ == State::kOpen && !lingering_; }
+  Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
+  [[nodiscard]] bool KeepReading() const override { return IsUp() && !lingering_; }
 
+  // A socket is there to be read and written.
+  [[nodiscard]] bool IsUp() const { return state_ == State::kOpen || state_ == State::kGreeting; }
+
+  void AddCandidates(const std::vector<SocketAddress>& tcp);
   void TryNextCandidate();
   void OnConnectReady();
+  void OnUp();
+
+  // Shared memory (stream_connection_shared.cc).
+  void BeginGreeting();
+  void GreetingTooLong();
+  // This way of connecting does not work: says so, and tries the next.
+  void GiveUpGreeting(const Status& why);
+  [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
+  [[nodiscard]] Status OnSharedFrame(FrameHead head, std::span<const std::byte> body);
+  // Queues the frame with places instead of bytes; false if they are not in shared memory.
+  bool SendShared(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // Lets go of what the peer is done with.
+  void CollectShared();
+  // recv, with the descriptors that come along.
+  [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
+  [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
   void OnReadable();
   void OnWritable();
   // One recv; true to go on reading in this turn.
@@ -85,7 +124,7 @@ class TcpConnection final : private wire::FrameSink {
 
   EventLoop& loop_;
   Owner& owner_;
-  const TcpOptions& options_;
+  const StreamOptions& options_;
   const ConnectionId id_;
   TransportEvents& events_;
 
@@ -95,13 +134,20 @@ class TcpConnection final : private wire::FrameSink {
   bool write_waiting_ = false;
   std::string peer_;
   std::vector<SocketAddress> candidates_;  // addresses still to try, the next one last
+  bool over_unix_ = false;
+  FrameLimits limits_;
+  TimerId greeting_timer_;
+  std::unique_ptr<SharedExchange> exchange_;  // null: nothing is shared
+  std::vector<SharedExchange::Note> notes_;   // these two: kept to reuse their memory
+  std::vector<std::byte> shared_body_;
   Status failure_;                         // found where no event may be made; reported in a turn of its own
   TimerId linger_timer_;
   TimePoint last_progress_;  // when bytes last left, or the queue last began to fill
+  TimePoint last_collected_;  // when the peer was last seen to have done with shared memory, or first got some
   TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
   SendQueue queue_;
-  wire::FrameReader reader_;
+  std::optional<wire::FrameReader> reader_;  // a new one with every socket
   Socket socket_;
   std::optional<EventLoop::Watch> watch_;  // ends before its socket
 };

@@ -1,11 +1,12 @@
 // Socket: owns one descriptor. Every socket made here is non-blocking and close-on-exec.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "leeway/status.h"
-#include "transport/tcp/address.h"
+#include "transport/stream/address.h"
 
 namespace leeway {
 
@@ -21,11 +22,19 @@ class Socket {
   // TCP_NODELAY, since frames are batched by us, and a bound on the unsent bytes that the kernel takes.
   void Tune(int notsent_lowat_bytes) const;
   [[nodiscard]] int fd() const { return fd_; }
+  // Of the other end of a Unix socket.
+  struct Process {
+    std::int64_t pid = 0;
+    bool same_user = false;  // as this process, or the system's administrator
+  };
+  [[nodiscard]] Process PeerProcess() const;
 
  private:
   int fd_ = -1;
 };
 
+// Whether a call that did nothing is to be made again when the socket is ready.
+[[nodiscard]] bool IsWouldBlock(int error);
 // "connection refused", ... for an errno value.
 [[nodiscard]] std::string ErrnoText(int error);
 

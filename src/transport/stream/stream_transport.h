@@ -1,5 +1,5 @@
-// TcpTransport: the Transport of the real world. Owns connections and listeners; the work is in
-// TcpConnection.
+// StreamTransport: the Transport of the real world. Owns connections and listeners; the work is in
+// StreamConnection.
 //
 // Thread rule: the loop's. Events come only as turns of the loop, never from inside a call.
 #pragma once
@@ -8,22 +8,24 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "transport/event_loop.h"
-#include "transport/tcp/tcp_connection.h"
-#include "transport/tcp/tcp_listener.h"
-#include "transport/tcp/tcp_options.h"
+#include "transport/stream/stream_connection.h"
+#include "transport/stream/stream_listener.h"
+#include "transport/stream/stream_options.h"
 
 namespace leeway {
 
-class TcpTransport final : public Transport, private TcpConnection::Owner {
+class StreamTransport final : public Transport, private StreamConnection::Owner {
  public:
   // Takes the turn-end hook of `loop`. Everything given outlives the transport.
-  TcpTransport(EventLoop& loop, Timers& timers, Log& log, const TcpOptions& options);
-  ~TcpTransport() override;
+  StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random, SharedArena& arena,
+                  const StreamOptions& options);
+  ~StreamTransport() override;
 
   Result<std::string> Listen(const std::string& address, TransportEvents& events) override;
   ConnectionId Connect(const std::string& address, TransportEvents& events) override;
@@ -34,34 +36,42 @@ class TcpTransport final : public Transport, private TcpConnection::Owner {
   void CloseAfterSend(ConnectionId id) override;
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const override;
   [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override;
+  [[nodiscard]] std::string_view Carrier(ConnectionId id) const override;
+  [[nodiscard]] std::string_view Host() const override { return host_text_; }
 
  private:
   // An id is a slot's index and how often the slot was taken: found without hashing, never given twice.
   struct Slot {
     std::uint64_t generation = 0;
-    std::unique_ptr<TcpConnection> connection;
+    std::unique_ptr<StreamConnection> connection;
   };
 
   void FlushAtTurnEnd(ConnectionId id) override;
-  void RunLater(ConnectionId id, void (TcpConnection::*step)()) override;
-  TimerId RunAfter(Duration delay, ConnectionId id, void (TcpConnection::*step)()) override;
+  void RunLater(ConnectionId id, void (StreamConnection::*step)()) override;
+  TimerId RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) override;
   void CancelTimer(TimerId timer) override { timers_.Cancel(timer); }
   void ResolveFor(ConnectionId id, const Endpoint& endpoint) override;
+  std::unique_ptr<SharedExchange> MakeExchange() override;
+  void Write(LogLevel level, const std::string& line) override { log_.Write(level, line); }
   void Retire(ConnectionId id) override;
 
   ConnectionId Add(TransportEvents& events);
-  [[nodiscard]] TcpConnection* Find(ConnectionId id) const;
+  [[nodiscard]] StreamConnection* Find(ConnectionId id) const;
   void OnTurnEnd();
 
   EventLoop& loop_;
   Timers& timers_;
   Log& log_;
-  const TcpOptions options_;
+  Random& random_;
+  SharedArena& arena_;
+  const StreamOptions options_;
+  const Result<HostKey> host_;
+  const std::string host_text_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<ConnectionId> dirty_;                      // with something to send at the end of this turn
-  std::vector<std::unique_ptr<TcpConnection>> retired_;  // may be on the stack until the end of this turn
-  std::vector<std::unique_ptr<TcpListener>> listeners_;
+  std::vector<std::unique_ptr<StreamConnection>> retired_;  // may be on the stack until the end of this turn
+  std::vector<std::unique_ptr<StreamListener>> listeners_;
 };
 
 }  // namespace leeway

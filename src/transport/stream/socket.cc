@@ -1,4 +1,4 @@
-#include "transport/tcp/socket.h"
+#include "transport/stream/socket.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -27,10 +27,20 @@ Result<Socket> Socket::Open(int family) {
 }
 
 void Socket::Tune(int notsent_lowat_bytes) const {
+  // Fails on a Unix socket, which needs neither.
   const int on = 1;
   setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(fd_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat_bytes, sizeof(notsent_lowat_bytes));
 }
+
+Socket::Process Socket::PeerProcess() const {
+  ucred peer{};
+  socklen_t bytes = sizeof(peer);
+  if (getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return {};
+  return {peer.pid, peer.uid == geteuid() || peer.uid == 0};
+}
+
+bool IsWouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 

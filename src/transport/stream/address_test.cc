@@ -1,4 +1,4 @@
-#include "transport/tcp/address.h"
+#include "transport/stream/address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "transport/tcp/send_queue.h"
+#include "transport/stream/send_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,15 @@
-#include "transport/tcp/address.h"
+#include "transport/stream/address.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -93,6 +97,36 @@ SocketAddress SocketAddress::OfPeer(int fd) {
   return address;
 }
 
+SocketAddress SocketAddress::LocalOf(const SocketAddress& tcp) {
+  SocketAddress address;
+  auto& local = reinterpret_cast<sockaddr_un&>(address.storage_);
+  local.sun_family = AF_UNIX;
+  const std::string name = "leeway/" + tcp.ToString();
+  // A leading zero byte makes the name an abstract one.
+  std::memcpy(local.sun_path + 1, name.data(), name.size());
+  address.bytes_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+bool SocketAddress::IsOwn() const {
+  if (IsLoopback()) return true;
+  SocketAddress any_port = *this;
+  if (family() == AF_INET) reinterpret_cast<sockaddr_in&>(any_port.storage_).sin_port = 0;
+  if (family() == AF_INET6) reinterpret_cast<sockaddr_in6&>(any_port.storage_).sin6_port = 0;
+  const int fd = socket(family(), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const bool own = bind(fd, any_port.raw(), any_port.raw_bytes()) == 0;
+  close(fd);
+  return own;
+}
+
+SocketAddress SocketAddress::Wildcard() const {
+  SocketAddress all = *this;
+  if (family() == AF_INET) reinterpret_cast<sockaddr_in&>(all.storage_).sin_addr.s_addr = htonl(INADDR_ANY);
+  if (family() == AF_INET6) reinterpret_cast<sockaddr_in6&>(all.storage_).sin6_addr = in6addr_any;
+  return all;
+}
+
 bool SocketAddress::IsLoopback() const {
   if (family() == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage_);
@@ -108,6 +142,7 @@ bool SocketAddress::IsLoopback() const {
 std::string SocketAddress::ToString() const {
   char host[INET6_ADDRSTRLEN] = "?";
   Endpoint endpoint;
+  if (IsUnix()) return "a Unix socket";
   if (family() == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(storage_);
     inet_ntop(AF_INET, &v4.sin_addr, host, sizeof(host));

@@ -1,4 +1,4 @@
-#include "transport/tcp/tcp_listener.h"
+#include "transport/stream/stream_listener.h"
 
 #include <sys/socket.h>
 
@@ -37,8 +37,8 @@ Result<Socket> BindAndListen(const SocketAddress& at, const std::string& address
 
 }  // namespace
 
-Result<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop, Timers& timers, Log& log,
-                                                         const TcpOptions& options,
+Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, Timers& timers, Log& log,
+                                                         const StreamOptions& options,
                                                          const std::string& address, Accepted accepted) {
   LW_ASSIGN_OR_RETURN(const Endpoint endpoint, Endpoint::Parse(address));
   LW_ASSIGN_OR_RETURN(const std::vector<SocketAddress> found, LookUp(endpoint));
@@ -50,11 +50,23 @@ Result<std::unique_ptr<TcpListener>> TcpListener::Listen(EventLoop& loop, Timers
         address);
   }
   LW_ASSIGN_OR_RETURN(Socket socket, BindAndListen(at, address));
-  return std::unique_ptr<TcpListener>(
-      new TcpListener(loop, timers, log, std::move(socket), std::move(accepted)));
+  return std::unique_ptr<StreamListener>(
+      new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));
 }
 
-TcpListener::TcpListener(EventLoop& loop, Timers& timers, Log& log, Socket socket, Accepted accepted)
+Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& loop, Timers& timers, Log& log,
+                                                                    const SocketAddress& of, Accepted accepted) {
+  const SocketAddress at = SocketAddress::LocalOf(of);
+  LW_ASSIGN_OR_RETURN(Socket socket, Socket::Open(AF_UNIX));
+  if (bind(socket.fd(), at.raw(), at.raw_bytes()) != 0 || listen(socket.fd(), kBacklog) != 0) {
+    return Unavailable("cannot listen at the Unix socket of {}: {}; workers on this host will come over TCP",
+                       of.ToString(), ErrnoText(errno));
+  }
+  return std::unique_ptr<StreamListener>(
+      new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));
+}
+
+StreamListener::StreamListener(EventLoop& loop, Timers& timers, Log& log, Socket socket, Accepted accepted)
     : timers_(timers),
       log_(log),
       socket_(std::move(socket)),
@@ -64,25 +76,32 @@ TcpListener::TcpListener(EventLoop& loop, Timers& timers, Log& log, Socket socke
   watch_.WaitReadable();
 }
 
-TcpListener::~TcpListener() { timers_.Cancel(pause_); }
+StreamListener::~StreamListener() { timers_.Cancel(pause_); }
 
-std::string TcpListener::address() const { return SocketAddress::OfSocket(socket_.fd()).ToString(); }
+SocketAddress StreamListener::address() const { return SocketAddress::OfSocket(socket_.fd()); }
 
-void TcpListener::OnReadable() {
+void StreamListener::Accept(Socket socket, const SocketAddress& from) {
+  if (!from.IsUnix()) return accepted_(std::move(socket), from.ToString());
+  const Socket::Process peer = socket.PeerProcess();
+  // Of another user: it may come over TCP, and is a stranger there.
+  if (peer.same_user) accepted_(std::move(socket), fmt::format("process {}", peer.pid));
+}
+
+void StreamListener::OnReadable() {
   for (int i = 0; i < kAcceptsMax; ++i) {
     sockaddr_storage raw{};
     socklen_t bytes = sizeof(raw);
     const int fd =
         accept4(socket_.fd(), reinterpret_cast<sockaddr*>(&raw), &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
-      accepted_(Socket(fd), SocketAddress::FromRaw(reinterpret_cast<sockaddr*>(&raw), bytes).ToString());
+      Accept(Socket(fd), SocketAddress::FromRaw(reinterpret_cast<sockaddr*>(&raw), bytes));
       continue;
     }
     const int error = errno;
     if (error == EAGAIN) break;
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
       log_.Write(LogLevel::kWarning,
-                 fmt::format("cannot accept at {}: {}; trying again", address(), ErrnoText(error)));
+                 fmt::format("cannot accept at {}: {}; trying again", address().ToString(), ErrnoText(error)));
       pause_ = timers_.After(kPause, [this] { watch_.WaitReadable(); });
       return;
     }

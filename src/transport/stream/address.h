@@ -29,11 +29,19 @@ class SocketAddress {
   // The address `fd` is bound to / connected to; an empty one (family 0) if it has none.
   [[nodiscard]] static SocketAddress OfSocket(int fd);
   [[nodiscard]] static SocketAddress OfPeer(int fd);
+  // Where a process that listens at `tcp` listens for others on its host: a Unix socket of the abstract kind,
+  // whose name is gone with it.
+  [[nodiscard]] static SocketAddress LocalOf(const SocketAddress& tcp);
 
   [[nodiscard]] const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   [[nodiscard]] socklen_t raw_bytes() const { return bytes_; }
   [[nodiscard]] int family() const { return storage_.ss_family; }
   [[nodiscard]] bool IsLoopback() const;
+  [[nodiscard]] bool IsUnix() const { return family() == AF_UNIX; }
+  // Whether it is an address of this host, as this network namespace sees it.
+  [[nodiscard]] bool IsOwn() const;
+  // The same port at the address that means all of the host's.
+  [[nodiscard]] SocketAddress Wildcard() const;
   // "127.0.0.1:4000", "[::1]:4000".
   [[nodiscard]] std::string ToString() const;
   friend bool operator==(const SocketAddress& a, const SocketAddress& b) {

@@ -1,0 +1,65 @@
+#include "transport/local/peer_regions.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/errors.h"
+#include "transport/stream/socket.h"
+
+namespace leeway {
+namespace {
+
+constexpr std::size_t kRegionsMax = 4096;
+constexpr std::uint64_t kRegionBytesMax = std::uint64_t{1} << 42;
+
+}  // namespace
+
+PeerRegions::~PeerRegions() {
+  for (const std::span<const std::byte> region : regions_)
+    munmap(const_cast<std::byte*>(region.data()), region.size());
+}
+
+Status PeerRegions::Add(std::uint32_t id, std::uint64_t bytes, int fd) {
+  if (id != regions_.size() || id >= kRegionsMax) {
+    return Protocol("shared memory: got region {}, wanted {} (of at most {})", id, regions_.size(),
+                    kRegionsMax);
+  }
+  if (bytes == 0 || bytes > kRegionBytesMax) {
+    return Protocol("shared memory: region {} of {} bytes, wanted 1 to {}", id, bytes, kRegionBytesMax);
+  }
+  // One that can shrink could be cut short while it is read, which would kill this process.
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
+    return Protocol("shared memory: region {} is not sealed against shrinking", id);
+  struct stat file {};
+  if (fstat(fd, &file) != 0 || static_cast<std::uint64_t>(file.st_size) < bytes) {
+    return Protocol("shared memory: region {} has {} bytes, wanted the {} that were announced", id,
+                    file.st_size, bytes);
+  }
+  void* const at = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED)
+    return Unavailable("cannot map region {} of {} bytes: {}", id, bytes, ErrnoText(errno));
+  regions_.emplace_back(static_cast<const std::byte*>(at), bytes);
+  return Status::Ok();
+}
+
+Result<std::span<const std::byte>> PeerRegions::At(std::uint32_t id, std::uint64_t offset,
+                                                   std::uint64_t bytes, std::size_t alignment) const {
+  if (id >= regions_.size())
+    return Protocol("shared memory: got region {}, wanted one of the {} announced", id, regions_.size());
+  const std::span<const std::byte> region = regions_[id];
+  if (offset > region.size() || bytes > region.size() - offset) {
+    return Protocol("shared memory: got {} bytes at {} of region {}, wanted within its {} bytes", bytes,
+                    offset, id, region.size());
+  }
+  if (offset % alignment != 0) {
+    return Protocol("shared memory: got offset {} in region {}, wanted a multiple of {}", offset, id,
+                    alignment);
+  }
+  return region.subspan(offset, bytes);
+}
+
+}  // namespace leeway

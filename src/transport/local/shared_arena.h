@@ -1,0 +1,45 @@
+// SharedArena: the Arena of the real world. What is sent lies in shared regions, which peers on this host map
+// and read; what is kept lies in private ones with huge pages where the system allows them.
+//
+// Regions are added as they are needed and stay; pages of what is freed go back to the system. Pieces keep
+// the regions alive, so tensors in here outlive the node. Thread-safe; finding a piece takes no lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/heap_arena.h"
+#include "leeway/arena.h"
+
+namespace leeway {
+
+class SharedArena final : public Arena {
+ public:
+  SharedArena();
+  [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override;
+
+  // Where a stretch of memory lies, in words that a peer understands.
+  struct Place {
+    std::uint32_t region = 0;
+    std::uint64_t offset = 0;
+  };
+  // Nothing if it is not all within one shared region.
+  [[nodiscard]] std::optional<Place> Find(std::span<const std::byte> bytes) const;
+  struct RegionFile {
+    int fd = -1;  // read only; stays open as long as the arena lives
+    std::uint64_t bytes = 0;
+  };
+  // REQUIRES: a region that Find named.
+  [[nodiscard]] RegionFile FileOf(std::uint32_t region) const;
+
+ private:
+  class Regions;
+  HeapArena heap_;  // for small pieces that are kept
+  const std::shared_ptr<Regions> regions_;  // shared with every piece, which returns to it
+};
+
+}  // namespace leeway

@@ -1,0 +1,129 @@
+#include "transport/local/shared_exchange.h"
+
+#include <new>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+constexpr std::size_t kDescriptorsMax = 64;  // that came and have not been named yet
+
+}  // namespace
+
+SharedExchange::SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session)
+    : host_(host), arena_(arena), session_(session) {}
+
+SharedExchange::~SharedExchange() {
+  // Before the pins are dropped: whoever reads on sees this when it has read.
+  if (cell_ != nullptr) cell_->session.store(~session_, std::memory_order_seq_cst);
+}
+
+Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
+  cell_memory_ = arena_.Allocate(sizeof(ControlCell), Arena::Use::kSent);
+  cell_ = new (cell_memory_.get()) ControlCell;
+  cell_->session.store(session_, std::memory_order_relaxed);
+  const auto place = arena_.Find({cell_memory_.get(), sizeof(ControlCell)});
+  if (!place) return Unavailable("no shared memory can be made on this system");
+  std::vector<Note> notes;
+  Announce(place->region, notes);
+  const GreetingNote greeting{kLocalVersion, host_, place->region, place->offset, session_};
+  notes.push_back({NoteKind::kGreeting, Encode(greeting), -1});
+  return notes;
+}
+
+// In the order of their numbers, which is how the peer counts them.
+void SharedExchange::Announce(std::uint32_t region, std::vector<Note>& notes) {
+  while (announced_ <= region) {
+    const SharedArena::RegionFile file = arena_.FileOf(announced_);
+    notes.push_back({NoteKind::kRegion, Encode(RegionNote{announced_, file.bytes}), file.fd});
+    ++announced_;
+  }
+}
+
+Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
+  if (descriptors_.size() > kDescriptorsMax)
+    return Protocol("{} descriptors came unnamed, at most {} may", descriptors_.size(), kDescriptorsMax);
+  if (kind == NoteKind::kRegion) {
+    LW_ASSIGN_OR_RETURN(const RegionNote note, DecodeRegionNote(body));
+    if (descriptors_.empty()) return Protocol("region {} came without its descriptor", note.region);
+    const Socket fd = std::move(descriptors_.front());
+    descriptors_.pop_front();
+    return peer_.Add(note.region, note.bytes, fd.fd());
+  }
+  if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 or 2", static_cast<int>(kind));
+  LW_ASSIGN_OR_RETURN(const GreetingNote note, DecodeGreetingNote(body));
+  if (note.version != kLocalVersion) {
+    return Protocol("greeting of version {}, wanted {}", note.version, kLocalVersion);
+  }
+  if (note.host != host_) return Protocol("greeting from another host: its boot id is not ours");
+  if (ready()) return Protocol("a second greeting");
+  LW_ASSIGN_OR_RETURN(const std::span<const std::byte> cell,
+                      peer_.At(note.cell_region, note.cell_offset, sizeof(ControlCell), alignof(ControlCell)));
+  peer_session_ = note.session;
+  peer_cell_ = reinterpret_cast<const ControlCell*>(cell.data());
+  return Status::Ok();
+}
+
+bool SharedExchange::Refer(std::span<const Pinned> payload, std::vector<Note>& notes,
+                           std::vector<std::byte>& body) {
+  if (!ready()) return false;
+  pieces_.clear();
+  for (const Pinned& piece : payload) {
+    const auto place = arena_.Find(piece.bytes);
+    if (!place || place->offset % alignof(float) != 0) return false;
+    pieces_.push_back({place->region, static_cast<std::uint32_t>(piece.bytes.size()), place->offset});
+  }
+  Frame& frame = frames_.emplace_back();
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    Announce(pieces_[i].region, notes);
+    frame.bytes += payload[i].bytes.size();
+    // Pieces of one buffer follow each other and share its pin.
+    if (payload[i].pin == nullptr || (frame.pins > 0 && pins_.back() == payload[i].pin)) continue;
+    pins_.push_back(payload[i].pin);
+    ++frame.pins;
+  }
+  pinned_bytes_ += frame.bytes;
+  AppendTrailer(pieces_, body);
+  return true;
+}
+
+bool SharedExchange::Collect() {
+  if (frames_.empty()) return false;
+  // A peer may write there what it likes: it can give back no more than it was given.
+  const std::uint64_t consumed = peer_cell_->consumed.load(std::memory_order_acquire);
+  bool any = false;
+  while (!frames_.empty() && collected_ < consumed) {
+    const Frame frame = frames_.front();
+    frames_.pop_front();
+    ++collected_;
+    pinned_bytes_ -= frame.bytes;
+    // Each out of the queue before it is dropped: what its owner does then may send more.
+    for (std::size_t i = 0; i < frame.pins; ++i) {
+      const std::shared_ptr<const void> pin = std::move(pins_.front());
+      pins_.pop_front();
+    }
+    any = true;
+  }
+  return any;
+}
+
+Status SharedExchange::Resolve(std::span<const std::byte>& body, std::uint64_t payload_bytes,
+                               std::vector<std::span<const std::byte>>& views) {
+  if (!ready()) return Protocol("a shared payload before the greeting");
+  LW_RETURN_IF_ERROR(TakeTrailer(body, payload_bytes, pieces_));
+  views.reserve(pieces_.size());
+  for (const SharedPiece& piece : pieces_) {
+    LW_ASSIGN_OR_RETURN(const std::span<const std::byte> view,
+                        peer_.At(piece.region, piece.offset, piece.bytes, alignof(float)));
+    views.push_back(view);
+  }
+  return Status::Ok();
+}
+
+void SharedExchange::Consumed() {
+  cell_->consumed.store(cell_->consumed.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+}  // namespace leeway

@@ -1,0 +1,93 @@
+// SharedExchange: the shared memory of one local connection. Turns payloads that lie in our arena into
+// places, and places that the peer sends into memory that can be read here.
+//
+// What was sent stays pinned until the peer's ControlCell says that it is done with it; nothing is sent back
+// for that. Lives and dies with its connection. Thread rule: the loop's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "leeway/pinned.h"
+#include "leeway/status.h"
+#include "leeway/witness.h"
+#include "transport/local/control_cell.h"
+#include "transport/local/peer_regions.h"
+#include "transport/local/shared_arena.h"
+#include "transport/local/shared_notes.h"
+#include "transport/stream/socket.h"
+
+namespace leeway {
+
+class SharedExchange {
+ public:
+  // Borrows `arena`. `host`: the boot id of this system; `session`: a random number.
+  SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session);
+  // Memory that the peer has not read is taken back, and marked as such first.
+  ~SharedExchange();
+  SharedExchange(const SharedExchange&) = delete;
+  SharedExchange& operator=(const SharedExchange&) = delete;
+
+  // A note to be sent before anything else that comes from here; with a descriptor or -1.
+  struct Note {
+    NoteKind kind = NoteKind::kRegion;
+    std::vector<std::byte> body;
+    int fd = -1;
+  };
+  // Our greeting, once. An error when there is no shared memory to be had here.
+  [[nodiscard]] Result<std::vector<Note>> Greet();
+  // Descriptors that came, in order.
+  void TakeDescriptor(Socket fd) { descriptors_.push_back(std::move(fd)); }
+  [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
+  // The peer has greeted: both ways may be used.
+  [[nodiscard]] bool ready() const { return peer_cell_ != nullptr; }
+
+  // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and `trailer` is
+  // appended to the body; the pins are kept here.
+  [[nodiscard]] bool Refer(std::span<const Pinned> payload, std::vector<Note>& notes,
+                           std::vector<std::byte>& body);
+  // Lets go of what the peer is done with; true if it was something.
+  bool Collect();
+  [[nodiscard]] std::uint64_t pinned_bytes() const { return pinned_bytes_; }
+  [[nodiscard]] std::size_t pinned_frames() const { return frames_.size(); }
+
+  // Receiving: the pieces of a shared payload, as they lie. Takes the trailer off `body`.
+  [[nodiscard]] Status Resolve(std::span<const std::byte>& body, std::uint64_t payload_bytes,
+                               std::vector<std::span<const std::byte>>& views);
+  // The frame that was resolved last is done with.
+  void Consumed();
+  // Of what the peer has sent.
+  [[nodiscard]] Witness witness() const { return {&peer_cell_->session, peer_session_}; }
+
+ private:
+  // A frame of ours that the peer has not done with: how many pins it has in pins_, and of how many bytes.
+  struct Frame {
+    std::size_t pins = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  void Announce(std::uint32_t region, std::vector<Note>& notes);
+
+  const HostKey host_;
+  SharedArena& arena_;
+  const std::uint64_t session_;
+  std::shared_ptr<std::byte> cell_memory_;
+  ControlCell* cell_ = nullptr;             // ours; in cell_memory_
+  const ControlCell* peer_cell_ = nullptr;  // in peer_
+  std::uint64_t peer_session_ = 0;
+  PeerRegions peer_;
+  std::deque<Socket> descriptors_;
+  std::uint32_t announced_ = 0;  // of our regions
+  std::deque<Frame> frames_;
+  std::deque<std::shared_ptr<const void>> pins_;  // shared: as in Pinned
+  std::uint64_t collected_ = 0;                   // frames that the peer has done with
+  std::uint64_t pinned_bytes_ = 0;
+  std::vector<SharedPiece> pieces_;  // kept to reuse its memory
+};
+
+}  // namespace leeway

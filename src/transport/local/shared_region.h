@@ -1,0 +1,37 @@
+// SharedRegion: one stretch of memory of this process that peers on this host may map, to read it.
+//
+// A memfd, sealed against shrinking, so that nobody who has it mapped can be hit by a missing page; what
+// peers are given is a descriptor that cannot write. Where the system has no memfd (or none is wanted) it is
+// plain anonymous memory, which nobody else sees.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "leeway/status.h"
+
+namespace leeway {
+
+class SharedRegion {
+ public:
+  // Memory is taken page by page as it is touched, so `bytes` may be more than is needed.
+  [[nodiscard]] static Result<SharedRegion> Make(std::size_t bytes);
+  [[nodiscard]] static Result<SharedRegion> MakePrivate(std::size_t bytes);
+  SharedRegion(SharedRegion&& other) noexcept;
+  SharedRegion& operator=(SharedRegion&&) = delete;
+  ~SharedRegion();
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  // What a peer is given to map; -1 when nobody can.
+  [[nodiscard]] int read_only_fd() const { return read_only_fd_; }
+  // Gives the whole pages within `piece` back to the system: they are zeros when they are next touched.
+  void GiveBack(std::span<std::byte> piece) const;
+
+ private:
+  SharedRegion(std::span<std::byte> bytes, int read_only_fd) : bytes_(bytes), read_only_fd_(read_only_fd) {}
+
+  std::span<std::byte> bytes_;
+  int read_only_fd_ = -1;
+};
+
+}  // namespace leeway

@@ -1,0 +1,270 @@
+#include "transport/stream/stream_connection.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace leeway {
+namespace {
+
+Status ConnectError(const std::string& peer, int error) {
+  if (error == ECONNREFUSED) {
+    return Unavailable("cannot connect to {}: connection refused (nobody listens there)", peer);
+  }
+  return Unavailable("cannot connect to {}: {}", peer, ErrnoText(error));
+}
+
+}  // namespace
+
+StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options, ConnectionId id,
+                             TransportEvents& events)
+    : loop_(loop),
+      owner_(owner),
+      options_(options),
+      id_(id),
+      events_(events),
+      queue_(options.copy_bytes_max) {}
+
+StreamConnection::~StreamConnection() {
+  owner_.CancelTimer(linger_timer_);
+  owner_.CancelTimer(greeting_timer_);
+}
+
+void StreamConnection::Connect(const std::string& address) {
+  peer_ = address;
+  const Result<Endpoint> endpoint = Endpoint::Parse(address);
+  if (!endpoint.ok()) {
+    failure_ = endpoint.status().WithContext("cannot connect");
+    owner_.RunLater(id_, &StreamConnection::FailPending);
+    return;
+  }
+  AddCandidates(NumericAddresses(*endpoint));
+  if (!candidates_.empty()) {
+    TryNextCandidate();
+    return;
+  }
+  owner_.ResolveFor(id_, *endpoint);
+}
+
+void StreamConnection::AddCandidates(const std::vector<SocketAddress>& tcp) {
+  const Carrier carrier = options_.carrier;
+  if (carrier == Carrier::kAuto || carrier == Carrier::kTcp) candidates_.assign(tcp.rbegin(), tcp.rend());
+  if (carrier == Carrier::kTcp) return;
+  // Whoever listens there on this host is found by a name; who does not is refused at once.
+  for (auto address = tcp.rbegin(); address != tcp.rend(); ++address) {
+    if (!address->IsOwn()) continue;
+    candidates_.push_back(SocketAddress::LocalOf(address->Wildcard()));
+    candidates_.push_back(SocketAddress::LocalOf(*address));
+  }
+  if (candidates_.empty() && !tcp.empty()) {
+    failure_ = Unavailable("cannot connect to {}: it is on another host, and the transport is {}", peer_,
+                           carrier == Carrier::kUds ? "uds" : "local");
+  }
+}
+
+void StreamConnection::OnResolved(Result<std::vector<SocketAddress>> found) {
+  if (!found.ok()) return Fail(found.status().WithContext("cannot connect to " + peer_));
+  failure_ = Unavailable("cannot connect to {}: the host has no address", peer_);
+  AddCandidates(*found);
+  TryNextCandidate();
+}
+
+// Called from Connect itself too, so that whatever fails here is reported later.
+void StreamConnection::TryNextCandidate() {
+  watch_.reset();
+  while (!candidates_.empty()) {
+    const SocketAddress to = candidates_.back();
+    candidates_.pop_back();
+    Result<Socket> socket = Socket::Open(to.family());
+    if (!socket.ok()) {
+      failure_ = socket.status();
+      continue;
+    }
+    socket_ = *std::move(socket);
+    socket_.Tune(options_.notsent_lowat_bytes);
+    over_unix_ = to.IsUnix();
+    exchange_.reset();
+    reader_.emplace(*this, options_.staging_bytes);
+    if (connect(socket_.fd(), to.raw(), to.raw_bytes()) == 0 || errno == EINPROGRESS) {
+      watch_.emplace(
+          loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
+      watch_->WaitWritable();
+      return;
+    }
+    // That nobody listens at the Unix socket says less than what TCP answers.
+    if (!to.IsUnix() || failure_.ok()) failure_ = ConnectError(peer_, errno);
+  }
+  owner_.RunLater(id_, &StreamConnection::FailPending);
+}
+
+void StreamConnection::OnConnectReady() {
+  int error = 0;
+  socklen_t bytes = sizeof(error);
+  getsockopt(socket_.fd(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  // A connect to a free port of the range that connects are made from can meet itself and succeed.
+  if (error == 0 && !over_unix_ &&
+      SocketAddress::OfSocket(socket_.fd()) == SocketAddress::OfPeer(socket_.fd()))
+    error = ECONNREFUSED;
+  if (error != 0) {
+    failure_ = ConnectError(peer_, error);
+    TryNextCandidate();
+    return;
+  }
+  failure_ = Status::Ok();
+  SetLimits(limits_);
+  watch_->WaitReadable();
+  if (over_unix_ && options_.carrier != Carrier::kUds) return BeginGreeting();
+  OnUp();
+}
+
+void StreamConnection::OnUp() {
+  state_ = State::kOpen;
+  if (!lingering_) events_.OnConnected(id_);
+  if (state_ != State::kOpen) return;
+  if (lingering_ && queue_.empty()) return FinishLinger();
+  if (!queue_.empty()) Flush();
+}
+
+void StreamConnection::Adopt(Socket socket, const std::string& peer) {
+  peer_ = peer;
+  socket_ = std::move(socket);
+  socket_.Tune(options_.notsent_lowat_bytes);
+  over_unix_ = SocketAddress::OfSocket(socket_.fd()).IsUnix();
+  if (over_unix_ && options_.carrier != Carrier::kUds) exchange_ = owner_.MakeExchange();
+  reader_.emplace(*this, options_.staging_bytes);
+  SetLimits(limits_);
+  state_ = State::kOpen;
+  watch_.emplace(
+      loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
+  watch_->WaitReadable();
+}
+
+void StreamConnection::SetLimits(const FrameLimits& limits) {
+  limits_ = limits;
+  limits_.shared = exchange_ != nullptr;
+  if (reader_) reader_->SetLimits(limits_);
+}
+
+std::string_view StreamConnection::carrier() const {
+  if (state_ != State::kOpen) return "";
+  if (!over_unix_) return "tcp";
+  return exchange_ != nullptr && exchange_->ready() ? "local" : "uds";
+}
+
+Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
+  return events_.OnFrameStart(id_, head, body);
+}
+
+void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) {
+  events_.OnFrame(id_, head, body, std::move(landing));
+}
+
+void StreamConnection::OnReadable() {
+  if (!IsUp()) return;
+  CollectShared();
+  if (lingering_) return Discard();
+  turn_read_bytes_ = 0;
+  while (Receive()) {
+  }
+  if (!IsUp()) return;
+  // Closed from inside a frame with something left to send: what is unread is thrown away from now on.
+  watch_->WaitReadable();
+}
+
+bool StreamConnection::Receive() {
+  const std::span<std::byte> space = reader_->Space();
+  const ssize_t n = ReceiveInto(space);
+  if (n > 0) {
+    const auto received = static_cast<std::size_t>(n);
+    last_received_ = EventLoop::Now();
+    const Status status = reader_->Commit(received);
+    if (!KeepReading()) return false;
+    if (!status.ok() && state_ == State::kGreeting) {
+      GiveUpGreeting(status);
+      return false;
+    }
+    if (!status.ok()) {
+      Fail(status.WithContext("from " + peer_));
+      return false;
+    }
+    turn_read_bytes_ += received;
+    // A short read has emptied the kernel's buffer; waiting tells of what came since.
+    return received == space.size() && turn_read_bytes_ < options_.turn_read_bytes_max;
+  }
+  if (n < 0 && errno == EINTR) return true;
+  if (n < 0 && IsWouldBlock(errno)) {
+    if (!failure_.ok()) Fail(failure_);
+    return false;
+  }
+  if (state_ == State::kGreeting) {
+    GiveUpGreeting(Unavailable("it closed the connection"));
+    return false;
+  }
+  const char* const where = reader_->AtBoundary() ? "" : " in the middle of a frame";
+  if (n == 0) {
+    Fail(Unavailable("{} closed the connection{}", peer_, where));
+  } else {
+    Fail(Unavailable("lost the connection to {}{}: {}", peer_, where, ErrnoText(errno)));
+  }
+  return false;
+}
+
+void StreamConnection::OnWritable() {
+  if (state_ == State::kConnecting) return OnConnectReady();
+  write_waiting_ = false;
+  Flush();
+}
+
+// The peer may have said why it closes before it did: what it sent is read first, then the end is reported.
+void StreamConnection::BreakSending(int error) {
+  failure_ = Unavailable("lost the connection to {} while sending: {}", peer_, ErrnoText(error));
+  queue_.Clear();
+  owner_.RunLater(id_, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
+}
+
+void StreamConnection::Linger() {
+  lingering_ = true;
+  linger_timer_ = owner_.RunAfter(options_.linger_max, id_, &StreamConnection::LingerTooLong);
+  if (!failure_.ok() && state_ == State::kOpen) owner_.RunLater(id_, &StreamConnection::FailPending);
+  if (state_ != State::kOpen || write_waiting_) return;
+  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
+}
+
+// All is sent. The socket is not closed yet: with unread bytes in it the kernel would reset the connection,
+// and the peer could lose what it has not read.
+void StreamConnection::FinishLinger() { shutdown(socket_.fd(), SHUT_WR); }
+
+void StreamConnection::Discard() {
+  std::array<std::byte, 64 * 1024> nowhere;
+  std::size_t discarded = 0;
+  while (discarded < options_.turn_read_bytes_max) {
+    const ssize_t n = recv(socket_.fd(), nowhere.data(), nowhere.size(), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && IsWouldBlock(errno)) break;
+    if (n <= 0) return Fail(Status::Ok());
+    discarded += static_cast<std::size_t>(n);
+  }
+  watch_->WaitReadable();
+}
+
+void StreamConnection::Abandon() {
+  state_ = State::kEnded;
+  queue_.Clear();
+  owner_.Retire(id_);
+}
+
+void StreamConnection::Fail(const Status& why) {
+  if (state_ == State::kEnded) return;
+  Abandon();
+  if (!lingering_) events_.OnClosed(id_, why);
+}
+
+void StreamConnection::FailPending() { Fail(failure_); }
+
+void StreamConnection::LingerTooLong() { Fail(Status::Ok()); }
+
+}  // namespace leeway

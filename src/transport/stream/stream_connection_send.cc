@@ -1,0 +1,86 @@
+// How a connection sends: what is queued in a turn leaves at its end.
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/errors.h"
+#include "transport/stream/stream_connection.h"
+
+namespace leeway {
+namespace {
+
+// Pieces in one sendmsg. Beyond some dozens nothing is gained, and the array is on the stack.
+constexpr std::size_t kPiecesMax = 64;
+
+}  // namespace
+
+void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
+                         std::span<const Pinned> payload) {
+  if (state_ == State::kEnded || lingering_ || (state_ == State::kOpen && !failure_.ok())) return;
+  if (queue_.empty()) last_progress_ = EventLoop::Now();
+  if (!SendShared(kind, body, payload)) queue_.Push(kind, body, payload);
+  if (Status status = WhyQueueIsTooLong(); !status.ok()) {
+    failure_ = std::move(status);
+    queue_.Clear();
+    owner_.RunLater(id_, &StreamConnection::FailPending);
+    return;
+  }
+  if (state_ == State::kOpen && !write_waiting_ && !std::exchange(flush_wanted_, true))
+    owner_.FlushAtTurnEnd(id_);
+}
+
+Status StreamConnection::WhyQueueIsTooLong() const {
+  if (exchange_ != nullptr && exchange_->pinned_bytes() > options_.queue_pinned_bytes_max) {
+    const Duration since = EventLoop::Now() - last_collected_;
+    if (since >= options_.stall_max) {
+      return ResourceExhausted(
+          "{} does not take what is shared with it: {} bytes of {} frames wait and none was taken for {} ms; at "
+          "most {} bytes may wait",
+          peer_, exchange_->pinned_bytes(), exchange_->pinned_frames(),
+          std::chrono::duration_cast<std::chrono::milliseconds>(since).count(), options_.queue_pinned_bytes_max);
+    }
+  }
+  if (queue_.frames() <= options_.queue_frames_max &&
+      queue_.copied_bytes() <= options_.queue_copied_bytes_max &&
+      queue_.pinned_bytes() <= options_.queue_pinned_bytes_max) {
+    return Status::Ok();
+  }
+  // The end of this turn will be the first to offer it to the kernel.
+  if (state_ == State::kOpen && !write_waiting_) return Status::Ok();
+  const Duration since = EventLoop::Now() - last_progress_;
+  if (since < options_.stall_max) return Status::Ok();
+  return ResourceExhausted(
+      "{} does not read what is sent to it: {} frames, {} copied and {} pinned bytes are queued and none has "
+      "left for {} ms; "
+      "at most {} frames, {} copied and {} pinned bytes may wait",
+      peer_, queue_.frames(), queue_.copied_bytes(), queue_.pinned_bytes(),
+      std::chrono::duration_cast<std::chrono::milliseconds>(since).count(), options_.queue_frames_max,
+      options_.queue_copied_bytes_max, options_.queue_pinned_bytes_max);
+}
+
+void StreamConnection::Flush() {
+  flush_wanted_ = false;
+  if (state_ != State::kOpen || write_waiting_) return;
+  std::size_t written = 0;
+  while (!queue_.empty() && written < options_.turn_write_bytes_max) {
+    std::array<iovec, kPiecesMax> pieces;
+    const std::size_t used = queue_.Gather(pieces, options_.write_bytes_max);
+    const ssize_t n = SendPieces(std::span(pieces).first(used), queue_.Descriptor());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && IsWouldBlock(errno)) break;
+    if (n < 0) return BreakSending(errno);
+    written += static_cast<std::size_t>(n);
+    queue_.Consume(static_cast<std::size_t>(n));
+  }
+  if (written > 0) last_progress_ = EventLoop::Now();
+  if (!queue_.empty()) {
+    write_waiting_ = true;
+    watch_->WaitWritable();
+  } else if (lingering_) {
+    FinishLinger();
+  }
+}
+
+}  // namespace leeway

@@ -1,0 +1,190 @@
+// What shared memory adds to a connection: the greeting, descriptors, payloads that are places.
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/errors.h"
+#include "transport/stream/stream_connection.h"
+#include "wire/kind.h"
+
+namespace leeway {
+namespace {
+
+constexpr std::size_t kDescriptorsPerCall = 16;
+using ControlBytes = std::array<char, CMSG_SPACE(kDescriptorsPerCall * sizeof(int))>;
+
+// From memory of the peer's into places of ours, which have the same bytes together.
+void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std::span<const std::byte>> views) {
+  std::size_t view = 0;
+  std::size_t taken = 0;
+  for (std::span<std::byte> place : places) {
+    while (!place.empty()) {
+      if (taken == views[view].size()) {
+        ++view;
+        taken = 0;
+        continue;
+      }
+      const std::size_t n = std::min(place.size(), views[view].size() - taken);
+      std::memcpy(place.data(), views[view].data() + taken, n);
+      place = place.subspan(n);
+      taken += n;
+    }
+  }
+}
+
+}  // namespace
+
+// Written at once, past the queue: it is little, and the socket is new.
+void StreamConnection::BeginGreeting() {
+  state_ = State::kGreeting;
+  if (!socket_.PeerProcess().same_user) return GiveUpGreeting(FailedPrecondition("another user runs it"));
+  exchange_ = owner_.MakeExchange();
+  if (exchange_ == nullptr) return GiveUpGreeting(Unavailable("this process has no shared memory"));
+  SetLimits(limits_);
+  Result<std::vector<SharedExchange::Note>> notes = exchange_->Greet();
+  if (!notes.ok()) return GiveUpGreeting(notes.status());
+  for (const SharedExchange::Note& note : *notes) {
+    SendQueue bytes(options_.copy_bytes_max);
+    bytes.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+    std::array<iovec, 1> piece;
+    if (bytes.Gather(piece, bytes.bytes()) != 1 ||
+        SendPieces(piece, bytes.Descriptor()) != static_cast<ssize_t>(bytes.bytes())) {
+      return GiveUpGreeting(Unavailable("descriptors cannot be passed: {}", ErrnoText(errno)));
+    }
+  }
+  greeting_timer_ = owner_.RunAfter(options_.greeting_max, id_, &StreamConnection::GreetingTooLong);
+}
+
+void StreamConnection::GreetingTooLong() {
+  if (state_ != State::kGreeting) return;
+  GiveUpGreeting(DeadlineExceeded("no greeting within {} ms", options_.greeting_max.count()));
+}
+
+void StreamConnection::GiveUpGreeting(const Status& why) {
+  owner_.CancelTimer(std::exchange(greeting_timer_, {}));
+  state_ = State::kConnecting;
+  failure_ = Unavailable("cannot share memory with {}: {}", peer_, why.message());
+  if (!candidates_.empty() && !candidates_.front().IsUnix()) {
+    owner_.Write(LogLevel::kWarning, fmt::format("{} is on this host, but memory cannot be shared with it ({}): "
+                                                 "going over TCP",
+                                                 peer_, why.message()));
+  }
+  TryNextCandidate();
+}
+
+Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
+  if (head.carrier == wire::kNote) return OnNote(NoteKind{head.kind}, body);
+  return OnSharedFrame(head, body);
+}
+
+Status StreamConnection::OnNote(NoteKind kind, std::span<const std::byte> body) {
+  const bool was_ready = exchange_->ready();
+  LW_RETURN_IF_ERROR(exchange_->OnNote(kind, body));
+  if (was_ready || !exchange_->ready()) return Status::Ok();
+  if (state_ == State::kGreeting) {
+    owner_.CancelTimer(std::exchange(greeting_timer_, {}));
+    OnUp();
+    return Status::Ok();
+  }
+  // The one who was connected to answers.
+  LW_ASSIGN_OR_RETURN(const std::vector<SharedExchange::Note> notes, exchange_->Greet());
+  for (const SharedExchange::Note& note : notes)
+    queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+  if (!write_waiting_ && !std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
+  return Status::Ok();
+}
+
+Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte> body) {
+  std::vector<std::span<const std::byte>> views;
+  const Status resolved = exchange_->Resolve(body, head.payload_bytes, views);
+  if (!resolved.ok())
+    return resolved.WithContext(fmt::format("{} frame", wire::KindName(wire::Kind{head.kind})));
+  head.body_bytes = static_cast<std::uint32_t>(body.size());
+  head.readable = true;
+  LW_ASSIGN_OR_RETURN(Landing landing, events_.OnFrameStart(id_, head, body));
+  if (!KeepReading()) return Status::Ok();
+  if (landing.in_place) {
+    landing.views = std::move(views);
+    landing.witness = exchange_->witness();
+  } else {
+    std::uint64_t bytes = 0;
+    for (const std::span<std::byte> place : landing.places) bytes += place.size();
+    if (bytes != head.payload_bytes) {
+      return Internal("{} frame: got a landing of {} bytes, wanted {} bytes",
+                      wire::KindName(wire::Kind{head.kind}), bytes, head.payload_bytes);
+    }
+    CopyInto(landing.places, views);
+    // The peer may have taken its memory back while this process stood still.
+    if (!exchange_->witness().Holds()) return Unavailable("it closed the connection while its memory was read");
+  }
+  events_.OnFrame(id_, head, body, std::move(landing));
+  exchange_->Consumed();
+  return Status::Ok();
+}
+
+bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> body,
+                                  std::span<const Pinned> payload) {
+  if (exchange_ == nullptr || payload.empty() || state_ != State::kOpen) return false;
+  CollectShared();
+  std::uint64_t bytes = 0;
+  for (const Pinned& piece : payload) bytes += piece.bytes.size();
+  if (bytes < options_.share_bytes_min) return false;
+  notes_.clear();
+  shared_body_.assign(body.begin(), body.end());
+  if (exchange_->pinned_frames() == 0) last_collected_ = EventLoop::Now();
+  if (!exchange_->Refer(payload, notes_, shared_body_)) return false;
+  for (const SharedExchange::Note& note : notes_)
+    queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+  queue_.PushShared(kind, shared_body_, bytes);
+  return true;
+}
+
+void StreamConnection::CollectShared() {
+  if (exchange_ != nullptr && exchange_->Collect()) last_collected_ = EventLoop::Now();
+}
+
+ssize_t StreamConnection::ReceiveInto(std::span<std::byte> space) {
+  if (exchange_ == nullptr) return recv(socket_.fd(), space.data(), space.size(), 0);
+  iovec piece{.iov_base = space.data(), .iov_len = space.size()};
+  alignas(cmsghdr) ControlBytes control;
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t n = recvmsg(socket_.fd(), &message, MSG_CMSG_CLOEXEC);
+  if (n < 0) return n;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      exchange_->TakeDescriptor(Socket(fd));
+    }
+  }
+  return n;
+}
+
+ssize_t StreamConnection::SendPieces(std::span<iovec> pieces, int descriptor) const {
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  if (descriptor >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(part), &descriptor, sizeof descriptor);
+  }
+  return sendmsg(socket_.fd(), &message, MSG_NOSIGNAL);
+}
+
+}  // namespace leeway

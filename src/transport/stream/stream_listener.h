@@ -1,0 +1,50 @@
+// StreamListener: one listening socket. Hands accepted sockets on; pauses when the process has no descriptors
+// left.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "leeway/env.h"
+#include "leeway/status.h"
+#include "transport/event_loop.h"
+#include "transport/stream/socket.h"
+#include "transport/stream/stream_options.h"
+
+namespace leeway {
+
+class StreamListener {
+ public:
+  using Accepted = std::function<void(Socket socket, const std::string& peer)>;
+
+  // Listens at "host:port"; port 0 takes any free one. Everything given outlives the listener.
+  [[nodiscard]] static Result<std::unique_ptr<StreamListener>> Listen(EventLoop& loop, Timers& timers, Log& log,
+                                                                   const StreamOptions& options,
+                                                                   const std::string& address,
+                                                                   Accepted accepted);
+  // Listens for processes of this host and user, under the name that goes with the TCP address `of`.
+  [[nodiscard]] static Result<std::unique_ptr<StreamListener>> ListenLocal(EventLoop& loop, Timers& timers,
+                                                                           Log& log, const SocketAddress& of,
+                                                                           Accepted accepted);
+  ~StreamListener();
+  StreamListener(const StreamListener&) = delete;
+  StreamListener& operator=(const StreamListener&) = delete;
+
+  // As bound: the real port.
+  [[nodiscard]] SocketAddress address() const;
+
+ private:
+  StreamListener(EventLoop& loop, Timers& timers, Log& log, Socket socket, Accepted accepted);
+  void OnReadable();
+  void Accept(Socket socket, const SocketAddress& from);
+
+  Timers& timers_;
+  Log& log_;
+  const Socket socket_;
+  const Accepted accepted_;
+  TimerId pause_;
+  EventLoop::Watch watch_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,167 @@
+#include "transport/stream/stream_transport.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace leeway {
+namespace {
+
+constexpr int kSlotBits = 24;
+constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
+
+std::size_t SlotOf(ConnectionId id) { return static_cast<std::size_t>(id.value() & kSlotMask); }
+std::uint64_t GenerationOf(ConnectionId id) { return id.value() >> kSlotBits; }
+
+std::string TextOf(const HostKey& key) {
+  std::string text;
+  for (const std::byte b : key) text += fmt::format("{:02x}", std::to_integer<int>(b));
+  return text;
+}
+
+}  // namespace
+
+StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random, SharedArena& arena,
+                                 const StreamOptions& options)
+    : loop_(loop),
+      timers_(timers),
+      log_(log),
+      random_(random),
+      arena_(arena),
+      options_(options),
+      host_(ReadHostKey()),
+      host_text_(host_.ok() ? TextOf(*host_) : "") {
+  loop_.SetTurnEnd([this] { OnTurnEnd(); });
+}
+
+StreamTransport::~StreamTransport() {
+  loop_.SetTurnEnd({});
+  // What was queued in the last turn, a goodbye above all, gets its one chance.
+  OnTurnEnd();
+}
+
+Result<std::string> StreamTransport::Listen(const std::string& address, TransportEvents& events) {
+  auto accepted = [this, &events](Socket socket, const std::string& peer) {
+    const ConnectionId id = Add(events);
+    Find(id)->Adopt(std::move(socket), peer);
+    events.OnAccepted(id, peer);
+  };
+  LW_ASSIGN_OR_RETURN(auto listener,
+                      StreamListener::Listen(loop_, timers_, log_, options_, address, accepted));
+  const SocketAddress at = listener->address();
+  if (options_.carrier != leeway::Carrier::kTcp) {
+    // Without it everybody comes over TCP.
+    Result<std::unique_ptr<StreamListener>> local = StreamListener::ListenLocal(loop_, timers_, log_, at, accepted);
+    if (local.ok()) {
+      listeners_.push_back(*std::move(local));
+    } else {
+      log_.Write(LogLevel::kWarning, local.status().message());
+    }
+  }
+  listeners_.push_back(std::move(listener));
+  return at.ToString();
+}
+
+ConnectionId StreamTransport::Connect(const std::string& address, TransportEvents& events) {
+  const ConnectionId id = Add(events);
+  Find(id)->Connect(address);
+  return id;
+}
+
+void StreamTransport::Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
+                        std::span<const Pinned> payload) {
+  if (StreamConnection* connection = Find(id)) connection->Send(kind, body, payload);
+}
+
+void StreamTransport::SetLimits(ConnectionId id, const FrameLimits& limits) {
+  if (StreamConnection* connection = Find(id)) connection->SetLimits(limits);
+}
+
+void StreamTransport::Close(ConnectionId id) {
+  if (StreamConnection* connection = Find(id)) connection->Abandon();
+}
+
+void StreamTransport::CloseAfterSend(ConnectionId id) {
+  if (StreamConnection* connection = Find(id)) connection->Linger();
+}
+
+std::uint64_t StreamTransport::QueuedBytes(ConnectionId id) const {
+  const StreamConnection* connection = Find(id);
+  return connection == nullptr ? 0 : connection->QueuedBytes();
+}
+
+TimePoint StreamTransport::LastReceived(ConnectionId id) const {
+  const StreamConnection* connection = Find(id);
+  return connection == nullptr ? TimePoint::min() : connection->last_received();
+}
+
+std::string_view StreamTransport::Carrier(ConnectionId id) const {
+  const StreamConnection* connection = Find(id);
+  return connection == nullptr ? std::string_view() : connection->carrier();
+}
+
+std::unique_ptr<SharedExchange> StreamTransport::MakeExchange() {
+  if (!host_.ok()) return nullptr;
+  return std::make_unique<SharedExchange>(*host_, arena_, random_.Next());
+}
+
+void StreamTransport::FlushAtTurnEnd(ConnectionId id) {
+  dirty_.push_back(id);
+  loop_.EnsureTurnEnd();
+}
+
+void StreamTransport::RunLater(ConnectionId id, void (StreamConnection::*step)()) {
+  loop_.Post([this, id, step] {
+    if (StreamConnection* connection = Find(id)) (connection->*step)();
+  });
+}
+
+TimerId StreamTransport::RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) {
+  return timers_.After(delay, [this, id, step] {
+    if (StreamConnection* connection = Find(id)) (connection->*step)();
+  });
+}
+
+void StreamTransport::ResolveFor(ConnectionId id, const Endpoint& endpoint) {
+  loop_.Resolve(endpoint, [this, id](Result<std::vector<SocketAddress>> found) {
+    if (StreamConnection* connection = Find(id)) connection->OnResolved(std::move(found));
+  });
+}
+
+void StreamTransport::Retire(ConnectionId id) {
+  retired_.push_back(std::move(slots_[SlotOf(id)].connection));
+  free_slots_.push_back(static_cast<std::uint32_t>(SlotOf(id)));
+  loop_.EnsureTurnEnd();
+}
+
+ConnectionId StreamTransport::Add(TransportEvents& events) {
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const std::uint32_t index = free_slots_.back();
+  free_slots_.pop_back();
+  Slot& slot = slots_[index];
+  const ConnectionId id(++slot.generation << kSlotBits | index);
+  StreamConnection::Owner& owner = *this;
+  slot.connection = std::make_unique<StreamConnection>(loop_, owner, options_, id, events);
+  return id;
+}
+
+StreamConnection* StreamTransport::Find(ConnectionId id) const {
+  const std::size_t index = SlotOf(id);
+  if (index >= slots_.size() || slots_[index].generation != GenerationOf(id)) return nullptr;
+  return slots_[index].connection.get();
+}
+
+void StreamTransport::OnTurnEnd() {
+  // By index: a pin dropped here may queue more.
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    if (StreamConnection* connection = Find(dirty_[i])) connection->Flush();
+  }
+  dirty_.clear();
+  // Swapped out first: what a dropped pin or lease does may retire others.
+  const std::vector<std::unique_ptr<StreamConnection>> dead = std::exchange(retired_, {});
+}
+
+}  // namespace leeway
