@@ -9,6 +9,9 @@
 
 namespace leeway {
 
+Buffer::Buffer(std::size_t elements)
+    : Buffer(elements, HeapArena().Allocate(elements * sizeof(float), Arena::Use::kKept)) {}
+
 class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
  public:
   Shelf(std::uint64_t spare_bytes_max, Arena* arena)

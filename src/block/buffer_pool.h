@@ -15,6 +15,7 @@ namespace leeway {
 
 class Buffer {
  public:
+  explicit Buffer(std::size_t elements);  // from the heap, of no pool
   Buffer(std::size_t elements, std::shared_ptr<std::byte> memory)
       : memory_(std::move(memory)), data_(reinterpret_cast<float*>(memory_.get())), size_(elements) {}
   [[nodiscard]] std::span<float> floats() { return {data_, size_}; }

@@ -54,6 +54,12 @@ Result<SharedRegion> SharedRegion::MakePrivate(std::size_t bytes) {
 SharedRegion::SharedRegion(SharedRegion&& other) noexcept
     : bytes_(std::exchange(other.bytes_, {})), read_only_fd_(std::exchange(other.read_only_fd_, -1)) {}
 
+SharedRegion& SharedRegion::operator=(SharedRegion&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(read_only_fd_, other.read_only_fd_);
+  return *this;
+}
+
 SharedRegion::~SharedRegion() {
   if (read_only_fd_ >= 0) close(read_only_fd_);
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());

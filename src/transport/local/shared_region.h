@@ -18,7 +18,7 @@ class SharedRegion {
   [[nodiscard]] static Result<SharedRegion> Make(std::size_t bytes);
   [[nodiscard]] static Result<SharedRegion> MakePrivate(std::size_t bytes);
   SharedRegion(SharedRegion&& other) noexcept;
-  SharedRegion& operator=(SharedRegion&&) = delete;
+  SharedRegion& operator=(SharedRegion&& other) noexcept;
   ~SharedRegion();
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }

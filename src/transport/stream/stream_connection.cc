@@ -88,7 +88,7 @@ void StreamConnection::TryNextCandidate() {
     socket_.Tune(options_.notsent_lowat_bytes);
     over_unix_ = to.IsUnix();
     exchange_.reset();
-    reader_.emplace(*this, options_.staging_bytes);
+    reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
     if (connect(socket_.fd(), to.raw(), to.raw_bytes()) == 0 || errno == EINPROGRESS) {
       watch_.emplace(
           loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
@@ -135,7 +135,7 @@ void StreamConnection::Adopt(Socket socket, const std::string& peer) {
   socket_.Tune(options_.notsent_lowat_bytes);
   over_unix_ = SocketAddress::OfSocket(socket_.fd()).IsUnix();
   if (over_unix_ && options_.carrier != Carrier::kUds) exchange_ = owner_.MakeExchange();
-  reader_.emplace(*this, options_.staging_bytes);
+  reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
   SetLimits(limits_);
   state_ = State::kOpen;
   watch_.emplace(
