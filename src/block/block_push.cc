@@ -110,7 +110,8 @@ bool Block::Core::IsRefused(const PushEvent& push, const Gradient& gradient, boo
   return !late && push.iteration <= progress_.ProgressOf(push.from.worker).value_or(Iteration(-1));
 }
 
-// Whether a gradient is finite is found in the one pass that adds or applies it, which changes nothing if not.
+// Whether a gradient is finite is found in the one pass that adds or applies it, which changes nothing if
+// not.
 std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gradient) {
   const Iteration v_train = progress_.v_train();
   const bool late = push.iteration < std::max(v_train, progress_.FirstOf(push.from.worker));
@@ -139,12 +140,11 @@ Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
   if (options_.apply.scale_by_staleness)
     lr_scale /= std::max(1.0F, static_cast<float>(steps_since) / static_cast<float>(members));
   const Gradient used = options_.apply.dc > 0.0F ? Compensated(push, gradient) : gradient;
-  const Values::Outcome outcome =
-      values_.Step({.g = used.values(),
-                    .lr_scale = lr_scale,
-                    .hyper = push.hyper,
-                    .publish_nonfinite = options_.nonfinite == NonFinite::kAccept,
-                    .witness = gradient.witness()});
+  const Values::Outcome outcome = values_.Step({.g = used.values(),
+                                                .lr_scale = lr_scale,
+                                                .hyper = push.hyper,
+                                                .publish_nonfinite = options_.nonfinite == NonFinite::kAccept,
+                                                .witness = gradient.witness()});
   if (outcome != Values::Outcome::kPublished) return outcome;
   ++counters_.steps;
   counters_.applied_staleness.Add(static_cast<std::int64_t>(steps_since / members));

@@ -104,9 +104,9 @@ class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
   HeapArena heap_;
   Arena* const arena_;
   std::uint64_t spare_bytes_ = 0;
-  bool closed_ = false;  // the pool is gone: what comes back is freed
+  bool closed_ = false;         // the pool is gone: what comes back is freed
   std::vector<Class> classes_;  // by elements and use
-  std::size_t last_ = 0;  // of classes_, the one asked for last
+  std::size_t last_ = 0;        // of classes_, the one asked for last
   std::size_t control_bytes_ = 0;
   std::vector<void*> spare_control_;  // as many as there were references at one time
 };

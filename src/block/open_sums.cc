@@ -18,8 +18,8 @@ Values::Outcome OpenSums::Add(Iteration iteration, const PushEvent& push, Gradie
     Weighted& total = found->second.total;
     total = {Scaled(std::move(total)), 1.0F};
     next = pool_.Take(gradient.values().size());
-    finite = kernels::AddScaledInto(next->floats(), std::as_const(*total.gradient).floats(), gradient.values(),
-                                    weight);
+    finite = kernels::AddScaledInto(next->floats(), std::as_const(*total.gradient).floats(),
+                                    gradient.values(), weight);
   } else if (gradient.IsLent()) {
     next = pool_.Take(gradient.values().size());
     finite = kernels::ScaleInto(next->floats(), gradient.values(), 1.0F);

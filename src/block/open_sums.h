@@ -27,9 +27,9 @@ class OpenSums {
  public:
   OpenSums(bool ordered, BufferPool& pool);
 
-  // Adds samples * gradient, in one pass over it that also tells whether it is finite; one that is not is added
-  // only with `any`, and one that is not whole never is. The gradient's buffer is written to only when nobody
-  // else holds it. REQUIRES: push.samples > 0.
+  // Adds samples * gradient, in one pass over it that also tells whether it is finite; one that is not is
+  // added only with `any`, and one that is not whole never is. The gradient's buffer is written to only when
+  // nobody else holds it. REQUIRES: push.samples > 0.
   [[nodiscard]] Values::Outcome Add(Iteration iteration, const PushEvent& push, Gradient gradient, bool any);
 
   struct Closed {

@@ -52,9 +52,11 @@ Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, c
     return Protocol("{} header: got {} in byte 3, wanted {}", kind, head.carrier,
                     limits.shared ? "0 to 2" : "0 (no memory is shared on this connection)");
   }
-  if (head.body_bytes > limits.body_bytes_max) {
+  const std::uint64_t body_bytes_max =
+      std::uint64_t{limits.body_bytes_max} + (head.carrier != kInStream ? kCarrierBytesMax : 0);
+  if (head.body_bytes > body_bytes_max) {
     return Protocol("{} header: got a body of {} bytes, wanted at most {}", kind, head.body_bytes,
-                    limits.body_bytes_max);
+                    body_bytes_max);
   }
   if (head.payload_bytes > limits.payload_bytes_max) {
     return Protocol("{} header: got a payload of {} bytes, wanted at most {}", kind, head.payload_bytes,
@@ -64,7 +66,8 @@ Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, c
 }
 
 Status FrameSink::OnCarried(const FrameHead& head, std::span<const std::byte>) {
-  return Internal("{} frame with carrier {}, which nobody here takes", KindName(Kind{head.kind}), head.carrier);
+  return Internal("{} frame with carrier {}, which nobody here takes", KindName(Kind{head.kind}),
+                  head.carrier);
 }
 
 FrameReader::FrameReader(FrameSink& sink, std::size_t staging_bytes)

@@ -24,6 +24,8 @@ inline constexpr std::uint16_t kMagic = 0x574C;
 inline constexpr std::uint8_t kInStream = 0;
 inline constexpr std::uint8_t kShared = 1;
 inline constexpr std::uint8_t kNote = 2;
+// What a trailer, or a note, may have beyond the limit of bodies.
+inline constexpr std::uint32_t kCarrierBytesMax = 2U << 20;
 inline constexpr std::size_t kHeaderBytes = 16;
 
 [[nodiscard]] std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head);

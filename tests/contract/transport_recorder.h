@@ -33,8 +33,11 @@ class TransportRecorder final : public TransportEvents {
   std::vector<std::size_t> places;                     // sizes of all places but the last; empty: one place
   std::function<void(const ReceivedFrame&)> on_frame;  // runs inside OnFrame
   std::function<void(ConnectionId)> on_frame_start;    // runs inside OnFrameStart
+  std::function<void(const Landing&)> on_landing;      // runs inside OnFrame
   Status refuse_landing;                               // not ok: the answer to OnFrameStart
   bool wrong_landing = false;                          // a byte short
+  bool reads_in_place = false;                         // takes what is readable where it is
+  std::size_t read_in_place = 0;                       // frames of which it did
 
   // The calls of a transport, under watch: no event may come from inside one.
   Result<std::string> Listen(const std::string& address) {
@@ -82,6 +85,10 @@ class TransportRecorder final : public TransportEvents {
     ++frame_starts;
     if (on_frame_start) on_frame_start(id);
     if (!refuse_landing.ok()) return refuse_landing;
+    if (reads_in_place && head.readable && !wrong_landing) {
+      ++read_in_place;
+      return Landing{.places = {}, .lease = {}, .in_place = true};
+    }
     return Land(static_cast<std::size_t>(head.payload_bytes) - (wrong_landing ? 1 : 0));
   }
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
@@ -92,6 +99,12 @@ class TransportRecorder final : public TransportEvents {
     for (const std::span<std::byte> place : landing.places) {
       frame.payload.append(reinterpret_cast<const char*>(place.data()), place.size());
     }
+    for (const std::span<const std::byte> view : landing.views) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % alignof(float), 0U);
+      frame.payload.append(reinterpret_cast<const char*>(view.data()), view.size());
+    }
+    EXPECT_TRUE(landing.witness.Holds());
+    if (on_landing) on_landing(landing);
     EXPECT_EQ(head.payload_bytes, frame.payload.size());
     frames.push_back(std::move(frame));
     if (on_frame) on_frame(ReceivedFrame(frames.back()));

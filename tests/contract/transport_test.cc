@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
+#include "leeway/arena.h"
 #include "transport_recorder.h"
 #include "transport_world.h"
 #include "wire/frame.h"
@@ -36,8 +38,7 @@ std::string Pattern(std::size_t bytes, unsigned salt) {
   return text;
 }
 
-using Text = std::shared_ptr<const std::string>;  // shared: lent to sends, watched by the test
-Text Lend(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+using Text = std::shared_ptr<const std::string_view>;  // shared: lent to sends, watched by the test
 Pinned PinnedText(const Text& text) { return {std::as_bytes(std::span(*text)), text}; }
 
 class TransportContract : public ::testing::TestWithParam<WorldRow> {
@@ -46,6 +47,30 @@ class TransportContract : public ::testing::TestWithParam<WorldRow> {
     Result<std::string> address = server_.Listen(world_->ListenAddress());
     ASSERT_TRUE(address.ok()) << address.status().ToString();
     address_ = *address;
+  }
+
+  // In the client's arena: what it sends from there may be shared.
+  Text Lend(const std::string& text) {
+    struct Lent {
+      std::shared_ptr<std::byte> memory;  // as the arena gives it
+      std::string_view text;
+    };
+    auto lent = std::make_shared<Lent>();
+    lent->memory = world_->client().arena.Allocate(text.size(), Arena::Use::kSent);
+    std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(), lent->memory.get());
+    lent->text = {reinterpret_cast<const char*>(lent->memory.get()), text.size()};
+    return {lent, &lent->text};
+  }
+
+  // In no arena: its bytes are sent.
+  static Text LendOutside(std::string text) {
+    struct Lent {
+      std::string kept;
+      std::string_view text;
+    };
+    auto lent = std::make_shared<Lent>(Lent{std::move(text), {}});
+    lent->text = lent->kept;
+    return {lent, &lent->text};
   }
 
   // Connects the client to the server; both ends have large limits.
@@ -99,6 +124,26 @@ TEST_P(TransportContract, APayloadOfSeveralPiecesFillsSeveralPlaces) {
   for (int i = 0; i < 3; ++i) client_.Send(to_server_, 9, "b", payload);
   ASSERT_TRUE(world_->RunUntil([&] { return server_.frames.size() == 3; }));
   for (const ReceivedFrame& frame : server_.frames) EXPECT_TRUE(frame.payload == whole);
+}
+
+TEST_P(TransportContract, WhatIsReadableMayBeReadWhereItIs) {
+  Join();
+  server_.reads_in_place = true;
+  std::vector<Text> payloads;
+  const std::vector<std::size_t> sizes = {1, 63, 1023, 1024, 5000, 16'384, 16'385, 70'000, 1 << 20};
+  for (int round = 0; round < 20; ++round) {
+    for (const std::size_t size : sizes) {
+      payloads.push_back(Lend(Pattern(size, static_cast<unsigned>(payloads.size()))));
+      client_.Send(to_server_, 5, std::string(size % 7, 'b'), {PinnedText(payloads.back())});
+    }
+  }
+  ASSERT_TRUE(world_->RunUntil([&] { return server_.frames.size() == payloads.size(); }));
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    EXPECT_EQ(server_.frames[i].body.size(), sizes[i % sizes.size()] % 7);
+    EXPECT_TRUE(server_.frames[i].payload == *payloads[i])
+        << "payload of " << payloads[i]->size() << " bytes";
+  }
+  EXPECT_GT(server_.read_in_place, 0U);
 }
 
 TEST_P(TransportContract, ManySmallFramesArriveInOrder) {
@@ -166,7 +211,7 @@ TEST_P(TransportContract, CloseInsideOnFrameStartIsTheEndOfIt) {
 
 TEST_P(TransportContract, AConnectionLostInsideAFrameEndsItsLease) {
   Join();
-  const Text huge = Lend(Pattern(32 << 20, 1));
+  const Text huge = LendOutside(Pattern(32 << 20, 1));
   client_.Send(to_server_, 1, "", {PinnedText(huge)});
   ASSERT_TRUE(world_->RunUntil([&] { return server_.frame_starts == 1; }));
   EXPECT_EQ(server_.leases, 1);
@@ -288,7 +333,7 @@ TEST_P(TransportContract, BytesMayArriveOneByOneAndEndAnywhere) {
   std::string bytes;
   const auto header = wire::EncodeHeader({.kind = 3, .body_bytes = 4, .payload_bytes = 7});
   bytes.append(reinterpret_cast<const char*>(header.data()), header.size());
-  bytes += "body" + *payload;
+  bytes += "body" + std::string(*payload);
   for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
     auto raw = world_->ConnectRaw(address_);
     if (raw == nullptr) GTEST_SKIP() << "this world carries frames only";

@@ -154,8 +154,9 @@ Status ServerNode::Core::TakeWhy(ConnectionId id, std::span<const std::byte> bod
 
 Block* ServerNode::Core::FindFor(BlockId id, const Gradient& landed) const {
   Block* block = blocks_.Find(id);
-  return block != nullptr && !landed.values().empty() && landed.values().size() == block->elements() ? block
-                                                                                                     : nullptr;
+  return block != nullptr && !landed.values().empty() && landed.values().size() == block->elements()
+             ? block
+             : nullptr;
 }
 
 void ServerNode::Core::SayMoved(MemberKey to, BlockId block, Term term, Seq seq) {

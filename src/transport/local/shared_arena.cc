@@ -91,9 +91,8 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
 
   std::shared_ptr<std::byte> Piece(const Region& region, std::size_t offset, std::size_t bytes) {
     std::byte* const at = region.memory.bytes().data() + offset;
-    return {at, [self = shared_from_this(), index = region.index, use = region.use, offset, bytes](std::byte*) {
-              self->PutBack(use, index, offset, bytes);
-            }};
+    return {at, [self = shared_from_this(), index = region.index, use = region.use, offset,
+                 bytes](std::byte*) { self->PutBack(use, index, offset, bytes); }};
   }
 
   void PutBack(Use use, std::size_t index, std::size_t offset, std::size_t bytes) {

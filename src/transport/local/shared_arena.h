@@ -38,7 +38,7 @@ class SharedArena final : public Arena {
 
  private:
   class Regions;
-  HeapArena heap_;  // for small pieces that are kept
+  HeapArena heap_;                          // for small pieces that are kept
   const std::shared_ptr<Regions> regions_;  // shared with every piece, which returns to it
 };
 

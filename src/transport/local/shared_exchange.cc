@@ -59,8 +59,9 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
   }
   if (note.host != host_) return Protocol("greeting from another host: its boot id is not ours");
   if (ready()) return Protocol("a second greeting");
-  LW_ASSIGN_OR_RETURN(const std::span<const std::byte> cell,
-                      peer_.At(note.cell_region, note.cell_offset, sizeof(ControlCell), alignof(ControlCell)));
+  LW_ASSIGN_OR_RETURN(
+      const std::span<const std::byte> cell,
+      peer_.At(note.cell_region, note.cell_offset, sizeof(ControlCell), alignof(ControlCell)));
   peer_session_ = note.session;
   peer_cell_ = reinterpret_cast<const ControlCell*>(cell.data());
   return Status::Ok();

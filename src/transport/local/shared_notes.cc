@@ -66,14 +66,16 @@ Result<GreetingNote> DecodeGreetingNote(std::span<const std::byte> body) {
 }
 
 void AppendTrailer(std::span<const SharedPiece> pieces, std::vector<std::byte>& body) {
-  for (const SharedPiece& piece : pieces) Put(body, piece.region), Put(body, piece.bytes), Put(body, piece.offset);
+  for (const SharedPiece& piece : pieces)
+    Put(body, piece.region), Put(body, piece.bytes), Put(body, piece.offset);
   Put(body, static_cast<std::uint32_t>(pieces.size()));
 }
 
 Status TakeTrailer(std::span<const std::byte>& body, std::uint64_t payload_bytes,
                    std::vector<SharedPiece>& pieces) {
   std::uint32_t count = 0;
-  if (body.size() < sizeof count) return Protocol("shared payload: a body of {} bytes has no trailer", body.size());
+  if (body.size() < sizeof count)
+    return Protocol("shared payload: a body of {} bytes has no trailer", body.size());
   std::span<const std::byte> last = body.last(sizeof count);
   Get(last, count);
   const std::size_t room = body.size() - sizeof count;
@@ -89,7 +91,8 @@ Status TakeTrailer(std::span<const std::byte>& body, std::uint64_t payload_bytes
     bytes += piece.bytes;
   }
   if (bytes != payload_bytes)
-    return Protocol("shared payload: pieces of {} bytes, wanted the {} that the header announces", bytes, payload_bytes);
+    return Protocol("shared payload: pieces of {} bytes, wanted the {} that the header announces", bytes,
+                    payload_bytes);
   body = body.first(room - count * kPieceBytes);
   return Status::Ok();
 }

@@ -77,9 +77,7 @@ void SendQueue::PushNote(std::uint8_t kind, std::span<const std::byte> body, int
   EndFrame();
 }
 
-int SendQueue::Descriptor() const {
-  return runs_.empty() || front_consumed_ > 0 ? -1 : runs_.front().fd;
-}
+int SendQueue::Descriptor() const { return runs_.empty() || front_consumed_ > 0 ? -1 : runs_.front().fd; }
 
 std::size_t SendQueue::Gather(std::span<iovec> out, std::size_t bytes_max) const {
   std::size_t used = 0;

@@ -20,8 +20,8 @@ Status ConnectError(const std::string& peer, int error) {
 
 }  // namespace
 
-StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options, ConnectionId id,
-                             TransportEvents& events)
+StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options,
+                                   ConnectionId id, TransportEvents& events)
     : loop_(loop),
       owner_(owner),
       options_(options),
@@ -32,6 +32,7 @@ StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOp
 StreamConnection::~StreamConnection() {
   owner_.CancelTimer(linger_timer_);
   owner_.CancelTimer(greeting_timer_);
+  owner_.CancelTimer(collect_timer_);
 }
 
 void StreamConnection::Connect(const std::string& address) {
@@ -149,6 +150,10 @@ void StreamConnection::SetLimits(const FrameLimits& limits) {
   if (reader_) reader_->SetLimits(limits_);
 }
 
+std::uint64_t StreamConnection::QueuedBytes() const {
+  return queue_.bytes() + (exchange_ != nullptr ? exchange_->pinned_bytes() : 0);
+}
+
 std::string_view StreamConnection::carrier() const {
   if (state_ != State::kOpen) return "";
   if (!over_unix_) return "tcp";
@@ -166,7 +171,7 @@ void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte>
 void StreamConnection::OnReadable() {
   if (!IsUp()) return;
   CollectShared();
-  if (lingering_) return Discard();
+  if (lingering_ && state_ == State::kOpen) return Discard();
   turn_read_bytes_ = 0;
   while (Receive()) {
   }

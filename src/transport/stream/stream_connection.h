@@ -53,7 +53,7 @@ class StreamConnection final : private wire::FrameSink {
   };
 
   StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options, ConnectionId id,
-                TransportEvents& events);
+                   TransportEvents& events);
   ~StreamConnection() override;
 
   // Exactly one of these, first.
@@ -69,7 +69,7 @@ class StreamConnection final : private wire::FrameSink {
   void Linger();
   // Hands to the kernel what it takes now.
   void Flush();
-  [[nodiscard]] std::uint64_t QueuedBytes() const { return queue_.bytes(); }
+  [[nodiscard]] std::uint64_t QueuedBytes() const;
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
   [[nodiscard]] std::string_view carrier() const;
 
@@ -85,7 +85,9 @@ class StreamConnection final : private wire::FrameSink {
   Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) override;
   void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
   Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
-  [[nodiscard]] bool KeepReading() const override { return IsUp() && !lingering_; }
+  [[nodiscard]] bool KeepReading() const override {
+    return state_ == State::kGreeting || (state_ == State::kOpen && !lingering_);
+  }
 
   // A socket is there to be read and written.
   [[nodiscard]] bool IsUp() const { return state_ == State::kOpen || state_ == State::kGreeting; }
@@ -106,6 +108,8 @@ class StreamConnection final : private wire::FrameSink {
   bool SendShared(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
   // Lets go of what the peer is done with.
   void CollectShared();
+  // The same when nothing comes and nothing is sent.
+  void CollectLater();
   // recv, with the descriptors that come along.
   [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
@@ -136,14 +140,15 @@ class StreamConnection final : private wire::FrameSink {
   std::vector<SocketAddress> candidates_;  // addresses still to try, the next one last
   bool over_unix_ = false;
   FrameLimits limits_;
-  TimerId greeting_timer_;
+  TimerId greeting_timer_, collect_timer_;
   std::unique_ptr<SharedExchange> exchange_;  // null: nothing is shared
   std::vector<SharedExchange::Note> notes_;   // these two: kept to reuse their memory
   std::vector<std::byte> shared_body_;
-  Status failure_;                         // found where no event may be made; reported in a turn of its own
+  Status failure_;  // found where no event may be made; reported in a turn of its own
   TimerId linger_timer_;
   TimePoint last_progress_;  // when bytes last left, or the queue last began to fill
-  TimePoint last_collected_;  // when the peer was last seen to have done with shared memory, or first got some
+  TimePoint
+      last_collected_;  // when the peer was last seen to have done with shared memory, or first got some
   TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
   SendQueue queue_;

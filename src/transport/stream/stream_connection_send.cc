@@ -17,7 +17,7 @@ constexpr std::size_t kPiecesMax = 64;
 }  // namespace
 
 void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
-                         std::span<const Pinned> payload) {
+                            std::span<const Pinned> payload) {
   if (state_ == State::kEnded || lingering_ || (state_ == State::kOpen && !failure_.ok())) return;
   if (queue_.empty()) last_progress_ = EventLoop::Now();
   if (!SendShared(kind, body, payload)) queue_.Push(kind, body, payload);
@@ -36,10 +36,12 @@ Status StreamConnection::WhyQueueIsTooLong() const {
     const Duration since = EventLoop::Now() - last_collected_;
     if (since >= options_.stall_max) {
       return ResourceExhausted(
-          "{} does not take what is shared with it: {} bytes of {} frames wait and none was taken for {} ms; at "
+          "{} does not take what is shared with it: {} bytes of {} frames wait and none was taken for {} ms; "
+          "at "
           "most {} bytes may wait",
           peer_, exchange_->pinned_bytes(), exchange_->pinned_frames(),
-          std::chrono::duration_cast<std::chrono::milliseconds>(since).count(), options_.queue_pinned_bytes_max);
+          std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
+          options_.queue_pinned_bytes_max);
     }
   }
   if (queue_.frames() <= options_.queue_frames_max &&

@@ -18,7 +18,8 @@ constexpr std::size_t kDescriptorsPerCall = 16;
 using ControlBytes = std::array<char, CMSG_SPACE(kDescriptorsPerCall * sizeof(int))>;
 
 // From memory of the peer's into places of ours, which have the same bytes together.
-void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std::span<const std::byte>> views) {
+void CopyInto(std::span<const std::span<std::byte>> places,
+              std::span<const std::span<const std::byte>> views) {
   std::size_t view = 0;
   std::size_t taken = 0;
   for (std::span<std::byte> place : places) {
@@ -69,9 +70,10 @@ void StreamConnection::GiveUpGreeting(const Status& why) {
   state_ = State::kConnecting;
   failure_ = Unavailable("cannot share memory with {}: {}", peer_, why.message());
   if (!candidates_.empty() && !candidates_.front().IsUnix()) {
-    owner_.Write(LogLevel::kWarning, fmt::format("{} is on this host, but memory cannot be shared with it ({}): "
-                                                 "going over TCP",
-                                                 peer_, why.message()));
+    owner_.Write(LogLevel::kWarning,
+                 fmt::format("{} is on this host, but memory cannot be shared with it ({}): "
+                             "going over TCP",
+                             peer_, why.message()));
   }
   TryNextCandidate();
 }
@@ -103,6 +105,10 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
   const Status resolved = exchange_->Resolve(body, head.payload_bytes, views);
   if (!resolved.ok())
     return resolved.WithContext(fmt::format("{} frame", wire::KindName(wire::Kind{head.kind})));
+  if (body.size() > limits_.body_bytes_max) {
+    return Protocol("{} header: got a body of {} bytes, wanted at most {}",
+                    wire::KindName(wire::Kind{head.kind}), body.size(), limits_.body_bytes_max);
+  }
   head.body_bytes = static_cast<std::uint32_t>(body.size());
   head.readable = true;
   LW_ASSIGN_OR_RETURN(Landing landing, events_.OnFrameStart(id_, head, body));
@@ -119,7 +125,8 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
     }
     CopyInto(landing.places, views);
     // The peer may have taken its memory back while this process stood still.
-    if (!exchange_->witness().Holds()) return Unavailable("it closed the connection while its memory was read");
+    if (!exchange_->witness().Holds())
+      return Unavailable("it closed the connection while its memory was read");
   }
   events_.OnFrame(id_, head, body, std::move(landing));
   exchange_->Consumed();
@@ -140,7 +147,16 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   for (const SharedExchange::Note& note : notes_)
     queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
   queue_.PushShared(kind, shared_body_, bytes);
+  if (collect_timer_ == TimerId{})
+    collect_timer_ = owner_.RunAfter(options_.collect_every, id_, &StreamConnection::CollectLater);
   return true;
+}
+
+void StreamConnection::CollectLater() {
+  collect_timer_ = {};
+  CollectShared();
+  if (exchange_->pinned_frames() > 0)
+    collect_timer_ = owner_.RunAfter(options_.collect_every, id_, &StreamConnection::CollectLater);
 }
 
 void StreamConnection::CollectShared() {

@@ -38,8 +38,9 @@ Result<Socket> BindAndListen(const SocketAddress& at, const std::string& address
 }  // namespace
 
 Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, Timers& timers, Log& log,
-                                                         const StreamOptions& options,
-                                                         const std::string& address, Accepted accepted) {
+                                                               const StreamOptions& options,
+                                                               const std::string& address,
+                                                               Accepted accepted) {
   LW_ASSIGN_OR_RETURN(const Endpoint endpoint, Endpoint::Parse(address));
   LW_ASSIGN_OR_RETURN(const std::vector<SocketAddress> found, LookUp(endpoint));
   const SocketAddress& at = found.front();
@@ -55,7 +56,8 @@ Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, 
 }
 
 Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& loop, Timers& timers, Log& log,
-                                                                    const SocketAddress& of, Accepted accepted) {
+                                                                    const SocketAddress& of,
+                                                                    Accepted accepted) {
   const SocketAddress at = SocketAddress::LocalOf(of);
   LW_ASSIGN_OR_RETURN(Socket socket, Socket::Open(AF_UNIX));
   if (bind(socket.fd(), at.raw(), at.raw_bytes()) != 0 || listen(socket.fd(), kBacklog) != 0) {
@@ -100,8 +102,8 @@ void StreamListener::OnReadable() {
     const int error = errno;
     if (error == EAGAIN) break;
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
-      log_.Write(LogLevel::kWarning,
-                 fmt::format("cannot accept at {}: {}; trying again", address().ToString(), ErrnoText(error)));
+      log_.Write(LogLevel::kWarning, fmt::format("cannot accept at {}: {}; trying again",
+                                                 address().ToString(), ErrnoText(error)));
       pause_ = timers_.After(kPause, [this] { watch_.WaitReadable(); });
       return;
     }

@@ -19,10 +19,10 @@ class StreamListener {
   using Accepted = std::function<void(Socket socket, const std::string& peer)>;
 
   // Listens at "host:port"; port 0 takes any free one. Everything given outlives the listener.
-  [[nodiscard]] static Result<std::unique_ptr<StreamListener>> Listen(EventLoop& loop, Timers& timers, Log& log,
-                                                                   const StreamOptions& options,
-                                                                   const std::string& address,
-                                                                   Accepted accepted);
+  [[nodiscard]] static Result<std::unique_ptr<StreamListener>> Listen(EventLoop& loop, Timers& timers,
+                                                                      Log& log, const StreamOptions& options,
+                                                                      const std::string& address,
+                                                                      Accepted accepted);
   // Listens for processes of this host and user, under the name that goes with the TCP address `of`.
   [[nodiscard]] static Result<std::unique_ptr<StreamListener>> ListenLocal(EventLoop& loop, Timers& timers,
                                                                            Log& log, const SocketAddress& of,

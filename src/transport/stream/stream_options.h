@@ -34,6 +34,9 @@ struct StreamOptions {
   std::size_t share_bytes_min = 1024;
   // How long the other end of a Unix socket may take to greet before TCP is tried.
   std::chrono::milliseconds greeting_max{1'000};
+  // Memory that the peer has done with is let go when something comes from it or is sent to it, and else this
+  // often.
+  std::chrono::milliseconds collect_every{50};
   // Unsent bytes in the kernel, beyond what is in flight. Small, so that what is queued later but matters
   // more is not stuck behind megabytes that the kernel holds.
   int notsent_lowat_bytes = 256 * 1024;

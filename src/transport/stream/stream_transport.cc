@@ -21,8 +21,8 @@ std::string TextOf(const HostKey& key) {
 
 }  // namespace
 
-StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random, SharedArena& arena,
-                                 const StreamOptions& options)
+StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random,
+                                 SharedArena& arena, const StreamOptions& options)
     : loop_(loop),
       timers_(timers),
       log_(log),
@@ -51,7 +51,8 @@ Result<std::string> StreamTransport::Listen(const std::string& address, Transpor
   const SocketAddress at = listener->address();
   if (options_.carrier != leeway::Carrier::kTcp) {
     // Without it everybody comes over TCP.
-    Result<std::unique_ptr<StreamListener>> local = StreamListener::ListenLocal(loop_, timers_, log_, at, accepted);
+    Result<std::unique_ptr<StreamListener>> local =
+        StreamListener::ListenLocal(loop_, timers_, log_, at, accepted);
     if (local.ok()) {
       listeners_.push_back(*std::move(local));
     } else {
@@ -69,7 +70,7 @@ ConnectionId StreamTransport::Connect(const std::string& address, TransportEvent
 }
 
 void StreamTransport::Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-                        std::span<const Pinned> payload) {
+                           std::span<const Pinned> payload) {
   if (StreamConnection* connection = Find(id)) connection->Send(kind, body, payload);
 }
 

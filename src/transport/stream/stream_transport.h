@@ -69,7 +69,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   const std::string host_text_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<ConnectionId> dirty_;                      // with something to send at the end of this turn
+  std::vector<ConnectionId> dirty_;                         // with something to send at the end of this turn
   std::vector<std::unique_ptr<StreamConnection>> retired_;  // may be on the stack until the end of this turn
   std::vector<std::unique_ptr<StreamListener>> listeners_;
 };

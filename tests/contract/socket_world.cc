@@ -1,4 +1,4 @@
-// Two real Envs on one thread, over loopback.
+// Two real Envs on one thread: over loopback, a Unix socket, shared memory.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,10 +18,12 @@ class SilentLog final : public Log {
   void Write(LogLevel, std::string_view) override {}
 };
 
-class TcpRawPeer final : public RawPeer {
+class SocketRawPeer final : public RawPeer {
  public:
-  explicit TcpRawPeer(const std::string& address) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const SocketAddress to = NumericAddresses(*Endpoint::Parse(address)).front();
+  SocketRawPeer(const std::string& address, Carrier carrier)
+      : socket_(socket(carrier == Carrier::kTcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    SocketAddress to = NumericAddresses(*Endpoint::Parse(address)).front();
+    if (carrier != Carrier::kTcp) to = SocketAddress::LocalOf(to);
     if (connect(socket_.fd(), to.raw(), to.raw_bytes()) != 0)
       throw std::runtime_error("cannot connect to " + address);
   }
@@ -35,8 +37,9 @@ class TcpRawPeer final : public RawPeer {
   const Socket socket_;
 };
 
-class TcpWorld final : public TransportWorld {
+class SocketWorld final : public TransportWorld {
  public:
+  explicit SocketWorld(Carrier carrier) : carrier_(carrier) {}
   Env& server() override { return server_.env(); }
   Env& client() override { return client_.env(); }
   std::string ListenAddress() override { return "127.0.0.1:0"; }
@@ -66,7 +69,7 @@ class TcpWorld final : public TransportWorld {
   }
 
   std::unique_ptr<RawPeer> ConnectRaw(const std::string& address) override {
-    return std::make_unique<TcpRawPeer>(address);
+    return std::make_unique<SocketRawPeer>(address, carrier_);
   }
 
  private:
@@ -75,14 +78,17 @@ class TcpWorld final : public TransportWorld {
     client_.RunOnce(any ? Duration::zero() : std::chrono::milliseconds(1));
   }
 
+  const Carrier carrier_;
   SilentLog log_;
-  RealEnv server_{log_, 1};
-  RealEnv client_{log_, 2};
+  RealEnv server_{log_, 1, false, carrier_};
+  RealEnv client_{log_, 2, false, carrier_};
   Socket dead_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 
 }  // namespace
 
-std::unique_ptr<TransportWorld> MakeTcpWorld() { return std::make_unique<TcpWorld>(); }
+std::unique_ptr<TransportWorld> MakeTcpWorld() { return std::make_unique<SocketWorld>(Carrier::kTcp); }
+std::unique_ptr<TransportWorld> MakeUdsWorld() { return std::make_unique<SocketWorld>(Carrier::kUds); }
+std::unique_ptr<TransportWorld> MakeLocalWorld() { return std::make_unique<SocketWorld>(Carrier::kLocal); }
 
 }  // namespace leeway::contract
