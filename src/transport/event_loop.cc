@@ -29,6 +29,19 @@ class EventLoop::Impl {
     callback();
     in_turn = false;
     if (turn_end) turn_end();
+    if (turn_told) turn_told();
+  }
+
+  // What the source has, as a turn. True if it had something.
+  bool PollSource() {
+    bool any = false;
+    in_turn = true;
+    any = source->Poll();
+    in_turn = false;
+    if (!any) return false;
+    if (turn_end) turn_end();
+    if (turn_told) turn_told();
+    return true;
   }
 
   asio::io_context io;
@@ -36,6 +49,8 @@ class EventLoop::Impl {
   asio::steady_timer timer;
   asio::ip::tcp::resolver resolver;
   std::function<void()> turn_end;
+  std::function<void()> turn_told;
+  LoopSource* source = nullptr;
   bool in_turn = false;
   bool empty_turn_posted = false;
 };
@@ -43,7 +58,17 @@ class EventLoop::Impl {
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
-void EventLoop::Run() { impl_->io.run(); }
+void EventLoop::Run() {
+  if (impl_->source == nullptr) {
+    impl_->io.run();
+    return;
+  }
+  while (!impl_->io.stopped()) {
+    const bool polled = impl_->PollSource();
+    if (impl_->io.poll() > 0 || polled) continue;
+    if (impl_->source->MaySleep()) impl_->io.run_one();
+  }
+}
 
 bool EventLoop::RunOnce(Duration wait) {
   if (impl_->io.poll() > 0) return true;
@@ -59,6 +84,8 @@ void EventLoop::Post(std::function<void()> task) {
   asio::post(impl_->io, [impl = impl_.get(), task = std::move(task)] { impl->Turn(task); });
 }
 
+void EventLoop::SetSource(LoopSource& source) { impl_->source = &source; }
+void EventLoop::SetTurnTold(std::function<void()> hook) { impl_->turn_told = std::move(hook); }
 void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
 
 void EventLoop::EnsureTurnEnd() {

@@ -10,6 +10,7 @@
 namespace leeway {
 
 struct TcpOptions;
+class LoopSource;
 
 class RealEnv {
  public:
@@ -32,6 +33,9 @@ class RealEnv {
   void Stop();
   // From any thread: runs `task` on the loop.
   void Post(std::function<void()> task);
+  // As in EventLoop. Before Run.
+  void SetSource(LoopSource& source);
+  void SetTurnTold(std::function<void()> hook);
   // Watches a descriptor (an eventfd) and calls `ready` on the loop whenever it is readable. Owns nothing:
   // the descriptor stays open until RealEnv is gone. Before Run, or on the loop.
   void WatchReadable(int fd, std::function<void()> ready);
