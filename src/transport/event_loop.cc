@@ -15,6 +15,8 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/spin_budget.h"
+#include "transport/system_spin_world.h"
 
 namespace leeway {
 
@@ -29,6 +31,19 @@ class EventLoop::Impl {
     callback();
     in_turn = false;
     if (turn_end) turn_end();
+    if (turn_told) turn_told();
+  }
+
+  // What the source has, as a turn. True if it had something.
+  bool PollSource() {
+    bool any = false;
+    in_turn = true;
+    any = source->Poll();
+    in_turn = false;
+    if (!any) return false;
+    if (turn_end) turn_end();
+    if (turn_told) turn_told();
+    return true;
   }
 
   asio::io_context io;
@@ -36,6 +51,8 @@ class EventLoop::Impl {
   asio::steady_timer timer;
   asio::ip::tcp::resolver resolver;
   std::function<void()> turn_end;
+  std::function<void()> turn_told;
+  LoopSource* source = nullptr;
   bool in_turn = false;
   bool empty_turn_posted = false;
 };
@@ -43,7 +60,19 @@ class EventLoop::Impl {
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
-void EventLoop::Run() { impl_->io.run(); }
+void EventLoop::Run() {
+  Impl& impl = *impl_;
+  const auto do_some = [&impl] {
+    const bool polled = impl.source != nullptr && impl.PollSource();
+    return impl.io.poll() > 0 || polled;
+  };
+  // A wake-up across cores costs more than anything else in a small message.
+  SpinBudget spin(SystemSpinWorld());
+  while (!impl.io.stopped()) {
+    if (do_some() || spin.Spin(do_some)) continue;
+    if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
+  }
+}
 
 bool EventLoop::RunOnce(Duration wait) {
   if (impl_->io.poll() > 0) return true;
@@ -59,6 +88,8 @@ void EventLoop::Post(std::function<void()> task) {
   asio::post(impl_->io, [impl = impl_.get(), task = std::move(task)] { impl->Turn(task); });
 }
 
+void EventLoop::SetSource(LoopSource& source) { impl_->source = &source; }
+void EventLoop::SetTurnTold(std::function<void()> hook) { impl_->turn_told = std::move(hook); }
 void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
 
 void EventLoop::EnsureTurnEnd() {

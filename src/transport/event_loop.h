@@ -18,6 +18,17 @@
 
 namespace leeway {
 
+// Work that other threads hand to the loop without a system call while it is awake.
+class LoopSource {
+ public:
+  virtual ~LoopSource() = default;
+  // On the loop, as a turn: does what is there. False: there was nothing.
+  virtual bool Poll() = 0;
+  // The loop is about to sleep: from now on new work announces itself through a descriptor that the loop
+  // watches, until the next Poll. False: there is work already, and the loop must not sleep.
+  virtual bool MaySleep() = 0;
+};
+
 class EventLoop {
  public:
   EventLoop();
@@ -29,6 +40,11 @@ class EventLoop {
   bool RunOnce(Duration wait);
   void Stop();
   void Post(std::function<void()> task);
+  // Asked at every pass of the loop; before Run. One at most, which outlives the loop's run.
+  void SetSource(LoopSource& source);
+  // Called after every turn and after its SetTurnEnd, with no callback on the stack: what a turn finished may
+  // be told to other threads together.
+  void SetTurnTold(std::function<void()> hook);
   // Called after every turn, with no callback on the stack.
   void SetTurnEnd(std::function<void()> hook);
   // Sees to it that a turn ends soon: the current one, or, outside of any, an empty one.

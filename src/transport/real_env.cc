@@ -105,6 +105,9 @@ bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }
 
+void RealEnv::SetSource(LoopSource& source) { impl_->loop.SetSource(source); }
+void RealEnv::SetTurnTold(std::function<void()> hook) { impl_->loop.SetTurnTold(std::move(hook)); }
+
 void RealEnv::WatchReadable(int fd, std::function<void()> ready) {
   Impl* const impl = impl_.get();
   const std::size_t index = impl->watches.size();

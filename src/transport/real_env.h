@@ -11,6 +11,7 @@
 namespace leeway {
 
 struct StreamOptions;
+class LoopSource;
 
 class RealEnv {
  public:
@@ -34,6 +35,9 @@ class RealEnv {
   void Stop();
   // From any thread: runs `task` on the loop.
   void Post(std::function<void()> task);
+  // As in EventLoop. Before Run.
+  void SetSource(LoopSource& source);
+  void SetTurnTold(std::function<void()> hook);
   // Watches a descriptor (an eventfd) and calls `ready` on the loop whenever it is readable. Owns nothing:
   // the descriptor stays open until RealEnv is gone. Before Run, or on the loop.
   void WatchReadable(int fd, std::function<void()> ready);

@@ -1,0 +1,107 @@
+// SpinBudget: whether a thread that has to wait looks again for a short while before it sleeps, and how long.
+//
+// A sleep and a wake-up cost some microseconds; a peer on another core often answers in fewer. But a thread
+// that spins on a core that someone else wants only delays whom it waits for. So it is learned, per thread
+// that waits:
+//
+//   SpinBudget spin(SystemSpinWorld());           // one per waiting thread; spin.SetShared(...) if known
+//   if (!spin.Spin([&] { return ready(); })) sleep();
+//
+//   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
+//   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
+//     before it tries again;
+//   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
+//     very one that is waited for, and there is no spinning for a good while;
+//   - the thread may run on one core only, and shares it (SetShared) with the one it waits for: never.
+//
+// `ready` is called again and again with a pause instruction between: it must be cheap next to a sleep (a
+// load, or a poll without waiting). Thread rule: one thread at a time; SetShared as well.
+#pragma once
+
+#include <cstdint>
+
+namespace leeway {
+
+// What a SpinBudget knows of the machine. The real one is in src/transport/system_spin_world.h.
+class SpinWorld {
+ public:
+  virtual ~SpinWorld() = default;
+  // A monotonic clock.
+  [[nodiscard]] virtual std::int64_t NowNs() const = 0;
+  // How often the calling thread lost its core to another one since it began.
+  [[nodiscard]] virtual std::int64_t Preemptions() const = 0;
+  // Cores that the calling thread may run on.
+  [[nodiscard]] virtual int Cores() const = 0;
+};
+
+class SpinBudget {
+ public:
+  struct Options {
+    std::int64_t most_ns = 50'000;  // a sleep with its wake-up and the caches it loses, several times over
+    std::int64_t least_ns = 4'000;  // below this the answer of a peer is no more likely to come in time
+    int misses_max = 3;             // in a row, before it rests
+    std::int64_t rest_min = 16;     // sleeps without a spin; doubles with every rest up to
+    std::int64_t rest_max = 4096;
+    std::int64_t preempted_rest_ns = 50'000'000;
+  };
+
+  // `world` outlives it.
+  explicit SpinBudget(const SpinWorld& world) : SpinBudget(world, Options()) {}
+  SpinBudget(const SpinWorld& world, const Options& options);
+
+  // The one that this thread waits for runs on the same core and no other: spinning can only delay it.
+  void SetShared(bool shared) { shared_ = shared; }
+
+  // Calls `ready` until it is true, for no longer than the budget. False at once when spinning does not pay.
+  template <typename Ready>
+  [[nodiscard]] bool Spin(Ready ready) {
+    if (!Begin()) return false;
+    bool found = false;
+    int rounds = 0;
+    do {
+      ++rounds;
+      // The clock costs as much as a few looks.
+      for (int i = 0; i < kLooksPerClock && !found; ++i) {
+        found = ready();
+        if (!found) Pause();
+      }
+    } while (!found && world_.NowNs() < end_ns_);
+    End(found, rounds > 1);
+    return found;
+  }
+
+  // For tests and figures: how long the next spin may last; 0 while it rests.
+  [[nodiscard]] std::int64_t budget_ns() const { return rest_ > 0 ? 0 : budget_ns_; }
+
+ private:
+  static constexpr int kLooksPerClock = 16;
+
+  static void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  // False: sleep at once.
+  [[nodiscard]] bool Begin();
+  // `long_enough`: a look at the kernel's count is small against it.
+  void End(bool found, bool long_enough);
+  // True if this thread was preempted since the last look.
+  [[nodiscard]] bool WasPreempted();
+
+  const SpinWorld& world_;
+  const Options options_;
+  bool shared_ = false;
+  bool one_core_ = false;
+  std::int64_t budget_ns_;
+  std::int64_t end_ns_ = 0;
+  std::int64_t preemptions_ = -1;  // -1: not looked yet
+  std::int64_t no_spin_before_ns_ = 0;
+  std::int64_t rest_ = 0;  // sleeps to go without a spin
+  std::int64_t next_rest_;
+  int misses_ = 0;
+  std::uint32_t spins_ = 0;
+};
+
+}  // namespace leeway
