@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -70,6 +71,52 @@ TEST(BlockPushTest, ImmediateAppliesEachPushAndAggregateWaitsForAll) {
   EXPECT_THAT(aggregate.Heard(), ElementsAre("SUMMED 1#1 v1"));
   EXPECT_THAT(aggregate.values(), ElementsAre(11.0F, 22.0F));
   EXPECT_EQ(aggregate->version(), Version(2));
+}
+
+TEST(BlockPushTest, AGradientThatIsLentIsNotKept) {
+  for (const char* sync : {"asp", "bsp"}) {
+    for (const char* apply : {"", "aggregate:reduce=ordered"}) {
+      if (std::string(sync) == "asp" && *apply != 0) continue;
+      HandFedBlock block({.sync = sync, .apply = apply});
+      block.Begin(2);
+      std::vector<float> lent = {1, 2};
+      block->OnPush(block.NextPush(0, 0), Gradient(lent, {}), TimePoint());
+      lent = {100, 200};  // its owner goes on with it
+      block->OnPush(block.NextPush(1, 0), Gradient(lent, {}), TimePoint());
+      EXPECT_THAT(block.values(), ElementsAre(101.0F, 202.0F)) << sync << " " << apply;
+    }
+  }
+}
+
+TEST(BlockPushTest, AGradientThatWasTakenBackIsNoPush) {
+  std::atomic<std::uint64_t> word{1};
+  const std::vector<float> lent = {1, 2};
+  for (const char* sync : {"asp", "bsp"}) {
+    HandFedBlock block({.sync = sync});
+    block.Begin(1);
+    const PushEvent push = block.NextPush(0, 0);
+    block->OnPush(push, Gradient(lent, {&word, 2}), TimePoint());
+    EXPECT_THAT(block.Heard(), IsEmpty()) << "nobody is there to hear";
+    EXPECT_THAT(block.values(), ElementsAre(0.0F, 0.0F));
+    block->OnPush(push, Gradient(lent, {&word, 1}), TimePoint());
+    EXPECT_THAT(block.values(), ElementsAre(1.0F, 2.0F)) << "the same seq is taken when it comes whole";
+  }
+}
+
+TEST(BlockPushTest, InitialValuesThatAreLentAreCopiedOrRefused) {
+  std::atomic<std::uint64_t> word{1};
+  HandFedBlock block({.sync = "asp"});
+  block.Join(0, 0).Roster();
+  std::vector<float> lent = {1, kNan};
+  const MemberKey from{WorkerId(0), Incarnation(1)};
+  block->OnInit(from, Term(1), Gradient(lent, {}), TimePoint());
+  EXPECT_THAT(block.Heard(), ElementsAre(::testing::HasSubstr("REFUSED")));
+  lent = {1, 2};
+  block->OnInit(from, Term(1), Gradient(lent, {&word, 2}), TimePoint());
+  EXPECT_FALSE(block->initialized());
+  block->OnInit(from, Term(1), Gradient(lent, {&word, 1}), TimePoint());
+  lent = {5, 6};
+  EXPECT_THAT(block.values(), ElementsAre(1.0F, 2.0F));
 }
 
 TEST(BlockPushTest, ImmediateStepsWithTheLearningRateOverN) {

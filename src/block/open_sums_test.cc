@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <vector>
 
 namespace leeway {
@@ -10,13 +12,16 @@ namespace {
 
 class OpenSumsTest : public ::testing::Test {
  protected:
-  BufferRef Gradient(const std::vector<float>& values) {
+  BufferRef Of(const std::vector<float>& values) {
     BufferRef buffer = pool_.Take(values.size());
     std::ranges::copy(values, buffer->floats().begin());
     return buffer;
   }
   static PushEvent From(std::uint32_t worker, std::uint32_t samples) {
     return {.from = {WorkerId(worker), Incarnation(1)}, .seq = Seq(1), .samples = samples};
+  }
+  static void Add(OpenSums& sums, Iteration iteration, const PushEvent& push, BufferRef gradient) {
+    EXPECT_EQ(sums.Add(iteration, push, std::move(gradient), false), Values::Outcome::kPublished);
   }
   static std::vector<float> Floats(const BufferRef& buffer) {
     return {buffer->floats().begin(), buffer->floats().end()};
@@ -28,8 +33,8 @@ class OpenSumsTest : public ::testing::Test {
 TEST_F(OpenSumsTest, IterationsAreKeptApart) {
   OpenSums sums(false, pool_);
   EXPECT_EQ(sums.First(), std::nullopt);
-  sums.Add(Iteration(4), From(0, 1), Gradient({1, 2}));
-  sums.Add(Iteration(3), From(1, 1), Gradient({10, 20}));
+  Add(sums, Iteration(4), From(0, 1), Of({1, 2}));
+  Add(sums, Iteration(3), From(1, 1), Of({10, 20}));
   EXPECT_EQ(sums.First(), Iteration(3));
   EXPECT_FALSE(sums.Close(Iteration(2)).has_value());
   EXPECT_EQ(Floats(sums.Close(Iteration(3))->sum), (std::vector<float>{10, 20}));
@@ -40,9 +45,9 @@ TEST_F(OpenSumsTest, IterationsAreKeptApart) {
 TEST_F(OpenSumsTest, TheSumIsWeightedBySamples) {
   for (const bool ordered : {false, true}) {
     OpenSums sums(ordered, pool_);
-    sums.Add(Iteration(0), From(1, 3), Gradient({1, 2}));
-    sums.Add(Iteration(0), From(0, 5), Gradient({10, 0}));
-    sums.Add(Iteration(1), From(0, 4), Gradient({1, 2}));
+    Add(sums, Iteration(0), From(1, 3), Of({1, 2}));
+    Add(sums, Iteration(0), From(0, 5), Of({10, 0}));
+    Add(sums, Iteration(1), From(0, 4), Of({1, 2}));
     const auto both = sums.Close(Iteration(0));
     EXPECT_EQ(Floats(both->sum), (std::vector<float>{53, 6}));
     EXPECT_EQ(both->mean_scale, 0.125F);
@@ -57,11 +62,11 @@ TEST_F(OpenSumsTest, AGradientThatSomeoneElseHoldsIsNotWrittenTo) {
   for (const bool ordered : {false, true}) {
     for (const std::uint32_t samples : {1U, 2U}) {
       OpenSums sums(ordered, pool_);
-      const BufferRef first = Gradient({1, 2}), second = Gradient({3, 4}), third = Gradient({5, 6});
-      sums.Add(Iteration(0), From(0, samples), first);
-      sums.Add(Iteration(0), From(1, samples), second);
-      sums.Add(Iteration(0), From(2, samples), third);
-      sums.Add(Iteration(1), From(0, samples), first);
+      const BufferRef first = Of({1, 2}), second = Of({3, 4}), third = Of({5, 6});
+      Add(sums, Iteration(0), From(0, samples), first);
+      Add(sums, Iteration(0), From(1, samples), second);
+      Add(sums, Iteration(0), From(2, samples), third);
+      Add(sums, Iteration(1), From(0, samples), first);
       const float s = static_cast<float>(samples);
       EXPECT_EQ(Floats(sums.Close(Iteration(0))->sum), (std::vector<float>{9 * s, 12 * s}));
       EXPECT_EQ(Floats(sums.Close(Iteration(1))->sum), (std::vector<float>{1 * s, 2 * s}));
@@ -74,13 +79,47 @@ TEST_F(OpenSumsTest, AGradientThatSomeoneElseHoldsIsNotWrittenTo) {
 
 TEST_F(OpenSumsTest, AGradientThatIsOursBecomesTheSumWithoutACopy) {
   OpenSums sums(false, pool_);
-  BufferRef first = Gradient({1, 2});
+  BufferRef first = Of({1, 2});
   const float* const place = first->floats().data();
-  sums.Add(Iteration(0), From(0, 2), std::move(first));
-  sums.Add(Iteration(0), From(1, 1), Gradient({3, 4}));
+  Add(sums, Iteration(0), From(0, 2), std::move(first));
   const auto closed = sums.Close(Iteration(0));
   EXPECT_EQ(closed->sum->floats().data(), place);
-  EXPECT_EQ(Floats(closed->sum), (std::vector<float>{5, 8}));
+  EXPECT_EQ(Floats(closed->sum), (std::vector<float>{2, 4}));
+}
+
+TEST_F(OpenSumsTest, WhatIsLentIsReadAtOnceAndCopied) {
+  for (const bool ordered : {false, true}) {
+    OpenSums sums(ordered, pool_);
+    std::vector<float> lent = {1, 2};
+    for (std::uint32_t worker = 0; worker < 3; ++worker) {
+      EXPECT_EQ(sums.Add(Iteration(0), From(worker, 2), Gradient(lent, {}), false),
+                Values::Outcome::kPublished);
+      lent[0] += 10;  // its owner goes on with it
+    }
+    EXPECT_EQ(Floats(sums.Close(Iteration(0))->sum), (std::vector<float>{66, 12}));
+  }
+}
+
+TEST_F(OpenSumsTest, WhatIsNotFiniteOrNotWholeChangesNothing) {
+  std::atomic<std::uint64_t> word{1};
+  const std::vector<float> good = {1, 2};
+  const std::vector<float> bad = {1, std::numeric_limits<float>::infinity()};
+  for (const bool ordered : {false, true}) {
+    OpenSums sums(ordered, pool_);
+    for (std::uint32_t worker = 0; worker < 2; ++worker) {  // as the first, and beside another
+      EXPECT_EQ(sums.Add(Iteration(0), From(9, 1), Gradient(bad, {}), false), Values::Outcome::kNonFinite);
+      EXPECT_EQ(sums.Add(Iteration(0), From(9, 1), Of(bad), false), Values::Outcome::kNonFinite);
+      EXPECT_EQ(sums.Add(Iteration(0), From(9, 1), Gradient(good, {&word, 2}), false),
+                Values::Outcome::kTorn);
+      EXPECT_EQ(sums.First().has_value(), worker > 0);
+      EXPECT_EQ(sums.Add(Iteration(0), From(worker, 1), Gradient(good, {&word, 1}), false),
+                Values::Outcome::kPublished);
+    }
+    const auto closed = sums.Close(Iteration(0));
+    EXPECT_EQ(closed->contributors, 2U);
+    EXPECT_EQ(Floats(closed->sum), (std::vector<float>{2, 4}));
+    EXPECT_EQ(sums.Add(Iteration(1), From(9, 1), Gradient(bad, {}), true), Values::Outcome::kPublished);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+#include "transport/local/shared_arena.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "transport/local/free_pieces.h"
+
+namespace leeway {
+namespace {
+
+// Kilobytes of /proc/self/status.
+long Resident(const std::string& what) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(what + ":", 0) == 0) return std::stol(line.substr(what.size() + 1));
+  }
+  return -1;
+}
+
+TEST(FreePiecesTest, WhatIsTakenNeverOverlapsAndComesBackWhole) {
+  FreePieces pieces(10'000);
+  std::mt19937 random(7);
+  std::vector<std::pair<std::size_t, std::size_t>> taken;
+  for (int i = 0; i < 5000; ++i) {
+    if (!taken.empty() && random() % 2 == 0) {
+      const std::size_t which = random() % taken.size();
+      pieces.PutBack(taken[which].first, taken[which].second);
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(which));
+      continue;
+    }
+    const std::size_t bytes = 1 + random() % 700;
+    const auto offset = pieces.Take(bytes);
+    if (!offset) continue;
+    ASSERT_LE(*offset + bytes, 10'000U);
+    for (const auto& [other, size] : taken) ASSERT_TRUE(*offset + bytes <= other || other + size <= *offset);
+    taken.emplace_back(*offset, bytes);
+  }
+  for (const auto& [offset, bytes] : taken) pieces.PutBack(offset, bytes);
+  EXPECT_EQ(pieces.Take(10'001), std::nullopt);
+  EXPECT_EQ(pieces.Take(10'000), 0U) << "all of it is one piece again";
+}
+
+TEST(SharedArenaTest, WhatIsSentHasAPlaceAndWhatIsKeptHasNone) {
+  SharedArena arena;
+  const auto sent = arena.Allocate(1000, Arena::Use::kSent);
+  const auto kept = arena.Allocate(1 << 20, Arena::Use::kKept);
+  const auto small = arena.Allocate(10, Arena::Use::kKept);
+  for (const auto& piece : {sent, kept, small})
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(piece.get()) % 64, 0U);
+  const auto place = arena.Find({sent.get(), 1000});
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(arena.Find({sent.get() + 64, 8})->offset, place->offset + 64);
+  EXPECT_EQ(arena.Find({kept.get(), 1000}), std::nullopt);
+  EXPECT_EQ(arena.Find({small.get(), 10}), std::nullopt);
+  const SharedArena::RegionFile file = arena.FileOf(place->region);
+  EXPECT_EQ(arena.Find({sent.get(), file.bytes}).has_value(), place->offset == 0) << "not beyond its region";
+  EXPECT_EQ(arena.Find({sent.get(), file.bytes + 1}), std::nullopt);
+}
+
+TEST(SharedArenaTest, APeerReadsWhatIsWrittenAndCannotWrite) {
+  SharedArena arena;
+  const auto piece = arena.Allocate(4096, Arena::Use::kSent);
+  std::strcpy(reinterpret_cast<char*>(piece.get()), "hello");
+  const auto place = arena.Find({piece.get(), 4096});
+  const int fd = arena.FileOf(place->region).fd;
+  char read[6] = {};
+  ASSERT_EQ(pread(fd, read, 6, static_cast<off_t>(place->offset)), 6);
+  EXPECT_STREQ(read, "hello");
+  EXPECT_LT(pwrite(fd, "x", 1, 0), 0);
+  EXPECT_NE(ftruncate(fd, 0), 0);
+}
+
+TEST(SharedArenaTest, FreedMemoryGoesBackToTheSystemAndIsUsedAgain) {
+  SharedArena arena;
+  constexpr std::size_t kBytes = 32 << 20;
+  for (const auto& [use, figure] :
+       {std::pair(Arena::Use::kSent, "RssShmem"), std::pair(Arena::Use::kKept, "RssAnon")}) {
+    const long before = Resident(figure);
+    std::byte* first = nullptr;
+    for (int i = 0; i < 20; ++i) {
+      const auto piece = arena.Allocate(kBytes, use);
+      std::memset(piece.get(), 1, kBytes);
+      if (first == nullptr) first = piece.get();
+      EXPECT_EQ(piece.get(), first);
+      EXPECT_GE(Resident(figure), before + (30 << 10)) << figure;
+    }
+    EXPECT_LE(Resident(figure), before + (4 << 10)) << figure;
+  }
+}
+
+TEST(SharedArenaTest, PiecesOutliveTheArena) {
+  auto arena = std::make_unique<SharedArena>();
+  auto piece = arena->Allocate(1 << 20, Arena::Use::kSent);
+  arena.reset();
+  std::memset(piece.get(), 3, 1 << 20);
+  piece.reset();
+}
+
+TEST(SharedArenaTest, LargePiecesGetRegionsOfTheirOwn) {
+  SharedArena arena;
+  const auto small = arena.Allocate(64, Arena::Use::kSent);
+  const auto large = arena.Allocate(std::size_t{1} << 30, Arena::Use::kSent);
+  EXPECT_NE(arena.Find({small.get(), 64})->region, arena.Find({large.get(), std::size_t{1} << 30})->region);
+}
+
+}  // namespace
+}  // namespace leeway
