@@ -101,9 +101,9 @@ struct Life {
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
-                                      double wait_max_s) {
+                                      double wait_max_s, const std::string& transport) {
     auto life = std::make_shared<Life>();
-    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s));
+    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s), transport);
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -121,7 +121,7 @@ class Client {
     job.exchange = exchange;
     job.rules = rules;
     life->local_job = Check(LocalJob::Start(job, life->log));
-    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max);
+    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max, "auto");
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -172,8 +172,10 @@ class Client {
 
  private:
   static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
-                                         std::int64_t rank, std::chrono::milliseconds wait_max) {
+                                         std::int64_t rank, std::chrono::milliseconds wait_max,
+                                         const std::string& transport) {
     WorkerOptions options;
+    options.link.transport = transport;
     options.scheduler = scheduler;
     options.job = job;
     options.rank = rank;
@@ -265,7 +267,7 @@ PYBIND11_MODULE(_leeway, m) {
 
   py::class_<Client>(m, "Worker")
       .def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
-                  py::arg("wait_max_s"))
+                  py::arg("wait_max_s"), py::arg("transport") = "auto")
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
                   py::arg("rules") = std::vector<std::string>())

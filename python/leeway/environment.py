@@ -11,6 +11,7 @@ class Launch:
     scheduler: str = ""     # "host:port" or "file:<path>"; empty: nobody launched this process
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
+    transport: str = "auto"  # what frames go over (`leeway run --transport`)
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
 
 
@@ -20,6 +21,7 @@ def read(environ=os.environ):
         scheduler=environ.get("LEEWAY_SCHEDULER", ""),
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
+        transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
     )
 

@@ -237,6 +237,7 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
   }
   LW_ASSIGN_OR_RETURN(wire::pb::Welcome welcome, events_.OnHello(id, hello));
   welcome.set_version(std::min(hello.version_max(), wire::kVersionMax));
+  welcome.set_host_key(std::string(env_.transport.Host()));
   return welcome;
 }
 

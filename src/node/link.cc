@@ -193,12 +193,25 @@ void Link::OnWelcome(std::span<const std::byte> body) {
     return Fail(Protocol("{} at {} chose protocol version {}, wanted one of {}-{}", peer_, address_,
                          welcome.version(), wire::kVersionMin, wire::kVersionMax));
   }
+  SayIfNotShared(welcome.host_key());
   env_.timers.Cancel(std::exchange(timer_, {}));
   env_.transport.SetLimits(connection_, {options_.body_bytes_max, options_.payload_bytes_max});
   state_ = State::kUp;
   backoff_ = options_.backoff_min;
   ArmBeat();
   events_.OnUp(link_, welcome);
+}
+
+// A process on this host that no memory is shared with: two containers with a network of their own each, say.
+void Link::SayIfNotShared(const std::string& host_key) {
+  const bool could = options_.transport == "auto" && !host_key.empty() && host_key == env_.transport.Host();
+  if (!could || env_.transport.Carrier(connection_) != "tcp" || std::exchange(said_not_shared_, true)) return;
+  env_.log.Write(
+      LogLevel::kWarning,
+      fmt::format("{} at {} is on this host, but not within reach of its Unix socket (another network "
+                  "namespace, user, or --transport tcp there): frames go over TCP, not through shared "
+                  "memory",
+                  peer_, address_));
 }
 
 void Link::OnGoodbye(std::span<const std::byte> body) {

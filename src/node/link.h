@@ -84,6 +84,7 @@ class Link final : private TransportEvents {
   void OnWelcome(std::span<const std::byte> body);
   void OnGoodbye(std::span<const std::byte> body);
   void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  void SayIfNotShared(const std::string& host_key);
   void ArmBeat();
   void OnBeat();
   [[nodiscard]] Duration LeftBeforeGivingUp() const;
@@ -105,6 +106,7 @@ class Link final : private TransportEvents {
   TimePoint down_since_;
   TimePoint last_heard_;
   TimePoint last_sent_;
+  bool said_not_shared_ = false;
   bool told_to_wait_ = false;  // the last welcome said: not now
   Status last_error_;
 };

@@ -1,10 +1,12 @@
 #include "process/server_process.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/errors.h"
 #include "process/address_source.h"
+#include "process/core_list.h"
 #include "process/end_latch.h"
 #include "process/node_thread.h"
 
@@ -27,13 +29,19 @@ class ServerThreads final : public ServerProcess {
     for (const std::unique_ptr<ShardThread>& shard : shards_) shard->thread.Stop();
   }
 
-  Status StartShard(ServerOptions options, std::uint32_t index, const Policies& policies, Log& log) {
+  Status StartShard(ServerOptions options, std::uint32_t index, std::span<const int> cores,
+                    const Policies& policies, Log& log) {
     options.shard = index;
     LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options.link.transport));
     ShardThread& shard = *shards_.emplace_back(std::make_unique<ShardThread>(log, options.bind_any, carrier));
     // shared: the task may outlive a call that ran into its limit
     auto started = std::make_shared<Status>(Internal("the thread of shard {} does not run", index));
-    const bool ran = shard.thread.Call([this, options, &shard, &policies, started] {
+    const int core = cores.empty() ? -1 : cores[index];
+    const bool ran = shard.thread.Call([this, options, core, &shard, &policies, started, &log] {
+      // Not being pinned costs a little speed and no more.
+      if (core >= 0) {
+        if (const Status stays = StayOn(core); !stays.ok()) log.Write(LogLevel::kWarning, stays.message());
+      }
       shard.node = MakeServer(options, shard.thread.env(), policies, MakeAddressSource(options.scheduler),
                               [this, &shard](const Status& why) { NoteEnd(shard, why); });
       *started = shard.node->Start();
@@ -71,9 +79,11 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions&
                                                             std::uint32_t shards, const Policies& policies,
                                                             Log& log) {
   if (shards == 0) return InvalidArgument("a server of {} shards, wanted at least 1", shards);
+  LW_ASSIGN_OR_RETURN(const std::vector<int> cores,
+                      CoresOf(options.cores, options.server, shards, AllowedCores()));
   auto process = std::make_unique<ServerThreads>(shards);
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    LW_RETURN_IF_ERROR(process->StartShard(options, shard, policies, log));
+    LW_RETURN_IF_ERROR(process->StartShard(options, shard, cores, policies, log));
   }
   return std::unique_ptr<ServerProcess>(std::move(process));
 }

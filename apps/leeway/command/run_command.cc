@@ -55,6 +55,8 @@ class RunCommand final : public Command {
         "make one worker compute slower: 3:4x");
     flags.Text("--listen", "HOST:PORT", options_.scheduler.listen,
                "where the scheduler listens (loopback only)");
+    DeclareTransportFlag(flags, options_.scheduler.link);
+    DeclareCoresFlag(flags, options_.server_cores);
     flags.Time("--gather-timeout", options_.scheduler.gather_timeout,
                "how long to wait for all workers to join");
     flags.Time("--expel-after", options_.scheduler.expel_after,

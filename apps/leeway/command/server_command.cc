@@ -33,6 +33,7 @@ class ServerCommand final : public Command {
     flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--job", "NAME", options_.job, "name of the job; the same as the scheduler's");
     DeclareLinkFlags(flags, options_.link);
+    DeclareCoresFlag(flags, options_.cores);
     flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
     DeclareLogFlag(flags, log_level_);
   }

@@ -41,6 +41,8 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       fmt::format("{}", s.job.block_bytes),
       "--seed",
       fmt::format("{}", s.job.seed),
+      "--transport",
+      s.link.transport,
       "--gather-timeout",
       Ms(s.gather_timeout),
       "--suspect-after",
@@ -82,6 +84,8 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
                   "--job",       options.scheduler.job.job,
                   "--server",    fmt::format("{}", server),
                   "--shards",    fmt::format("{}", options.scheduler.job.shards),
+                  "--transport", options.scheduler.link.transport,
+                  "--cores",     options.server_cores,
                   "--log",       options.log_level};
   command.environment = program.environment.entries();
   return command;
@@ -94,6 +98,7 @@ ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& option
   environment.RemoveAll("LEEWAY_");  // of a job that this one is started from
   environment.Set("LEEWAY_SCHEDULER", scheduler);
   environment.Set("LEEWAY_JOB", options.scheduler.job.job);
+  environment.Set("LEEWAY_TRANSPORT", options.scheduler.link.transport);
   environment.Set("LEEWAY_RANK", fmt::format("{}", rank));
   environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
   environment.Set("LEEWAY_RESTART", fmt::format("{}", restarts));

@@ -33,6 +33,7 @@ struct LaunchOptions {
   RestartOptions restart;
   RoleRestartOptions role_restart;
   ServerLossPlan on_server_loss = ServerLossPlan::kPatch;
+  std::string server_cores = "auto";  // ServerOptions::cores
   std::uint32_t rollbacks_max = 100;
   std::chrono::milliseconds grace{30'000};       // SIGTERM waits this long for a checkpoint; 0: not at all
   std::vector<std::string> command;              // what every worker runs

@@ -8,6 +8,7 @@
 #include "role/job_file.h"
 #include "role/log_level.h"
 #include "role/policy_check.h"
+#include "transport/stream/carrier.h"
 
 namespace leeway::app {
 
@@ -60,6 +61,19 @@ void DeclareLinkFlags(FlagSet& flags, LinkOptions& link) {
   flags.Time("--silence-max", link.silence_max, "a peer silent for this long is cut off");
   flags.Time("--give-up-after", link.give_up_after,
              "a peer that cannot be reached for this long is given up");
+  DeclareTransportFlag(flags, link);
+}
+
+void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
+  flags.Text(
+      "--cores", "LIST", cores,
+      "cores of a server's shards: auto (one each where cores are spare), none, or a list such as 0-3,6");
+}
+
+void DeclareTransportFlag(FlagSet& flags, LinkOptions& link) {
+  flags.Text("--transport", "NAME", link.transport,
+             "what frames go over: auto (shared memory on one host, else TCP), local, uds, tcp",
+             [](const std::string& text) { return ParseCarrier(text).status(); });
 }
 
 void DeclareLogFlag(FlagSet& flags, std::string& level) {

@@ -21,6 +21,8 @@ struct JobOrigins {
 // `origins`, if given, is filled as they are taken.
 void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins = nullptr);
 // --give-up-after, --beat, --silence-max.
+void DeclareCoresFlag(FlagSet& flags, std::string& cores);
+void DeclareTransportFlag(FlagSet& flags, LinkOptions& link);
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);
 // --log.
 void DeclareLogFlag(FlagSet& flags, std::string& level);
