@@ -152,7 +152,7 @@ TEST(FrameHeaderTest, HostileHeadersAreRefusedWithWhatWasWanted) {
 
   auto odd = EncodeHeader({33, 1, 1});
   odd[3] = std::byte{9};
-  EXPECT_EQ(message(odd), "Push header: got 9 in byte 3, wanted 0");
+  EXPECT_EQ(message(odd), "Push header: got 9 in byte 3, wanted 0 (no memory is shared on this connection)");
   EXPECT_EQ(message(EncodeHeader({33, 101, 0})), "Push header: got a body of 101 bytes, wanted at most 100");
   EXPECT_EQ(message(EncodeHeader({77, 0, 201})),
             "kind 77 header: got a payload of 201 bytes, wanted at most 200");
