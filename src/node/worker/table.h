@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/ring.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
@@ -86,7 +86,7 @@ struct WorkerTable {
   Iteration exchanged{-1};    // the last iteration that was exchanged
   float significance = 1.0F;  // of the last gradient
   Iteration pushed{-1};       // the last iteration with a gradient: of the job's clock, or of its own
-  std::deque<IntoPull> into;  // own-clock pulls; only the first is under way
+  Ring<IntoPull> into;        // own-clock pulls; only the first is under way
   std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
 
   struct Waiter {
