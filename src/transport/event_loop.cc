@@ -29,19 +29,19 @@ class EventLoop::Impl {
     callback();
     in_turn = false;
     if (turn_end) turn_end();
+    if (!in_pass) Tell();
+  }
+
+  void Tell() {
     if (turn_told) turn_told();
   }
 
-  // What the source has, as a turn. True if it had something.
-  bool PollSource() {
-    bool any = false;
+  // What the source has, as a turn.
+  void PollSource() {
     in_turn = true;
-    any = source->Poll();
+    const bool any = source->Poll();
     in_turn = false;
-    if (!any) return false;
-    if (turn_end) turn_end();
-    if (turn_told) turn_told();
-    return true;
+    if (any && turn_end) turn_end();
   }
 
   asio::io_context io;
@@ -52,6 +52,7 @@ class EventLoop::Impl {
   std::function<void()> turn_told;
   LoopSource* source = nullptr;
   bool in_turn = false;
+  bool in_pass = false;  // of Run, which tells at the end of it
   bool empty_turn_posted = false;
 };
 
@@ -63,11 +64,15 @@ void EventLoop::Run() {
     impl_->io.run();
     return;
   }
+  impl_->in_pass = true;
   while (!impl_->io.stopped()) {
-    const bool polled = impl_->PollSource();
-    if (impl_->io.poll() > 0 || polled) continue;
+    impl_->PollSource();
+    impl_->io.poll();
+    impl_->Tell();
     if (impl_->source->MaySleep()) impl_->io.run_one();
   }
+  impl_->in_pass = false;
+  impl_->Tell();
 }
 
 bool EventLoop::RunOnce(Duration wait) {

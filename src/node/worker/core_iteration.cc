@@ -94,9 +94,12 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
   lent->done = std::move(done);
   lent->blocks = lent->blocks_left = table.blocks.size();
   unsettled_ += table.blocks.size();
+  const bool own_clock = table.IsOwnClock();
   for (WorkerBlock& block : table.blocks) {
     PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
-      queue.Append(iteration, lent, table.landing.InUse(block.index), block.bytes());
+      // A table with its own clock has no version in use: what it is pulled into is the user's.
+      const Version base = own_clock ? Version(0) : table.landing.InUse(block.index);
+      queue.Append(iteration, lent, base, block.bytes());
     });
   }
 }
