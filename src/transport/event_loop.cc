@@ -15,6 +15,8 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/spin_budget.h"
+#include "transport/system_spin_world.h"
 
 namespace leeway {
 
@@ -36,12 +38,13 @@ class EventLoop::Impl {
     if (turn_told) turn_told();
   }
 
-  // What the source has, as a turn.
-  void PollSource() {
+  // What the source has, as a turn. True if it had something.
+  bool PollSource() {
     in_turn = true;
     const bool any = source->Poll();
     in_turn = false;
     if (any && turn_end) turn_end();
+    return any;
   }
 
   asio::io_context io;
@@ -60,19 +63,26 @@ EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() {
-  if (impl_->source == nullptr) {
-    impl_->io.run();
-    return;
+  Impl& impl = *impl_;
+  impl.in_pass = true;
+  const auto do_some = [&impl] {
+    const bool polled = impl.source != nullptr && impl.PollSource();
+    const bool any = impl.io.poll() > 0 || polled;
+    impl.Tell();
+    return any;
+  };
+  // A wake-up across cores costs more than anything else in a small message.
+  SpinBudget spin(SystemSpinWorld());
+  // A loop with a source works for a thread of its own process, which is on the same core if there is only
+  // one.
+  spin.SetShared(impl.source != nullptr);
+  while (!impl.io.stopped()) {
+    do_some();
+    if (spin.Spin(do_some)) continue;
+    if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
   }
-  impl_->in_pass = true;
-  while (!impl_->io.stopped()) {
-    impl_->PollSource();
-    impl_->io.poll();
-    impl_->Tell();
-    if (impl_->source->MaySleep()) impl_->io.run_one();
-  }
-  impl_->in_pass = false;
-  impl_->Tell();
+  impl.in_pass = false;
+  impl.Tell();
 }
 
 bool EventLoop::RunOnce(Duration wait) {
