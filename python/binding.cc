@@ -170,6 +170,20 @@ class Client {
     return loan;
   }
 
+  // Of a table with its own clock: the values after this push, under the loan's ticket.
+  Loan LendForValues(TableId table, Address gradient, Address values, std::size_t elements,
+                     const Hyper& hyper, std::uint32_t samples) {
+    auto pin = std::make_shared<const char>();
+    Loan loan{0, pin};
+    UpdateOptions how;
+    how.hyper = hyper;
+    how.samples = samples;
+    how.pin = std::move(pin);
+    const std::span<float> room(reinterpret_cast<float*>(values), elements);  // NOLINT: data_ptr()
+    loan.ticket = Check(worker()->PushPull(table, Floats(gradient, elements), room, std::move(how)));
+    return loan;
+  }
+
  private:
   static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
                                          std::int64_t rank, std::chrono::milliseconds wait_max,
@@ -307,6 +321,13 @@ PYBIND11_MODULE(_leeway, m) {
           [](Client& c, std::uint32_t table, Address values, std::size_t elements) {
             return Check(c.worker()->Pull(
                 TableId(table), {reinterpret_cast<float*>(values), elements}));  // NOLINT: data_ptr()
+          },
+          NoGil())
+      .def(
+          "push_pull",
+          [](Client& c, std::uint32_t table, Address gradient, Address values, std::size_t elements,
+             const Hyper& hyper, std::uint32_t samples) {
+            return c.LendForValues(TableId(table), gradient, values, elements, hyper, samples);
           },
           NoGil())
       .def(

@@ -16,9 +16,10 @@
 // For ps-lite's way of working make tables with TableClock::kOwn: Push, Pull and Wait need no Clock, each
 // Push is one iteration of its table.
 //
-// Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull) come from one thread at a time;
-// callbacks run on the worker's I/O thread and must not block. A blocking call waits at most options.wait_max
-// and says what it waited for. After fork() every call in the child fails with kFailedPrecondition.
+// Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull, PushPull) come from one thread at a
+// time; callbacks run on the worker's I/O thread and must not block. A blocking call waits at most
+// options.wait_max and says what it waited for. After fork() every call in the child fails with
+// kFailedPrecondition.
 #pragma once
 
 #include <array>
@@ -121,6 +122,10 @@ class Worker {
   virtual Result<Ticket> Push(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
   virtual Result<Ticket> Pull(TableId table, std::span<float> values,
                               std::function<void(const Status&)> done = {}) = 0;
+  // Push and Pull in one call, with one ticket: done once the push has its verdict and the values after it
+  // are here. Until then both buffers are on loan.
+  virtual Result<Ticket> PushPull(TableId table, std::span<const float> gradient, std::span<float> values,
+                                  UpdateOptions how = {}) = 0;
   // Waits for a ticket and gives its outcome (once: it is forgotten then). Ticket 0 and unknown ones:
   // kNotFound.
   virtual Status Wait(Ticket ticket) = 0;

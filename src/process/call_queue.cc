@@ -3,7 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cstdint>
+#include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -11,47 +12,135 @@
 
 namespace leeway {
 
-CallQueue::CallQueue(std::size_t max) : max_(max), fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+CallQueue::CallQueue(std::size_t max, CallMaker& maker)
+    : max_(std::min(max, kRingMax)),
+      fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      maker_(maker),
+      cells_(std::bit_ceil(max_)) {
   LW_CHECK(fd_ >= 0, "no eventfd");
 }
 
 CallQueue::~CallQueue() { close(fd_); }
 
-Status CallQueue::Push(std::function<void()> call, std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  const bool has_room = room_.wait_for(lock, limit, [this] { return calls_.size() < max_ || !closed_.ok(); });
-  if (!closed_.ok()) return closed_;
-  if (!has_room) {
-    return ResourceExhausted(
-        "{} calls wait for the worker's I/O thread, at most {} may (waited {} ms for room)", calls_.size(),
-        max_, limit.count());
+Status CallQueue::Push(Call call, std::chrono::milliseconds limit) {
+  if (closed_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(mutex_);
+    return why_closed_;
   }
-  calls_.push_back(std::move(call));
-  if (std::exchange(signalled_, true)) return Status::Ok();
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof(one));  // cannot fail: the count is 0 or 1
+  if (IsOwnThread()) return PushOwn(call);
+  if (!TryPush(call)) LW_RETURN_IF_ERROR(WaitForRoom(call, limit));
+  WakeIfAsleep();
   return Status::Ok();
 }
 
-void CallQueue::RunAll() {
+bool CallQueue::TryPush(Call& call) {
+  std::uint64_t position = tail_.load(std::memory_order_relaxed);
+  do {
+    // The head may be older than the tail: then the ring only looks fuller than it is. One that is younger
+    // belongs to a tail that has moved since, and the exchange fails.
+    const auto used = static_cast<std::int64_t>(position - head_.load(std::memory_order_acquire));
+    if (used >= static_cast<std::int64_t>(max_)) return false;
+  } while (!tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed));
+  Cell& cell = At(position);
+  cell.call = std::move(call);
+  // In one order with the loop's word that it sleeps: either it sees this call, or WakeIfAsleep sees its
+  // word.
+  cell.sequence.store(position + 1, std::memory_order_seq_cst);
+  return true;
+}
+
+void CallQueue::WakeIfAsleep() {
+  if (!sleeping_.load(std::memory_order_seq_cst) || !sleeping_.exchange(false)) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(fd_, &one, sizeof(one));  // cannot fail: the count is small
+}
+
+bool CallQueue::IsOwnThread() const {
+  return node_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+Status CallQueue::PushOwn(Call& call) {
+  // Behind what it has queued before, or its calls would change their order.
+  if (own_.empty() && TryPush(call)) return Status::Ok();  // it is awake
+  if (own_.size() >= max_) {
+    return ResourceExhausted("{} calls of the worker's own I/O thread wait for it, at most {} may",
+                             own_.size(), max_);
+  }
+  own_.push_back(std::move(call));
+  return Status::Ok();
+}
+
+Status CallQueue::WaitForRoom(Call& call, std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  room_wanted_.fetch_add(1, std::memory_order_seq_cst);
+  bool pushed = false;
+  room_.wait_for(lock, limit, [&] {
+    pushed = why_closed_.ok() && TryPush(call);
+    return pushed || !why_closed_.ok();
+  });
+  room_wanted_.fetch_sub(1, std::memory_order_relaxed);
+  if (pushed) return Status::Ok();
+  if (!why_closed_.ok()) return why_closed_;
+  return ResourceExhausted(
+      "{} calls wait for the worker's I/O thread, at most that many may (waited {} ms for room)", max_,
+      limit.count());
+}
+
+void CallQueue::OnReadable() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = read(fd_, &count, sizeof(count));
-  {
-    const std::lock_guard lock(mutex_);
-    std::swap(running_, calls_);
-    signalled_ = false;
+}
+
+void CallQueue::TakeAll() {
+  const std::uint64_t begin = head_.load(std::memory_order_relaxed);
+  std::uint64_t head = begin;
+  // At most one round: a call may queue another, which waits for the next Poll.
+  for (; head - begin < cells_.size(); ++head) {
+    Cell& cell = At(head);
+    if (cell.sequence.load(std::memory_order_acquire) != head + 1) break;
+    running_.push_back(std::move(cell.call));
   }
-  if (running_.size() >= max_) room_.notify_all();
-  for (const std::function<void()>& call : running_) call();
+  if (head != begin) {
+    head_.store(head, std::memory_order_seq_cst);
+    if (room_wanted_.load(std::memory_order_seq_cst) > 0) {
+      const std::lock_guard lock(mutex_);
+      room_.notify_all();
+    }
+  }
+  for (Call& call : own_) running_.push_back(std::move(call));
+  own_.clear();
+}
+
+bool CallQueue::Poll() {
+  if (node_.load(std::memory_order_relaxed) == std::thread::id()) node_ = std::this_thread::get_id();
+  if (sleeping_.load(std::memory_order_relaxed)) sleeping_.store(false, std::memory_order_relaxed);
+  TakeAll();
+  if (running_.empty()) return false;
+  maker_.BeginCalls();
+  for (Call& call : running_) maker_.Make(call);
   running_.clear();
+  maker_.EndCalls();
+  return true;
+}
+
+bool CallQueue::MaySleep() {
+  sleeping_.store(true, std::memory_order_seq_cst);
+  const std::uint64_t head = head_.load(std::memory_order_relaxed);
+  if (own_.empty() && At(head).sequence.load(std::memory_order_seq_cst) != head + 1) return true;
+  sleeping_.store(false, std::memory_order_relaxed);
+  return false;
 }
 
 void CallQueue::Close(const Status& why) {
-  std::vector<std::function<void()>> dropped;
-  const std::lock_guard lock(mutex_);
-  if (closed_.ok()) closed_ = why;
-  std::swap(dropped, calls_);
-  room_.notify_all();
+  std::vector<Call> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    if (why_closed_.ok()) why_closed_ = why;
+    closed_.store(true, std::memory_order_release);
+    room_.notify_all();
+  }
+  TakeAll();
+  std::swap(dropped, running_);
 }
 
 }  // namespace leeway

@@ -1,45 +1,82 @@
-// CallQueue: calls from the user's threads to the node's, bounded, woken through an eventfd.
+// CallQueue: calls from the user's threads to the node's, in one order, bounded.
 //
-// One wake-up serves many calls: the descriptor is written only when the node has not been signalled already.
-// Push from any thread; RunAll on the node's.
+// A ring without a lock. The eventfd is written only when the node's loop has said that it is about to sleep
+// (LoopSource::MaySleep), so calls made while it is awake cost no system call. Push from any thread, the
+// node's own included; the rest on the node's.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "leeway/status.h"
+#include "process/call.h"
+#include "transport/event_loop.h"
 
 namespace leeway {
 
-class CallQueue {
+class CallQueue final : public LoopSource {
  public:
-  explicit CallQueue(std::size_t max);
-  ~CallQueue();
+  // Of `max`, at most kRingMax calls wait; more would fall out of the caches between the two threads, and one
+  // who is so far ahead loses nothing by waiting for room.
+  static constexpr std::size_t kRingMax = 1024;
+  // `maker` outlives it.
+  CallQueue(std::size_t max, CallMaker& maker);
+  ~CallQueue() override;
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
 
-  // Readable when there are calls.
+  // Readable when there are calls and the node was asleep.
   [[nodiscard]] int fd() const { return fd_; }
-  // Waits at most `limit` while the queue is full. An error: the call will not be made.
-  [[nodiscard]] Status Push(std::function<void()> call, std::chrono::milliseconds limit);
-  // Makes every call that was queued.
-  void RunAll();
-  // From now on Push fails with `why`, and what is queued is dropped.
+  // Waits at most `limit` while the queue is full. An error: the call will not be made. On the node's own
+  // thread, which cannot wait for itself, a full queue takes `max` more.
+  [[nodiscard]] Status Push(Call call, std::chrono::milliseconds limit);
+  // The descriptor was readable.
+  void OnReadable();
+  // Makes every call that was queued when it began.
+  bool Poll() override;
+  bool MaySleep() override;
+  // From now on Push fails with `why`, and what is queued is dropped. No Poll follows; the node's thread has
+  // ended.
   void Close(const Status& why);
 
  private:
+  struct Cell {
+    std::atomic<std::uint64_t> sequence{0};  // 1 + the position of the call in it; else it is empty
+    Call call;
+  };
+
+  [[nodiscard]] Cell& At(std::uint64_t position) { return cells_[position & (cells_.size() - 1)]; }
+  // Puts the call into the ring; false if it is full.
+  bool TryPush(Call& call);
+  [[nodiscard]] bool IsOwnThread() const;
+  [[nodiscard]] Status PushOwn(Call& call);
+  [[nodiscard]] Status WaitForRoom(Call& call, std::chrono::milliseconds limit);
+  void WakeIfAsleep();
+  void TakeAll();
+
   const std::size_t max_;
   const int fd_;
-  std::mutex mutex_;
+  CallMaker& maker_;
+  std::vector<Cell> cells_;
+  alignas(64) std::atomic<std::uint64_t> tail_{0};  // the next position to fill
+  alignas(64) std::atomic<std::uint64_t> head_{0};  // the first position that is not taken
+  alignas(64) std::atomic<bool> sleeping_{true};    // the loop: new calls must write the descriptor
+  std::atomic<bool> closed_{false};
+  std::atomic<std::thread::id> node_{};
+  std::atomic<int> room_wanted_{0};
+
+  std::mutex mutex_;  // for the two below, and to sleep with
   std::condition_variable room_;
-  std::vector<std::function<void()>> calls_;
-  bool signalled_ = false;
-  Status closed_;
-  std::vector<std::function<void()>> running_;  // of RunAll; kept to reuse its memory
+  Status why_closed_;
+
+  std::vector<Call> own_;      // of the node's thread, while the ring is full
+  std::vector<Call> running_;  // of Poll; kept to reuse its memory
 };
 
 }  // namespace leeway

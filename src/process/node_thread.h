@@ -16,7 +16,9 @@ namespace leeway {
 class NodeThread {
  public:
   // Starts the thread. `log` outlives it.
-  explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto);
+  // Calls `prepare` (may be empty) before the loop runs.
+  explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto,
+                      const std::function<void(RealEnv&)>& prepare = {});
   ~NodeThread();  // stops
   NodeThread(const NodeThread&) = delete;
   NodeThread& operator=(const NodeThread&) = delete;

@@ -1,109 +1,332 @@
 #include "process/ticket_book.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <utility>
 
 #include "base/errors.h"
+#include "transport/system_spin_world.h"
 
 namespace leeway {
 namespace {
 
 // How long a person who presses Ctrl-C may have to wait.
 constexpr std::chrono::milliseconds kStopPoll{100};
+// Tickets with a slot: what a window of calls under way needs, and no more than a core's first cache holds.
+constexpr std::size_t kSlotsMax = 4096;
+
+constexpr int kFlagBits = 8;
+constexpr std::uint64_t kFlags = (1U << kFlagBits) - 1;
+constexpr std::uint64_t kPending = 1;    // no outcome yet
+constexpr std::uint64_t kDone = 2;       // an outcome that nobody has taken; neither of the two: free
+constexpr std::uint64_t kForgotten = 4;  // with kPending: nobody will ask
+constexpr std::uint64_t kTwoParts = 8;   // with kPending: one more part has to end before the last
+constexpr std::uint64_t kFailed = 16;    // errors_ has its outcome
+constexpr std::uint64_t kSleeper = 32;   // with kPending: somebody sleeps on the word
+
+constexpr std::uint64_t WordOf(Ticket ticket, std::uint64_t flags) { return ticket << kFlagBits | flags; }
+constexpr Ticket TicketOf(std::uint64_t word) { return word >> kFlagBits; }
+
+// A futex is 32 bits: the low half of the word, which has the flags. The high half changes only with them.
+static_assert(std::endian::native == std::endian::little);
+int* FutexOf(std::atomic<std::uint64_t>& word) { return reinterpret_cast<int*>(&word); }
+
+void WakeSleepers(std::atomic<std::uint64_t>& word) {
+  syscall(SYS_futex, FutexOf(word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// False if `timeout` has passed.
+bool SleepOn(std::atomic<std::uint64_t>& word, std::uint64_t value, std::chrono::nanoseconds timeout) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
+  const long slept =
+      syscall(SYS_futex, FutexOf(word), FUTEX_WAIT_PRIVATE, static_cast<int>(value), &limit, nullptr, 0);
+  return slept == 0 || errno != ETIMEDOUT;
+}
+
+// At most half of what is kept: the rest is for outcomes that come when their slot is another's.
+std::size_t SlotsFor(std::size_t kept_max) {
+  return std::bit_floor(std::clamp<std::size_t>(kept_max / 2, 1, kSlotsMax));
+}
+
+Status NotATicket(Ticket ticket) {
+  return NotFound("ticket {} names no call, or its outcome was taken or forgotten", ticket);
+}
 
 }  // namespace
 
-Ticket TicketBook::New() {
-  const std::lock_guard lock(mutex_);
-  Entry& entry = entries_[++last_];
-  if (!all_.ok()) {
-    entry.outcome = all_;
-    finished_.push_back(last_);
+TicketBook::TicketBook(std::size_t kept_max)
+    : slots_(SlotsFor(kept_max)),
+      aside_kept_max_(std::max<std::size_t>(kept_max, slots_.size() + 1) - slots_.size()),
+      spin_(SystemSpinWorld()) {
+  // Who waits here waits for the I/O thread of the same process, which is on the same core if there is one.
+  spin_.SetShared(true);
+}
+
+Ticket TicketBook::New(int parts) {
+  const Ticket ticket = last_.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint64_t flags = kPending | (parts > 1 ? kTwoParts : 0);
+  const Word mine = WordOf(ticket, flags);
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_relaxed);
+  while (true) {
+    if (TicketOf(word) > ticket) {
+      // Overtaken by a whole round of the ring, between two instructions.
+      const std::lock_guard lock(mutex_);
+      aside_.emplace(ticket, static_cast<std::uint8_t>(flags));
+      break;
+    }
+    const bool free = (word & (kPending | kDone)) == 0;
+    if (free ? slot.compare_exchange_weak(word, mine, std::memory_order_seq_cst) : Evict(slot, word, mine)) {
+      break;
+    }
+    word = slot.load(std::memory_order_relaxed);
   }
-  return last_;
+  // In one order with FinishAll: either that sees this ticket, or this sees that.
+  if (ended_.load(std::memory_order_seq_cst)) {
+    Status why;
+    {
+      const std::lock_guard lock(mutex_);
+      why = all_;
+    }
+    for (int i = 0; i < parts; ++i) Finish(ticket, why);
+  }
+  return ticket;
+}
+
+bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
+  const Ticket evicted = TicketOf(word);
+  {
+    // Whoever misses the ticket in its slot looks aside next, and waits for this lock.
+    const std::lock_guard lock(mutex_);
+    if (!slot.compare_exchange_strong(word, next, std::memory_order_seq_cst)) return false;
+    const auto flags = static_cast<std::uint8_t>(word & kFlags & ~kSleeper);
+    aside_.emplace(evicted, flags);
+    if ((flags & kDone) != 0) KeepAside(evicted);
+  }
+  if ((word & kSleeper) != 0) WakeSleepers(slot);
+  return true;
+}
+
+void TicketBook::KeepAside(Ticket ticket) {
+  aside_finished_.push_back(ticket);
+  if (!all_.ok()) return;  // at the end every call under way gets its outcome, however many they are
+  while (aside_finished_.size() > aside_kept_max_) {
+    const Ticket oldest = aside_finished_.front();
+    aside_finished_.pop_front();
+    if (aside_.erase(oldest) > 0) errors_.erase(oldest);
+  }
 }
 
 void TicketBook::Finish(Ticket ticket, const Status& outcome) {
+  if (std::atomic<Word>* slept_on = End(ticket, outcome)) WakeSleepers(*slept_on);
+}
+
+void TicketBook::FinishQuietly(Ticket ticket, const Status& outcome) {
+  if (std::atomic<Word>* slept_on = End(ticket, outcome)) to_wake_.push_back(slept_on);
+}
+
+void TicketBook::WakeFinished() {
+  if (to_wake_.empty()) return;
+  for (std::atomic<Word>* slot : to_wake_) WakeSleepers(*slot);
+  to_wake_.clear();
+}
+
+std::atomic<TicketBook::Word>* TicketBook::End(Ticket ticket, const Status& outcome) {
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_relaxed);
+  bool error_kept = false;
+  while (true) {
+    if (TicketOf(word) != ticket) {
+      EndAside(ticket, outcome);
+      return nullptr;
+    }
+    if ((word & kPending) == 0) return nullptr;
+    if (!outcome.ok() && !error_kept) {
+      // Before anyone can see that there is one.
+      const std::lock_guard lock(mutex_);
+      errors_.try_emplace(ticket, outcome);
+      error_kept = true;
+    }
+    Word next = word | (outcome.ok() ? 0 : kFailed);
+    if ((word & kTwoParts) != 0) {
+      next &= ~kTwoParts;
+    } else if ((word & kForgotten) != 0) {
+      next = WordOf(ticket, 0);
+    } else {
+      next = (next & ~(kPending | kSleeper)) | kDone;
+    }
+    if (!slot.compare_exchange_weak(word, next, std::memory_order_acq_rel)) continue;
+    if ((next & (kPending | kDone)) == 0 && ((word | next) & kFailed || error_kept)) {
+      const std::lock_guard lock(mutex_);
+      errors_.erase(ticket);
+    }
+    return (next & kDone) != 0 && (word & kSleeper) != 0 ? &slot : nullptr;
+  }
+}
+
+void TicketBook::EndAside(Ticket ticket, const Status& outcome) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(ticket);
-  if (found == entries_.end() || found->second.outcome) return;
-  if (found->second.forgotten) {
-    entries_.erase(found);
-    return;
+  const auto found = aside_.find(ticket);
+  if (found == aside_.end() || (found->second & kPending) == 0) return;
+  std::uint8_t& flags = found->second;
+  if (!outcome.ok()) {
+    errors_.try_emplace(ticket, outcome);
+    flags |= kFailed;
   }
-  found->second.outcome = outcome;
-  finished_.push_back(ticket);
-  while (finished_.size() > kept_max_) {
-    entries_.erase(finished_.front());
-    finished_.pop_front();
+  if ((flags & kTwoParts) != 0) {
+    flags &= static_cast<std::uint8_t>(~kTwoParts);
+  } else if ((flags & kForgotten) != 0) {
+    aside_.erase(found);
+    errors_.erase(ticket);
+  } else {
+    flags = static_cast<std::uint8_t>((flags & ~kPending) | kDone);
+    KeepAside(ticket);
+    aside_changed_.notify_all();
   }
-  if (waiting_ > 0) changed_.notify_all();
 }
 
 void TicketBook::FinishAll(const Status& why) {
-  const std::lock_guard lock(mutex_);
-  if (!all_.ok()) return;
-  all_ = why;
-  for (auto& [ticket, entry] : entries_) {
-    if (entry.outcome) continue;
-    entry.outcome = why;
-    finished_.push_back(ticket);
+  std::vector<Ticket> open;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!all_.ok()) return;
+    all_ = why;
+    ended_.store(true, std::memory_order_seq_cst);
+    for (const auto& [ticket, flags] : aside_) {
+      if ((flags & kPending) != 0) open.push_back(ticket);
+    }
   }
-  changed_.notify_all();
+  for (std::atomic<Word>& slot : slots_) {
+    const Word word = slot.load(std::memory_order_seq_cst);
+    if ((word & kPending) != 0) open.push_back(TicketOf(word));
+  }
+  for (const Ticket ticket : open) {
+    for (int part = 0; part < 2; ++part)
+      Finish(ticket, why);  // one of two parts, or one that is gone already
+  }
+}
+
+Status TicketBook::TakeError(Ticket ticket) {
+  const auto found = errors_.find(ticket);
+  if (found == errors_.end()) return NotATicket(ticket);
+  Status error = std::move(found->second);
+  errors_.erase(found);
+  return error;
+}
+
+std::optional<Status> TicketBook::Take(Ticket ticket) {
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_acquire);
+  while (true) {
+    if (TicketOf(word) != ticket) return TakeAside(ticket);
+    if ((word & kForgotten) != 0 || (word & (kPending | kDone)) == 0) return NotATicket(ticket);
+    if ((word & kPending) != 0) return std::nullopt;
+    if (!slot.compare_exchange_weak(word, WordOf(ticket, 0), std::memory_order_acq_rel)) continue;
+    if ((word & kFailed) == 0) return Status::Ok();
+    const std::lock_guard lock(mutex_);
+    return TakeError(ticket);
+  }
+}
+
+std::optional<Status> TicketBook::TakeAside(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  const auto found = aside_.find(ticket);
+  if (found == aside_.end() || (found->second & kForgotten) != 0) return NotATicket(ticket);
+  const std::uint8_t flags = found->second;
+  if ((flags & kPending) != 0) return std::nullopt;
+  aside_.erase(found);
+  return (flags & kFailed) != 0 ? TakeError(ticket) : Status::Ok();
+}
+
+bool TicketBook::SpinFor(Ticket ticket) {
+  if (spinning_.test_and_set(std::memory_order_acquire)) return false;
+  const std::atomic<Word>& slot = SlotOf(ticket);
+  const bool found = spin_.Spin([&] {
+    const Word word = slot.load(std::memory_order_relaxed);
+    return TicketOf(word) != ticket || (word & kPending) == 0;
+  });
+  spinning_.clear(std::memory_order_release);
+  return found;
+}
+
+bool TicketBook::Sleep(Ticket ticket, Clock::time_point until) {
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_acquire);
+  if (TicketOf(word) != ticket) {
+    std::unique_lock lock(mutex_);
+    return aside_changed_.wait_until(lock, until, [&] {
+      const auto found = aside_.find(ticket);
+      return found == aside_.end() || (found->second & kPending) == 0;
+    });
+  }
+  if ((word & kPending) == 0) return true;
+  const Word asleep = word | kSleeper;
+  if (word != asleep && !slot.compare_exchange_strong(word, asleep, std::memory_order_acq_rel)) return true;
+  const Clock::duration left = until - Clock::now();
+  return left > Clock::duration::zero() && SleepOn(slot, asleep, left);
 }
 
 std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, const std::function<void()>& warn,
                                        const std::function<bool()>& stop) {
-  const auto begin = std::chrono::steady_clock::now();
+  if (std::optional<Status> outcome = Take(ticket)) return outcome;
+  if (SpinFor(ticket)) {
+    if (std::optional<Status> outcome = Take(ticket)) return outcome;
+  }
+  const auto begin = Clock::now();
   const auto end = begin + limits.give_up_after;
   const auto warning = std::min(begin + limits.warn_after, end);
-  std::unique_lock lock(mutex_);
   bool warned = false;
+  auto now = begin;
   while (true) {
-    const auto found = entries_.find(ticket);
-    if (found == entries_.end() || found->second.forgotten) {
-      return NotFound("ticket {} names no call, or its outcome was taken or forgotten", ticket);
-    }
-    if (found->second.outcome) {
-      Status outcome = *std::move(found->second.outcome);
-      entries_.erase(found);
-      return outcome;
-    }
-    const auto now = std::chrono::steady_clock::now();
     if (now >= end) return std::nullopt;
     if (!warned && now >= warning) {
       warned = true;
-      lock.unlock();
       warn();
-      lock.lock();
-      continue;
     }
     const auto next = warned ? end : warning;
-    ++waiting_;
-    const std::cv_status woken = changed_.wait_until(lock, stop ? std::min(next, now + kStopPoll) : next);
-    --waiting_;
-    if (stop && woken == std::cv_status::timeout) {
-      lock.unlock();
-      if (stop()) return std::nullopt;
-      lock.lock();
-    }
+    const bool changed = Sleep(ticket, stop ? std::min(next, now + kStopPoll) : next);
+    if (std::optional<Status> outcome = Take(ticket)) return outcome;
+    if (!changed && stop && stop()) return std::nullopt;
+    now = Clock::now();
   }
 }
 
 void TicketBook::Forget(Ticket ticket) {
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_acquire);
+  while (TicketOf(word) == ticket) {
+    if ((word & kDone) != 0) {
+      (void)Take(ticket);
+      return;
+    }
+    if ((word & kPending) == 0) return;
+    if (slot.compare_exchange_weak(word, word | kForgotten, std::memory_order_acq_rel)) return;
+  }
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(ticket);
-  if (found == entries_.end()) return;
-  if (found->second.outcome) {
-    entries_.erase(found);
+  const auto found = aside_.find(ticket);
+  if (found == aside_.end()) return;
+  if ((found->second & kDone) == 0) {
+    found->second |= kForgotten;
   } else {
-    found->second.forgotten = true;
+    aside_.erase(found);
+    errors_.erase(ticket);
   }
 }
 
 bool TicketBook::Done(Ticket ticket) const {
+  const Word word = SlotOf(ticket).load(std::memory_order_acquire);
+  if (TicketOf(word) == ticket) return (word & kPending) == 0;
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(ticket);
-  return found == entries_.end() || found->second.outcome.has_value();
+  const auto found = aside_.find(ticket);
+  return found == aside_.end() || (found->second & kPending) == 0;
 }
 
 }  // namespace leeway

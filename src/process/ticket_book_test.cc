@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
+#include <vector>
 
 #include "base/errors.h"
 
@@ -64,6 +66,140 @@ TEST(TicketBookTest, FinishAllReachesPendingAndLaterTickets) {
   book.FinishAll(Cancelled("the end"));
   EXPECT_EQ(book.Wait(before, kPatient, NoWarning)->code(), StatusCode::kCancelled);
   EXPECT_EQ(book.Wait(book.New(), kPatient, NoWarning)->code(), StatusCode::kCancelled);
+}
+
+TEST(TicketBookTest, WhatIsThereIsTakenWithoutAWait) {
+  TicketBook book(10);
+  const Ticket ticket = book.New();
+  EXPECT_FALSE(book.Take(ticket).has_value());
+  book.Finish(ticket, Status::Ok());
+  EXPECT_TRUE(book.Take(ticket)->ok());
+  EXPECT_EQ(book.Take(ticket)->code(), StatusCode::kNotFound);
+}
+
+TEST(TicketBookTest, TwoPartsEndACallTogetherWithTheFirstError) {
+  TicketBook book(10);
+  const Ticket good = book.New(2);
+  const Ticket bad = book.New(2);
+  book.Finish(good, Status::Ok());
+  EXPECT_FALSE(book.Done(good));
+  book.Finish(good, Status::Ok());
+  EXPECT_TRUE(book.Take(good)->ok());
+  book.Finish(bad, InvalidArgument("first"));
+  EXPECT_FALSE(book.Done(bad)) << "the other part is still under way";
+  book.Finish(bad, InvalidArgument("second"));
+  EXPECT_EQ(book.Take(bad)->message(), "first");
+  const Ticket cut = book.New(2);
+  book.FinishAll(Cancelled("the end"));
+  EXPECT_EQ(book.Take(cut)->code(), StatusCode::kCancelled);
+}
+
+TEST(TicketBookTest, AForgottenTicketLeavesNothing) {
+  TicketBook book(10);
+  const Ticket pending = book.New();
+  book.Forget(pending);
+  EXPECT_EQ(book.Take(pending)->code(), StatusCode::kNotFound);
+  book.Finish(pending, InvalidArgument("bad"));
+  EXPECT_EQ(book.Take(pending)->code(), StatusCode::kNotFound);
+  const Ticket done = book.New();
+  book.Finish(done, InvalidArgument("bad"));
+  book.Forget(done);
+  EXPECT_EQ(book.Take(done)->code(), StatusCode::kNotFound);
+}
+
+// More calls under way than the ring has slots for: they move aside, and lose nothing.
+TEST(TicketBookTest, AnyNumberOfCallsMayBeUnderWay) {
+  TicketBook book(4);
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 100; ++i) tickets.push_back(book.New(1 + i % 2));
+  for (const Ticket ticket : tickets) EXPECT_FALSE(book.Done(ticket));
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    for (std::size_t part = 0; part < 1 + i % 2; ++part) {
+      EXPECT_FALSE(book.Done(tickets[i]));
+      book.Finish(tickets[i], i % 3 == 0 ? InvalidArgument("bad {}", i) : Status::Ok());
+    }
+    const std::optional<Status> outcome = book.Take(tickets[i]);
+    ASSERT_TRUE(outcome.has_value()) << i;
+    EXPECT_EQ(outcome->message(), i % 3 == 0 ? fmt::format("bad {}", i) : "");
+    EXPECT_EQ(book.Take(tickets[i])->code(), StatusCode::kNotFound);
+  }
+}
+
+// An outcome that waits is not pushed out by later calls whose outcomes are taken.
+TEST(TicketBookTest, AnOutcomeOutlivesAnyNumberOfCallsThatAreTaken) {
+  TicketBook book(10);
+  const Ticket kept = book.New();
+  book.Finish(kept, Status::Ok());
+  for (int i = 0; i < 1000; ++i) {
+    const Ticket ticket = book.New();
+    book.Finish(ticket, Status::Ok());
+    EXPECT_TRUE(book.Take(ticket)->ok());
+  }
+  EXPECT_TRUE(book.Take(kept)->ok());
+}
+
+TEST(TicketBookTest, ErrorsNobodyAsksForAreForgottenToo) {
+  TicketBook book(2);
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 100; ++i) {
+    tickets.push_back(book.New());
+    book.Finish(tickets.back(), InvalidArgument("bad"));
+  }
+  int kept = 0;
+  for (const Ticket ticket : tickets) kept += book.Take(ticket)->code() == StatusCode::kInvalidArgument;
+  EXPECT_EQ(kept, 2);
+}
+
+TEST(TicketBookTest, AStoppedWaitKeepsItsTicket) {
+  TicketBook book(10);
+  const Ticket ticket = book.New();
+  int asked = 0;
+  EXPECT_FALSE(book.Wait(ticket, kPatient, NoWarning, [&] { return ++asked == 2; }).has_value());
+  book.Finish(ticket, Status::Ok());
+  EXPECT_TRUE(book.Take(ticket)->ok());
+}
+
+// One thread begins and waits in a window, another ends the calls and wakes once per turn.
+TEST(TicketBookTest, AWindowOfCallsPassesBetweenTwoThreads) {
+  constexpr std::size_t kCalls = 30'000;
+  constexpr std::size_t kWindow = 32;
+  TicketBook book(40);  // 16 slots: tickets move aside all the time, also under one who sleeps
+  std::vector<std::atomic<Ticket>> begun(kCalls);
+  std::thread node([&] {
+    for (std::size_t at = 0; at < kCalls;) {
+      const std::size_t turn = at;
+      for (; at < kCalls && begun[at].load(std::memory_order_acquire) != 0; ++at) {
+        const Ticket ticket = begun[at].load(std::memory_order_relaxed);
+        book.FinishQuietly(ticket, at % 5 == 0 ? InvalidArgument("bad") : Status::Ok());
+      }
+      if (turn == at) std::this_thread::yield();
+      book.WakeFinished();
+    }
+  });
+  for (std::size_t taken = 0, next = 0; taken < kCalls; ++taken) {
+    for (; next < kCalls && next < taken + kWindow; ++next) {
+      begun[next].store(book.New(), std::memory_order_release);
+    }
+    const std::optional<Status> outcome =
+        book.Wait(begun[taken].load(std::memory_order_relaxed), kPatient, NoWarning);
+    ASSERT_TRUE(outcome.has_value());
+    ASSERT_EQ(outcome->code(), taken % 5 == 0 ? StatusCode::kInvalidArgument : StatusCode::kOk) << taken;
+  }
+  node.join();
+}
+
+TEST(TicketBookTest, TheEndWakesEverySleeper) {
+  TicketBook book(2);
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < 6; ++i) tickets.push_back(book.New());
+  std::vector<std::thread> sleepers;
+  for (const Ticket ticket : tickets) {
+    sleepers.emplace_back([&book, ticket] {
+      EXPECT_EQ(book.Wait(ticket, kPatient, NoWarning)->code(), StatusCode::kCancelled);
+    });
+  }
+  book.FinishAll(Cancelled("the end"));
+  for (std::thread& sleeper : sleepers) sleeper.join();
 }
 
 }  // namespace

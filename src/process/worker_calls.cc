@@ -9,10 +9,10 @@
 
 namespace leeway {
 Status WorkerClient::CheckFork() const {
-  const pid_t now = getpid();
-  if (now == pid_) return Status::Ok();
+  if (!fork_.forked()) return Status::Ok();
   return FailedPrecondition(
-      "this worker belongs to process {}, its parent: a forked child (process {}) cannot use it", pid_, now);
+      "this worker belongs to process {}, its parent: a forked child (process {}) cannot use it", fork_.pid(),
+      getpid());
 }
 
 Status WorkerClient::CheckAlive() const {
@@ -42,18 +42,90 @@ Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
   return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
 }
 
-Result<Ticket> WorkerClient::Begin(std::function<void(WorkerNode&, leeway::Done)> call, leeway::Done also) {
-  const Ticket ticket = tickets_.New();
-  auto done = [this, ticket, also = std::move(also)](const Status& outcome) {
-    if (also) also(outcome);
-    tickets_.Finish(ticket, outcome);
-  };
-  const Status queued = calls_.Push(
-      [this, call = std::move(call), done = std::move(done)] { call(*node_, done); }, options_.wait_max);
+Result<Ticket> WorkerClient::Queue(Call call, int parts) {
+  const Ticket ticket = call.ticket = tickets_.New(parts);
+  const Status queued = calls_.Push(std::move(call), options_.wait_max);
   if (queued.ok()) return ticket;
   tickets_.Forget(ticket);
-  tickets_.Finish(ticket, queued);
+  for (int i = 0; i < parts; ++i) tickets_.Finish(ticket, queued);
   return queued;
+}
+
+Result<Ticket> WorkerClient::Begin(std::function<void(WorkerNode&, leeway::Done)> call) {
+  Call queued;
+  queued.function = [this, call = std::move(call)](leeway::Done done) { call(*node_, std::move(done)); };
+  return Queue(std::move(queued));
+}
+
+leeway::Done WorkerClient::DoneOf(const Call& call) {
+  // Two words, which a std::function holds without an allocation.
+  auto finish = [this, ticket = call.ticket](const Status& outcome) {
+    tickets_.FinishQuietly(ticket, outcome);
+  };
+  static_assert(sizeof(finish) <= 2 * sizeof(void*));
+  if (!call.also) return finish;
+  return [finish, also = call.also](const Status& outcome) {
+    also(outcome);
+    finish(outcome);
+  };
+}
+
+void WorkerClient::Make(Call& call) {
+  const auto end_if = [](const Status& status, const leeway::Done& done) {
+    if (!status.ok()) done(status);
+  };
+  switch (call.kind) {
+    case Call::Kind::kFunction:
+      return call.function(DoneOf(call));
+    case Call::Kind::kClock:
+      return EndIteration();
+    case Call::Kind::kUpdate: {
+      const leeway::Done done = DoneOf(call);
+      return end_if(node_->GradientReady(call.table, std::move(call.gradient), done), done);
+    }
+    case Call::Kind::kPush: {
+      const leeway::Done done = DoneOf(call);
+      return end_if(node_->PushOwn(call.table, std::move(call.gradient), done), done);
+    }
+    case Call::Kind::kPull: {
+      const leeway::Done done = DoneOf(call);
+      return end_if(node_->PullInto(call.table, call.values, done), done);
+    }
+    case Call::Kind::kPushPull:
+      return MakePushPull(call);
+  }
+}
+
+void WorkerClient::MakePushPull(Call& call) {
+  leeway::Done part = DoneOf(call);
+  if (call.also) {
+    // The user hears of both parts at once.
+    struct Both {
+      int left = 2;
+      Status first_error;
+    };
+    part = [both = std::make_shared<Both>(), also = std::move(call.also), ticket = call.ticket,
+            this](const Status& outcome) {  // shared: by the two parts
+      if (both->first_error.ok()) both->first_error = outcome;
+      if (--both->left == 0) also(both->first_error);
+      tickets_.FinishQuietly(ticket, outcome);
+    };
+  }
+  const Status pushing = node_->PushOwn(call.table, std::move(call.gradient), part);
+  if (!pushing.ok()) {
+    part(pushing);
+    return part(pushing);
+  }
+  const Status pulling = node_->PullInto(call.table, call.values, part);
+  if (!pulling.ok()) part(pulling);
+}
+
+void WorkerClient::EndIteration() {
+  waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
+  // An error means that the worker has failed meanwhile: the next call says why.
+  (void)node_->EndIteration();
+  // What the node left out while this call was queued is in its count and not in ours.
+  OnIteration(node_->iteration());
 }
 
 Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
@@ -70,7 +142,7 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
                              std::chrono::duration<double>(options_.stall_warn).count(), why));
     };
     const auto no_wait = std::chrono::milliseconds(0);
-    const Status asked = calls_.Push([this, tell] { node_->ExplainWait(tell); }, no_wait);
+    const Status asked = calls_.Push(Call::Of([this, tell] { node_->ExplainWait(tell); }), no_wait);
     if (!asked.ok()) tell(asked.message());
   };
   bool interrupted = false;
@@ -84,23 +156,31 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
                           std::chrono::duration<double>(options_.wait_max).count(), WaitingFor());
 }
 
-Result<Ticket> WorkerClient::Lend(Table& table, TableId id, std::span<const float> gradient,
-                                  UpdateOptions how) {
+Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient,
+                               const UpdateOptions& how) {
   if (gradient.size() != table.elements) {
     return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
                            gradient.size(), table.elements);
   }
   if (how.samples == 0)
     return InvalidArgument("table \"{}\": a gradient of 0 samples, wanted at least 1", table.spec.name);
-  LentGradient lent{gradient, std::move(how.pin), how.hyper, how.samples};
-  const bool own = table.own_clock();
-  return Begin(
-      [id, own, lent = std::move(lent)](WorkerNode& node, leeway::Done done) mutable {
-        const Status lending =
-            own ? node.PushOwn(id, std::move(lent), done) : node.GradientReady(id, std::move(lent), done);
-        if (!lending.ok()) done(lending);
-      },
-      std::move(how.done));
+  return Status::Ok();
+}
+
+Status WorkerClient::CheckRoom(const Table& table, std::span<const float> values) {
+  if (values.size() == table.elements) return Status::Ok();
+  return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table.spec.name, values.size(),
+                         table.elements);
+}
+
+Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
+                           UpdateOptions&& how) {
+  Call call;
+  call.kind = kind;
+  call.table = id;
+  call.gradient = {gradient, std::move(how.pin), how.hyper, how.samples};
+  call.also = std::move(how.done);
+  return call;
 }
 
 Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient, UpdateOptions how) {
@@ -113,7 +193,8 @@ Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient,
     return FailedPrecondition("table \"{}\" was updated in iteration {} already; call Clock first",
                               table->spec.name, iteration().value());
   }
-  LW_ASSIGN_OR_RETURN(const Ticket ticket, Lend(*table, id, gradient, std::move(how)));
+  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
+  LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kUpdate, id, gradient, std::move(how))));
   table->updated = clocks_;
   return ticket;
 }
@@ -128,15 +209,9 @@ Status WorkerClient::Clock() {
   LW_RETURN_IF_ERROR(CheckMember());
   // Before the node hears of it, which may then say a later one.
   iteration_.fetch_add(1, std::memory_order_relaxed);
-  const Status queued = calls_.Push(
-      [this] {
-        waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
-        // An error means that the worker has failed meanwhile: the next call says why.
-        (void)node_->EndIteration();
-        // What the node left out while this call was queued is in its count and not in ours.
-        OnIteration(node_->iteration());
-      },
-      options_.wait_max);
+  Call call;
+  call.kind = Call::Kind::kClock;
+  const Status queued = calls_.Push(std::move(call), options_.wait_max);
   if (!queued.ok()) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;
@@ -176,11 +251,12 @@ bool WorkerClient::Ready(TableId id) const {
 
 Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, UpdateOptions how) {
   LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Update, not Push", table->spec.name);
   }
-  return Lend(*table, id, gradient, std::move(how));
+  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
+  return Queue(Lending(Call::Kind::kPush, id, gradient, std::move(how)));
 }
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
@@ -190,20 +266,34 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
   }
-  if (values.size() != table->elements) {
-    return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table->spec.name, values.size(),
-                           table->elements);
+  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  Call call;
+  call.kind = Call::Kind::kPull;
+  call.table = id;
+  call.values = values;
+  call.also = std::move(done);
+  return Queue(std::move(call));
+}
+
+Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
+                                      UpdateOptions how) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  if (!table->own_clock()) {
+    return FailedPrecondition("table \"{}\" follows the job's clock: use Update and Sync, not PushPull",
+                              table->spec.name);
   }
-  return Begin(
-      [id, values](WorkerNode& node, const leeway::Done& pulled) {
-        const Status pulling = node.PullInto(id, values, pulled);
-        if (!pulling.ok()) pulled(pulling);
-      },
-      std::move(done));
+  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
+  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  Call call = Lending(Call::Kind::kPushPull, id, gradient, std::move(how));
+  call.values = values;
+  return Queue(std::move(call), 2);
 }
 
 Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(CheckFork());
+  // What is there takes no clock and no words.
+  if (std::optional<Status> outcome = tickets_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return WaitFor(ticket, fmt::format("the outcome of ticket {}", ticket), /*forget=*/false);
 }

@@ -72,14 +72,13 @@ Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& options,
 WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted)
     : options_(WithIdentity(options)),
       interrupted_(std::move(interrupted)),
-      pid_(getpid()),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),
       tickets_(options.queue_max),
-      calls_(options.queue_max) {}
+      calls_(options.queue_max, *this) {}
 
 WorkerClient::~WorkerClient() {
-  if (getpid() != pid_) {
+  if (fork_.forked()) {
     // A forked child: the node's thread is in the parent, and its memory may be in any state. Let go of both
     // as they are.
     (void)node_.release();
@@ -97,10 +96,13 @@ WorkerClient::~WorkerClient() {
 
 Status WorkerClient::Join() {
   LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
-  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
+  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier, [this](RealEnv& env) {
+    env.SetSource(calls_);
+    env.SetTurnTold([this] { tickets_.WakeFinished(); });
+    env.WatchReadable(calls_.fd(), [this] { calls_.OnReadable(); });
+  });
   const bool made = thread_->Call([this] {
     node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
-    thread_->real().WatchReadable(calls_.fd(), [this] { calls_.RunAll(); });
   });
   LW_CHECK(made, "the worker's thread does not run");
   LW_RETURN_IF_ERROR(
@@ -160,6 +162,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
   }
   auto table = std::make_unique<Table>();
   table->spec = spec;
+  table->clock = spec.clock;
   table->elements = spec.elements();
   table->pair = pair;
   tables_.push_back(std::move(table));
@@ -212,11 +215,11 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
   // Shared: the call may outlive a wait that is broken off. Then nobody works on its batches, so they are
   // kept for the next call. Only the node's thread looks into it until the wait is over.
-  struct Call {
+  struct Question {
     BatchLease lease;
     bool broken_off = false;
   };
-  auto call = std::make_shared<Call>();
+  auto call = std::make_shared<Question>();
   const Status status = Block(
       [=, this](WorkerNode& node, const leeway::Done& done) {
         if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
@@ -231,12 +234,11 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
       },
       fmt::format("batches of pool \"{}\"", pool));
   if (status.ok()) return std::move(call->lease);
-  (void)calls_.Push(
-      [this, pool, call] {
-        call->broken_off = true;
-        if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
-      },
-      kQuestionLimit);
+  (void)calls_.Push(Call::Of([this, pool, call] {
+                      call->broken_off = true;
+                      if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
+                    }),
+                    kQuestionLimit);
   return status;
 }
 
@@ -250,7 +252,8 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
   if (iteration().value() < from) return Status::Ok();
   state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
   auto shared = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  return calls_.Push([this, shared = std::move(shared)] { node_->GiveState(shared); }, options_.wait_max);
+  return calls_.Push(Call::Of([this, shared = std::move(shared)] { node_->GiveState(shared); }),
+                     options_.wait_max);
 }
 
 Status WorkerClient::Leave() {
@@ -324,7 +327,8 @@ WorkerCounters WorkerClient::counters() const {
 void WorkerClient::SetFigure(const std::string& name, double value) {
   if (!CheckAlive().ok()) return;
   // A figure that finds the queue full is lost: the next one brings a newer value.
-  (void)calls_.Push([this, name, value] { node_->SetFigure(name, value); }, std::chrono::milliseconds(0));
+  (void)calls_.Push(Call::Of([this, name, value] { node_->SetFigure(name, value); }),
+                    std::chrono::milliseconds(0));
 }
 
 std::string WorkerClient::WaitingFor() const {

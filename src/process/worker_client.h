@@ -5,8 +5,6 @@
 // caller's thread.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -20,13 +18,14 @@
 #include "leeway/worker.h"
 #include "process/call_queue.h"
 #include "process/console_log.h"
+#include "process/fork_guard.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
 #include "process/wait_times.h"
 
 namespace leeway {
 
-class WorkerClient final : public Worker, private WorkerNodeEvents {
+class WorkerClient final : public Worker, private WorkerNodeEvents, private CallMaker {
  public:
   // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
   // wait with kCancelled.
@@ -52,6 +51,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
 
   Result<Ticket> Push(TableId id, std::span<const float> gradient, UpdateOptions how) override;
   Result<Ticket> Pull(TableId id, std::span<float> values, std::function<void(const Status&)> done) override;
+  Result<Ticket> PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
+                          UpdateOptions how) override;
   Status Wait(Ticket ticket) override;
   [[nodiscard]] bool Done(Ticket ticket) const override;
 
@@ -85,14 +86,16 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
  private:
   // What the caller's side knows of a table. Only `pair` is shared with the node.
   struct Table {
-    TableSpec spec;
+    // First what every call looks at, together in one line of a cache.
+    bool started = false;
+    TableClock clock = TableClock::kJob;
     std::size_t elements = 0;
     ParameterPair* pair = nullptr;
-    bool started = false;
-    Status refusal;             // of Start
     std::int64_t updated = -1;  // how many Clocks came before the last Update
     std::int64_t synced = -1;   // and before the last Sync
-    [[nodiscard]] bool own_clock() const { return spec.clock == TableClock::kOwn; }
+    Status refusal;             // of Start
+    TableSpec spec;
+    [[nodiscard]] bool own_clock() const { return clock == TableClock::kOwn; }
   };
 
   // On the node's thread.
@@ -107,25 +110,39 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] Status CheckFork() const;
   [[nodiscard]] Status CheckMember() const;
   [[nodiscard]] Result<Table*> FindStarted(TableId id);
-  // Queues a call that ends with a status, under a new ticket; `also` hears of it first, on the node's
-  // thread.
-  Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call, leeway::Done also = {});
+  // Queues a call that ends with a status, under a new ticket.
+  Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
   // Begin, and waits for the outcome.
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
+  // Queues `call` under a new ticket that ends with so many parts.
+  Result<Ticket> Queue(Call call, int parts = 1);
   Status WaitFor(Ticket ticket, const std::string& what, bool forget);
   // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };
   // The condition of this kind that these tables have now. An error if it cannot be written as a formula, or
   // is not the same for all of them; `call` is named in it.
   Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
-  Result<Ticket> Lend(Table& table, TableId id, std::span<const float> gradient, UpdateOptions how);
+  [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
+                                        const UpdateOptions& how);
+  [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
+  // A call that lends a gradient.
+  [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
+                                    UpdateOptions&& how);
+  // CallMaker, on the node's thread.
+  void BeginCalls() override { node_->BeginCalls(); }
+  void Make(Call& call) override;
+  void EndCalls() override { node_->EndCalls(); }
+  void MakePushPull(Call& call);
+  void EndIteration();
+  // What a call ends with, or each of its parts.
+  [[nodiscard]] leeway::Done DoneOf(const Call& call);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);
 
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
   const std::function<bool()> interrupted_;
-  const pid_t pid_;
+  const ForkGuard fork_;
   ConsoleLog log_;
   WorkerId rank_;
   JobOptions job_;

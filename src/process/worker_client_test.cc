@@ -186,6 +186,49 @@ TEST_F(WorkerClientTest, PushPullAndWaitAsPsLiteUsersKnowThem) {
   EXPECT_TRUE(worker->Shutdown().ok());
 }
 
+TEST_F(WorkerClientTest, PushPullIsOneCallWithOneTicket) {
+  JobOptions options;
+  options.block_bytes = 16;  // several blocks
+  StartJob(options);
+  Join();
+  TableSpec spec{.name = "c", .shape = {10}};
+  spec.clock = TableClock::kOwn;
+  spec.sync = "asp";
+  spec.optimizer = "sum";
+  const TableId table = MakeTable(spec, std::vector<float>(10, 0.0F));
+  const std::vector<float> ones(10, 1.0F);
+  // More in flight than a block has verdicts remembered.
+  std::vector<std::vector<float>> values(8, std::vector<float>(10));
+  std::vector<Ticket> tickets;
+  std::atomic<int> told{0};
+  for (std::vector<float>& into : values) {
+    const Result<Ticket> ticket =
+        worker->PushPull(table, ones, into, {.done = [&](const Status& status) { told += status.ok(); }});
+    ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
+    tickets.push_back(*ticket);
+  }
+  for (std::size_t i = 0; i < tickets.size(); ++i) {
+    ASSERT_TRUE(worker->Wait(tickets[i]).ok());
+    EXPECT_TRUE(worker->Done(tickets[i]));
+    for (const float value : values[i])
+      EXPECT_GE(value, static_cast<float>(i + 1)) << "its own push is in it";
+  }
+  EXPECT_EQ(told, 8);
+  EXPECT_THAT(values.back(), Each(8.0F));
+
+  EXPECT_THAT(worker->PushPull(table, ones, std::span(values[0]).first(3)).status().message(),
+              AllOf(HasSubstr("room for 3"), HasSubstr("wanted 10")));
+  EXPECT_EQ(worker->PushPull(table, std::span(ones).first(3), values[0]).status().code(),
+            StatusCode::kInvalidArgument);
+  // A refused push is the outcome, and the values come nevertheless: until then they are on loan.
+  const std::vector<float> bad(10, std::numeric_limits<float>::infinity());
+  const Result<Ticket> refused = worker->PushPull(table, bad, values[0]);
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(worker->Wait(*refused).code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(values[0], Each(8.0F));
+  ASSERT_TRUE(worker->Shutdown().ok());
+}
+
 TEST_F(WorkerClientTest, BadCallsSayWhatGotAndWantedAndHarmNothing) {
   StartJob();
   Join();

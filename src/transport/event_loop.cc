@@ -31,19 +31,20 @@ class EventLoop::Impl {
     callback();
     in_turn = false;
     if (turn_end) turn_end();
+    if (!in_pass) Tell();
+  }
+
+  void Tell() {
     if (turn_told) turn_told();
   }
 
   // What the source has, as a turn. True if it had something.
   bool PollSource() {
-    bool any = false;
     in_turn = true;
-    any = source->Poll();
+    const bool any = source->Poll();
     in_turn = false;
-    if (!any) return false;
-    if (turn_end) turn_end();
-    if (turn_told) turn_told();
-    return true;
+    if (any && turn_end) turn_end();
+    return any;
   }
 
   asio::io_context io;
@@ -54,6 +55,7 @@ class EventLoop::Impl {
   std::function<void()> turn_told;
   LoopSource* source = nullptr;
   bool in_turn = false;
+  bool in_pass = false;  // of Run, which tells at the end of it
   bool empty_turn_posted = false;
 };
 
@@ -62,16 +64,25 @@ EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() {
   Impl& impl = *impl_;
+  impl.in_pass = true;
   const auto do_some = [&impl] {
     const bool polled = impl.source != nullptr && impl.PollSource();
-    return impl.io.poll() > 0 || polled;
+    const bool any = impl.io.poll() > 0 || polled;
+    impl.Tell();
+    return any;
   };
   // A wake-up across cores costs more than anything else in a small message.
   SpinBudget spin(SystemSpinWorld());
+  // A loop with a source works for a thread of its own process, which is on the same core if there is only
+  // one.
+  spin.SetShared(impl.source != nullptr);
   while (!impl.io.stopped()) {
-    if (do_some() || spin.Spin(do_some)) continue;
+    do_some();
+    if (spin.Spin(do_some)) continue;
     if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
   }
+  impl.in_pass = false;
+  impl.Tell();
 }
 
 bool EventLoop::RunOnce(Duration wait) {

@@ -42,8 +42,8 @@ class EventLoop {
   void Post(std::function<void()> task);
   // Asked at every pass of the loop; before Run. One at most, which outlives the loop's run.
   void SetSource(LoopSource& source);
-  // Called after every turn and after its SetTurnEnd, with no callback on the stack: what a turn finished may
-  // be told to other threads together.
+  // Called after the turns of each pass of the loop, and before it sleeps, with no callback on the stack:
+  // what they finished is told to other threads together.
   void SetTurnTold(std::function<void()> hook);
   // Called after every turn, with no callback on the stack.
   void SetTurnEnd(std::function<void()> hook);

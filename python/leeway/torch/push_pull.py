@@ -4,7 +4,7 @@ import torch
 
 from leeway import session as _session
 from leeway._leeway import Hyper
-from leeway.errors import InvalidArgument, LeewayError
+from leeway.errors import InvalidArgument
 
 _HYPER = Hyper(1.0)
 
@@ -57,14 +57,9 @@ class _Exchange:
             pushed.fill_(float("nan"))  # servers refuse block by block: all of them, or the count would not fit
         result = torch.empty_like(pushed)
         with self.session.lending(pushed, result):
-            loan = worker.push(self.table, pushed.data_ptr(), pushed.numel(), _HYPER, 1)
-            pull = worker.pull(self.table, result.data_ptr(), result.numel())
-            try:
-                worker.wait(loan.ticket)
-            except LeewayError:
-                worker.wait(pull)  # the tables of all members stay in step, also when a push was refused
-                raise
-            worker.wait(pull)
+            # One call, done when both parts are: the tables of all members stay in step, also when a push is refused.
+            loan = worker.push_pull(self.table, pushed.data_ptr(), result.data_ptr(), pushed.numel(), _HYPER, 1)
+            worker.wait(loan.ticket)
         mean, took_part = result.split([self.elements, self.session.size])
         return mean.clone().view(self.shape), took_part.count_nonzero().item()
 

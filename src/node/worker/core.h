@@ -6,7 +6,6 @@
 // core_report, core_waiting, core_stall.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ring.h"
 #include "block/buffer_pool.h"
 #include "node/worker/block_model.h"
 #include "node/worker/client_state.h"
@@ -67,6 +67,9 @@ class WorkerNode::Core final : private LinkEvents {
 
   // Runs the callbacks that this event made due. Called at the end of every entry from outside.
   void RunLater();
+  // As in WorkerNode.
+  void BeginCalls();
+  void EndCalls();
 
   [[nodiscard]] WorkerId rank() const { return stance_.worker; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
@@ -99,6 +102,11 @@ class WorkerNode::Core final : private LinkEvents {
     wire::Answers answers;
     std::vector<Slot> slots;
   };
+  // A callback that is due, and what it is told.
+  struct Due {
+    Done done;
+    Status status;
+  };
 
   // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
   wire::pb::Hello MakeHello(std::uint32_t link) override;
@@ -128,6 +136,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
   Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, std::span<std::byte>& place);
   Status OnAnswers(ShardPort& port, AnswerLanding& landing);
+  [[nodiscard]] std::shared_ptr<AnswerLanding> TakeLanding();
   Status OnAnswer(ShardPort& port, const wire::AnswerEntry& entry, Slot& slot);
   // A job-clock answer that says something new.
   [[nodiscard]] bool IsWanted(const ShardPort& port, const WorkerBlock& block,
@@ -203,12 +212,18 @@ class WorkerNode::Core final : private LinkEvents {
   void CountArrived();
   void OnPartialTimer();
   void BeginInto(WorkerTable& table);
+  // Sends what may be sent; in a batch of calls, at its end.
   void FlushAll();
+  // The time of this event: read once per batch of calls.
+  [[nodiscard]] TimePoint Now() const;
   // `table` is what was waited for last; null: the worker ends.
   void EndWait(const WorkerTable* table);
 
   // Ends of all kinds.
   void Return(std::shared_ptr<LentPush> lent, const Status& status);
+  // Gradients on loan are made once and used again: a push allocates nothing.
+  [[nodiscard]] std::shared_ptr<LentPush> TakeLent();
+  void Recycle(std::shared_ptr<LentPush> lent);
   void OnDrainTimer();
   void LeaveIfSettled();
   void OnLeft(Epoch epoch);
@@ -242,7 +257,9 @@ class WorkerNode::Core final : private LinkEvents {
   void EndInquiry(std::uint64_t request);
   void DropInquiries();
 
-  void Later(std::function<void()> callback) { later_.push_back(std::move(callback)); }
+  void Later(std::function<void()> callback) {
+    later_.push_back({[callback = std::move(callback)](const Status&) { callback(); }, Status::Ok()});
+  }
   void LaterDone(Done done, const Status& status);
 
   const WorkerOptions options_;
@@ -296,13 +313,23 @@ class WorkerNode::Core final : private LinkEvents {
   std::function<void(TableId, BlockId, Term, Seq)> resume_observer_;
   // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
   std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
+  static constexpr std::size_t kSpareLentsMax = 1024;
+  std::vector<std::shared_ptr<LentPush>>
+      spare_lents_;  // ended ones; a send or a queue may still let go of some
+  // Of the frame at hand; kept to reuse their memory. Landings are several: one per answer frame under way.
+  wire::Verdicts verdicts_;
+  std::vector<std::shared_ptr<AnswerLanding>> landings_;
+  std::vector<WorkerTable*> answered_;
+  bool batching_ = false;
+  bool flush_due_ = false;
+  TimePoint batch_began_;
   bool leave_sent_ = false;
   bool failure_told_ = false;
   bool map_asked_ = false;
   Duration map_backoff_{};
 
   TimerId report_timer_, drain_timer_, map_timer_, broken_timer_, partial_timer_;
-  std::deque<std::function<void()>> later_;
+  Ring<Due> later_;
   bool running_later_ = false;
 };
 

@@ -45,12 +45,22 @@ Status WorkerNode::Core::CheckAddressee(WorkerId worker, Incarnation incarnation
                   incarnation.value(), stance_.worker.value(), stance_.incarnation.value());
 }
 
+std::shared_ptr<WorkerNode::Core::AnswerLanding> WorkerNode::Core::TakeLanding() {
+  for (const std::shared_ptr<AnswerLanding>& landing : landings_) {
+    if (landing.use_count() > 1) continue;
+    landing->slots.clear();
+    return landing;
+  }
+  return landings_.emplace_back(std::make_shared<AnswerLanding>());  // one per connection, at the most
+}
+
 Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const FrameHead& head,
                                               std::span<const std::byte> body) {
-  auto lease = std::make_shared<AnswerLanding>();
+  std::shared_ptr<AnswerLanding> lease = TakeLanding();
   LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, lease->answers));
   LW_RETURN_IF_ERROR(CheckAddressee(lease->answers.worker, lease->answers.incarnation));
   Landing landing;
+  landing.places.reserve(lease->answers.entries.size());
   for (const wire::AnswerEntry& entry : lease->answers.entries) {
     std::span<std::byte> place;
     LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, place));
@@ -110,12 +120,14 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
     if (kind == wire::Kind::kVerdicts) {
       status = OnVerdicts(port, body, head.payload_bytes);
     } else if (kind == wire::Kind::kAnswers && landing.lease != nullptr) {
-      status = OnAnswers(port, *std::static_pointer_cast<AnswerLanding>(landing.lease));
+      auto& landed = *static_cast<AnswerLanding*>(landing.lease.get());
+      status = OnAnswers(port, landed);
+      landed.slots.clear();  // what landed aside goes back to its pool
     } else if (kind == wire::Kind::kAnswers) {
-      AnswerLanding unchanged;
-      status = wire::Decode(body, 0, unchanged.answers);
-      unchanged.slots.resize(unchanged.answers.entries.size());
-      if (status.ok()) status = OnAnswers(port, unchanged);
+      const std::shared_ptr<AnswerLanding> unchanged = TakeLanding();
+      status = wire::Decode(body, 0, unchanged->answers);
+      unchanged->slots.resize(unchanged->answers.entries.size());
+      if (status.ok()) status = OnAnswers(port, *unchanged);
     } else if (kind == wire::Kind::kWhyReply) {
       status =
           Parsed<wire::pb::WhyReply>(kind, body, [this](const auto& message) { OnWhyReply(message, false); });
@@ -167,10 +179,9 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
 
 Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> body,
                                     std::uint64_t payload_bytes) {
-  wire::Verdicts verdicts;
-  LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, verdicts));
-  LW_RETURN_IF_ERROR(CheckAddressee(verdicts.worker, verdicts.incarnation));
-  for (const wire::VerdictEntry& entry : verdicts.entries) {
+  LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, verdicts_));
+  LW_RETURN_IF_ERROR(CheckAddressee(verdicts_.worker, verdicts_.incarnation));
+  for (const wire::VerdictEntry& entry : verdicts_.entries) {
     LW_RETURN_IF_ERROR(OnVerdict(port, entry));
     if (phase_ == Phase::kFailed) break;
   }
@@ -274,7 +285,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push,
 Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
   const wire::Answers& answers = landing.answers;
   LW_RETURN_IF_ERROR(CheckAddressee(answers.worker, answers.incarnation));
-  std::vector<WorkerTable*> tables;
+  answered_.clear();
   for (std::size_t i = 0; i < answers.entries.size(); ++i) {
     const WorkerBlock* block = FindBlock(answers.entries[i].block);
     if (block == nullptr) {
@@ -282,10 +293,12 @@ Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
                       answers.entries[i].block.value());
     }
     LW_RETURN_IF_ERROR(OnAnswer(port, answers.entries[i], landing.slots[i]));
-    if (tables.empty() || tables.back() != block->table) tables.push_back(block->table);
+    if (!block->table->IsOwnClock() && (answered_.empty() || answered_.back() != block->table)) {
+      answered_.push_back(block->table);
+    }
   }
   CountArrived();
-  for (WorkerTable* table : tables) PublishIfWhole(*table);
+  for (WorkerTable* table : answered_) PublishIfWhole(*table);
   FinishIfWhole();
   return Status::Ok();
 }
@@ -325,7 +338,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   }
   if (--into.blocks_left > 0) return Status::Ok();
   LaterDone(std::move(into.done), into.outcome);
-  table.into.pop_front();
+  (void)table.into.pop_front();
   if (table.into.empty()) return Status::Ok();
   BeginInto(table);
   FlushAll();  // its blocks are on other shards as well

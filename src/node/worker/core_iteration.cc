@@ -86,7 +86,7 @@ Status WorkerNode::Core::EndIteration() {
 
 void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps,
                                   LentGradient gradient, Done done) {
-  auto lent = std::make_shared<LentPush>();
+  std::shared_ptr<LentPush> lent = TakeLent();
   lent->table = table.id;
   lent->iteration = iteration;
   lent->steps = steps;
@@ -94,9 +94,12 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
   lent->done = std::move(done);
   lent->blocks = lent->blocks_left = table.blocks.size();
   unsettled_ += table.blocks.size();
+  const bool own_clock = table.IsOwnClock();
   for (WorkerBlock& block : table.blocks) {
     PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
-      queue.Append(iteration, lent, table.landing.InUse(block.index), block.bytes());
+      // A table with its own clock has no version in use: what it is pulled into is the user's.
+      const Version base = own_clock ? Version(0) : table.landing.InUse(block.index);
+      queue.Append(iteration, lent, base, block.bytes());
     });
   }
 }
@@ -112,13 +115,30 @@ void WorkerNode::Core::MarkAbsent(WorkerBlock& block, Iteration iteration) {
 }
 
 void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {
+  const TimePoint now = Now();
   for (WorkerBlock& block : table.blocks) {
-    block.pull.Ask(progress, env_.clock.Now());
+    block.pull.Ask(progress, now);
     PortOf(block).Touch(block);
   }
 }
 
+void WorkerNode::Core::BeginCalls() {
+  batching_ = true;
+  batch_began_ = env_.clock.Now();
+}
+
+void WorkerNode::Core::EndCalls() {
+  batching_ = false;
+  if (std::exchange(flush_due_, false)) FlushAll();
+}
+
+TimePoint WorkerNode::Core::Now() const { return batching_ ? batch_began_ : env_.clock.Now(); }
+
 void WorkerNode::Core::FlushAll() {
+  if (batching_) {
+    flush_due_ = true;
+    return;
+  }
   for (const std::unique_ptr<ShardPort>& port : ports_) port->Flush();
 }
 

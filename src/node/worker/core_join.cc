@@ -206,7 +206,7 @@ void WorkerNode::Core::JoinIfAllUp() {
 }
 
 void WorkerNode::Core::LaterDone(Done done, const Status& status) {
-  if (done) Later([done = std::move(done), status] { done(status); });
+  if (done) later_.push_back({std::move(done), status});
 }
 
 void WorkerNode::Core::RunLater() {
@@ -215,9 +215,8 @@ void WorkerNode::Core::RunLater() {
   if (running_later_) return;
   running_later_ = true;
   while (!later_.empty()) {
-    const std::function<void()> callback = std::move(later_.front());
-    later_.pop_front();
-    callback();
+    const Due due = later_.pop_front();
+    due.done(due.status);
   }
   running_later_ = false;
 }

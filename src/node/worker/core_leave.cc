@@ -71,9 +71,25 @@ void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& stat
   // The user may free or overwrite the gradient once told. A copy of a resent push may still be on its way
   // out, though its verdict came with the first: wait until nobody else holds it. Two holders are here:
   // `lent` and the caller's.
-  if (lent.use_count() <= 2) return LaterDone(std::move(lent->done), status);
+  if (lent.use_count() <= 2) {
+    LaterDone(std::move(lent->done), status);
+    return Recycle(std::move(lent));
+  }
   draining_.emplace_back(std::move(lent), status);
   if (drain_timer_ == TimerId{}) drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
+}
+
+std::shared_ptr<LentPush> WorkerNode::Core::TakeLent() {
+  if (spare_lents_.empty() || spare_lents_.back().use_count() > 1) return std::make_shared<LentPush>();
+  std::shared_ptr<LentPush> lent = std::move(spare_lents_.back());
+  spare_lents_.pop_back();
+  return lent;
+}
+
+void WorkerNode::Core::Recycle(std::shared_ptr<LentPush> lent) {
+  if (spare_lents_.size() == kSpareLentsMax) return;
+  *lent = LentPush();  // lets go of the pin
+  spare_lents_.push_back(std::move(lent));
 }
 
 void WorkerNode::Core::OnDrainTimer() {
@@ -81,6 +97,7 @@ void WorkerNode::Core::OnDrainTimer() {
   std::erase_if(draining_, [this](auto& entry) {
     if (entry.first.use_count() > 1) return false;
     LaterDone(std::move(entry.first->done), entry.second);
+    Recycle(std::move(entry.first));
     return true;
   });
   if (!draining_.empty()) {
@@ -243,7 +260,7 @@ void WorkerNode::Core::FailPending(const Status& why) {
       LaterDone(std::move(waiter.usable), why);
       EndWait(nullptr);
     }
-    for (IntoPull& into : std::exchange(table->into, {})) LaterDone(std::move(into.done), why);
+    while (!table->into.empty()) LaterDone(table->into.pop_front().done, why);
     for (WorkerBlock& block : table->blocks) {
       block.pull.Drop();
       if (block.init != nullptr) lents.push_back(std::exchange(block.init, nullptr));

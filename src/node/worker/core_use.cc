@@ -12,11 +12,12 @@ void WorkerNode::Core::RequestBlocks(WorkerTable& table, Iteration progress) {
   const bool exchanged = table.exchanged == progress;
   // Without overlap the questions come after the barrier.
   if (exchanged && !job_.overlap && steps_passed_ < steps_ended_ + (progress == iteration_ ? 1 : 0)) return;
+  const TimePoint now = Now();
   for (WorkerBlock& block : table.blocks) {
     const std::optional<std::int64_t> age_max = block.model->rule.cache_age_max;
     const bool fresh = age_max && table.landing.HeldVTrain(block.index) >= progress + 1 - *age_max;
     if (exchanged && !fresh) {
-      block.pull.Ask(progress, env_.clock.Now());
+      block.pull.Ask(progress, now);
       PortOf(block).Touch(block);
     } else if (!block.pull.open()) {
       table.landing.Serve(block.index, progress);

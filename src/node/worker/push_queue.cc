@@ -46,8 +46,7 @@ Result<std::optional<QueuedPush>> PushQueue::Settle(Seq seq) {
     return Protocol("verdict for push {}: wanted one for {}, {} in flight", seq.value(),
                     queue_.front().seq.value(), sent_);
   }
-  QueuedPush push = std::move(queue_.front());
-  queue_.pop_front();
+  QueuedPush push = queue_.pop_front();
   if (sent_ > 0) {
     --sent_;
     bytes_in_flight_ -= push.bytes;
@@ -95,16 +94,18 @@ std::uint64_t PushQueue::Resume(Seq last) {
   if (last >= settled) return 0;  // what is beyond has its verdict there, and gets it again
   if (LW_MUTATED(not_renumbered)) return settled - last;
   next_seq_ = last + 1;
-  for (QueuedPush& push : queue_) {
-    push.seq = next_seq_;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    queue_[i].seq = next_seq_;
     ++next_seq_;
   }
   return settled - last;
 }
 
 void PushQueue::Drain(const std::function<void(QueuedPush&)>& each) {
-  for (QueuedPush& push : queue_) each(push);
-  queue_.clear();
+  while (!queue_.empty()) {
+    QueuedPush push = queue_.pop_front();
+    each(push);
+  }
   sent_ = 0;
   bytes_in_flight_ = 0;
 }

@@ -7,11 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "base/ring.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
 #include "node/worker/lent_gradient.h"
@@ -70,7 +70,7 @@ class PushQueue {
   // Everything from `seq` on counts as not sent.
   void Unsend(Seq seq);
 
-  std::deque<QueuedPush> queue_;
+  Ring<QueuedPush> queue_;
   std::size_t sent_ = 0;  // the first so many are in flight
   std::uint64_t bytes_in_flight_ = 0;
   Seq next_seq_{1};

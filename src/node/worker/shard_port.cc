@@ -10,6 +10,12 @@ namespace {
 // first block of a large table is on its way early.
 constexpr std::uint64_t kFramePayloadBytes = 1U << 20;
 
+// Gradients whose frames have the same head may share one.
+bool HaveOneHead(const LentPush& a, const LentPush& b) {
+  return a.iteration == b.iteration && a.steps == b.steps && a.gradient.samples == b.gradient.samples &&
+         a.gradient.hyper == b.gradient.hyper;
+}
+
 }  // namespace
 
 ShardPort::ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
@@ -43,7 +49,9 @@ void ShardPort::OnUp() {
 
 void ShardPort::Flush() {
   if (touched_.empty() || !link_->up()) return;  // OnUp touches every block
-  std::vector<WorkerBlock*> blocks = std::exchange(touched_, {});
+  std::vector<WorkerBlock*>& blocks = flushing_;
+  blocks.clear();
+  std::swap(blocks, touched_);
   for (WorkerBlock* block : blocks) block->touched = false;
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->moved; });
   SendResumes(blocks);
@@ -109,10 +117,10 @@ bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
     const QueuedPush* next = block->pushes.Next();
     if (next == nullptr || !HasCredit(next->bytes)) continue;
     any = true;
-    const std::shared_ptr<LentPush> lent = next->withheld ? nullptr : next->lent;
+    const LentPush* const lent = next->withheld ? nullptr : next->lent.get();
     if (in_frame != nullptr &&
-        (lent.get() != in_frame || payload_bytes_ + block->bytes() > kFramePayloadBytes ||
-         push_.entries.size() == wire::kEntriesMax)) {
+        (lent == nullptr || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
+         payload_bytes_ + block->bytes() > kFramePayloadBytes || push_.entries.size() == wire::kEntriesMax)) {
       SendPushFrame(*in_frame);
       in_frame = nullptr;
     }
@@ -121,11 +129,11 @@ bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
       SendAbsentFrame();
     }
     if (lent != nullptr) {
-      in_frame = lent.get();
+      in_frame = lent;
       push_.entries.push_back({block->id, block->term, next->seq, next->base_version,
                                static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
       payload_.push_back(
-          {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), lent});
+          {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), next->lent});
       payload_bytes_ += block->bytes();
     } else {
       absent_.iteration = next->iteration;

@@ -93,7 +93,8 @@ class ShardPort {
 
   std::vector<WorkerBlock*> blocks_;
   std::vector<WorkerBlock*> touched_;
-  std::uint64_t bytes_in_flight_ = 0;  // of pushes without a verdict
+  std::vector<WorkerBlock*> flushing_;  // of Flush; kept to reuse its memory
+  std::uint64_t bytes_in_flight_ = 0;   // of pushes without a verdict
 
   // The frame being built; kept to reuse its memory.
   wire::Init init_;

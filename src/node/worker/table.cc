@@ -23,8 +23,9 @@ Status CheckBlock(const TableSpec& spec, const wire::pb::Block& block, std::uint
 WorkerTable::WorkerTable(TableId table_id, const TableSpec& table_spec, ParameterPair& parameters,
                          BufferPool& pool)
     : id(table_id),
-      spec(table_spec),
+      own_clock(table_spec.clock == TableClock::kOwn),
       elements(table_spec.elements()),
+      spec(table_spec),
       pair(parameters),
       landing(parameters, pool) {}
 

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/ring.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
@@ -70,23 +70,27 @@ struct WorkerTable {
   [[nodiscard]] Status Place(const wire::pb::Table& map, std::size_t shards);
   // The scheduler's answer to a later question: owners and terms may have changed.
   [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
-  [[nodiscard]] bool IsOwnClock() const { return spec.clock == TableClock::kOwn; }
+  [[nodiscard]] bool IsOwnClock() const { return own_clock; }
 
+  // First what every push and pull looks at: with thousands of small tables each line of memory counts.
   const TableId id;
-  const TableSpec spec;
+  const bool own_clock;
+  enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
   const std::size_t elements;
+  Iteration pushed{-1};  // the last iteration with a gradient: of the job's clock, or of its own
+  WorkerBlock* ended_by =
+      nullptr;  // of the waits open: what came last, was left out, or held the iteration up
+  std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
+  Ring<IntoPull> into;              // own-clock pulls; only the first is under way
+
+  const TableSpec spec;
   ParameterPair& pair;
   PairLanding landing;
-  std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
-
-  enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
   Status refusal;             // kRefused: why
   Iteration own_first{0};     // of its own clock: where this worker begins
   GradientSum sum;            // gradients that no exchange has taken yet
   Iteration exchanged{-1};    // the last iteration that was exchanged
   float significance = 1.0F;  // of the last gradient
-  Iteration pushed{-1};       // the last iteration with a gradient: of the job's clock, or of its own
-  std::deque<IntoPull> into;  // own-clock pulls; only the first is under way
   std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
 
   struct Waiter {
@@ -95,8 +99,6 @@ struct WorkerTable {
     Done usable;
   };
   std::vector<Waiter> waiters;
-  WorkerBlock* ended_by =
-      nullptr;  // of the waits open: what came last, was left out, or held the iteration up
 };
 
 }  // namespace leeway

@@ -60,6 +60,12 @@ Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
   return core_->PullInto(table, values, std::move(done));
 }
 
+void WorkerNode::BeginCalls() { core_->BeginCalls(); }
+void WorkerNode::EndCalls() {
+  core_->EndCalls();
+  core_->RunLater();
+}
+
 Status WorkerNode::MayMeet(const std::string& what) const { return core_->MayMeet(what); }
 std::vector<std::string> WorkerNode::SyncsOf(const std::string& tables) const {
   return core_->SyncsOf(tables);

@@ -85,6 +85,11 @@ class WorkerNode {
   Status PushOwn(TableId table, LentGradient gradient, Done done);
   Status PullInto(TableId table, std::span<float> values, Done done);
 
+  // Around several of the calls above: what they have to send goes out together at the end, in the fewest
+  // frames. No event comes between.
+  void BeginCalls();
+  void EndCalls();
+
   // An error if `what`, a call that waits for every member, may never end now: this worker has made a step,
   // and a table follows a model that leaves iterations out. Barrier asks by itself.
   [[nodiscard]] Status MayMeet(const std::string& what) const;

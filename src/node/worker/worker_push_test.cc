@@ -308,6 +308,29 @@ TEST_F(WorkerPushTest, PullsIntoMemoryAreAnsweredOneAfterTheOther) {
   EXPECT_TRUE(second_done.has_value());
 }
 
+TEST_F(WorkerPushTest, CallsMadeTogetherLeaveInTheFewestFrames) {
+  StartTables();
+  node->BeginCalls();
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  EXPECT_THAT(Sent(0), IsEmpty());
+  node->EndCalls();
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:1,2:1", "Pull 0@0,2@0"));
+  EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
+  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:2", "Pull 0@1")) << "a call by itself leaves at once";
+}
+
+TEST_F(WorkerPushTest, GradientsWithDifferentHeadsDoNotShareAFrame) {
+  StartTables();
+  node->BeginCalls();
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->GradientReady(u, {std::span(gradient).first(2), nullptr, {.lr = 0.5F}, 1}, {}).ok());
+  node->EndCalls();
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Push 2:1", "Pull 0@0,2@0"));
+}
+
 class WorkerCreditTest : public WorkerRig {
  protected:
   WorkerCreditTest() : WorkerRig(12) {}  // one block of 8 bytes, not two

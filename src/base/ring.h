@@ -1,0 +1,51 @@
+// Ring: a queue that grows and keeps its memory. Unlike std::deque it allocates nothing while empty, nor when
+// elements come and go. T is default-constructible and movable.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace leeway {
+
+template <typename T>
+class Ring {
+ public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  // From the oldest on. REQUIRES: i < size().
+  [[nodiscard]] T& operator[](std::size_t i) { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  [[nodiscard]] T& front() { return (*this)[0]; }
+  [[nodiscard]] const T& front() const { return (*this)[0]; }
+
+  void push_back(T value) {
+    if (size_ == slots_.size()) Grow();
+    ++size_;
+    (*this)[size_ - 1] = std::move(value);
+  }
+  // What the element held is let go at once.
+  T pop_front() {
+    LW_CHECK(size_ > 0, "the ring is empty");
+    T value = std::exchange(slots_[head_], T());
+    head_ = (head_ + 1) & (slots_.size() - 1);
+    --size_;
+    return value;
+  }
+
+ private:
+  void Grow() {
+    std::vector<T> larger(slots_.empty() ? 4 : slots_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move((*this)[i]);
+    slots_ = std::move(larger);
+    head_ = 0;
+  }
+
+  std::vector<T> slots_;  // a power of two, or none
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace leeway

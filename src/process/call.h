@@ -1,0 +1,46 @@
+// Call: one call of a user's thread to the node, as it lies in the CallQueue.
+//
+// What is called in every iteration has fields of its own, so that queueing it allocates nothing; everything
+// else is a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "leeway/ids.h"
+#include "leeway/worker.h"
+#include "node/worker/lent_gradient.h"
+
+namespace leeway {
+
+struct Call {
+  enum class Kind : std::uint8_t { kFunction, kUpdate, kPush, kPull, kPushPull, kClock };
+
+  // A call without a ticket.
+  [[nodiscard]] static Call Of(std::function<void()> function) {
+    Call call;
+    call.function = [function = std::move(function)](const Done&) { function(); };
+    return call;
+  }
+
+  Kind kind = Kind::kFunction;
+  TableId table;
+  Ticket ticket = 0;
+  LentGradient gradient;               // kUpdate, kPush, kPushPull
+  std::span<float> values;             // kPull, kPushPull
+  Done also;                           // hears of the outcome before the ticket does; may be empty
+  std::function<void(Done)> function;  // kFunction: gets what to end with
+};
+
+// Who makes the calls, on the node's thread: several between Begin and End.
+class CallMaker {
+ public:
+  virtual ~CallMaker() = default;
+  virtual void BeginCalls() = 0;
+  virtual void Make(Call& call) = 0;
+  virtual void EndCalls() = 0;
+};
+
+}  // namespace leeway
