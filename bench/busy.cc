@@ -1,0 +1,54 @@
+#include "busy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace leeway::bench {
+namespace {
+
+constexpr std::chrono::milliseconds kLook{300};
+
+}  // namespace
+
+double OthersShare(const MachineTime& from, const MachineTime& to, double own_s) {
+  const double all_s = to.all_s - from.all_s;
+  if (all_s <= 0) return 0;
+  return std::clamp((to.used_s - from.used_s - own_s) / all_s, 0.0, 1.0);
+}
+
+BusyMeter::BusyMeter() {
+  const MachineTime from = MachineTimeNow();
+  std::this_thread::sleep_for(kLook);
+  machine_ = MachineTimeNow();
+  before_ = OthersShare(from, machine_, 0);
+  own_s_ = OwnProcessorSeconds();
+}
+
+Busy BusyMeter::End() const {
+  return {before_, OthersShare(machine_, MachineTimeNow(), OwnProcessorSeconds() - own_s_)};
+}
+
+JsonLine JsonOf(const Busy& busy) {
+  return JsonLine()
+      .Real("busy", busy.worst(), 3)
+      .Real("busy_before", busy.before, 3)
+      .Real("busy_during", busy.during, 3)
+      .Whole("cores", Cores());
+}
+
+std::string TextOf(const Busy& busy) {
+  std::string text;
+  if (busy.worst() > kBusyMax) {
+    text += fmt::format(
+        "others used {:.0f} % of this machine just before the run and {:.0f} % during it: these are not the "
+        "figures of a quiet one\n",
+        busy.before * 100, busy.during * 100);
+  }
+  if (Cores() < 2) text += "one core only: everything shares it\n";
+  return text;
+}
+
+}  // namespace leeway::bench
