@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
-#include <thread>
 
 namespace leeway::bench {
 namespace {
@@ -13,19 +11,8 @@ constexpr std::chrono::milliseconds kLook{300};
 
 }  // namespace
 
-double OthersShare(const MachineTime& from, const MachineTime& to, double own_s) {
-  const double all_s = to.all_s - from.all_s;
-  if (all_s <= 0) return 0;
-  return std::clamp((to.used_s - from.used_s - own_s) / all_s, 0.0, 1.0);
-}
-
-BusyMeter::BusyMeter() {
-  const MachineTime from = MachineTimeNow();
-  std::this_thread::sleep_for(kLook);
-  machine_ = MachineTimeNow();
-  before_ = OthersShare(from, machine_, 0);
-  own_s_ = OwnProcessorSeconds();
-}
+BusyMeter::BusyMeter()
+    : before_(BusyShare(kLook)), machine_(MachineTimeNow()), own_s_(OwnProcessorSeconds()) {}
 
 Busy BusyMeter::End() const {
   return {before_, OthersShare(machine_, MachineTimeNow(), OwnProcessorSeconds() - own_s_)};

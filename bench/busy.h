@@ -26,13 +26,11 @@ class BusyMeter {
   [[nodiscard]] Busy End() const;
 
  private:
-  double before_ = 0;
-  MachineTime machine_;
-  double own_s_ = 0;
+  const double before_;
+  const MachineTime machine_;
+  const double own_s_;
 };
 
-// The share of the machine's time between `from` and `to` that was not `own_s`.
-[[nodiscard]] double OthersShare(const MachineTime& from, const MachineTime& to, double own_s);
 // busy (the worse of the two), busy_before, busy_during and cores.
 [[nodiscard]] JsonLine JsonOf(const Busy& busy);
 // A line when the machine was not quiet, or has but one core; else nothing.

@@ -4,9 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <fstream>
 #include <string>
+#include <thread>
 
 namespace leeway::bench {
 namespace {
@@ -72,6 +74,18 @@ MachineTime MachineTimeNow() {
     if (i != 3 && i != 4) time.used_s += seconds;
   }
   return time;
+}
+
+double OthersShare(const MachineTime& from, const MachineTime& to, double own_s) {
+  const double all_s = to.all_s - from.all_s;
+  if (all_s <= 0) return 0;
+  return std::clamp((to.used_s - from.used_s - own_s) / all_s, 0.0, 1.0);
+}
+
+double BusyShare(std::chrono::milliseconds time) {
+  const MachineTime from = MachineTimeNow();
+  std::this_thread::sleep_for(time);
+  return OthersShare(from, MachineTimeNow(), 0);
 }
 
 }  // namespace leeway::bench

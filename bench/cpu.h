@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <chrono>
+
 namespace leeway::bench {
 
 [[nodiscard]] int Cores();
@@ -22,5 +24,9 @@ struct MachineTime {
   double used_s = 0;  // not idle; what a virtual machine's host took is in it
 };
 [[nodiscard]] MachineTime MachineTimeNow();
+// The share of the machine's time between `from` and `to` that was used, and not by `own_s` of ours; 0 to 1.
+[[nodiscard]] double OthersShare(const MachineTime& from, const MachineTime& to, double own_s);
+// The same over `time`, in which it sleeps.
+[[nodiscard]] double BusyShare(std::chrono::milliseconds time);
 
 }  // namespace leeway::bench

@@ -41,7 +41,10 @@ std::vector<Part> AllParts(bool quick) {
                                              "--blocks", "64"})});
   parts.push_back({"optimizer", {"optimizer"}});
   parts.push_back({"sync", with({"sync"}, {"--repeats", "1", "--pairs", "2048"})});
-  parts.push_back({"step", with({"step"}, {"--", "--turn", "2", "--turns", "2"})});
+  for (const auto& [name, workers] : {std::pair("one_worker", "1"), std::pair("four_workers", "4")}) {
+    parts.push_back({std::string("step.") + name,
+                     with({"step", "--workers", workers}, {"--", "--turn", "2", "--pairs", "2"})});
+  }
   parts.push_back(
       {"memory", with({"memory"}, {"--model-bytes", "16MiB", "--repeats", "1", "--iterations", "200"})});
   parts.push_back({"checkpoint", with({"checkpoint"}, {"--steps", "20", "--pairs", "1", "--every", "10"})});

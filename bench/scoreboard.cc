@@ -13,7 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kChangeMin = 0.02;
+// What a change must be beyond, where the spread is smaller; and where none is known.
+constexpr double kChangeMin = 0.02, kUnknownSpread = 0.1;
 
 // Where a figure stands in the JSON of its bench, and where its spread does (empty: nowhere).
 struct Place {
@@ -21,15 +22,20 @@ struct Place {
   Bound good = Bound::kAtLeast;
 };
 
-constexpr Place kPushPullSmall[] = {{"pairs_s", "/pairs_s", "/spread"}};
-constexpr Place kPushPullLarge[] = {{"gb_s_each_way", "/gb_s_each_way", "/spread"}};
-constexpr Place kPushPull[] = {
+// Small blocks stay in the cache, where a limit of memory says nothing.
+constexpr Place kPushPullSmallPlaces[] = {
+    {"pairs_s", "/pairs_s", "/spread"},
+    {"ratio", "/ratio", "/ratio_spread"},
+    {"cpu_ratio", "/cpu_ratio", "/cpu_ratio_spread", Bound::kAtMost},
+};
+constexpr Place kPushPullLargePlaces[] = {
+    {"gb_s_each_way", "/gb_s_each_way", "/spread"},
     {"ratio", "/ratio", "/ratio_spread"},
     {"limit_ratio", "/limit_ratio", "/limit_ratio_spread"},
     {"cpu_s_per_gb_moved", "/cpu_s_per_gb_moved", "/spread", Bound::kAtMost},
     {"cpu_ratio", "/cpu_ratio", "/cpu_ratio_spread", Bound::kAtMost},
 };
-constexpr Place kLatency[] = {
+constexpr Place kLatencyPlaces[] = {
     {"one_core.p50_us", "/one_core/p50_us", "/one_core/p50_spread", Bound::kAtMost},
     {"one_core.p50_ratio", "/one_core/p50_ratio", "/one_core/p50_ratio_spread", Bound::kAtMost},
     {"one_core.p99_ratio", "/one_core/p99_ratio", "/one_core/p99_ratio_spread", Bound::kAtMost},
@@ -37,16 +43,16 @@ constexpr Place kLatency[] = {
     {"two_cores.p50_ratio", "/two_cores/p50_ratio", "/two_cores/p50_ratio_spread", Bound::kAtMost},
     {"two_cores.p99_ratio", "/two_cores/p99_ratio", "/two_cores/p99_ratio_spread", Bound::kAtMost},
 };
-constexpr Place kSync[] = {{"ratio_max", "/ratio_max", "", Bound::kAtMost}};
-constexpr Place kStep[] = {{"ratio_median", "/ratio_median", "/ratio_spread", Bound::kAtMost}};
-constexpr Place kMemory[] = {
+constexpr Place kSyncPlaces[] = {{"ratio_max", "/ratio_max", "", Bound::kAtMost}};
+constexpr Place kStepPlaces[] = {{"ratio", "/ratio", "/ratio_spread", Bound::kAtMost}};
+constexpr Place kMemoryPlaces[] = {
     {"first_iteration.seconds", "/first_iteration/seconds", "/first_iteration/spread", Bound::kAtMost},
     {"first_iteration.ratio", "/first_iteration/ratio", "/first_iteration/ratio_spread", Bound::kAtMost},
     {"growth_kib", "/flat/growth_kib", "", Bound::kAtMost},
     {"descriptors_growth", "/flat/descriptors_growth", "", Bound::kAtMost},
     {"iterations_s", "/flat/iterations_s", ""},
 };
-constexpr Place kCheckpoint[] = {{"cost_percent", "/cost_percent", "", Bound::kAtMost}};
+constexpr Place kCheckpointPlaces[] = {{"cost_percent", "/cost_percent", "", Bound::kAtMost}};
 
 double SpreadAt(const json& object, std::string_view pointer) {
   if (pointer.empty()) return 0;
@@ -72,6 +78,8 @@ Status TakeRatios(const std::string& part, const json& object, const char* rows,
   if (!object.contains(rows) || !object[rows].is_array() || object[rows].empty())
     return InvalidArgument("{}: no \"{}\" in its JSON", part, rows);
   for (const json& row : object[rows]) {
+    // What the others are compared with is no figure.
+    if (part == "scale" && &row == &object[rows][0]) continue;
     if (!row.is_object() || !row.contains("ratio") || !row["ratio"].is_number())
       return InvalidArgument("{}: a row of \"{}\" in its JSON has no ratio", part, rows);
     const double spread = SpreadAt(row, row.contains("ratio_spread") ? "/ratio_spread" : "/spread");
@@ -128,10 +136,9 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
   const auto take = [&](std::span<const Place> places) { return Take(part, object, places, scores); };
   if (bench == "pushpull") {
     const bool large = object.value("block_bytes", 0) >= 64 * 1024;
-    LW_RETURN_IF_ERROR(large ? take(kPushPullLarge) : take(kPushPullSmall));
-    LW_RETURN_IF_ERROR(take(kPushPull));
+    LW_RETURN_IF_ERROR(large ? take(kPushPullLargePlaces) : take(kPushPullSmallPlaces));
   } else if (bench == "latency") {
-    LW_RETURN_IF_ERROR(take(kLatency));
+    LW_RETURN_IF_ERROR(take(kLatencyPlaces));
   } else if (bench == "scale") {
     LW_RETURN_IF_ERROR(TakeRatios(
         part, object, "sizes",
@@ -141,15 +148,15 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
         scores));
   } else if (bench == "optimizer") {
     LW_RETURN_IF_ERROR(TakeRatios(
-        part, object, "optimizers", [](const json& row) { return row.value("name", "unnamed"); }, scores));
+        part, object, "optimizers", [](const json& row) { return row.value("spec", "unnamed"); }, scores));
   } else if (bench == "sync") {
-    LW_RETURN_IF_ERROR(take(kSync));
+    LW_RETURN_IF_ERROR(take(kSyncPlaces));
   } else if (bench == "step") {
-    LW_RETURN_IF_ERROR(take(kStep));
+    LW_RETURN_IF_ERROR(take(kStepPlaces));
   } else if (bench == "memory") {
-    LW_RETURN_IF_ERROR(take(kMemory));
+    LW_RETURN_IF_ERROR(take(kMemoryPlaces));
   } else if (bench == "checkpoint") {
-    LW_RETURN_IF_ERROR(take(kCheckpoint));
+    LW_RETURN_IF_ERROR(take(kCheckpointPlaces));
   } else {
     return NotFound("{}: no figures are known of this bench", part);
   }
@@ -159,7 +166,8 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
 Change Compare(const Score& now, const Score& before) {
   if (now.value <= 0 || before.value <= 0) return Change::kNone;
   const double gain = now.good == Bound::kAtLeast ? now.value / before.value : before.value / now.value;
-  const double margin = 1 + std::max({now.spread, before.spread, kChangeMin});
+  const auto spread = [](const Score& score) { return score.spread > 0 ? score.spread : kUnknownSpread; };
+  const double margin = 1 + std::max({spread(now), spread(before), kChangeMin});
   if (gain > margin) return Change::kBetter;
   return gain < 1 / margin ? Change::kWorse : Change::kNone;
 }
@@ -225,14 +233,16 @@ std::string ToJson(const ScoreRun& run, const Baseline* baseline) {
 
 std::string ToText(const ScoreRun& run, const Baseline* baseline) {
   std::string text = fmt::format("{:<42}{:>12}{:>9}{:>12}  {:<6}", "figure", "value", "spread", "floor", "");
-  text += baseline == nullptr ? "\n" : fmt::format("{:>12}\n", "of baseline");
+  if (baseline != nullptr) text += fmt::format("{:>12}", "of baseline");
+  while (text.back() == ' ') text.pop_back();
+  text += '\n';
   std::size_t pass = 0;
   for (const Score& score : run.scores) {
     const Floor* const floor = FindFloor(score.figure);
     const bool holds = floor != nullptr && floor->Holds(score.value);
     pass += holds ? 1 : 0;
-    text += fmt::format("{:<42}{:>12}{:>8.0f}%{:>12}  {:<6}", score.figure, Shown(score.value),
-                        score.spread * 100, FloorText(floor),
+    text += fmt::format("{:<42}{:>12}{:>9}{:>12}  {:<6}", score.figure, Shown(score.value),
+                        score.spread > 0 ? fmt::format("{:.0f}%", score.spread * 100) : "", FloorText(floor),
                         floor == nullptr ? ""
                         : holds          ? "pass"
                                          : "below");

@@ -15,7 +15,7 @@ namespace leeway::bench {
 struct Score {
   std::string figure;  // "pushpull.tcp.1MiB.ratio"
   double value = 0;
-  double spread = 0;             // over the turns: (max - min) / median; 0 where the bench gives none
+  double spread = 0;             // over the turns: (max - min) / median; 0: not known
   Bound good = Bound::kAtLeast;  // kAtLeast: the higher the better
 };
 
@@ -23,7 +23,7 @@ struct Score {
 [[nodiscard]] Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& json);
 
 enum class Change : std::uint8_t { kNone, kBetter, kWorse };
-// Changes within the spread of either run, or below 2 %, are none.
+// Changes within the spread of either run (10 % where none is known), or below 2 %, are none.
 [[nodiscard]] Change Compare(const Score& now, const Score& before);
 
 // By figure.

@@ -87,15 +87,21 @@ TEST(ScoreboardTest, TakesTheFiguresOfABench) {
                   "pushpull.tcp.64B.cpu_s_per_gb_moved", "pushpull.tcp.64B.cpu_ratio"));
   EXPECT_EQ((*scores)[0].value, 5000);
   EXPECT_EQ((*scores)[0].spread, 0.25);
-  EXPECT_EQ((*scores)[3].good, Bound::kAtMost);
+  EXPECT_EQ((*scores)[2].good, Bound::kAtMost);
   report.options.block_bytes = 1U << 20;
-  EXPECT_EQ((*ScoresOf("pushpull.tcp.1MiB", ToJson(report)))[0].figure, "pushpull.tcp.1MiB.gb_s_each_way");
+  EXPECT_THAT(NamesOf(*ScoresOf("pushpull.tcp.1MiB", ToJson(report))),
+              ElementsAre("pushpull.tcp.1MiB.gb_s_each_way", "pushpull.tcp.1MiB.ratio",
+                          "pushpull.tcp.1MiB.limit_ratio", "pushpull.tcp.1MiB.cpu_s_per_gb_moved",
+                          "pushpull.tcp.1MiB.cpu_ratio"));
 }
 
 TEST(ScoreboardTest, RowsAreNamedByWhatTheyAre) {
-  EXPECT_THAT(NamesOf(*ScoresOf("scale", R"({"sizes":[{"workers":2,"servers":2,"ratio":0.95}]})")),
-              ElementsAre("scale.2+2.ratio"));
-  EXPECT_THAT(NamesOf(*ScoresOf("optimizer", R"({"optimizers":[{"name":"adam","ratio":0.9}]})")),
+  EXPECT_THAT(
+      NamesOf(*ScoresOf(
+          "scale",
+          R"({"sizes":[{"workers":1,"servers":1,"ratio":1},{"workers":2,"servers":2,"ratio":0.95}]})")),
+      ElementsAre("scale.2+2.ratio"));
+  EXPECT_THAT(NamesOf(*ScoresOf("optimizer", R"({"optimizers":[{"spec":"adam","ratio":0.9}]})")),
               ElementsAre("optimizer.adam.ratio"));
 }
 
@@ -108,15 +114,18 @@ TEST(ScoreboardTest, SaysWhatTheJsonLacks) {
 
 TEST(ScoreboardTest, ChangesBeyondTheSpreadAreBetterOrWorse) {
   const Score before{"f", 100, 0.1, Bound::kAtLeast};
-  EXPECT_EQ(Compare({"f", 109, 0, Bound::kAtLeast}, before), Change::kNone);
-  EXPECT_EQ(Compare({"f", 112, 0, Bound::kAtLeast}, before), Change::kBetter);
+  EXPECT_EQ(Compare({"f", 109, 0.01, Bound::kAtLeast}, before), Change::kNone);
+  EXPECT_EQ(Compare({"f", 112, 0.01, Bound::kAtLeast}, before), Change::kBetter);
   EXPECT_EQ(Compare({"f", 112, 0.2, Bound::kAtLeast}, before), Change::kNone)
       << "this run's spread counts too";
-  EXPECT_EQ(Compare({"f", 80, 0, Bound::kAtLeast}, before), Change::kWorse);
-  const Score low{"f", 100, 0, Bound::kAtMost};
-  EXPECT_EQ(Compare({"f", 80, 0, Bound::kAtMost}, low), Change::kBetter);
-  EXPECT_EQ(Compare({"f", 103, 0, Bound::kAtMost}, low), Change::kWorse);
-  EXPECT_EQ(Compare({"f", 101, 0, Bound::kAtMost}, low), Change::kNone) << "2 % are nothing";
+  EXPECT_EQ(Compare({"f", 80, 0.01, Bound::kAtLeast}, before), Change::kWorse);
+  const Score low{"f", 100, 0.001, Bound::kAtMost};
+  EXPECT_EQ(Compare({"f", 80, 0.001, Bound::kAtMost}, low), Change::kBetter);
+  EXPECT_EQ(Compare({"f", 103, 0.001, Bound::kAtMost}, low), Change::kWorse);
+  EXPECT_EQ(Compare({"f", 101, 0.001, Bound::kAtMost}, low), Change::kNone) << "2 % are nothing";
+  EXPECT_EQ(Compare({"f", 108, 0, Bound::kAtMost}, low), Change::kNone)
+      << "no spread known is a spread of 10 %";
+  EXPECT_EQ(Compare({"f", 111, 0, Bound::kAtMost}, low), Change::kWorse);
   EXPECT_EQ(Compare({"f", 0, 0, Bound::kAtMost}, low), Change::kNone) << "no ratio to nothing";
 }
 

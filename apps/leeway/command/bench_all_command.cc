@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -86,11 +85,8 @@ class BenchAllCommand final : public Command {
     const bench::BusyMeter meter;
     bench::ScoreRun run;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      fmt::print(stderr, "[{:>2}/{}] {:<24}", i + 1, parts.size(), parts[i].name);
-      const auto start = std::chrono::steady_clock::now();
+      fmt::print(stderr, "[{:>2}/{}] {}\n", i + 1, parts.size(), parts[i].name);
       const Status ran = RunPart(parts[i], run);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      fmt::print(stderr, "{:>7.1f} s{}\n", took.count(), ran.ok() ? "" : "  did not run");
       if (!ran.ok()) run.failures.emplace_back(parts[i].name, ran.message());
     }
     run.busy = meter.End().worst();

@@ -1,12 +1,8 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "bench/busy.h"
-#include "bench/capture.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
@@ -43,25 +39,7 @@ class BenchStepCommand final : public Command {
     options.command.insert(options.command.end(), args_.begin(), args_.end());
     options.quiet = true;
     options.prefix = false;
-    const bench::BusyMeter meter;
-    LW_ASSIGN_OR_RETURN(const bench::Captured job, bench::Capture([&] {
-                          const Result<int> code = LaunchJob(program_, options);
-                          if (!code.ok()) fmt::print(stderr, "leeway: {}\n", code.status().message());
-                          return code.ok() ? *code : ExitCode(code.status());
-                        }));
-    const bench::Busy busy = meter.End();
-    if (job.exit_code != 0 || !json_) {
-      fmt::print("{}{}", job.out, job.exit_code == 0 ? bench::TextOf(busy) : "");
-      return job.exit_code;
-    }
-    // The script knows what a step takes; how busy the machine was is known here.
-    auto line = nlohmann::ordered_json::parse(job.out, nullptr, false);
-    if (!line.is_object())
-      return InvalidArgument("got \"{}\" from the bench's script, wanted a JSON object", job.out);
-    line["bench"] = "step";
-    line.update(nlohmann::ordered_json::parse(bench::JsonOf(busy).Done()));
-    fmt::print("{}\n", line.dump());
-    return 0;
+    return LaunchJob(program_, options);
   }
 
  private:
