@@ -81,10 +81,8 @@ TEST(ScoreboardTest, TakesTheFiguresOfABench) {
   report.ratio.median = 0.7;
   const Result<std::vector<Score>> scores = ScoresOf("pushpull.tcp.64B", ToJson(report));
   ASSERT_TRUE(scores.ok()) << scores.status().ToString();
-  EXPECT_THAT(
-      NamesOf(*scores),
-      ElementsAre("pushpull.tcp.64B.pairs_s", "pushpull.tcp.64B.ratio", "pushpull.tcp.64B.limit_ratio",
-                  "pushpull.tcp.64B.cpu_s_per_gb_moved", "pushpull.tcp.64B.cpu_ratio"));
+  EXPECT_THAT(NamesOf(*scores), ElementsAre("pushpull.tcp.64B.pairs_s", "pushpull.tcp.64B.ratio",
+                                            "pushpull.tcp.64B.cpu_ratio"));
   EXPECT_EQ((*scores)[0].value, 5000);
   EXPECT_EQ((*scores)[0].spread, 0.25);
   EXPECT_EQ((*scores)[2].good, Bound::kAtMost);
