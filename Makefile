@@ -86,11 +86,8 @@ fuzz:  ## random bytes to everything that decodes: RUNS inputs (10,000,000) to e
 	@cmake --build $(BUILD)-fuzz -j $(JOBS) --target leeway_fuzz
 	@tools/fuzz.sh $(BUILD)-fuzz $(RUNS)
 
-bench: build  ## speed beside a bare socket and beside plain PyTorch
-	@for bytes in 64 4KiB 64KiB 1MiB 4MiB; do $(BUILD)/leeway bench pushpull --block-bytes $$bytes; done
-	@$(BUILD)/leeway bench sync
-	@$(BUILD)/leeway bench step
-	@$(BUILD)/leeway bench checkpoint
+bench: build  ## every speed beside its limit, its peer and its floor; ARGS="--baseline FILE" compares
+	@$(BUILD)/leeway bench all $(ARGS)
 
 lint: deps  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
 	@tools/build.sh dev $(BUILD)-dev $(JOBS) configure

@@ -8,20 +8,70 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 
 #include "base/errors.h"
 
 namespace leeway::bench {
 namespace {
 
-constexpr int kHearMs = 10'000;
+constexpr std::string_view kOk = "ok ";
+constexpr std::string_view kError = "error ";
+// A child dies with its parent, so it may wait for a word as long as it takes.
+constexpr std::chrono::hours kForever{240};
+
+bool WriteLine(int fd, const std::string& line) {
+  const std::string text = line + "\n";
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t n = write(fd, text.data() + written, text.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    written += static_cast<std::size_t>(n);
+  }
+  return true;
+}
 
 }  // namespace
 
-Child::Child(const std::function<int(const Tell& tell)>& run) {
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
+Result<std::string> LineReader::Next(std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    if (const std::size_t at = read_.find('\n'); at != std::string::npos) {
+      std::string line = read_.substr(0, at);
+      read_.erase(0, at + 1);
+      return line;
+    }
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return DeadlineExceeded("nothing was said for {} ms", limit.count());
+    pollfd wait{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (poll(&wait, 1, static_cast<int>(left.count())) <= 0) continue;
+    char bytes[4096];
+    const ssize_t n = read(fd_, bytes, sizeof(bytes));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Unavailable("the other side is gone");
+    read_.append(bytes, static_cast<std::size_t>(n));
+  }
+}
+
+void Child::Parent::Tell(const std::string& line) const {
+  if (!WriteLine(out_, line)) _exit(1);
+}
+
+std::optional<std::string> Child::Parent::Hear() {
+  Result<std::string> line = lines_.Next(kForever);
+  if (!line.ok()) return std::nullopt;
+  return *std::move(line);
+}
+
+Child::Child(const std::function<int(Parent& parent)>& run) {
+  int up[2] = {-1, -1}, down[2] = {-1, -1};
+  if (pipe2(up, O_CLOEXEC) != 0) return;
+  if (pipe2(down, O_CLOEXEC) != 0) {
+    close(up[0]);
+    close(up[1]);
+    return;
+  }
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
@@ -29,39 +79,43 @@ Child::Child(const std::function<int(const Tell& tell)>& run) {
     // before.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    close(ends[0]);
-    const int code = run([&](const std::string& line) {
-      const std::string text = line + "\n";
-      if (write(ends[1], text.data(), text.size()) != static_cast<ssize_t>(text.size())) _exit(1);
-    });
-    _exit(code);
+    close(up[0]);
+    close(down[1]);
+    Parent talk(down[0], up[1]);
+    _exit(run(talk));
   }
-  close(ends[1]);
-  pipe_ = ends[0];
+  close(up[1]);
+  close(down[0]);
+  in_ = up[0];
+  out_ = down[1];
+  lines_ = LineReader(in_);
 }
 
 Child::~Child() {
-  if (pipe_ >= 0) close(pipe_);
+  if (in_ >= 0) close(in_);
+  if (out_ >= 0) close(out_);
   if (pid_ <= 0) return;
   kill(pid_, SIGKILL);
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 
-Result<std::string> Child::Hear() {
+Result<std::string> Child::Hear(std::chrono::milliseconds limit) {
   if (pid_ <= 0) return ResourceExhausted("cannot start a process for the bench");
-  std::string line;
-  while (true) {
-    pollfd wait{.fd = pipe_, .events = POLLIN, .revents = 0};
-    if (poll(&wait, 1, kHearMs) == 0)
-      return DeadlineExceeded("the bench's child said nothing for {} ms", kHearMs);
-    char c = 0;
-    const ssize_t n = read(pipe_, &c, 1);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Unavailable("the bench's child ended before it was ready");
-    if (c == '\n') return line;
-    line += c;
-  }
+  Result<std::string> line = lines_.Next(limit);
+  if (!line.ok()) return line.status().WithContext("a process of the bench");
+  if (line->starts_with(kError))
+    return Unavailable("a process of the bench: {}", line->substr(kError.size()));
+  return line->starts_with(kOk) ? line->substr(kOk.size()) : *line;
+}
+
+Status Child::Tell(const std::string& line) {
+  if (pid_ <= 0) return ResourceExhausted("cannot start a process for the bench");
+  // A child that is gone shows as an error of the write, not as a signal that ends the bench.
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const bool told = WriteLine(out_, line);
+  std::signal(SIGPIPE, before);
+  return told ? Status::Ok() : Unavailable("a process of the bench is gone");
 }
 
 std::optional<int> Child::Ended() {
@@ -69,6 +123,29 @@ std::optional<int> Child::Ended() {
   if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   pid_ = -1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int Fail(const Child::Parent& parent, const Status& why) {
+  std::string line = why.message();
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  parent.Tell(std::string(kError) + line);
+  return ExitCode(why);
+}
+
+int Obey(Child::Parent& parent, const Orders& orders) {
+  parent.Tell("ok ready");
+  while (const std::optional<std::string> line = parent.Hear()) {
+    const std::size_t space = line->find(' ');
+    const auto order = orders.find(line->substr(0, space));
+    if (order == orders.end()) return Fail(parent, Internal("unknown order \"{}\"", *line));
+    const Result<std::string> answer =
+        order->second(space == std::string::npos ? std::string() : line->substr(space + 1));
+    if (!answer.ok()) return Fail(parent, answer.status());
+    parent.Tell(std::string(kOk) + *answer);
+  }
+  return 0;
 }
 
 }  // namespace leeway::bench

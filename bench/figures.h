@@ -7,9 +7,18 @@ namespace leeway::bench {
 
 // REQUIRES (all): not empty.
 [[nodiscard]] double Median(std::vector<double> values);
-// (max - min) / median.
+// (max - min) / median; 0 where the median is.
 [[nodiscard]] double Spread(const std::vector<double>& values);
 // The value below which `share` (0 to 1) of `values` lie; reorders them.
 [[nodiscard]] double Quantile(std::vector<float>& values, double share);
+
+// Something measured in turns.
+struct Figure {
+  double median = 0, low = 0, high = 0;
+  double spread = 0;
+};
+[[nodiscard]] Figure Summary(const std::vector<double>& values);
+// `ours` over `theirs`, turn by turn: a machine that drifts meets both. REQUIRES: as many of each.
+[[nodiscard]] std::vector<double> Ratios(const std::vector<double>& ours, const std::vector<double>& theirs);
 
 }  // namespace leeway::bench

@@ -14,6 +14,20 @@ TEST(FiguresTest, MedianIsTheMiddleOrTheMeanOfTheTwoMiddleOnes) {
 TEST(FiguresTest, SpreadIsRelativeToTheMedian) {
   EXPECT_DOUBLE_EQ(Spread({2, 4, 5}), 0.75);
   EXPECT_DOUBLE_EQ(Spread({4}), 0);
+  EXPECT_DOUBLE_EQ(Spread({0, 0, 1}), 0) << "no share of nothing";
+}
+
+TEST(FiguresTest, ASummaryHasTheExtremes) {
+  const Figure figure = Summary({2, 8, 4});
+  EXPECT_EQ(figure.median, 4);
+  EXPECT_EQ(figure.low, 2);
+  EXPECT_EQ(figure.high, 8);
+  EXPECT_DOUBLE_EQ(figure.spread, 1.5);
+}
+
+TEST(FiguresTest, RatiosAreTakenTurnByTurn) {
+  // A machine that became three times slower in the middle changes both, and the ratio not at all.
+  EXPECT_EQ(Ratios({9, 3, 3}, {18, 6, 6}), (std::vector<double>{0.5, 0.5, 0.5}));
 }
 
 TEST(FiguresTest, QuantilesCountFromTheLowest) {

@@ -1,19 +1,13 @@
 #include "pushpull.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <functional>
-#include <thread>
 #include <vector>
 
 #include "base/errors.h"
-#include "child.h"
-#include "cpu.h"
-#include "figures.h"
-#include "leeway_peer.h"
-#include "raw_socket.h"
+#include "leeway_job.h"
+#include "limit.h"
+#include "raw_job.h"
 
 namespace leeway::bench {
 namespace {
@@ -23,99 +17,85 @@ constexpr std::uint64_t kInFlightBytes = 8ULL << 20;
 constexpr std::uint32_t kBlocksMax = 4096;  // by default: each is a table, with its buffers, name and ledger
 constexpr std::uint32_t kBlockBytesMax = 64U << 20;
 constexpr std::uint64_t kMemoryBytesMax = 1ULL << 30;
-constexpr double kWarmSeconds = 0.25;
-constexpr std::chrono::milliseconds kBusyTime{300};
 constexpr std::chrono::milliseconds kIdleTime{1000};
 
-// The worker's side runs on the first core, the server's on the second.
-constexpr int kWorkerCore = 0;
-constexpr int kServerCore = 1;
+enum : std::size_t { kLeeway, kRaw, kLimit };
 
-// What one of the two kinds gave over all its turns.
-struct Turns {
-  std::vector<double> pairs_s;
-  std::vector<double> cpu_s_per_gb;
-  std::vector<double> server_cpu_s_per_gb;
-  std::vector<float> latencies_us;
-};
-
-// One turn: pairs for `seconds` on the clock, and the processor time of both ends.
-Status Turn(Turns& turns, pid_t server, double block_bytes,
-            const std::function<Result<std::uint64_t>()>& run) {
-  const double worker_before = ProcessorSeconds(getpid());
-  const double server_before = ProcessorSeconds(server);
-  const auto start = std::chrono::steady_clock::now();
-  LW_ASSIGN_OR_RETURN(const std::uint64_t pairs, run());
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  const double worker_cpu = ProcessorSeconds(getpid()) - worker_before;
-  const double server_cpu = ProcessorSeconds(server) - server_before;
-  if (pairs == 0) return DeadlineExceeded("no pair was done in {} s", took.count());
-  const double gb = static_cast<double>(pairs) * block_bytes * 1e-9;
-  turns.pairs_s.push_back(static_cast<double>(pairs) / took.count());
-  turns.cpu_s_per_gb.push_back((worker_cpu + server_cpu) / gb);
-  turns.server_cpu_s_per_gb.push_back(server_cpu / gb);
-  return Status::Ok();
+std::vector<double> CpuPerGb(const Side& side, std::size_t block_bytes, double Turn::*part) {
+  return side.Each(
+      [&](const Turn& turn) { return turn.*part / (turn.count * static_cast<double>(block_bytes) * 1e-9); });
 }
 
-PushPullFigures Summarize(Turns& turns, double block_bytes) {
-  const double pairs_s = Median(turns.pairs_s);
-  return {.gb_s_each_way = pairs_s * block_bytes * 1e-9,
-          .pairs_s = pairs_s,
-          .spread = Spread(turns.pairs_s),
-          .cpu_s_per_gb = Median(turns.cpu_s_per_gb),
-          .server_cpu_s_per_gb = Median(turns.server_cpu_s_per_gb),
-          .p50_us = Quantile(turns.latencies_us, 0.5),
-          .p99_us = Quantile(turns.latencies_us, 0.99)};
-}
-
-void Compare(const Turns& leeway, const Turns& raw, PushPullReport& report) {
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < leeway.pairs_s.size(); ++i)
-    ratios.push_back(leeway.pairs_s[i] / raw.pairs_s[i]);
-  report.ratio = Median(ratios);
-  report.ratio_min = *std::min_element(ratios.begin(), ratios.end());
-  report.ratio_max = *std::max_element(ratios.begin(), ratios.end());
-}
-
-Status Measure(const std::string& scheduler, pid_t server, RawClient& raw_client, pid_t raw_server,
-               PushPullReport& report) {
+Status Measure(PushPullReport& report) {
   const PushPullOptions& options = report.options;
-  const auto block_bytes = static_cast<double>(options.block_bytes);
-  LW_ASSIGN_OR_RETURN(const auto client, LeewayClient::Join(scheduler, {options.block_bytes, options.blocks,
-                                                                        options.in_flight}));
-  Turns leeway, raw, warm;
-  const auto leeway_turn = [&](Turns& turns, double seconds) {
-    return Turn(turns, server, block_bytes, [&] { return client->Run(seconds, turns.latencies_us); });
-  };
-  const auto raw_turn = [&](Turns& turns, double seconds) {
-    return Turn(turns, raw_server, block_bytes,
-                [&]() -> Result<std::uint64_t> { return raw_client.Run(seconds, turns.latencies_us); });
-  };
-  LW_RETURN_IF_ERROR(raw_turn(warm, kWarmSeconds));
-  LW_RETURN_IF_ERROR(leeway_turn(warm, kWarmSeconds));
-  const double seconds = options.seconds / (2.0 * options.repeats);
-  for (std::uint32_t i = 0; i < options.repeats; ++i) {
-    // The order alternates, so that a machine that slows down or speeds up favours neither.
-    if (i % 2 == 0) LW_RETURN_IF_ERROR(raw_turn(raw, seconds));
-    LW_RETURN_IF_ERROR(leeway_turn(leeway, seconds));
-    if (i % 2 == 1) LW_RETURN_IF_ERROR(raw_turn(raw, seconds));
-  }
-  const double idle_before = ProcessorSeconds(getpid());
-  std::this_thread::sleep_for(kIdleTime);
-  report.idle_cpu_percent =
-      (ProcessorSeconds(getpid()) - idle_before) / std::chrono::duration<double>(kIdleTime).count() * 100;
-  LW_RETURN_IF_ERROR(client->CheckAndLeave());
-  report.leeway = Summarize(leeway, block_bytes);
-  report.raw = Summarize(raw, block_bytes);
-  Compare(leeway, raw, report);
+  const Shape shape = ShapeOf(options);
+  LW_ASSIGN_OR_RETURN(const auto raw, RawJob::Start(RawKind::kTcp, shape, CorePlan::kTwo));
+  LW_ASSIGN_OR_RETURN(const auto limit, LimitJob::Start(shape, CorePlan::kTwo));
+  LW_ASSIGN_OR_RETURN(const auto leeway, LeewayJob::Start({.transport = options.transport,
+                                                           .shape = shape,
+                                                           .workers = options.workers,
+                                                           .servers = options.servers}));
+  std::vector<Side> sides(3);
+  sides[kLeeway] = {"leeway", [&](double seconds) { return leeway->Run(seconds); }};
+  sides[kRaw] = {"bare socket", [&](double seconds) { return raw->Run(seconds); }};
+  sides[kLimit] = {"limit", [&](double seconds) { return limit->Run(seconds); }};
+  LW_RETURN_IF_ERROR(
+      TakeTurns(sides, {.seconds = options.seconds / (static_cast<double>(sides.size()) * options.repeats),
+                        .repeats = options.repeats}));
+  report.idle_cpu_percent = leeway->IdleCpuPercent(kIdleTime);
+  LW_RETURN_IF_ERROR(leeway->CheckAndEnd());
+  report.leeway = Summarize(sides[kLeeway], shape.block_bytes);
+  report.raw = Summarize(sides[kRaw], shape.block_bytes);
+  report.limit = Summarize(sides[kLimit], shape.block_bytes);
+  const std::vector<double> rates = sides[kLeeway].Rates();
+  report.ratio = Summary(Ratios(rates, sides[kRaw].Rates()));
+  report.limit_ratio = Summary(Ratios(rates, sides[kLimit].Rates()));
+  report.cpu_ratio = Summary(Ratios(CpuPerGb(sides[kLeeway], shape.block_bytes, &Turn::cpu_s),
+                                    CpuPerGb(sides[kRaw], shape.block_bytes, &Turn::cpu_s)));
   return Status::Ok();
+}
+
+JsonLine JsonOf(const char* prefix, const PushPullFigures& of) {
+  const auto key = [prefix](const char* name) { return std::string(prefix) + name; };
+  return JsonLine()
+      .Real(key("gb_s_each_way"), of.gb_s_each_way)
+      .Real(key("pairs_s"), of.pairs_s, 6)
+      .Real(key("spread"), of.spread, 3)
+      .Real(key("cpu_s_per_gb"), of.cpu_s_per_gb)
+      .Real(key("cpu_s_per_gb_moved"), of.cpu_s_per_gb_moved())
+      .Real(key("server_cpu_s_per_gb"), of.server_cpu_s_per_gb)
+      .Real(key("p50_us"), of.p50_us, 5)
+      .Real(key("p99_us"), of.p99_us, 5);
+}
+
+JsonLine JsonOf(const char* name, const Figure& ratio) {
+  return JsonLine()
+      .Real(name, ratio.median)
+      .Real(std::string(name) + "_min", ratio.low)
+      .Real(std::string(name) + "_max", ratio.high);
 }
 
 }  // namespace
 
+PushPullFigures Summarize(const Side& side, std::size_t block_bytes) {
+  const Figure pairs_s = Summary(side.Rates());
+  LatencyHistogram latency;
+  for (const Turn& turn : side.turns) latency.Add(turn.latency);
+  return {.gb_s_each_way = pairs_s.median * static_cast<double>(block_bytes) * 1e-9,
+          .pairs_s = pairs_s.median,
+          .spread = pairs_s.spread,
+          .cpu_s_per_gb = Median(CpuPerGb(side, block_bytes, &Turn::cpu_s)),
+          .server_cpu_s_per_gb = Median(CpuPerGb(side, block_bytes, &Turn::server_cpu_s)),
+          .p50_us = latency.QuantileUs(0.5),
+          .p99_us = latency.QuantileUs(0.99)};
+}
+
+Shape ShapeOf(const PushPullOptions& complete) {
+  return {complete.block_bytes, complete.blocks, complete.in_flight};
+}
+
 Result<PushPullOptions> Complete(PushPullOptions options) {
-  if (options.transport != "tcp")
-    return InvalidArgument("unknown transport \"{}\"; known: tcp", options.transport);
+  LW_RETURN_IF_ERROR(CheckTransport(options.transport));
   if (options.block_bytes < 4 || options.block_bytes % 4 != 0 || options.block_bytes > kBlockBytesMax) {
     return InvalidArgument("block bytes: got {}, wanted a multiple of 4 up to {}", options.block_bytes,
                            kBlockBytesMax);
@@ -137,86 +117,80 @@ Result<PushPullOptions> Complete(PushPullOptions options) {
     return InvalidArgument("in flight: got {} with {} blocks, wanted at most one pair per block",
                            options.in_flight, options.blocks);
   }
-  if (options.seconds < 1 || options.seconds > 12)
-    return InvalidArgument("seconds: got {}, wanted 1 to 12", options.seconds);
-  if (options.repeats < 1 || options.repeats > 20)
-    return InvalidArgument("repeats: got {}, wanted 1 to 20", options.repeats);
+  if (options.workers < 1 || options.workers > 64)
+    return InvalidArgument("workers: got {}, wanted 1 to 64", options.workers);
+  if (options.servers < 1 || options.servers > 64)
+    return InvalidArgument("servers: got {}, wanted 1 to 64", options.servers);
+  if (options.seconds < 1 || options.seconds > 60)
+    return InvalidArgument("seconds: got {}, wanted 1 to 60", options.seconds);
+  if (options.repeats < 1 || options.repeats > 50)
+    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
   return options;
 }
 
 Result<PushPullReport> RunPushPull(const PushPullOptions& wanted) {
   PushPullReport report;
   LW_ASSIGN_OR_RETURN(report.options, Complete(wanted));
-  const PushPullOptions& options = report.options;
-  report.cores = Cores();
-  report.busy = BusyShare(kBusyTime);
-
-  const RawShape raw_shape{options.block_bytes, options.blocks, options.in_flight};
-  Child raw_server([&](const Child::Tell& tell) {
-    PinToCore(kServerCore);
-    const RawListener listener = RawListen();
-    tell(std::to_string(listener.port));
-    RawServe(listener, raw_shape);
-    return 0;
-  });
-  Child server([&](const Child::Tell& tell) {
-    PinToCore(kServerCore);
-    return ServeLeeway({options.block_bytes, options.blocks, options.in_flight}, tell);
-  });
-  LW_ASSIGN_OR_RETURN(const std::string raw_port, raw_server.Hear());
-  LW_ASSIGN_OR_RETURN(const std::string scheduler, server.Hear());
-  // On a thread of its own, so that the caller's pinning stays as it is.
-  Status status;
-  std::thread([&] {
-    PinToCore(kWorkerCore);
-    RawClient raw_client(static_cast<std::uint16_t>(std::stoi(raw_port)), raw_shape);
-    status = Measure(scheduler, server.pid(), raw_client, raw_server.pid(), report);
-  }).join();
-  if (!status.ok()) return status;
+  const BusyMeter meter;
+  LW_RETURN_IF_ERROR(Measure(report));
+  report.busy = meter.End();
   return report;
 }
 
 std::string ToJson(const PushPullReport& report) {
   const PushPullOptions& options = report.options;
-  const auto figures = [](const char* prefix, const PushPullFigures& of) {
-    return fmt::format(
-        R"("{0}gb_s_each_way":{1:.4g},"{0}pairs_s":{2:.6g},"{0}spread":{3:.3g},"{0}cpu_s_per_gb":{4:.4g},)"
-        R"("{0}server_cpu_s_per_gb":{5:.4g},"{0}p50_us":{6:.5g},"{0}p99_us":{7:.5g})",
-        prefix, of.gb_s_each_way, of.pairs_s, of.spread, of.cpu_s_per_gb, of.server_cpu_s_per_gb, of.p50_us,
-        of.p99_us);
-  };
-  return fmt::format(
-      R"({{"bench":"pushpull","transport":"{}","block_bytes":{},"blocks":{},"in_flight":{},"repeats":{},"seconds":{},)"
-      R"({},{},"ratio":{:.4g},"ratio_min":{:.4g},"ratio_max":{:.4g},"idle_cpu_percent":{:.3g},"busy":{:.3g},"cores":{}}})",
-      options.transport, options.block_bytes, options.blocks, options.in_flight, options.repeats,
-      options.seconds, figures("", report.leeway), figures("raw_", report.raw), report.ratio,
-      report.ratio_min, report.ratio_max, report.idle_cpu_percent, report.busy, report.cores);
+  return JsonLine()
+      .Text("bench", "pushpull")
+      .Text("transport", options.transport)
+      .Whole("block_bytes", options.block_bytes)
+      .Whole("blocks", options.blocks)
+      .Whole("in_flight", options.in_flight)
+      .Whole("workers", options.workers)
+      .Whole("servers", options.servers)
+      .Whole("repeats", options.repeats)
+      .Whole("seconds", options.seconds)
+      .All(JsonOf("", report.leeway))
+      .Text("raw_socket", "tcp")
+      .All(JsonOf("raw_", report.raw))
+      .Real("limit_gb_s", report.limit.gb_s_each_way)
+      .Real("limit_spread", report.limit.spread, 3)
+      .Real("limit_cpu_s_per_gb", report.limit.cpu_s_per_gb)
+      .All(JsonOf("ratio", report.ratio))
+      .Real("ratio_spread", report.ratio.spread, 3)
+      .All(JsonOf("limit_ratio", report.limit_ratio))
+      .Real("limit_ratio_spread", report.limit_ratio.spread, 3)
+      .Real("cpu_ratio", report.cpu_ratio.median)
+      .Real("cpu_ratio_spread", report.cpu_ratio.spread, 3)
+      .Real("idle_cpu_percent", report.idle_cpu_percent, 3)
+      .All(JsonOf(report.busy))
+      .Done();
 }
 
 std::string ToText(const PushPullReport& report) {
   const PushPullOptions& options = report.options;
-  std::string text =
-      fmt::format("{} blocks of {} bytes over {}, {} pairs in flight, {} turns each\n\n", options.blocks,
-                  options.block_bytes, options.transport, options.in_flight, options.repeats);
-  text += fmt::format("{:<12}{:>14}{:>11}{:>10}{:>10}{:>10}{:>10}{:>8}\n", "", "GB/s each way", "pairs/s",
+  std::string text = fmt::format(
+      "{} blocks of {} bytes over {}, {} pairs in flight, {} worker{} and {} server{}, {} turns each\n\n",
+      options.blocks, options.block_bytes, options.transport, options.in_flight, options.workers,
+      options.workers == 1 ? "" : "s", options.servers, options.servers == 1 ? "" : "s", options.repeats);
+  text += fmt::format("{:<18}{:>14}{:>11}{:>10}{:>10}{:>10}{:>10}{:>8}\n", "", "GB/s each way", "pairs/s",
                       "p50 us", "p99 us", "cpu s/GB", "of server", "spread");
   const auto row = [&](const char* name, const PushPullFigures& of) {
-    text += fmt::format("{:<12}{:>14.3f}{:>11.0f}{:>10.1f}{:>10.1f}{:>10.3f}{:>10.3f}{:>7.0f}%\n", name,
+    text += fmt::format("{:<18}{:>14.3f}{:>11.0f}{:>10.1f}{:>10.1f}{:>10.3f}{:>10.3f}{:>7.0f}%\n", name,
                         of.gb_s_each_way, of.pairs_s, of.p50_us, of.p99_us, of.cpu_s_per_gb,
                         of.server_cpu_s_per_gb, of.spread * 100);
   };
   row("leeway", report.leeway);
-  row("bare socket", report.raw);
-  text += fmt::format("\nratio {:.2f} ({:.2f} to {:.2f}); an idle worker uses {:.2f} % of a core\n",
-                      report.ratio, report.ratio_min, report.ratio_max, report.idle_cpu_percent);
-  if (report.busy > 0.1) {
-    text += fmt::format(
-        "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
-        "one\n",
-        report.busy * 100);
-  }
-  if (report.cores < 2) text += "one core only: worker and server share it\n";
-  return text;
+  row("bare TCP socket", report.raw);
+  text += fmt::format("{:<18}{:>14.3f}{:>11.0f}{:>10}{:>10}{:>10.3f}{:>10}{:>7.0f}%\n", "limit: add, copy",
+                      report.limit.gb_s_each_way, report.limit.pairs_s, "", "", report.limit.cpu_s_per_gb, "",
+                      report.limit.spread * 100);
+  text += fmt::format(
+      "\n{:.2f} of the bare socket ({:.2f} to {:.2f}), {:.2f} of the limit ({:.2f} to {:.2f}); {:.3f} cpu s "
+      "per GB of pushes and pulls, {:.2f} of the bare socket's; an idle worker uses {:.2f} % of a core\n",
+      report.ratio.median, report.ratio.low, report.ratio.high, report.limit_ratio.median,
+      report.limit_ratio.low, report.limit_ratio.high, report.leeway.cpu_s_per_gb_moved(),
+      report.cpu_ratio.median, report.idle_cpu_percent);
+  return text + TextOf(report.busy);
 }
 
 }  // namespace leeway::bench

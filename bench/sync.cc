@@ -4,22 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "base/errors.h"
-#include "cpu.h"
 #include "figures.h"
 #include "sync_bed.h"
 
 namespace leeway::bench {
 namespace {
 
-constexpr std::chrono::milliseconds kSyncBusyTime{300};
 constexpr std::size_t kSizes = kSyncWorkers.size();
-constexpr double kSyncBusy = 0.1;
 
 // Arguments with which each model is measured; {n} is three quarters of the workers.
 const std::map<std::string, std::string, std::less<>>& Arguments() {
@@ -87,19 +83,9 @@ Result<std::vector<Plan>> PlansFor(std::uint32_t workers) {
   return plans;
 }
 
-std::string JsonOf(const SyncCost& cost) {
+std::string CostJson(const SyncCost& cost) {
   return fmt::format(R"({{"ns":[{:.4g}],"ratio":{:.4g},"spread":{:.3g}}})", fmt::join(cost.ns, ","),
                      cost.ratio, cost.spread);
-}
-
-// A spec holds quotes.
-std::string JsonText(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
 }
 
 }  // namespace
@@ -127,8 +113,7 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
     return InvalidArgument("pairs: got {}, wanted 2048 to {}", options.pairs, 1U << 24);
   SyncReport report;
   report.options = options;
-  report.cores = Cores();
-  report.busy = BusyShare(kSyncBusyTime);
+  const BusyMeter meter;
 
   std::vector<Sizes> cases;
   for (std::size_t i = 0; i < kSizes; ++i) {
@@ -167,6 +152,7 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
                       .push_extra_ns = Extra(formula, plain, SyncBed::Event::kPush),
                       .pull_extra_ns = Extra(formula, plain, SyncBed::Event::kPull)};
   }
+  report.busy = meter.End();
   return report;
 }
 
@@ -174,8 +160,8 @@ std::string ToJson(const SyncReport& report) {
   std::string rows;
   for (const SyncRow& row : report.rows) {
     rows += fmt::format(R"({}{{"model":"{}","spec":{},"push":{},"absent":{},"pull":{}}})",
-                        rows.empty() ? "" : ",", row.model, JsonText(row.spec), JsonOf(row.push),
-                        JsonOf(row.absent), JsonOf(row.pull));
+                        rows.empty() ? "" : ",", row.model, JsonText(row.spec), CostJson(row.push),
+                        CostJson(row.absent), CostJson(row.pull));
   }
   std::string formula = "null";
   if (report.formula) {
@@ -183,11 +169,16 @@ std::string ToJson(const SyncReport& report) {
                           JsonText(report.formula->spec), JsonText(report.formula->against),
                           report.formula->push_extra_ns, report.formula->pull_extra_ns);
   }
-  return fmt::format(
-      R"({{"bench":"sync","workers":[{}],"repeats":{},"pairs":{},"models":[{}],"ratio_max":{:.4g},"formula":{},)"
-      R"("busy":{:.3g},"cores":{}}})",
-      fmt::join(kSyncWorkers, ","), report.options.repeats, report.options.pairs, rows, report.ratio_max,
-      formula, report.busy, report.cores);
+  return JsonLine()
+      .Text("bench", "sync")
+      .Raw("workers", fmt::format("[{}]", fmt::join(kSyncWorkers, ",")))
+      .Whole("repeats", report.options.repeats)
+      .Whole("pairs", report.options.pairs)
+      .Raw("models", "[" + rows + "]")
+      .Real("ratio_max", report.ratio_max)
+      .Raw("formula", formula)
+      .All(JsonOf(report.busy))
+      .Done();
 }
 
 std::string TooMuch(const SyncReport& report) {
@@ -228,13 +219,7 @@ std::string ToText(const SyncReport& report) {
                         report.formula->spec, report.formula->push_extra_ns, report.formula->pull_extra_ns,
                         report.formula->against);
   }
-  if (report.busy > kSyncBusy) {
-    text += fmt::format(
-        "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
-        "one\n",
-        report.busy * 100);
-  }
-  return text;
+  return text + TextOf(report.busy);
 }
 
 }  // namespace leeway::bench

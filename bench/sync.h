@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "busy.h"
 #include "leeway/status.h"
 
 namespace leeway::bench {
@@ -50,8 +51,7 @@ struct SyncReport {
   std::vector<SyncRow> rows;
   double ratio_max = 0;                // of all rows and kinds
   std::optional<FormulaCost> formula;  // nothing if this build has no formulas
-  double busy = 0;                     // share of the machine that others used just before the run, 0 to 1
-  int cores = 0;
+  Busy busy;
 };
 
 // What of the report is too much, a line for each; empty if nothing is.

@@ -46,7 +46,11 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
+  commands.push_back(NewBenchAllCommand(program, commands));
   commands.push_back(NewBenchPushPullCommand());
+  commands.push_back(NewBenchLatencyCommand());
+  commands.push_back(NewBenchScaleCommand());
+  commands.push_back(NewBenchMemoryCommand());
   commands.push_back(NewBenchStepCommand(program));
   commands.push_back(NewBenchSyncCommand());
   commands.push_back(NewBenchCheckpointCommand(program));

@@ -16,8 +16,8 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "bench/busy.h"
 #include "bench/child.h"
-#include "bench/cpu.h"
 #include "bench/figures.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
@@ -29,7 +29,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr std::chrono::milliseconds kBusyTime{500};
 constexpr int kLookMs = 100;        // how often to see whether a job still runs
 constexpr int kTurnLooksMax = 600;  // a minute for a turn, or for the start of a job
 constexpr int kEndLooksMax = 200;
@@ -72,7 +71,7 @@ class TurnJob {
     }
     for (const std::string& word : {std::string("--go"), go, std::string("--took"), took})
       options.command.push_back(word);
-    job->child_ = std::make_unique<bench::Child>([&](const bench::Child::Tell&) {
+    job->child_ = std::make_unique<bench::Child>([&](bench::Child::Parent&) {
       options.command.insert(options.command.end(), {"--launcher", std::to_string(getpid())});
       const Result<int> code = LaunchJob(program, options);
       if (!code.ok()) fmt::print(stderr, "leeway: {}\n", code.status().message());
@@ -162,7 +161,7 @@ class BenchCheckpointCommand final : public Command {
   }
 
   Result<int> Run() override {
-    const double busy = bench::BusyShare(kBusyTime);
+    const bench::BusyMeter meter;
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make(folder_));
     std::error_code error;
     std::filesystem::create_directories(folder->path() + "/checkpoints", error);
@@ -183,7 +182,7 @@ class BenchCheckpointCommand final : public Command {
     }
     LW_RETURN_IF_ERROR(job->End());
     LW_ASSIGN_OR_RETURN(const std::uint64_t checkpoints, CountCheckpoints(options.summary_json));
-    Print(rates[0], rates[1], ratios, checkpoints, busy);
+    Print(rates[0], rates[1], ratios, checkpoints, meter.End());
     return 0;
   }
 
@@ -219,19 +218,31 @@ class BenchCheckpointCommand final : public Command {
   }
 
   void Print(const std::vector<double>& plain, const std::vector<double>& with,
-             const std::vector<double>& ratios, std::uint64_t checkpoints, double busy) const {
+             const std::vector<double>& ratios, std::uint64_t checkpoints, const bench::Busy& busy) const {
     const double ratio = bench::Median(ratios);
     std::vector<float> sorted(ratios.begin(), ratios.end());
     const double low = bench::Quantile(sorted, 0.25), high = bench::Quantile(sorted, 0.75);
     if (json_) {
-      fmt::print(
-          R"({{"workers":{},"servers":{},"sync":"{}","every":{},"steps":{},"pairs":{},"steps_s":{:.5g},)"
-          R"("plain_steps_s":{:.5g},"ratio":{:.4f},"ratio_p25":{:.4f},"ratio_p75":{:.4f},"cost_percent":{:.3g},)"
-          R"("spread":{:.3g},"plain_spread":{:.3g},"checkpoints":{},"busy":{:.3g},"cores":{}}})"
-          "\n",
-          workers_, servers_, sync_, every_, steps_, pairs_, bench::Median(with), bench::Median(plain), ratio,
-          low, high, (1 - ratio) * 100, bench::Spread(with), bench::Spread(plain), checkpoints, busy,
-          bench::Cores());
+      const std::string line = bench::JsonLine()
+                                   .Text("bench", "checkpoint")
+                                   .Whole("workers", workers_)
+                                   .Whole("servers", servers_)
+                                   .Text("sync", sync_)
+                                   .Whole("every", every_)
+                                   .Whole("steps", steps_)
+                                   .Whole("pairs", pairs_)
+                                   .Real("steps_s", bench::Median(with), 5)
+                                   .Real("plain_steps_s", bench::Median(plain), 5)
+                                   .Real("ratio", ratio)
+                                   .Real("ratio_p25", low)
+                                   .Real("ratio_p75", high)
+                                   .Real("cost_percent", (1 - ratio) * 100, 3)
+                                   .Real("spread", bench::Spread(with), 3)
+                                   .Real("plain_spread", bench::Spread(plain), 3)
+                                   .Whole("checkpoints", checkpoints)
+                                   .All(bench::JsonOf(busy))
+                                   .Done();
+      fmt::print("{}\n", line);
       return;
     }
     fmt::print(
@@ -243,12 +254,7 @@ class BenchCheckpointCommand final : public Command {
         workers_, servers_, sync_, pairs_, steps_, checkpoints, bench::Median(plain),
         bench::Spread(plain) * 100, bench::Median(with), bench::Spread(with) * 100, ratio, low, high, every_,
         (1 - ratio) * 100);
-    if (busy > 0.1) {
-      fmt::print(
-          "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
-          "one\n",
-          busy * 100);
-    }
+    fmt::print("{}", bench::TextOf(busy));
   }
 
   const Program& program_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bench/sync.h"
+#include "command/bench_report.h"
 #include "command/commands.h"
 
 namespace leeway::app {
@@ -31,8 +32,7 @@ class BenchSyncCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const bench::SyncReport report, bench::RunSync(options_));
-    const std::string text = json_ ? bench::ToJson(report) : bench::ToText(report);
-    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+    PrintReport(report, json_);
     const std::string too_much = bench::TooMuch(report);
     fmt::print(stderr, "{}", too_much);
     return too_much.empty() ? 0 : 1;

@@ -20,6 +20,11 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewCtlCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCtlSetSyncCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchLatencyCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchScaleCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchMemoryCommand();
+// `commands`, of which it is one, says which benches there are.
+[[nodiscard]] std::unique_ptr<Command> NewBenchAllCommand(const Program& program, const Commands& commands);
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSyncCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program);

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/errors.h"
+#include "bench/busy.h"
+#include "bench/capture.h"
+#include "bench/parts.h"
+#include "bench/scoreboard.h"
+#include "command/commands.h"
+#include "launch/text_file.h"
+
+namespace leeway::app {
+namespace {
+
+// Begins a process anew as this program with these words. Returns only if that fails.
+int Become(const Program& program, const std::vector<std::string>& words) {
+  std::vector<std::string> args = {program.executable, "bench"};
+  args.insert(args.end(), words.begin(), words.end());
+  std::vector<char*> argv, envp;
+  for (std::string& arg : args) argv.push_back(arg.data());
+  std::vector<std::string> entries = program.environment.entries();
+  for (std::string& entry : entries) envp.push_back(entry.data());
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  execve(program.executable.c_str(), argv.data(), envp.data());
+  return 127;
+}
+
+class BenchAllCommand final : public Command {
+ public:
+  BenchAllCommand(const Program& program, const Commands& commands)
+      : program_(program), commands_(commands) {}
+
+  std::string name() const override { return "bench all"; }
+  std::string summary() const override {
+    return "every bench, one table: figures, floors, and how they compare with an earlier run";
+  }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway bench all --save before.json\n"
+           "  leeway bench all --baseline before.json\n"
+           "  leeway bench all --only pushpull.local --only latency\n\n"
+           "About seven minutes; each part says on stderr that it runs. A figure is better or worse than the "
+           "baseline's if it differs by more than the spread of both. Exits with 1 when a part did not run, "
+           "and "
+           "with --strict also when a figure is below its floor. docs/performance.md says what the figures "
+           "mean.\n";
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Each(
+        "--only", "PART",
+        [this](const std::string& part) -> Status {
+          const std::string one[] = {part};
+          LW_RETURN_IF_ERROR(bench::ChooseParts(bench::AllParts(false), one).status());
+          only_.push_back(part);
+          return Status::Ok();
+        },
+        "this part only, or all that begin so: pushpull.tcp; may be given several times");
+    flags.Switch("--quick", quick_, "each part as short as it can be, to see that it runs");
+    flags.Text("--baseline", "FILE", baseline_, "compare with the run that --save wrote");
+    flags.Text("--save", "FILE", save_, "write the run as JSON");
+    flags.Switch("--strict", strict_, "exit with 1 when a figure is below its floor");
+    flags.Switch("--json", json_, "one JSON object on one line");
+  }
+
+  Result<int> Run() override {
+    std::optional<bench::Baseline> baseline;
+    if (!baseline_.empty()) {
+      LW_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(baseline_));
+      Result<bench::Baseline> read = bench::ReadBaseline(text);
+      if (!read.ok()) return read.status().WithContext("the baseline " + baseline_);
+      baseline = *std::move(read);
+    }
+    LW_RETURN_IF_ERROR(CheckSave());
+    LW_ASSIGN_OR_RETURN(std::vector<bench::Part> parts, bench::ChooseParts(bench::AllParts(quick_), only_));
+    std::erase_if(parts, [this](const bench::Part& part) { return !Knows(part); });
+    const bench::BusyMeter meter;
+    bench::ScoreRun run;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      fmt::print(stderr, "[{:>2}/{}] {}\n", i + 1, parts.size(), parts[i].name);
+      const Status ran = RunPart(parts[i], run);
+      if (!ran.ok()) run.failures.emplace_back(parts[i].name, ran.message());
+    }
+    run.busy = meter.End().worst();
+    const bench::Baseline* const before = baseline ? &*baseline : nullptr;
+    const std::string json = bench::ToJson(run, before);
+    if (!save_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(save_, json + "\n").WithContext("--save"));
+    fmt::print("{}", json_ ? json + "\n" : bench::ToText(run, before));
+    return run.failures.empty() && (!strict_ || bench::BelowFloor(run).empty()) ? 0 : 1;
+  }
+
+ private:
+  // Now, not after minutes of measuring.
+  [[nodiscard]] Status CheckSave() const {
+    if (save_.empty()) return Status::Ok();
+    const std::filesystem::path folder = std::filesystem::path(save_).parent_path();
+    if (access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return Status::Ok();
+    return FailedPrecondition("--save: cannot write {}: {}", save_, std::strerror(errno));
+  }
+
+  Status RunPart(const bench::Part& part, bench::ScoreRun& run) const {
+    LW_ASSIGN_OR_RETURN(bench::Captured captured,
+                        bench::Capture([&] { return Become(program_, part.words); }));
+    while (captured.out.ends_with('\n')) captured.out.pop_back();
+    // Some benches print their figures and exit with 1 when these are too much.
+    if (captured.out.empty() || captured.exit_code > 1)
+      return Unavailable("leeway bench {} ended with exit code {}", part.words[0], captured.exit_code);
+    LW_ASSIGN_OR_RETURN(const std::vector<bench::Score> scores, bench::ScoresOf(part.name, captured.out));
+    run.scores.insert(run.scores.end(), scores.begin(), scores.end());
+    run.parts.emplace_back(part.name, captured.out);
+    return Status::Ok();
+  }
+
+  // A build may lack one.
+  [[nodiscard]] bool Knows(const bench::Part& part) const {
+    const std::string wanted = "bench " + part.words[0];
+    return std::any_of(commands_.begin(), commands_.end(),
+                       [&](const auto& command) { return command->name() == wanted; });
+  }
+
+  const Program& program_;
+  const Commands& commands_;
+  std::vector<std::string> only_;
+  std::string baseline_, save_;
+  bool quick_ = false, strict_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewBenchAllCommand(const Program& program, const Commands& commands) {
+  return std::make_unique<BenchAllCommand>(program, commands);
+}
+
+}  // namespace leeway::app

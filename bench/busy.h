@@ -1,0 +1,39 @@
+// Busy: what share of the machine others used, just before a bench and during it.
+//
+// A figure taken beside somebody's compiler is no figure of a quiet machine; every bench says which it is.
+#pragma once
+
+#include <string>
+
+#include "cpu.h"
+#include "json_line.h"
+
+namespace leeway::bench {
+
+struct Busy {
+  double before = 0, during = 0;  // shares of all cores, 0 to 1
+  [[nodiscard]] double worst() const { return before > during ? before : during; }
+};
+
+// Above it a bench says so.
+inline constexpr double kBusyMax = 0.1;
+
+// Starts when a bench does, with a look at the machine of 0.3 s.
+class BusyMeter {
+ public:
+  BusyMeter();
+  // REQUIRES: the bench's processes have all ended and were waited for, else they count as others.
+  [[nodiscard]] Busy End() const;
+
+ private:
+  const double before_;
+  const MachineTime machine_;
+  const double own_s_;
+};
+
+// busy (the worse of the two), busy_before, busy_during and cores.
+[[nodiscard]] JsonLine JsonOf(const Busy& busy);
+// A line when the machine was not quiet, or has but one core; else nothing.
+[[nodiscard]] std::string TextOf(const Busy& busy);
+
+}  // namespace leeway::bench

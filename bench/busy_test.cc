@@ -1,0 +1,39 @@
+#include "busy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace leeway::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(BusyTest, OthersAreWhatIsUsedAndNotOurs) {
+  const MachineTime from{.all_s = 100, .used_s = 10};
+  const MachineTime to{.all_s = 120, .used_s = 25};
+  EXPECT_DOUBLE_EQ(OthersShare(from, to, 0), 0.75);
+  EXPECT_DOUBLE_EQ(OthersShare(from, to, 10), 0.25);
+  EXPECT_DOUBLE_EQ(OthersShare(from, to, 16), 0) << "our clock is finer than the machine's";
+  EXPECT_DOUBLE_EQ(OthersShare(from, from, 0), 0);
+}
+
+TEST(BusyTest, SaysSoWhenItIs) {
+  EXPECT_THAT(TextOf({.before = 0.02, .during = 0.3}),
+              HasSubstr("2 % of this machine just before the run and 30 %"));
+  EXPECT_EQ(TextOf({.before = 0.02, .during = 0.05}).find("others"), std::string::npos);
+  EXPECT_THAT(JsonOf(Busy{.before = 0.4, .during = 0.25}).Done(),
+              HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"cores":)"));
+}
+
+TEST(BusyTest, OurOwnWorkIsNotOthers) {
+  const double before = OwnProcessorSeconds();
+  const MachineTime from = MachineTimeNow();
+  while (OwnProcessorSeconds() - before < 0.3) {
+  }
+  const double all = OthersShare(from, MachineTimeNow(), 0);
+  const double others = OthersShare(from, MachineTimeNow(), OwnProcessorSeconds() - before);
+  EXPECT_GT(all, others + 0.1 / Cores());
+}
+
+}  // namespace
+}  // namespace leeway::bench
