@@ -208,7 +208,7 @@ def test_gradients_set_by_hand_are_pushed(alone):
     weight.grad = torch.arange(6.0).reshape(3, 2).t()  # not contiguous
     optimizer.step()
     assert torch.equal(weight.detach(), 1 - 0.5 * torch.arange(6.0).reshape(3, 2).t())
-    assert optimizer.figures()["gradient_copies"] == 1
+    assert optimizer.figures()["copied_gradients"] == 1
 
 
 @pytest.mark.parametrize("model", [

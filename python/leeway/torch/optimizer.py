@@ -159,6 +159,7 @@ class _Distributed(torch.optim.Optimizer):
         """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
         for table in self._tables:
             if not table.initialized:
+                table.check_memory()
                 self._session.worker.broadcast(table.table, table.address, table.elements)
                 table.initialized = True
 
@@ -216,8 +217,9 @@ class _Distributed(torch.optim.Optimizer):
                 raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
                                          "table; make the optimizer when all that is ever trained requires a "
                                          "gradient")
+        specs = [server_optimizer.spec(self, group) for group in self.param_groups]
         for table in self._tables:
-            spec = server_optimizer.spec(self, self.param_groups[table.group])
+            spec = specs[table.group]
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "

@@ -22,14 +22,11 @@ class Pushing:
             raise FailedPrecondition(
                 f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
                 "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
-        gradient = table.gradient()
-        lent = gradient
-        if not gradient.is_contiguous():
-            lent = gradient.contiguous()
-            self._phases.gradient_copies += 1
+        gradient = table.parameter.grad
+        slot = table.gradient_slot(gradient)
         hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
-        loan = self._session.worker.update(table.table, lent.data_ptr(), table.elements, hyper, self._optimizer.samples)
-        table.gradients.lend(lent, loan)
+        loan = self._session.worker.update(table.table, slot.address, table.elements, hyper, self._optimizer.samples)
+        table.gradients.lend(slot, loan)
         table.lent_gradient, table.lent_version = gradient, gradient._version
         table.pushed = True
         self._phases.push_s += time.perf_counter() - began
