@@ -226,6 +226,7 @@ class _Distributed(torch.optim.Optimizer):
                                          f"{spec}; momentum cannot be switched on or off later")
 
     def _end_iteration(self):
+        self._pushing.send_held()
         self._session.clock()
         self._pushing.end_iteration()
         for table in self._tables:
