@@ -105,6 +105,7 @@ def test_gradients_of_several_backwards_add_up_in_the_arena(alone):
     assert small.close(model, plain)
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_a_gradient_that_is_part_of_a_graph_stays_one(alone):
     model = small.model()
     optimizer = small.distributed(model)
@@ -324,11 +325,7 @@ def test_memory_goes_back_when_its_last_owner_is_gone(alone):
 SCRIPT = """
 import torch, leeway.torch as lw
 from torch import nn
-class Broken(torch.autograd.Function):
-    @staticmethod
-    def forward(context, x): return x.clone()
-    @staticmethod
-    def backward(context, gradient): raise KeyError("in backward")
+def fail(gradient): raise KeyError("in backward")
 lw.init()
 model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
 optimizer = lw.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), model.named_parameters())
@@ -338,14 +335,15 @@ for step in range(3):
     model(torch.ones(2, 8)).sum().backward()
     optimizer.step()
 optimizer.zero_grad()
+model[1].weight.register_hook(fail)  # the last backward of a process, broken off: torch keeps what it had saved till the end
 END
 print("reached the end")
 """
 
 
 @pytest.mark.parametrize("ending, exit_code", [
-    ("try: model[1](Broken.apply(model[0](torch.ones(2, 8)))).sum().backward()\nexcept KeyError: pass", 0),
-    ("model[1](Broken.apply(model[0](torch.ones(2, 8)))).sum().backward()", 1)], ids=["caught", "not caught"])
+    ("try: model(torch.ones(2, 8)).sum().backward()\nexcept KeyError: pass", 0),
+    ("model(torch.ones(2, 8)).sum().backward()", 1)], ids=["caught", "not caught"])
 def test_a_script_ends_after_an_exception_in_backward(ending, exit_code):
     done = subprocess.run([sys.executable, "-c", SCRIPT.replace("END", ending)], capture_output=True, text=True, timeout=30,
                           check=False)
