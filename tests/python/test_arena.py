@@ -266,20 +266,24 @@ def test_sparse_gradients_are_refused_and_not_made_dense(alone):
     del optimizer
 
 
-def test_a_model_outlives_the_memory_of_its_job():
+def test_a_model_and_views_of_it_outlive_its_job():
     plain = trained_by_torch(3)
     lw.init()
     model = small.model()
-    train(model, small.distributed(model), range(3))
+    optimizer = small.distributed(model)
+    train(model, optimizer, range(3))
+    views = [parameter.data for parameter in model.parameters()]  # these stay in the arena
+    kept = [view.clone() for view in views]
     lw.shutdown()
-    kept = [parameter.clone() for parameter in model.parameters()]
+    assert not in_arena(model, optimizer), "it is a plain model again"
+    del optimizer
     for seed in (5, 6):  # other jobs take memory of theirs
         lw.init()
         other = small.model(seed)
         train(other, small.distributed(other), range(3))
         lw.shutdown()
     gc.collect()
-    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), kept)) and small.close(model, plain)
+    assert all(torch.equal(a, b) for a, b in zip(views, kept)) and small.close(model, plain)
     for net in (plain, model):
         train(net, torch.optim.SGD(net.parameters(), lr=0.1), range(3, 6))  # plain PyTorch again
     assert small.close(model, plain)
@@ -351,20 +355,27 @@ def test_a_script_ends_after_an_exception_in_backward(ending, exit_code):
     assert ("reached the end" in done.stdout) == (exit_code == 0)
 
 
-def test_a_forked_child_reads_the_parameters_and_ends(alone):
+def test_a_forked_child_has_the_parameters_to_itself(alone):
     model = small.model()
     optimizer = small.distributed(model)
     train(model, optimizer, range(2))
-    wanted = sum(parameter.sum().item() for parameter in model.parameters())
+    kept = [parameter.clone() for parameter in model.parameters()]
+    wanted = [parameter.sum().item() for parameter in model.parameters()]
 
     def child(answers):
-        answers.put(sum(parameter.sum().item() for parameter in copy.deepcopy(model).parameters()))
+        answers.put([parameter.sum().item() for parameter in model.parameters()])
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.zero_()  # the parent's stay as they are
+        answers.put(in_arena(model, optimizer))
 
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
     process = context.Process(target=child, args=(answers,))
     process.start()
     assert answers.get() == wanted
+    assert not answers.get()
     process.join(30)
     assert process.exitcode == 0
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), kept)) and in_arena(model, optimizer)
     train(model, optimizer, range(2, 3))

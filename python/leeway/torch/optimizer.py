@@ -169,12 +169,19 @@ class _Distributed(torch.optim.Optimizer):
             table.sync()
         self._phases.report()
 
-    def close(self):
+    def close(self, exiting):
         """The model is a plain one again."""
         self._hooks.remove()
         ready_hooks.remove(self._tables)
         for table in self._tables:
             table.release_gradient()
+            if not exiting:
+                table.leave_arena()
+
+    def forked(self):
+        """In a forked child: what the model's modules look up next is to be the child's own."""
+        for table in self._tables:
+            table.forked()
 
     @property
     def tables(self):

@@ -14,6 +14,9 @@ from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.gradients import GradientBuffers
 from leeway.torch.slot import Slot
 
+# TableParameter.synced in a forked child: it may use the values, in memory of its own.
+_FORKED = -2
+
 
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
@@ -57,6 +60,10 @@ class TableParameter:
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
         session = self.session
+        if self.synced == _FORKED:
+            self.leave_arena()
+            self.synced = session.iteration
+            return
         if not self.initialized:
             return
         self.check_memory()
@@ -154,6 +161,20 @@ class TableParameter:
         self.fresh_gradient, self.fresh_version = fresh, fresh._version
         self.lent_gradient = None
         self.pushed = False
+
+    def forked(self):
+        """In a forked child, which shares the arena with its parent: a child that looks at the parameter gets a copy. Most,
+        as workers of a DataLoader, never do. Values that the parent has yet to wait for stay out of reach."""
+        if not self.initialized or self.synced == self.session.iteration:
+            self.synced = _FORKED
+
+    def leave_arena(self):
+        """Gives the parameter and its gradient memory as any tensor has."""
+        parameter, gradient = self.parameter, self.parameter.grad
+        if parameter.data_ptr() in self.buffers:
+            parameter.data = parameter.data.clone()
+        if gradient is not None and gradient is self.fresh_gradient:
+            parameter.grad = gradient.clone()
 
     def release_gradient(self):
         """The job is over. What step() gave autograd to write into holds any values until it is zeroed, and nobody
