@@ -1,12 +1,18 @@
-"""What Leeway adds to a training step of one-process PyTorch.
+"""What Leeway adds to a training step of PyTorch.
 
-One worker trains a CNN under bsp, in turns with plain PyTorch in the same process: some steps of the one, some of the
-other, so that whatever else the machine does meets both. Alone it brings its own scheduler and server (threads of this
-process); under `leeway run -w 1 -s 1 --sync bsp -- python3 bench/step.py` they are processes of their own.
+Every worker trains a CNN under bsp, in turns with plain PyTorch in the same process: a turn of the one, a turn of the other,
+all workers the same kind at a time, so that whatever else the machine does meets both. Two turns beside each other are a pair,
+and each kind goes first in every other one; what counts is the median of the ratios of the pairs.
+
+A plain turn is as long as a turn with Leeway was, in seconds, and counts its steps: unconnected processes do not wait for
+each other's end. A turn with Leeway is so many steps, until the values after the last one are there.
+
+Alone it brings its own scheduler and server (threads of this process); `leeway bench step` makes them processes of their own.
 """
 
 import argparse
 import json
+import os
 import statistics
 import time
 
@@ -15,6 +21,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import leeway.torch as lw
+
+PHASES = ("push_s", "wait_s", "step_s")
 
 
 def make_model():
@@ -30,93 +38,152 @@ def make_optimizer(model):
 
 
 class Side:
-    """One of the two: its model, its optimizer, its times per step."""
+    """One of the two: its model and its optimizer."""
 
-    def __init__(self, model, optimizer):
-        self.model, self.optimizer = model, optimizer
-        self.step_ms, self.optimizer_ms = [], []
+    def __init__(self, model, optimizer, batch):
+        self.model, self.optimizer, self.batch = model, optimizer, batch
+        self.steps, self.seconds, self.optimizer_s = 0, 0.0, 0.0  # over all turns
 
-    def run(self, steps, x, y):
-        for _ in range(steps):
-            began = time.perf_counter()
-            self.optimizer.zero_grad()
-            F.cross_entropy(self.model(x), y).backward()
-            stepping = time.perf_counter()
-            self.optimizer.step()
-            ended = time.perf_counter()
-            self.step_ms.append(1e3 * (ended - began))
-            self.optimizer_ms.append(1e3 * (ended - stepping))
+    def step(self):
+        x, y = self.batch
+        self.optimizer.zero_grad()
+        F.cross_entropy(self.model(x), y).backward()
+        stepping = time.perf_counter()
+        self.optimizer.step()
+        ended = time.perf_counter()
+        self.optimizer_s += ended - stepping
+        return ended
+
+    def turn(self, steps=None, seconds=None):
+        """So many steps, or as many as begin in so many seconds. Gives steps per second."""
+        lw.barrier()
+        began = now = time.perf_counter()
+        done = 0
+        while done < steps if steps is not None else now - began < seconds:
+            now = self.step()
+            done += 1
+        if hasattr(self.optimizer, "synchronize"):
+            self.optimizer.synchronize()
+            now = time.perf_counter()
+        self.steps, self.seconds = self.steps + done, self.seconds + now - began
+        return done / (now - began)
+
+    def forget(self):
+        self.steps, self.seconds, self.optimizer_s = 0, 0.0, 0.0
 
 
 def measure(arguments):
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randn(arguments.batch, 1, 28, 28, generator=generator)
-    y = torch.randint(0, 10, (arguments.batch,), generator=generator)
+    generator = torch.Generator().manual_seed(1 + lw.rank())
+    batch = (torch.randn(arguments.batch, 1, 28, 28, generator=generator),
+             torch.randint(0, 10, (arguments.batch,), generator=generator))
     model = make_model()
-    plain = Side(model, make_optimizer(model))
+    plain = Side(model, make_optimizer(model), batch)
     model = make_model()
-    ours = Side(model, lw.DistributedOptimizer(make_optimizer(model), model.named_parameters(), sync="bsp"))
+    ours = Side(model, lw.DistributedOptimizer(make_optimizer(model), model.named_parameters(), sync="bsp"), batch)
     lw.broadcast_parameters(model.state_dict())
 
-    for side in (plain, ours):
-        side.run(arguments.turn, x, y)  # warm up
-        side.step_ms.clear()
-        side.optimizer_ms.clear()
+    for _ in range(2):  # to warm up, and to see how long a turn is
+        rate = ours.turn(steps=arguments.turn)
+        plain.turn(seconds=arguments.turn / rate)
+    seconds = arguments.turn / lw.push_pull(torch.tensor(rate)).item()
+    ours.forget()
+    plain.forget()
     before = ours.optimizer.figures()
-    for _ in range(arguments.turns):
-        plain.run(arguments.turn, x, y)
-        ours.run(arguments.turn, x, y)
+    rates = torch.zeros(2, arguments.pairs)  # plain, ours
+    for pair in range(arguments.pairs):
+        for kind in ((0, 1) if pair % 2 == 0 else (1, 0)):
+            rates[kind, pair] = ours.turn(steps=arguments.turn) if kind else plain.turn(seconds=seconds)
     after = ours.optimizer.figures()
-    lw.shutdown()
-
-    steps = arguments.turn * arguments.turns
-    part = {name: 1e3 * (after[name] - before[name]) / steps for name in ("push_s", "wait_s", "step_s")}
-    mean_plain, mean_ours = statistics.fmean(plain.step_ms), statistics.fmean(ours.step_ms)
-    plain_compute = mean_plain - statistics.fmean(plain.optimizer_ms)
-    compute = mean_ours - sum(part.values())
-    return {
-        "steps": steps,
+    # Of all workers together, and what is per step as the mean over them.
+    rates = (arguments.batch * lw.push_pull(rates, name="rates", average=False)).tolist()
+    own = torch.tensor([plain.seconds / plain.steps, plain.optimizer_s / plain.steps, ours.seconds / ours.steps]
+                       + [(after[name] - before[name]) / ours.steps for name in PHASES])
+    plain_ms, plain_optimizer_ms, leeway_ms, *phases_ms = (1e3 * lw.push_pull(own, name="own")).tolist()
+    result = summary(rates)
+    compute_ms = leeway_ms - sum(phases_ms)
+    result.update({
+        "workers": lw.size(),
+        "pairs": arguments.pairs,
+        "turn_steps": arguments.turn,
         "batch": arguments.batch,
         "parameters": sum(p.numel() for p in model.parameters()),
         "tables": len(list(model.parameters())),
-        "plain_ms": mean_plain,
-        "leeway_ms": mean_ours,
-        "ratio": mean_ours / mean_plain,
-        "plain_median_ms": statistics.median(plain.step_ms),
-        "leeway_median_ms": statistics.median(ours.step_ms),
-        "ratio_median": statistics.median(ours.step_ms) / statistics.median(plain.step_ms),
+        "plain_ms": plain_ms,
+        "leeway_ms": leeway_ms,
         # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's.
-        "plain_compute_ms": plain_compute,
-        "plain_optimizer_ms": mean_plain - plain_compute,
-        "compute_ms": compute,
-        "compute_added_ms": compute - plain_compute,
-        "push_ms": part["push_s"],
-        "wait_ms": part["wait_s"],
-        "clock_and_flip_ms": part["step_s"],
-        "bytes_each_way_per_step": (after["bytes_sent"] - before["bytes_sent"]) / steps,
+        "plain_compute_ms": plain_ms - plain_optimizer_ms,
+        "plain_optimizer_ms": plain_optimizer_ms,
+        "compute_ms": compute_ms,
+        "compute_added_ms": compute_ms - (plain_ms - plain_optimizer_ms),
+        **dict(zip(("push_ms", "wait_ms", "clock_and_flip_ms"), phases_ms)),
+        "bytes_each_way_per_step": (after["bytes_sent"] - before["bytes_sent"]) / ours.steps,
+        "copied_gradients": after["copied_gradients"] - before["copied_gradients"],
+        "rebound_parameters": after["rebound_parameters"] - before["rebound_parameters"],
+    })
+    lw.shutdown()
+    return result
+
+
+def summary(rates):
+    """Of samples per second, by kind and pair. A ratio is time: with Leeway over plain."""
+    plain, ours = rates
+    ratios = sorted(a / b for a, b in zip(plain, ours))
+    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else 3 * ratios
+    return {
+        "samples_s": statistics.median(ours),
+        "plain_samples_s": statistics.median(plain),
+        "ratio": middle, "ratio_p25": low, "ratio_p75": high, "ratio_min": ratios[0], "ratio_max": ratios[-1],
+        "added_percent": 100 * (middle - 1),
+        "lost_percent": 100 * (1 - 1 / middle),
     }
+
+
+def busy_share(seconds=0.5):
+    """The share of the machine that others use, as the other benches have it."""
+    def ticks():
+        with open("/proc/stat", encoding="utf-8") as stat:
+            numbers = [int(word) for word in stat.readline().split()[1:9]]
+        return sum(numbers), numbers[3] + numbers[4]
+
+    all_before, idle_before = ticks()
+    time.sleep(seconds)
+    all_after, idle_after = ticks()
+    return 1 - (idle_after - idle_before) / max(1, all_after - all_before)
+
+
+def text(result):
+    lines = [f"{result['workers']} workers, {result['pairs']} pairs of turns of {result['turn_steps']} steps, batch {result['batch']}",
+             f"plain PyTorch {result['plain_samples_s']:9.0f} samples/s  {result['plain_ms']:.2f} ms a step",
+             f"with Leeway   {result['samples_s']:9.0f} samples/s  {result['leeway_ms']:.2f} ms a step",
+             f"time ratio {result['ratio']:.3f} (half of the pairs: {result['ratio_p25']:.3f} to {result['ratio_p75']:.3f}; all: "
+             f"{result['ratio_min']:.3f} to {result['ratio_max']:.3f}): adds {result['added_percent']:.1f} %, loses "
+             f"{result['lost_percent']:.1f} % of samples/s"]
+    lines += [f"  {result[key]:8.3f} ms  {what}" for key, what in (
+        ("compute_added_ms", "more in forward and backward (hooks, a busier machine)"), ("push_ms", "handing gradients over"),
+        ("wait_ms", "waiting for values"), ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
+        ("plain_optimizer_ms", "saved: torch's own step"))]
+    if result["busy"] > 0.1:
+        lines.append(f"others used {100 * result['busy']:.0f} % of this machine just before the run: these are not the figures of "
+                     "a quiet one")
+    return "\n".join(lines)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
-    parser.add_argument("--turn", type=int, default=10, help="steps of one side before the other's turn (%(default)s)")
-    parser.add_argument("--turns", type=int, default=12, help="turns of each side (%(default)s)")
+    parser.add_argument("--turn", type=int, default=20, help="steps of a turn with Leeway (%(default)s)")
+    parser.add_argument("--pairs", type=int, default=25, help="turns of each kind (%(default)s)")
+    parser.add_argument("--busy", type=float, help="what others used of the machine before the job was started, 0 to 1")
     arguments = parser.parse_args()
+    if min(arguments.batch, arguments.turn, arguments.pairs) < 1:
+        parser.error(f"--batch {arguments.batch} --turn {arguments.turn} --pairs {arguments.pairs}: wanted at least 1 each")
     torch.set_num_threads(1)
+    busy = busy_share() if arguments.busy is None else arguments.busy
     lw.init(sync="bsp")
-    result = measure(arguments)
-    if arguments.json:
-        print(json.dumps({key: round(value, 4) for key, value in result.items()}))
-        return
-    print(f"plain PyTorch {result['plain_median_ms']:.2f} ms a step, with Leeway {result['leeway_median_ms']:.2f} ms: "
-          f"ratio {result['ratio_median']:.3f} (medians; means {result['ratio']:.3f})")
-    for key, what in (("compute_added_ms", "more in forward and backward (hooks, a busier machine)"),
-                      ("push_ms", "handing gradients over"), ("wait_ms", "waiting for values"),
-                      ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
-                      ("plain_optimizer_ms", "saved: torch's own step")):
-        print(f"  {result[key]:8.3f} ms  {what}")
+    result = {**measure(arguments), "busy": busy, "cores": len(os.sched_getaffinity(0))}
+    if lw.rank() == 0:
+        print(json.dumps({key: round(value, 4) for key, value in result.items()}) if arguments.json else text(result))
 
 
 if __name__ == "__main__":

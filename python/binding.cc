@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "dlpack_capsule.h"
 #include "leeway/worker.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
@@ -80,6 +81,9 @@ struct Loan {
 // The longest wait_max_s. What is longer is a slip in a unit, and far below what a count of milliseconds
 // holds.
 constexpr double kWaitMaxS = 30.0 * 24 * 3600;
+
+// Of one tensor: 4 TiB.
+constexpr std::int64_t kElementsMax = std::int64_t{1} << 40;
 
 // Rounded up, so that no wait above 0 becomes none. Written so that NaN is refused as well.
 std::chrono::milliseconds WaitMax(double wait_max_s) {
@@ -248,6 +252,24 @@ std::uint32_t CreateTable(Client& client, const std::string& name, std::vector<s
   return Check(client.worker()->CreateTable(spec, buffers)).value();
 }
 
+// Memory for one tensor with the shape and strides of a contiguous one.
+ArenaMemory Allocate(Client& client, std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+  if (strides.size() != shape.size())
+    throw StatusError(
+        InvalidArgument("allocate: got {} strides for {} dimensions", strides.size(), shape.size()));
+  std::int64_t elements = 1;
+  for (std::size_t i = shape.size(); i-- > 0; elements *= shape[i]) {
+    if (shape[i] < 1 || (shape[i] > 1 && strides[i] != elements) || elements > kElementsMax / shape[i]) {
+      throw StatusError(
+          InvalidArgument("allocate: dimension {}: got {} elements with stride {}, wanted a contiguous "
+                          "tensor of at most {} floats",
+                          i, shape[i], strides[i], kElementsMax));
+    }
+  }
+  auto memory = client.worker()->Allocate(static_cast<std::size_t>(elements));
+  return {std::move(memory), std::move(shape), std::move(strides)};
+}
+
 }  // namespace
 }  // namespace leeway
 
@@ -279,6 +301,10 @@ PYBIND11_MODULE(_leeway, m) {
     return loan.pin.expired();
   });
 
+  py::class_<ArenaMemory>(m, "ArenaMemory")
+      .def_property_readonly("address", &ArenaMemory::address)
+      .def("capsule", &ArenaMemory::Capsule);
+
   py::class_<Client>(m, "Worker")
       .def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
                   py::arg("wait_max_s"), py::arg("transport") = "auto")
@@ -291,6 +317,7 @@ PYBIND11_MODULE(_leeway, m) {
       .def_property_readonly("job_pull", [](Client& c) { return c.worker()->job().pull; })
       .def_property_readonly("job_exchange", [](Client& c) { return c.worker()->job().exchange; })
       .def("iteration", [](Client& c) { return c.worker()->iteration().value(); })
+      .def("allocate", &Allocate, NoGil(), py::arg("shape"), py::arg("strides"))
       .def("create_table", &CreateTable, NoGil(), py::arg("name"), py::arg("shape"),
            py::arg("own_clock") = false, py::arg("accept_nonfinite") = false, py::arg("sync") = "",
            py::arg("apply") = "", py::arg("optimizer") = "", py::arg("first") = 0, py::arg("second") = 0)

@@ -79,9 +79,9 @@ class Session:
         for optimizer in self.optimizers:
             optimizer.take_final()
 
-    def close(self):
+    def close(self, exiting=False):
         for optimizer in self.optimizers:
-            optimizer.close()
+            optimizer.close(exiting)
         self.worker.close()
 
 
@@ -171,6 +171,9 @@ def _hook_process_end():
 
 def _after_fork_in_child():
     _Process.forked = _Process.session is not None
+    if _Process.forked:
+        for optimizer in _Process.session.optimizers:
+            optimizer.forked()
 
 
 def _at_exit():
@@ -187,7 +190,7 @@ def _at_exit():
         failure = error
         print(f"leeway: could not leave the job cleanly: {error}", file=sys.stderr)
     finally:
-        session.close()
+        session.close(exiting=True)
     if failure is not None:
         # The interpreter ignores what an exit handler raises; only this gives the process another exit code.
         sys.stdout.flush()

@@ -208,7 +208,7 @@ def test_gradients_set_by_hand_are_pushed(alone):
     weight.grad = torch.arange(6.0).reshape(3, 2).t()  # not contiguous
     optimizer.step()
     assert torch.equal(weight.detach(), 1 - 0.5 * torch.arange(6.0).reshape(3, 2).t())
-    assert optimizer.figures()["gradient_copies"] == 1
+    assert optimizer.figures()["copied_gradients"] == 1
 
 
 @pytest.mark.parametrize("model", [
@@ -232,3 +232,35 @@ def test_modules_that_reach_past_their_attributes_see_new_values(alone, model):
         nets.append(net)
     alone.shutdown()
     assert small.close(nets[1], nets[0])
+
+
+def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
+    model = small.model()
+    optimizer = small.distributed(model)
+    sent, worker = [], optimizer._session.worker
+
+    class Watched:
+        def __getattr__(self, name):
+            if name == "update":
+                return lambda table, *rest: sent.append(table) or worker.update(table, *rest)
+            return getattr(worker, name)
+
+    monkeypatch.setattr(optimizer._session, "worker", Watched())
+    seen = []
+    model[0].weight.register_hook(lambda _: seen.append(len(sent)))  # when all others are ready
+    for step in range(2):
+        optimizer.zero_grad()
+        small.loss(model, step).backward()
+        seen.append(len(sent))
+        optimizer.step()
+        seen.append(len(sent))
+    # The first pass does not know that it has seen the last gradient; the second one does.
+    assert seen == [0, 0, 6, 6, 12, 12]
+
+
+def test_a_large_gradient_leaves_at_once_and_takes_the_waiting_ones_along(alone, monkeypatch):
+    monkeypatch.setattr("leeway.torch.pushing.HELD_BYTES_MAX", 4 * 144 * 10)  # of the linear layer's weight
+    model = small.model()
+    optimizer = small.distributed(model)
+    small.loss(model, 0).backward()
+    assert {table.name for table, *_ in optimizer._pushing._held} == {"0.weight", "0.bias"}

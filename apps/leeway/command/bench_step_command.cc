@@ -1,14 +1,18 @@
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 
 #include "base/errors.h"
+#include "bench/cpu.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
 
 namespace leeway::app {
 namespace {
+
+constexpr std::chrono::milliseconds kStepBusyTime{500};
 
 class BenchStepCommand final : public Command {
  public:
@@ -21,11 +25,16 @@ class BenchStepCommand final : public Command {
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway bench step\n"
-           "  leeway bench step --json -- --batch 128\n\n"
-           "Starts a job of one worker and one server (bsp). What stands after \"--\" goes to the script.\n";
+           "  leeway bench step --workers 4\n"
+           "  leeway bench step --json -- --batch 128 --pairs 41\n\n"
+           "Starts a job (bsp) whose workers train by turns with Leeway and as unconnected PyTorch "
+           "processes.\n"
+           "What stands after \"--\" goes to the script. docs/performance.md says what the fields mean.\n";
   }
 
   void Declare(FlagSet& flags) override {
+    flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of the job");
+    flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of the job");
     script_.Declare(flags);
     flags.Switch("--json", json_, "one JSON object on one line");
     flags.Rest("ARGS...", args_, "further arguments of the script");
@@ -34,7 +43,12 @@ class BenchStepCommand final : public Command {
   Result<int> Run() override {
     LaunchOptions options;
     options.scheduler.job.job = fmt::format("step-{}", getpid());
+    options.scheduler.job.workers = workers_;
+    options.scheduler.job.servers = servers_;
     LW_ASSIGN_OR_RETURN(options.command, script_.Command());
+    // Before the job: its own processes would count as others.
+    options.command.insert(options.command.end(),
+                           {"--busy", fmt::format("{:.3f}", bench::BusyShare(kStepBusyTime))});
     if (json_) options.command.emplace_back("--json");
     options.command.insert(options.command.end(), args_.begin(), args_.end());
     options.quiet = true;
@@ -46,6 +60,7 @@ class BenchStepCommand final : public Command {
   const Program& program_;
   BenchScript script_;
   std::vector<std::string> args_;
+  std::uint32_t workers_ = 1, servers_ = 1;
   bool json_ = false;
 };
 

@@ -22,7 +22,7 @@ JobStatus Parse(const std::string& json) {
 
 TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   const JobStatus status = Parse(R"({
-      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "wait.block.fc/1": 2, "wait.step.barrier": 3}},
+      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "copied_gradients": 6, "rebound_parameters": 0, "wait.block.fc/1": 2, "wait.step.barrier": 3}},
                   {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5, "wait.block.fc/1": 0.5}}],
       "shards": [{"shard": 0, "server": 0, "figures": {"waited_for.3": 7, "waited_for.others": 0.5, "dpr": 11, "dpr.2": 8, "dpr.0": 3,
                   "staleness_read.0": 9, "staleness_read.16": 1, "staleness_applied.2": 3, "late_dropped": 2}}]})");
@@ -36,8 +36,8 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_THAT(text, HasSubstr("0: 90 %, 16+: 10 %"));
   EXPECT_THAT(text, HasSubstr("2: 100 %"));
   EXPECT_THAT(text, AllOf(HasSubstr("11 DPRs (per shard)"), HasSubstr("2 late pushes dropped"),
-                          HasSubstr("4 blocks skipped")));
-  EXPECT_THAT(text, Not(HasSubstr("exchanges skipped")));
+                          HasSubstr("4 blocks skipped"), HasSubstr("6 gradients copied into the arena")));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("exchanges skipped")), Not(HasSubstr("parameters put back"))));
   const nlohmann::json json = AccountJson(status);
   EXPECT_EQ(json["wait_by_server"]["0"], 2.5);
   EXPECT_EQ(json["held_block_s_by_worker"]["3"], 7);

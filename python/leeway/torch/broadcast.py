@@ -20,7 +20,7 @@ def broadcast_parameters(params, root_rank=0):
                               f"{session.size - 1}")
     pairs = params.items() if hasattr(params, "items") else params
     by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
-                  for address in table.buffers}
+                  for address in (*table.buffers, table.parameter.data_ptr())}
     tables, others = {}, {}
     for name, tensor in pairs:
         if not isinstance(tensor, torch.Tensor):
@@ -31,6 +31,7 @@ def broadcast_parameters(params, root_rank=0):
                 raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
                                          "the servers take initial values once; load checkpoints before the first "
                                          "broadcast, and give a later one only what it has not seen")
+            table.check_memory()
             tables[table.name] = table
         elif tensor.numel():
             others[name] = tensor.detach()

@@ -159,6 +159,7 @@ class _Distributed(torch.optim.Optimizer):
         """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
         for table in self._tables:
             if not table.initialized:
+                table.check_memory()
                 self._session.worker.broadcast(table.table, table.address, table.elements)
                 table.initialized = True
 
@@ -168,12 +169,19 @@ class _Distributed(torch.optim.Optimizer):
             table.sync()
         self._phases.report()
 
-    def close(self):
+    def close(self, exiting):
         """The model is a plain one again."""
         self._hooks.remove()
         ready_hooks.remove(self._tables)
         for table in self._tables:
             table.release_gradient()
+            if not exiting:
+                table.leave_arena()
+
+    def forked(self):
+        """In a forked child: what the model's modules look up next is to be the child's own."""
+        for table in self._tables:
+            table.forked()
 
     @property
     def tables(self):
@@ -216,14 +224,16 @@ class _Distributed(torch.optim.Optimizer):
                 raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
                                          "table; make the optimizer when all that is ever trained requires a "
                                          "gradient")
+        specs = [server_optimizer.spec(self, group) for group in self.param_groups]
         for table in self._tables:
-            spec = server_optimizer.spec(self, self.param_groups[table.group])
+            spec = specs[table.group]
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "
                                          f"{spec}; momentum cannot be switched on or off later")
 
     def _end_iteration(self):
+        self._pushing.send_held()
         self._session.clock()
         self._pushing.end_iteration()
         for table in self._tables:

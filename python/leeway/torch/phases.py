@@ -20,7 +20,8 @@ class Phases:
         self.slowed_s = 0.0    # slept, because the launcher asked for a slow worker
         self.samples = 0
         self.refused = 0
-        self.gradient_copies = 0   # gradients that could not be lent as they are
+        self.copied_gradients = 0  # found outside of the arena: see TableParameter.gradient_slot()
+        self.rebound_parameters = 0  # found in other memory and put back: see TableParameter.check_memory()
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self._steps = 0
         self._step_ended = 0.0
@@ -59,8 +60,8 @@ class Phases:
 
     def figures(self):
         return {name: getattr(self, name)
-                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "gradient_copies",
-                             "gradient_waits")}
+                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "copied_gradients",
+                             "rebound_parameters", "gradient_waits")}
 
     def report(self):
         for name, value in self.figures().items():

@@ -1,4 +1,8 @@
-"""Pushing: the gradients of one optimizer on their way out, iteration by iteration."""
+"""Pushing: the gradients of one optimizer on their way out, iteration by iteration.
+
+Every push wakes the worker's I/O thread, which costs more than sending a small gradient. So small ones wait for others:
+until together they are worth it, or until the last gradient of the backward pass, as the pass before had them.
+"""
 
 import time
 
@@ -7,6 +11,9 @@ import torch
 from leeway.errors import FailedPrecondition
 from leeway.torch import server_optimizer
 
+# Of gradients that wait. A wake-up is some 10 microseconds, as long as the copy of this many bytes.
+HELD_BYTES_MAX = 64 << 10
+
 
 class Pushing:
     def __init__(self, optimizer, tables, session, phases):
@@ -14,6 +21,10 @@ class Pushing:
         self._tables = tables
         self._session = session
         self._phases = phases
+        self._held = []              # what a push needs, in order
+        self._held_bytes = 0
+        self._pushed = 0             # in this iteration
+        self._pushed_before = 0      # in the one before
 
     def push(self, table):
         """Lends the table's gradient to the worker, under this iteration."""
@@ -22,16 +33,16 @@ class Pushing:
             raise FailedPrecondition(
                 f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
                 "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
-        gradient = table.gradient()
-        lent = gradient
-        if not gradient.is_contiguous():
-            lent = gradient.contiguous()
-            self._phases.gradient_copies += 1
-        hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
-        loan = self._session.worker.update(table.table, lent.data_ptr(), table.elements, hyper, self._optimizer.samples)
-        table.gradients.lend(lent, loan)
+        gradient = table.parameter.grad
+        slot = table.gradient_slot(gradient)
+        optimizer = self._optimizer
+        self._held.append((table, slot, server_optimizer.hyper(optimizer.param_groups[table.group]), optimizer.samples))
+        self._held_bytes += 4 * table.elements
         table.lent_gradient, table.lent_version = gradient, gradient._version
         table.pushed = True
+        self._pushed += 1
+        if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before:
+            self._send()
         self._phases.push_s += time.perf_counter() - began
 
     def push_rest(self, clip_norm):
@@ -48,9 +59,23 @@ class Pushing:
         for table in reversed(rest):
             self.push(table)
 
+    def send_held(self):
+        """Before the clock: nothing waits any longer."""
+        if self._held:
+            began = time.perf_counter()
+            self._send()
+            self._phases.push_s += time.perf_counter() - began
+
     def end_iteration(self):
         """After the clock: new gradients go to other tensors than those on loan."""
+        self._pushed_before, self._pushed = self._pushed, 0
         for table in self._tables:
             if table.pushed:
                 table.flip_gradient()
             table.touched = False
+
+    def _send(self):
+        held, self._held, self._held_bytes = self._held, [], 0
+        update = self._session.worker.update
+        for table, slot, hyper, samples in held:
+            table.gradients.lend(slot, update(table.table, slot.address, table.elements, hyper, samples))

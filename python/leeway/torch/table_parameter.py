@@ -1,7 +1,9 @@
 """TableParameter: one parameter of the model and the table it lives in.
 
 The parameter has two buffers; the worker lands new values in the one not in use, and sync() points p.data at it at the
-first use in an iteration. Autograd's saved tensors of this iteration keep the buffer they were made with.
+first use in an iteration. Autograd's saved tensors of this iteration keep the buffer they were made with. Buffers and
+gradients lie in the worker's arena; torch and its users may give a tensor other memory at any time, so this looks at
+every use and brings back what has left.
 """
 
 import time
@@ -10,12 +12,16 @@ import torch
 
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.gradients import GradientBuffers
+from leeway.torch.slot import Slot
+
+# TableParameter.synced in a forked child: it may use the values, in memory of its own.
+_FORKED = -2
 
 
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
                  "gradients", "synced", "initialized", "watched", "touched", "pushed", "lent_gradient", "lent_version",
-                 "fresh_gradient", "fresh_version", "accumulator", "ready_hook")
+                 "fresh", "fresh_gradient", "fresh_version", "accumulator", "ready_hook")
 
     def __init__(self, name, parameter, group, spec, session, phases):
         _check_parameter(name, parameter)
@@ -26,10 +32,11 @@ class TableParameter:
         self.session = session
         self.phases = phases
         self.elements = parameter.numel()
-        buffers = (parameter.data, torch.empty_like(parameter.data))
-        self.buffers = {buffer.data_ptr(): buffer for buffer in buffers}
-        self.address = parameter.data_ptr()  # of the buffer in use
-        self.gradients = GradientBuffers(name, session.worker, phases)
+        slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
+        self.buffers = {slot.address: slot for slot in slots}
+        self.address = slots[0].address  # of the buffer in use
+        parameter.data = slots[0].tensor().copy_(parameter.data)
+        self.gradients = GradientBuffers(name, parameter, session.worker, phases)
         self.table = None             # its id, once made
         self.synced = -1              # the iteration that it was synced for
         self.initialized = False      # took part in a broadcast
@@ -38,7 +45,8 @@ class TableParameter:
         self.pushed = False           # in this iteration
         self.lent_gradient = None     # what was pushed in this iteration, and its version then
         self.lent_version = 0
-        self.fresh_gradient = None    # what step() gave autograd to write into, and its version then
+        self.fresh = None             # the slot that step() gave autograd to write into
+        self.fresh_gradient = None    # its tensor, and the tensor's version then
         self.fresh_version = 0
         self.accumulator = None       # keeps the ready hook alive
         self.ready_hook = None        # its handle
@@ -52,39 +60,71 @@ class TableParameter:
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
         session = self.session
+        if self.synced == _FORKED:
+            self.leave_arena()
+            self.synced = session.iteration
+            return
         if not self.initialized:
             return
+        self.check_memory()
         began = time.perf_counter()
         address = session.worker.sync(self.table)
         self.phases.wait_s += time.perf_counter() - began
         self.synced = session.iteration
-        self._check_memory()
         if address != self.address:
-            self.parameter.data = self.buffers[address]
+            self.parameter.data = self.buffers[address].tensor()
             self.address = address
 
-    def gradient(self):
-        """The gradient to push, checked."""
-        self._check_memory()
-        gradient = self.parameter.grad
+    def gradient_slot(self, gradient):
+        """The slot with the gradient to push, checked. Autograd wrote it there if it found the tensor that the last step()
+        had given to the parameter; else it is copied. The parameter keeps the gradient that it has, which may be part of
+        a graph (create_graph=True)."""
+        self.check_memory()
+        slot = self.fresh
+        if slot is None or not slot.holds(gradient):
+            self._check_gradient(gradient)
+            if slot is None:
+                slot = self.gradients.take()
+            # The first gradient is autograd's own tensor: p.grad was None, as it would be without Leeway.
+            if self.fresh is not None or not self.touched:
+                self.phases.copied_gradients += 1
+            slot.tensor().copy_(gradient.detach())
+        if not self.initialized:
+            raise FailedPrecondition(f"parameter {self.name} has no initial values in the job: call "
+                                     "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) "
+                                     "and before training")
+        return slot
+
+    def _check_gradient(self, gradient):
         if gradient.layout != torch.strided or gradient.dtype != torch.float32 or gradient.device.type != "cpu":
             raise InvalidArgument(f"gradient of {self.name}: got {_describe(gradient)}, wanted dense torch.float32 "
                                   "on cpu")
         if gradient.shape != self.parameter.shape:
             raise InvalidArgument(f"gradient of {self.name}: got shape {list(gradient.shape)}, wanted "
                                   f"{list(self.parameter.shape)}")
-        if not self.initialized:
-            raise FailedPrecondition(f"parameter {self.name} has no initial values in the job: call "
-                                     "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) "
-                                     "and before training")
-        return gradient
 
-    def _check_memory(self):
-        parameter = self.parameter
-        if parameter.data_ptr() != self.address:
-            raise FailedPrecondition(
-                f"parameter {self.name} was given other memory (now {_describe(parameter)}) after "
-                "DistributedOptimizer was made; do .to(), .float(), share_memory() and the like before")
+    def check_memory(self):
+        """Puts the parameter back into its buffer if it was given other memory. What the job would not know of, other
+        values or another type, is an error."""
+        if self.parameter.data_ptr() != self.address:
+            self._put_back()
+
+    def _put_back(self):
+        data, buffer = self.parameter.data, self.buffers[self.address].tensor()
+        if (data.dtype, data.device, data.layout, data.shape) != (buffer.dtype, buffer.device, buffer.layout, buffer.shape):
+            self._refuse_memory(_describe(data))
+        if data.stride() != buffer.stride():
+            self._refuse_memory(f"with strides {list(data.stride())}")
+        if not self.initialized:
+            buffer.copy_(data)
+        elif not torch.equal(data.view(torch.int32), buffer.view(torch.int32)):  # bits: a NaN is like itself
+            self._refuse_memory("with other values")
+        self.parameter.data = buffer
+        self.phases.rebound_parameters += 1
+
+    def _refuse_memory(self, now):
+        raise FailedPrecondition(f"parameter {self.name} was given other memory (now {now}) after DistributedOptimizer was "
+                                 "made; do .to(), .float(), vector_to_parameters() and the like before")
 
     def has_gradient(self):
         """Did it receive a gradient since the last step, from autograd or by hand?"""
@@ -114,11 +154,27 @@ class TableParameter:
 
     def flip_gradient(self):
         """After a push: autograd gets another tensor to write into, so that zero_grad() does no harm."""
-        fresh = self.gradients.take(self.parameter)
+        self.check_memory()
+        self.fresh = self.gradients.take()
+        fresh = self.fresh.tensor()
         self.parameter.grad = fresh
         self.fresh_gradient, self.fresh_version = fresh, fresh._version
         self.lent_gradient = None
         self.pushed = False
+
+    def forked(self):
+        """In a forked child, which shares the arena with its parent: a child that looks at the parameter gets a copy. Most,
+        as workers of a DataLoader, never do. Values that the parent has yet to wait for stay out of reach."""
+        if not self.initialized or self.synced == self.session.iteration:
+            self.synced = _FORKED
+
+    def leave_arena(self):
+        """Gives the parameter and its gradient memory as any tensor has."""
+        parameter, gradient = self.parameter, self.parameter.grad
+        if parameter.data_ptr() in self.buffers:
+            parameter.data = parameter.data.clone()
+        if gradient is not None and gradient is self.fresh_gradient:
+            parameter.grad = gradient.clone()
 
     def release_gradient(self):
         """The job is over. What step() gave autograd to write into holds any values until it is zeroed, and nobody

@@ -50,7 +50,8 @@ class WatchedParameters(OrderedDict):
         return self.plain()
 
     def __reduce__(self):
-        return (OrderedDict, (list(self.items()),))
+        self.wait()
+        return self.plain().__reduce__()
 
 
 class UseHooks:

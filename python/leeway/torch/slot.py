@@ -1,0 +1,26 @@
+"""Slot: memory of the worker's arena that one tensor lies in. A server on this host reads it where it lies.
+
+The slot owns the memory beside the tensor: share_memory(), or handing a model to a spawned process, takes a tensor's
+storage away under everyone who has the tensor, and the worker may be using what lay there.
+"""
+
+from torch.utils.dlpack import from_dlpack
+
+
+class Slot:
+    __slots__ = ("address", "_memory", "_tensor")
+
+    def __init__(self, worker, like):
+        """Zeros, with the shape and the strides of `like`: a contiguous tensor of torch.float32."""
+        self._memory = worker.allocate(like.shape, like.stride())
+        self.address = self._memory.address
+        self._tensor = from_dlpack(self._memory.capsule())
+
+    def tensor(self):
+        """The tensor in this memory: a new one if torch has given the last one other memory."""
+        if self._tensor.data_ptr() != self.address:
+            self._tensor = from_dlpack(self._memory.capsule())
+        return self._tensor
+
+    def holds(self, tensor):
+        return tensor is self._tensor and tensor.data_ptr() == self.address
