@@ -41,6 +41,9 @@ class CallMaker {
   virtual void BeginCalls() = 0;
   virtual void Make(Call& call) = 0;
   virtual void EndCalls() = 0;
+  // Whether who made the calls sleeps until one of them has ended (LoopSource::CallersSleep). The laziest
+  // correct answer is no.
+  [[nodiscard]] virtual bool CallersSleep() const { return false; }
 };
 
 }  // namespace leeway

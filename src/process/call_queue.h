@@ -41,6 +41,7 @@ class CallQueue final : public LoopSource {
   // Makes every call that was queued when it began.
   bool Poll() override;
   bool MaySleep() override;
+  [[nodiscard]] bool CallersSleep() const override { return maker_.CallersSleep(); }
   // From now on Push fails with `why`, and what is queued is dropped. No Poll follows; the node's thread has
   // ended.
   void Close(const Status& why);

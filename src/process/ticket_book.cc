@@ -111,7 +111,10 @@ bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
     aside_.emplace(evicted, flags);
     if ((flags & kDone) != 0) KeepAside(evicted);
   }
-  if ((word & kSleeper) != 0) WakeSleepers(slot);
+  if ((word & kSleeper) != 0) {
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    WakeSleepers(slot);
+  }
   return true;
 }
 
@@ -168,7 +171,9 @@ std::atomic<TicketBook::Word>* TicketBook::End(Ticket ticket, const Status& outc
       const std::lock_guard lock(mutex_);
       errors_.erase(ticket);
     }
-    return (next & kDone) != 0 && (word & kSleeper) != 0 ? &slot : nullptr;
+    if (((word & ~next) & kSleeper) == 0) return nullptr;
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return (next & kDone) != 0 ? &slot : nullptr;
   }
 }
 
@@ -269,7 +274,10 @@ bool TicketBook::Sleep(Ticket ticket, Clock::time_point until) {
   }
   if ((word & kPending) == 0) return true;
   const Word asleep = word | kSleeper;
-  if (word != asleep && !slot.compare_exchange_strong(word, asleep, std::memory_order_acq_rel)) return true;
+  if (word != asleep) {
+    if (!slot.compare_exchange_strong(word, asleep, std::memory_order_acq_rel)) return true;
+    sleepers_.fetch_add(1, std::memory_order_relaxed);
+  }
   const Clock::duration left = until - Clock::now();
   return left > Clock::duration::zero() && SleepOn(slot, asleep, left);
 }

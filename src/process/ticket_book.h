@@ -58,6 +58,8 @@ class TicketBook {
   // Nobody will ask for this one.
   void Forget(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;
+  // Whether a thread sleeps until a call has ended that has not: what it runs on is free meanwhile.
+  [[nodiscard]] bool HasSleeper() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
 
  private:
   using Word = std::uint64_t;  // flags in the low byte, the ticket above
@@ -83,6 +85,7 @@ class TicketBook {
   std::vector<std::atomic<Word>> slots_;
   const std::size_t aside_kept_max_;
   std::atomic<Ticket> last_{0};
+  std::atomic<int> sleepers_{0};  // words with kSleeper
   std::vector<std::atomic<Word>*> to_wake_;  // of the thread that calls FinishQuietly
   std::atomic<bool> ended_{false};           // FinishAll was called
 

@@ -131,6 +131,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   // CallMaker, on the node's thread.
   void BeginCalls() override { node_->BeginCalls(); }
   void Make(Call& call) override;
+  [[nodiscard]] bool CallersSleep() const override { return tickets_.HasSleeper(); }
   void EndCalls() override { node_->EndCalls(); }
   void MakePushPull(Call& call);
   void EndIteration();

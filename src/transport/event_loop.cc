@@ -73,11 +73,11 @@ void EventLoop::Run() {
   };
   // A wake-up across cores costs more than anything else in a small message.
   SpinBudget spin(SystemSpinWorld());
-  // A loop with a source works for a thread of its own process, which is on the same core if there is only
-  // one.
-  spin.SetShared(impl.source != nullptr);
   while (!impl.io.stopped()) {
     do_some();
+    // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
+    // unless it sleeps.
+    spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
     if (spin.Spin(do_some)) continue;
     if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
   }

@@ -27,6 +27,9 @@ class LoopSource {
   // The loop is about to sleep: from now on new work announces itself through a descriptor that the loop
   // watches, until the next Poll. False: there is work already, and the loop must not sleep.
   virtual bool MaySleep() = 0;
+  // Whether those who hand it work sleep until some of it is done, so that a core which they share with the
+  // loop is free.
+  [[nodiscard]] virtual bool CallersSleep() const = 0;
 };
 
 class EventLoop {

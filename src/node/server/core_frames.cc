@@ -93,6 +93,7 @@ Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::sp
   if (landed == nullptr) {
     LW_ASSIGN_OR_RETURN(landed, LandInit(head, body, from, blocks_, pool_));
   }
+  const TimePoint now = env_.clock.Now();
   Dealer<wire::Init> dealer(*landed, landing);
   for (const wire::InitEntry& entry : landed->message.entries) {
     LW_ASSIGN_OR_RETURN(Gradient values, dealer.Next(entry.payload_bytes));
@@ -101,7 +102,7 @@ Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::sp
       SayMoved(from, entry.block, entry.term, Seq(0));
       continue;
     }
-    block->OnInit(from, entry.term, std::move(values), env_.clock.Now());
+    block->OnInit(from, entry.term, std::move(values), now);
   }
   return Status::Ok();
 }
@@ -109,10 +110,11 @@ Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::sp
 Status ServerNode::Core::TakeAbsent(MemberKey from, std::span<const std::byte> body) {
   LW_RETURN_IF_ERROR(wire::Decode(body, 0, absent_));
   LW_RETURN_IF_ERROR(CheckSender({absent_.worker, absent_.incarnation}, from, wire::Kind::kAbsent));
+  const TimePoint now = env_.clock.Now();
   for (const wire::AbsentEntry& entry : absent_.entries) {
     if (Block* block = blocks_.Find(entry.block); block != nullptr) {
       takeover_.Hear(*block, entry.term, from);
-      block->OnAbsent({from, entry.term, entry.seq, absent_.iteration}, env_.clock.Now());
+      block->OnAbsent({from, entry.term, entry.seq, absent_.iteration}, now);
     } else {
       SayMoved(from, entry.block, entry.term, entry.seq);
     }
@@ -123,6 +125,7 @@ Status ServerNode::Core::TakeAbsent(MemberKey from, std::span<const std::byte> b
 Status ServerNode::Core::TakePull(MemberKey from, std::span<const std::byte> body) {
   LW_RETURN_IF_ERROR(wire::Decode(body, 0, pull_));
   LW_RETURN_IF_ERROR(CheckSender({pull_.worker, pull_.incarnation}, from, wire::Kind::kPull));
+  const TimePoint now = env_.clock.Now();
   for (const wire::PullEntry& entry : pull_.entries) {
     Block* block = blocks_.Find(entry.block);
     if (block == nullptr) {
@@ -137,7 +140,7 @@ Status ServerNode::Core::TakePull(MemberKey from, std::span<const std::byte> bod
                    .epoch_min = pull_.epoch_min,
                    .observer = pull_.observer,
                    .significance = entry.significance},
-                  env_.clock.Now());
+                  now);
     if (block->counters().delayed == delayed) continue;
     delayed_pulls_.Note(from, entry.progress);
     table_reports_.NoteDelay(block->table(), from, entry.progress);
