@@ -91,9 +91,13 @@ void StreamConnection::TryNextCandidate() {
     exchange_.reset();
     reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
     if (connect(socket_.fd(), to.raw(), to.raw_bytes()) == 0 || errno == EINPROGRESS) {
-      watch_.emplace(
-          loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
-      watch_->WaitWritable();
+      WatchSocket();
+      // Over a Unix socket it is up at once.
+      if (over_unix_) {
+        owner_.RunLater(id_, &StreamConnection::OnConnectReady);
+      } else {
+        watch_->WaitWritable();
+      }
       return;
     }
     // That nobody listens at the Unix socket says less than what TCP answers.
@@ -139,9 +143,13 @@ void StreamConnection::Adopt(Socket socket, const std::string& peer) {
   reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
   SetLimits(limits_);
   state_ = State::kOpen;
+  WatchSocket();
+  watch_->WaitReadable();
+}
+
+void StreamConnection::WatchSocket() {
   watch_.emplace(
       loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
-  watch_->WaitReadable();
 }
 
 void StreamConnection::SetLimits(const FrameLimits& limits) {
@@ -222,6 +230,11 @@ void StreamConnection::OnWritable() {
   if (state_ == State::kConnecting) return OnConnectReady();
   write_waiting_ = false;
   Flush();
+  if (!over_unix_ || write_waiting_ || !IsUp()) return;
+  // Once asked for, the kernel tells that a Unix socket is writable again with everything the peer reads, and
+  // wakes this thread each time. A new watch has not asked.
+  WatchSocket();
+  watch_->WaitReadable();
 }
 
 // The peer may have said why it closes before it did: what it sent is read first, then the end is reported.

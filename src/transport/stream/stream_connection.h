@@ -94,6 +94,7 @@ class StreamConnection final : private wire::FrameSink {
 
   void AddCandidates(const std::vector<SocketAddress>& tcp);
   void TryNextCandidate();
+  void WatchSocket();
   void OnConnectReady();
   void OnUp();
 
