@@ -15,15 +15,19 @@
 namespace leeway::wire {
 namespace {
 
-constexpr FrameLimits kFuzzLimits{1 << 12, 1 << 13};
+constexpr FrameLimits kFuzzLimits{1 << 12, 1 << 13, true};
 
 class HashingSink final : public FrameSink {
  public:
   explicit HashingSink(std::uint64_t seed) : random_(seed) {}
 
   Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte>) override {
-    const auto buffer = std::make_shared<std::vector<std::byte>>(head.payload_bytes);
     Landing landing;
+    if (head.readable && random_() % 2 == 0) {
+      landing.in_place = true;
+      return landing;
+    }
+    const auto buffer = std::make_shared<std::vector<std::byte>>(head.payload_bytes);
     landing.lease = buffer;
     for (std::span<std::byte> rest(*buffer); !rest.empty();) {
       const std::size_t n = std::min<std::size_t>(rest.size(), random_() % 2'000);
@@ -37,6 +41,13 @@ class HashingSink final : public FrameSink {
     hash_ = Hash64({hash_, head.kind, head.body_bytes, head.payload_bytes});
     Add(body);
     for (const std::span<const std::byte> place : landing.places) Add(place);
+    for (const std::span<const std::byte> view : landing.views) Add(view);
+  }
+  Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override {
+    LW_CHECK(body.size() == head.body_bytes && head.carrier != kInStream);
+    hash_ = Hash64({hash_, head.kind, head.carrier, head.payload_bytes});
+    Add(body);
+    return Status::Ok();
   }
   [[nodiscard]] bool KeepReading() const override { return true; }
   [[nodiscard]] std::uint64_t hash() const { return hash_; }

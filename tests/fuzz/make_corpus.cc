@@ -10,6 +10,7 @@
 #include "checkpoint/testing/sample_checkpoint.h"
 #include "node/control_frame.h"
 #include "node/scheduler/log_file.h"
+#include "transport/local/shared_notes.h"
 #include "wire/frame.h"
 #include "wire/messages.h"
 
@@ -79,9 +80,24 @@ void WriteMessages(Corpus& corpus) {
 
 void AppendFrame(Bytes& stream, std::uint8_t kind, std::uint32_t body_bytes, std::uint64_t payload_bytes,
                  std::size_t sent) {
-  const auto header = EncodeHeader({kind, body_bytes, payload_bytes});
+  const auto header = EncodeHeader({.kind = kind, .body_bytes = body_bytes, .payload_bytes = payload_bytes});
   stream.insert(stream.end(), header.begin(), header.end());
   for (std::size_t i = 0; i < sent; ++i) stream.push_back(static_cast<std::byte>(i * 7));
+}
+
+void WriteNotes(Corpus& corpus) {
+  const auto write = [&](const char* name, std::uint8_t what, const Bytes& body) {
+    Bytes all{std::byte{what}};
+    all.insert(all.end(), body.begin(), body.end());
+    corpus.Write("shared_notes", name, all);
+  };
+  write("region", 0, Encode(RegionNote{3, 1 << 28}));
+  write("greeting", 1, Encode(GreetingNote{.cell_region = 2, .cell_offset = 64, .session = 77}));
+  Bytes trailer(5, std::byte{9});
+  AppendTrailer(std::vector<SharedPiece>{{0, 64, 4096}, {1, 61, 8}}, trailer);
+  write("trailer", 125, trailer);
+  write("trailer_of_other_bytes", 128, trailer);
+  write("no_trailer", 125, Bytes(3));
 }
 
 void WriteFrames(Corpus& corpus) {
@@ -251,6 +267,7 @@ int main(int argc, char** argv) {
   leeway::wire::Corpus corpus(argv[1]);
   leeway::wire::WriteMessages(corpus);
   leeway::wire::WriteFrames(corpus);
+  leeway::wire::WriteNotes(corpus);
   leeway::wire::WriteSpecs(corpus);
   leeway::wire::WriteCheckpoints(corpus);
   leeway::wire::WriteSchedulerLogs(corpus);
