@@ -52,6 +52,34 @@ def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
         assert word in result.stderr, (word, result.stderr)
 
 
+@pytest.mark.parametrize("words, wanted", [
+    (["pushpull", "--transport", "locl"], ['--transport: unknown transport "locl"', "auto, local, uds, tcp", 'did you mean "local"?']),
+    (["pushpull", "--workers", 65], ["--workers", "got 65", "1 to 64"]),
+    (["pushpull", "--block-bytes", 6], ["block bytes: got 6", "multiple of 4"]),
+    (["latency", "--transport", "udp"], ['unknown transport "udp"']),
+    (["latency", "--block-bytes", 64], ['unknown flag "--block-bytes"']),
+    (["scale", "--repeats", 0], ["--repeats", "got 0"]),
+    (["memory", "--part", "last"], ['--part: got "last", wanted first, flat or both']),
+    (["memory", "--iterations", 10], ["--iterations", "got 10", "100"]),
+    (["all", "--only", "pushpul"], ['--only: no part "pushpul"', 'did you mean "pushpull"?']),
+    (["all", "--baseline", "/no/such/file"], ["/no/such/file"]),
+    (["all", "--save", "/no/such/folder/run.json"], ["--save", "/no/such/folder/run.json"]),
+])
+def test_a_slip_in_a_bench_is_named_and_nothing_runs(words, wanted):
+    result = leeway("bench", *words)
+    assert 0 < result.returncode < 128, result
+    for word in wanted:
+        assert word in result.stderr, (word, result.stderr)
+    assert result.stdout == ""
+
+
+def test_a_baseline_that_is_none_is_refused(tmp_path):
+    file = tmp_path / "run.json"
+    file.write_text("[]")
+    result = leeway("bench", "all", "--baseline", file)
+    assert result.returncode != 0 and str(file) in result.stderr and "leeway bench all --save" in result.stderr
+
+
 def test_unknown_commands_and_no_command():
     result = leeway("rnu")
     assert result.returncode == 2 and 'unknown command "rnu"' in result.stderr and 'did you mean "run"?' in result.stderr
