@@ -47,6 +47,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
   commands.push_back(NewBenchPushPullCommand());
+  commands.push_back(NewBenchOptimizerCommand());
   commands.push_back(NewBenchStepCommand(program));
   commands.push_back(NewBenchSyncCommand());
   commands.push_back(NewBenchCheckpointCommand(program));

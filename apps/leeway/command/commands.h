@@ -20,6 +20,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewCtlCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCtlSetSyncCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchPushPullCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchOptimizerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSyncCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program);

@@ -50,13 +50,14 @@ class LARS(torch.optim.Optimizer):
         update = parameter.grad
         if not excluded(parameter, group):
             update = update.add(parameter, alpha=group["weight_decay"]).mul_(_ratio(parameter, group))
-        state = self.state[parameter]
-        if "momentum_buffer" not in state:
-            state["momentum_buffer"] = update.clone()
-        else:
-            state["momentum_buffer"].mul_(group["momentum"]).add_(update, alpha=1 - group["dampening"])
-        buffer = state["momentum_buffer"]
-        parameter.add_(update.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer, alpha=-group["lr"])
+        if group["momentum"]:
+            buffer = self.state[parameter].get("momentum_buffer")
+            if buffer is None:
+                buffer = self.state[parameter]["momentum_buffer"] = update.clone()
+            else:
+                buffer.mul_(group["momentum"]).add_(update, alpha=1 - group["dampening"])
+            update = update.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        parameter.add_(update, alpha=-group["lr"])
 
 
 def excluded(parameter, group):

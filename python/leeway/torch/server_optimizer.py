@@ -56,8 +56,9 @@ def hyper(group):
         return Hyper(group["lr"], group["weight_decay"], group["betas"][0], group["betas"][1], group["eps"])
     if "alpha" in group:
         return Hyper(group["lr"], group["weight_decay"], group["momentum"], group["alpha"], group["eps"])
-    return Hyper(group["lr"], group["weight_decay"], group.get("momentum", 0.0), eps=group.get("eps", 0.0),
-                 dampening=group.get("dampening", 0.0))
+    momentum = group.get("momentum", 0.0)
+    dampening = group.get("dampening", 0.0) if momentum else 0.0  # of what is kept, so of nothing without momentum
+    return Hyper(group["lr"], group["weight_decay"], momentum, eps=group.get("eps", 0.0), dampening=dampening)
 
 
 def _number(value):
