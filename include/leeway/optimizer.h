@@ -17,7 +17,7 @@ struct Hyper {
   float lr = 0.01F;
   float weight_decay = 0.0F;
   float momentum = 0.9F;  // beta1 for adam and adamw
-  float beta2 = 0.999F;
+  float beta2 = 0.999F;   // alpha for rmsprop
   float eps = 1e-8F;
   float dampening = 0.0F;
   friend bool operator==(const Hyper&, const Hyper&) = default;
@@ -31,7 +31,7 @@ struct StepInput {
   float lr_scale = 1.0F;     // 1/N (immediate) or d/N (aggregate), on lr as a whole
   std::uint64_t step = 1;    // which run of the optimizer on this block, from 1
   Hyper hyper;
-  std::span<const std::span<const float>> slots;  // state after the run before; zeros before the first
+  std::span<const std::span<const float>> slots;  // state after the run before; initial() before the first
 };
 
 struct StepOutput {
@@ -44,6 +44,11 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Arrays of state per value (0 for sgd, 1 for momentum, 2 for adam).
   [[nodiscard]] virtual int slots() const = 0;
+  // What every value of a slot is before the first run.
+  [[nodiscard]] virtual float initial(int /*slot*/) const { return 0.0F; }
+  // Does a run need all values of a table (a norm, say)? Then the table is one block, and is refused if it is
+  // too large for that.
+  [[nodiscard]] virtual bool whole_table() const { return false; }
   // Writes new values and state into `out`, which overlaps nothing of `in`. Returns whether all it wrote is
   // finite; if not the caller publishes nothing. Stateless and thread-safe.
   [[nodiscard]] virtual bool Step(const StepInput& in, const StepOutput& out) const = 0;

@@ -29,6 +29,17 @@ void Feed(HandFedBlock& block, std::uint64_t bits, std::vector<std::int64_t>& ne
 
 class BlockStateTest : public ::testing::TestWithParam<Case> {};
 
+TEST(BlockSlotsTest, BeginAsTheOptimizerSays) {
+  for (const auto& [optimizer, wanted] :
+       {std::pair("adagrad:initial=0.75", 0.75F), std::pair("momentum", 0.0F)}) {
+    HandFedBlock block({.optimizer = optimizer, .elements = 3});
+    block.Begin(1);
+    const BlockState state = block->Save();
+    ASSERT_EQ(state.slots.size(), 1U);
+    for (const float value : state.slots[0]->floats()) EXPECT_EQ(value, wanted) << optimizer;
+  }
+}
+
 TEST_P(BlockStateTest, ALoadedBlockGoesOnAsTheOneThatWasSaved) {
   const auto options = [] {
     return HandFedOptions{

@@ -16,9 +16,9 @@ void Values::Initialize(BufferRef values) {
   w_ = std::move(values);
   version_ = Version(1);
   for (int i = 0; i < optimizer_.slots(); ++i) {
-    const BufferRef zeros = pool_.Take(elements_);
-    std::ranges::fill(zeros->floats(), 0.0F);
-    slots_.push_back(zeros);
+    const BufferRef slot = pool_.Take(elements_);
+    std::ranges::fill(slot->floats(), optimizer_.initial(i));
+    slots_.push_back(slot);
   }
 }
 

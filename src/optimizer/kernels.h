@@ -1,20 +1,23 @@
 // Kernels: the loops that run over every value of a block, as free functions on spans.
 //
-// All spans of one call have the same size and outputs overlap no input (but for `acc`, which is both). Every
-// kernel is one pass, element by element, in a form that the compiler vectorizes without changing a bit: no
-// reassociation, no contraction, and finiteness as an integer OR over exponent bits. So every machine
-// computes the same bits.
+// All spans of one call have the same size and outputs overlap no input (but for `acc`, which is both); any
+// alignment of a float will do. Each is compiled for several vector units and the best one that the processor
+// has is taken at run time (kernel_target.h). All of them compute the same bits: every operation is rounded
+// by itself (no fused multiply-add, no approximate division or root), and a sum over values has 16 fixed
+// lanes whatever the width of the vectors. Only which NaN a NaN is may differ. docs/decisions/0015 says why.
+//
+// But for the sums over values each is element by element, so what is decoded piece by piece may be given
+// piece by piece: the bits are those of one call for all.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 namespace leeway::kernels {
 
 [[nodiscard]] bool AllFinite(std::span<const float> x);
-// acc += s * x
-void AddScaled(std::span<float> acc, std::span<const float> x, float s);
-// out = acc + s * x. Returns whether all of x is finite.
+// acc += s * x. Returns whether all of x is finite.
+bool AddScaled(std::span<float> acc, std::span<const float> x, float s);
+// out = acc + s * x, with x read once. Returns whether all of x is finite: the sum may overflow all the same.
 [[nodiscard]] bool AddScaledInto(std::span<float> out, std::span<const float> acc, std::span<const float> x,
                                  float s);
 // out = s * x. Returns whether all of out is finite.
@@ -23,10 +26,21 @@ bool ScaleInto(std::span<float> out, std::span<const float> x, float s);
 void Scale(std::span<float> x, float s);
 // out = a + b. Returns whether all of out is finite.
 [[nodiscard]] bool Add(std::span<float> out, std::span<const float> a, std::span<const float> b);
+// out = scale * (weights[0] * inputs[0] + weights[1] * inputs[1] + ...), added from left to right, in one
+// pass over out. Every input has as many values as out. Returns whether all of out is finite. REQUIRES: at
+// least one input, as many weights.
+[[nodiscard]] bool MeanInto(std::span<float> out, std::span<const float* const> inputs,
+                            std::span<const float> weights, float scale);
 // out = g + lambda * g * g * (w - base): the gradient at `base` as it would be at `w`, to first order, with g
 // * g for the diagonal of the Hessian (DC-ASGD). Returns whether all of out is finite.
 [[nodiscard]] bool Compensate(std::span<float> out, float lambda, std::span<const float> g,
                               std::span<const float> w, std::span<const float> base);
+
+// The sum of x * x, in double: value i goes to lane i % 16, and the lanes are added as a tree. Infinite or
+// NaN if a value is.
+[[nodiscard]] double SumOfSquares(std::span<const float> x);
+
+// The steps of optimizers, each in one pass. They return whether all they wrote is finite.
 
 // w_out = w - lr * (g * g_scale + decay * w)
 struct SgdStep {
@@ -36,11 +50,12 @@ struct SgdStep {
                        std::span<float> w_out);
 
 // torch.optim.SGD with momentum: buf = mu * buf + keep * grad, then w -= lr * buf, or nesterov's grad + mu *
-// buf.
+// buf. grad = (g * g_scale + decay * w) * trust; trust is 1 but for lars.
 struct MomentumStep {
   float g_scale, lr, decay, mu;
-  float keep;  // 1 - dampening; 1 in the first step, when torch takes buf = grad
-  bool first;  // the buffer of the step before is not read
+  float keep;  // 1 - dampening
+  float trust;
+  bool first;  // buf = grad, undampened; the buffer of the step before is not read
   bool nesterov;
 };
 [[nodiscard]] bool Momentum(const MomentumStep& step, std::span<const float> w, std::span<const float> g,
@@ -57,5 +72,30 @@ struct AdamStep {
 [[nodiscard]] bool Adam(const AdamStep& step, std::span<const float> w, std::span<const float> g,
                         std::span<const float> m, std::span<const float> v, std::span<float> w_out,
                         std::span<float> m_out, std::span<float> v_out);
+
+// torch.optim.Adagrad: sum += grad * grad, w -= lr * grad / (sqrt(sum) + eps), grad = g * g_scale + decay *
+// w.
+struct AdagradStep {
+  float g_scale, lr, decay, eps;
+};
+[[nodiscard]] bool Adagrad(const AdagradStep& step, std::span<const float> w, std::span<const float> g,
+                           std::span<const float> sum, std::span<float> w_out, std::span<float> sum_out);
+
+// torch.optim.RMSprop: square = alpha * square + keep * grad * grad; with `mean` (centered) mean = alpha *
+// mean + keep * grad, and square - mean * mean in place of square under the root; move = grad / (sqrt(square)
+// + eps); with `buf` (momentum) buf = mu * buf + move, and buf in place of move; w -= lr * move. Rounding may
+// take square - mean * mean below zero, as in torch; the result is then not finite.
+struct RmspropStep {
+  float g_scale, lr, decay, alpha, keep, eps, mu;
+};
+// `mean` and `buf` are empty, in and out, where they are not wanted.
+struct RmspropState {
+  std::span<const float> square, mean, buf;
+};
+struct RmspropOutput {
+  std::span<float> w, square, mean, buf;
+};
+[[nodiscard]] bool Rmsprop(const RmspropStep& step, std::span<const float> w, std::span<const float> g,
+                           const RmspropState& state, const RmspropOutput& out);
 
 }  // namespace leeway::kernels

@@ -18,6 +18,7 @@ class Momentum final : public Optimizer {
                               .decay = in.hyper.weight_decay,
                               .mu = in.hyper.momentum,
                               .keep = 1.0F - in.hyper.dampening,
+                              .trust = 1.0F,
                               .first = in.step == 1,
                               .nesterov = nesterov_},
                              in.w, in.g, in.slots[0], out.w, out.slots[0]);

@@ -20,7 +20,21 @@ struct Reference {
 
   void Step(const std::string& name, double g, double lr, const Hyper& h, int step) {
     const double wd = h.weight_decay;
-    if (name == "sgd") {
+    if (name.starts_with("adagrad")) {
+      const bool arguments = name != "adagrad";
+      if (step == 1) v = arguments ? 0.1 : 0.0;
+      const double grad = g + wd * w;
+      v += grad * grad;
+      w -= lr / (1.0 + (step - 1) * (arguments ? 0.01 : 0.0)) * grad / (std::sqrt(v) + h.eps);
+    } else if (name.starts_with("rmsprop")) {
+      const double grad = g + wd * w, alpha = h.beta2;
+      v = alpha * v + (1.0 - alpha) * grad * grad;
+      m = alpha * m + (1.0 - alpha) * grad;
+      const double spread = name.find("centered=1") == std::string::npos ? v : v - m * m;
+      const double move = grad / (std::sqrt(spread) + h.eps);
+      buf = name.find("momentum=1") == std::string::npos ? move : h.momentum * buf + move;
+      w -= lr * buf;
+    } else if (name == "sgd") {
       w -= lr * (g + wd * w);
     } else if (name == "momentum" || name == "nesterov") {
       const double grad = g + wd * w;
@@ -56,7 +70,7 @@ OptimizerPtr MakeOptimizerNamed(const std::string& name) {
 class OptimizerRun {
  public:
   OptimizerRun(const std::string& name, std::size_t n) : optimizer_(MakeOptimizerNamed(name)), w_(n) {
-    slots_.assign(static_cast<std::size_t>(optimizer_->slots()), std::vector<float>(n, 0.0F));
+    for (int i = 0; i < optimizer_->slots(); ++i) slots_.emplace_back(n, optimizer_->initial(i));
   }
   std::vector<float>& w() { return w_; }
 
@@ -103,7 +117,9 @@ std::vector<HyperCase> HyperCases() {
 }
 
 TEST(OptimizersTest, FollowTorchsFormulas) {
-  for (const char* name : {"sgd", "momentum", "nesterov", "adam", "adamw"}) {
+  for (const char* name :
+       {"sgd", "momentum", "nesterov", "adam", "adamw", "adagrad", "adagrad:lr_decay=0.01,initial=0.1",
+        "rmsprop", "rmsprop:centered=1", "rmsprop:momentum=1", "rmsprop:centered=1,momentum=1"}) {
     for (const HyperCase& c : HyperCases()) {
       for (const std::size_t n : {0U, 1U, 7U, 64U, 1000U, 4099U}) {
         OptimizerRun run(name, n);
@@ -117,13 +133,84 @@ TEST(OptimizersTest, FollowTorchsFormulas) {
           for (std::size_t i = 0; i < n; ++i) {
             reference[i].Step(name, static_cast<double>(g[i]) * 0.25, static_cast<double>(c.hyper.lr) * 0.5,
                               c.hyper, step);
-            ASSERT_NEAR(run.w()[i], reference[i].w, 2e-6)
+            ASSERT_NEAR(run.w()[i], reference[i].w, 2e-6 * (1.0 + std::abs(reference[i].w)))
                 << name << ", " << c.what << ", n " << n << ", step " << step;
           }
         }
       }
     }
   }
+}
+
+// One table under lars, in double.
+struct LarsReference {
+  std::vector<double> w, buf;
+
+  void Step(const std::vector<float>& g, double g_scale, double lr, const Hyper& h, int step, bool nesterov,
+            bool excluded) {
+    double ww = 0, gg = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      ww += w[i] * w[i];
+      gg += static_cast<double>(g[i]) * g_scale * static_cast<double>(g[i]) * g_scale;
+    }
+    const double wd = excluded ? 0.0 : static_cast<double>(h.weight_decay);
+    const double w_norm = std::sqrt(ww), g_norm = std::sqrt(gg);
+    double trust = 1.0;
+    if (!excluded && w_norm > 0 && g_norm > 0) trust = 0.02 * w_norm / (g_norm + wd * w_norm + h.eps);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const double grad = (static_cast<double>(g[i]) * g_scale + wd * w[i]) * trust;
+      buf[i] = step == 1 ? grad : h.momentum * buf[i] + (1.0 - h.dampening) * grad;
+      w[i] -= lr * (nesterov ? grad + h.momentum * buf[i] : buf[i]);
+    }
+  }
+};
+
+TEST(OptimizersTest, LarsScalesAWholeTableByItsNorms) {
+  for (const bool nesterov : {false, true}) {
+    for (const bool excluded : {false, true}) {
+      const std::string name = "lars:trust=0.02,nesterov=" + std::to_string(nesterov ? 1 : 0) +
+                               ",excluded=" + std::to_string(excluded ? 1 : 0);
+      EXPECT_EQ(MakeOptimizerNamed(name)->whole_table(), !excluded);
+      for (const HyperCase& c : HyperCases()) {
+        for (const std::size_t n : {1U, 7U, 64U, 4099U}) {
+          OptimizerRun run(name, n);
+          LarsReference reference{std::vector<double>(n), std::vector<double>(n)};
+          for (std::size_t i = 0; i < n; ++i) reference.w[i] = run.w()[i] = OptimizerNumber(1, i);
+          for (int step = 1; step <= 6; ++step) {
+            std::vector<float> g(n);
+            for (std::size_t i = 0; i < n; ++i)
+              g[i] = OptimizerNumber(static_cast<std::uint64_t>(step) + 10, i);
+            ASSERT_TRUE(run.Step(g, c.hyper, static_cast<std::uint64_t>(step), -0.25F, 0.5F));
+            reference.Step(g, -0.25, static_cast<double>(c.hyper.lr) * 0.5, c.hyper, step, nesterov,
+                           excluded);
+            for (std::size_t i = 0; i < n; ++i)
+              ASSERT_NEAR(run.w()[i], reference.w[i], 2e-6) << name << ", " << c.what << ", n " << n;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(OptimizersTest, LarsTakesTheGradientAsItIsWhereANormIsZero) {
+  OptimizerRun run("lars", 2);
+  run.w() = {0, 0};
+  ASSERT_TRUE(run.Step({1, -2}, {.lr = 0.5F}, 1));
+  EXPECT_EQ(run.w(), (std::vector<float>{-0.5F, 1.0F}));
+}
+
+TEST(OptimizersTest, ArgumentsDecideHowMuchStateThereIsAndHowItBegins) {
+  EXPECT_EQ(MakeOptimizerNamed("rmsprop")->slots(), 1);
+  EXPECT_EQ(MakeOptimizerNamed("rmsprop:centered=1")->slots(), 2);
+  EXPECT_EQ(MakeOptimizerNamed("rmsprop:momentum=1")->slots(), 2);
+  EXPECT_EQ(MakeOptimizerNamed("rmsprop:centered=1,momentum=1")->slots(), 3);
+  EXPECT_EQ(MakeOptimizerNamed("adagrad:initial=0.5")->initial(0), 0.5F);
+  EXPECT_EQ(MakeOptimizerNamed("adagrad")->initial(0), 0.0F);
+  EXPECT_EQ(MakeOptimizerNamed("adam")->initial(1), 0.0F);
+  EXPECT_FALSE(MakeOptimizerNamed("momentum")->whole_table());
+  for (const char* bad :
+       {"adagrad:initial=-1", "rmsprop:centered=2", "lars:trust=0", "lars:trsut=1", "adam:1"})
+    EXPECT_FALSE(BuiltinOptimizers().MakeFromSpec(bad).ok()) << bad;
 }
 
 TEST(OptimizersTest, TheFirstMomentumStepTakesTheGradientUndampened) {

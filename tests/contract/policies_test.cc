@@ -23,8 +23,17 @@ namespace {
 using Examples = std::map<std::string, std::vector<std::string>>;
 
 Examples OptimizerExamples() {
-  return {{"adam", {"adam"}},         {"adamw", {"adamw"}}, {"mean", {"mean"}}, {"momentum", {"momentum"}},
-          {"nesterov", {"nesterov"}}, {"sgd", {"sgd"}},     {"sum", {"sum"}}};
+  return {
+      {"adagrad", {"adagrad", "adagrad:lr_decay=0.01,initial=0.1"}},
+      {"adam", {"adam"}},
+      {"adamw", {"adamw"}},
+      {"lars", {"lars", "lars:trust=0.02,nesterov=1", "lars:excluded=1"}},
+      {"mean", {"mean"}},
+      {"momentum", {"momentum"}},
+      {"nesterov", {"nesterov"}},
+      {"rmsprop", {"rmsprop", "rmsprop:centered=1", "rmsprop:momentum=1", "rmsprop:centered=1,momentum=1"}},
+      {"sgd", {"sgd"}},
+      {"sum", {"sum"}}};
 }
 Examples PlacementExamples() { return {{"round_robin", {"round_robin"}}}; }
 

@@ -47,6 +47,7 @@ HEAVY = {
     r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],
     r"muParser": ["src/sync/formula.cc"],
+    r"hwy/": ["src/optimizer/"],
 }
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"

@@ -204,7 +204,7 @@ class _Distributed(torch.optim.Optimizer):
                 if not parameter.requires_grad:
                     self._frozen.append((name, parameter))
                 elif parameter.numel():
-                    spec = server_optimizer.spec(self, group)
+                    spec = server_optimizer.spec(self, group, parameter)
                     tables.append(TableParameter(name, parameter, index, spec, self._session, self._phases))
         taken = {table.name for other in self._session.optimizers for table in other.tables}
         for table in tables:
@@ -224,13 +224,13 @@ class _Distributed(torch.optim.Optimizer):
                 raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
                                          "table; make the optimizer when all that is ever trained requires a "
                                          "gradient")
-        specs = [server_optimizer.spec(self, group) for group in self.param_groups]
         for table in self._tables:
-            spec = specs[table.group]
+            spec = server_optimizer.spec(self, self.param_groups[table.group], table.parameter)
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "
-                                         f"{spec}; momentum cannot be switched on or off later")
+                                         f"{spec}; what decides how a table is kept (momentum on or "
+                                         "off, centered, lr_decay, trust) cannot be changed later")
 
     def _end_iteration(self):
         self._pushing.send_held()

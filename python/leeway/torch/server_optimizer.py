@@ -1,11 +1,18 @@
-"""torch's optimizers as the servers know them: which row steps a parameter group, with which hyper-parameters."""
+"""torch's optimizers, and LARS, as the servers know them: which row steps a parameter, with which hyper-parameters."""
 
 import torch
 
 from leeway._leeway import Hyper
 from leeway.errors import InvalidArgument
+from leeway.torch import lars
 
-SUPPORTED = "torch.optim.SGD (momentum, dampening, weight_decay, nesterov), torch.optim.Adam and torch.optim.AdamW"
+_KINDS = {torch.optim.SGD: "torch.optim.SGD (momentum, dampening, weight_decay, nesterov)",
+          torch.optim.Adam: "torch.optim.Adam",
+          torch.optim.AdamW: "torch.optim.AdamW",
+          torch.optim.Adagrad: "torch.optim.Adagrad (lr_decay, weight_decay, initial_accumulator_value)",
+          torch.optim.RMSprop: "torch.optim.RMSprop (alpha, weight_decay, momentum, centered)",
+          lars.LARS: "leeway.torch.LARS"}
+SUPPORTED = ", ".join(_KINDS.values())
 
 # Options that change what an optimizer computes, or how in this process, and that the servers do not have.
 _REFUSED = ("amsgrad", "maximize", "foreach", "capturable", "differentiable", "fused")
@@ -14,7 +21,7 @@ _REFUSED = ("amsgrad", "maximize", "foreach", "capturable", "differentiable", "f
 def check(optimizer):
     """Raises unless the servers can step as `optimizer` does, in all its parameter groups."""
     kind = type(optimizer)
-    if kind not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+    if kind not in _KINDS:
         raise InvalidArgument(f"DistributedOptimizer: the servers cannot step as {kind.__module__}.{kind.__qualname__} "
                               f"does; supported: {SUPPORTED}")
     for index, group in enumerate(optimizer.param_groups):
@@ -24,12 +31,20 @@ def check(optimizer):
                                       f"group {index}) is not supported; supported: {SUPPORTED}, without {option}")
 
 
-def spec(optimizer, group):
-    """The spec string of the servers' optimizer for one parameter group."""
+def spec(optimizer, group, parameter):
+    """The spec string of the servers' optimizer for one parameter of a group. What decides how much state there is, and
+    how it begins, is in it; the rest is in hyper()."""
     if isinstance(optimizer, torch.optim.AdamW):
         return "adamw"
     if isinstance(optimizer, torch.optim.Adam):
         return "adam"
+    if isinstance(optimizer, torch.optim.Adagrad):
+        return f"adagrad:lr_decay={_number(group['lr_decay'])},initial={_number(group['initial_accumulator_value'])}"
+    if isinstance(optimizer, torch.optim.RMSprop):
+        return f"rmsprop:centered={int(bool(group['centered']))},momentum={int(group['momentum'] > 0)}"
+    if isinstance(optimizer, lars.LARS):
+        return (f"lars:trust={_number(group['trust'])},nesterov={int(bool(group['nesterov']))},"
+                f"excluded={int(lars.excluded(parameter, group))}")
     if group["nesterov"]:
         return "nesterov"
     return "momentum" if group["momentum"] else "sgd"
@@ -37,7 +52,14 @@ def spec(optimizer, group):
 
 def hyper(group):
     """What travels in every push: the group's values as they are now, so schedules need no server state."""
-    betas = group.get("betas")
-    if betas:
-        return Hyper(group["lr"], group["weight_decay"], betas[0], betas[1], group["eps"])
-    return Hyper(group["lr"], group["weight_decay"], group["momentum"], dampening=group["dampening"])
+    if "betas" in group:
+        return Hyper(group["lr"], group["weight_decay"], group["betas"][0], group["betas"][1], group["eps"])
+    if "alpha" in group:
+        return Hyper(group["lr"], group["weight_decay"], group["momentum"], group["alpha"], group["eps"])
+    momentum = group.get("momentum", 0.0)
+    dampening = group.get("dampening", 0.0) if momentum else 0.0  # of what is kept, so of nothing without momentum
+    return Hyper(group["lr"], group["weight_decay"], momentum, eps=group.get("eps", 0.0), dampening=dampening)
+
+
+def _number(value):
+    return repr(float(value)).replace("e+", "e")  # a plus sign joins terms of a spec

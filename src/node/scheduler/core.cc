@@ -24,7 +24,7 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       ended_(std::move(ended)),
       checked_(std::move(checked)),
       members_(checked_.ok() ? options.job : JobOptions{}),
-      tables_(checked_.ok() ? options.job : JobOptions{}, policies),
+      tables_(checked_.ok() ? options.job : JobOptions{}, policies, options.link.payload_bytes_max),
       acks_(members_.shards().size()),
       checkpoints_(options.checkpoint, members_.shards().size()),
       moments_(policies.sync),

@@ -54,8 +54,9 @@ Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::En
 
 }  // namespace
 
-TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies)
-    : job_(job), policies_(policies), choices_(job, policies.sync) {
+TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies,
+                             std::uint64_t payload_bytes_max)
+    : job_(job), policies_(policies), payload_bytes_max_(payload_bytes_max), choices_(job, policies.sync) {
   for (std::uint32_t i = 0; i < job.servers * job.shards; ++i) {
     shards_.push_back({ShardId(i), ServerId(i / job.shards)});
   }
@@ -121,9 +122,18 @@ Result<std::optional<std::string>> TableRegistry::Compare(const TableSpec& got,
   return Difference(canonical_got, canonical_wanted);
 }
 
-std::uint64_t TableRegistry::BlockCount(const TableSpec& spec) const {
-  const std::uint64_t per_block = job_.block_bytes / sizeof(float);
-  return (spec.elements() + per_block - 1) / per_block;
+Result<std::uint64_t> TableRegistry::BlockElements(const TableSpec& spec) const {
+  LW_ASSIGN_OR_RETURN(const OptimizerPtr optimizer, policies_.optimizers.MakeFromSpec(spec.optimizer));
+  if (!optimizer->whole_table()) return job_.block_bytes / sizeof(float);
+  const std::uint64_t elements_max = payload_bytes_max_ / sizeof(float);
+  if (spec.elements() > elements_max) {
+    return ResourceExhausted(
+        "shape [{}]: got {} values, wanted at most {} ({} bytes, what a frame can carry): optimizer \"{}\" "
+        "needs "
+        "the whole table in one block; split the layer, or take an optimizer that does not",
+        fmt::join(spec.shape, ", "), spec.elements(), elements_max, payload_bytes_max_, spec.optimizer);
+  }
+  return spec.elements();
 }
 
 Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTables& request, Epoch next) {
@@ -145,7 +155,9 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
       wanted = &created[id.index() - tables_.size()];
     } else {
       id = TableId(static_cast<std::uint32_t>(tables_.size() + created.size()));
-      blocks += BlockCount(*resolved);
+      const Result<std::uint64_t> per_block = BlockElements(*resolved);
+      if (!per_block.ok()) return per_block.status().WithContext(Named(*resolved));
+      blocks += (resolved->elements() + *per_block - 1) / *per_block;
       created_ids[table.name()] = id;
       created.push_back(*resolved);
       defined.created.push_back(id);
@@ -179,7 +191,6 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
 
 Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSpec> specs,
                                                              Epoch created) const {
-  const std::uint64_t per_block = job_.block_bytes / sizeof(float);
   std::vector<Entry> entries;
   std::uint64_t next = blocks_;
   for (TableSpec& spec : specs) {
@@ -189,6 +200,7 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
     LW_RETURN_IF_ERROR(choices_.Fill(spec, entry.map).WithContext(Named(spec)));
     entry.map.set_id(id.value());
     entry.created = created;
+    LW_ASSIGN_OR_RETURN(const std::uint64_t per_block, BlockElements(spec));
     const std::uint64_t elements = spec.elements();
     for (std::uint64_t offset = 0; offset < elements; offset += per_block) {
       wire::pb::Block& block = *entry.map.add_blocks();

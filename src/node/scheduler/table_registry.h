@@ -35,8 +35,10 @@ class TableRegistry {
   static constexpr std::uint64_t kBlocksMax = 1U << 19;
   static constexpr std::uint64_t kElementsMax = 1ULL << 40;
 
-  // Borrows the policies for its life. Call Check before anything else.
-  TableRegistry(const JobOptions& job, const SchedulerPolicies& policies);
+  // Borrows the policies for its life. No block is larger than `payload_bytes_max`, what a frame can carry.
+  // Call Check before anything else.
+  TableRegistry(const JobOptions& job, const SchedulerPolicies& policies,
+                std::uint64_t payload_bytes_max = LinkOptions().payload_bytes_max);
 
   // Checks what the job says for all tables, and makes its placement.
   [[nodiscard]] Status Check();
@@ -109,7 +111,9 @@ class TableRegistry {
   // What two resolved definitions of one table differ in.
   [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
                                                            const TableSpec& wanted) const;
-  [[nodiscard]] std::uint64_t BlockCount(const TableSpec& spec) const;
+  // The values of every block of the table but for the last: as the job says, or all of them if the optimizer
+  // needs the whole table.
+  [[nodiscard]] Result<std::uint64_t> BlockElements(const TableSpec& spec) const;
   [[nodiscard]] Status Place(std::vector<Entry>& entries) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;
@@ -121,6 +125,7 @@ class TableRegistry {
 
   const JobOptions job_;
   const SchedulerPolicies policies_;
+  const std::uint64_t payload_bytes_max_;
   PlacementPtr placement_;
   std::vector<PlacedShard> shards_;
   std::vector<Entry> tables_;  // by id

@@ -63,6 +63,35 @@ TEST_F(TableRegistryTest, CutsATableIntoBlocksAndSpreadsThem) {
   EXPECT_EQ(offset, 70U);
 }
 
+TEST_F(TableRegistryTest, ATableWhoseOptimizerNeedsAllOfItIsOneBlock) {
+  wire::pb::Table whole = Table("w", {10, 7}), excluded = Table("b", {70});
+  whole.set_optimizer("lars:trust=0.01");
+  excluded.set_optimizer("lars:excluded=1");
+  ASSERT_TRUE(Define({whole, excluded, Table("next", {1})}).ok());
+  const wire::pb::Table& map = registry().all()[0].map;
+  ASSERT_EQ(map.blocks_size(), 1);
+  EXPECT_EQ(map.blocks(0).offset(), 0U);
+  EXPECT_EQ(map.blocks(0).elements(), 70U);
+  EXPECT_EQ(registry().all()[1].map.blocks_size(), 5) << "it needs no norms";
+  EXPECT_EQ(registry().all()[2].map.blocks(0).block(), 6U);
+}
+
+TEST_F(TableRegistryTest, ATableThatIsTooLargeForOneBlockIsRefusedIfItMustBeOne) {
+  made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements}, 280);
+  ASSERT_TRUE(made->Check().ok());
+  wire::pb::Table fits = Table("fits", {10, 7}), large = Table("large", {71});
+  fits.set_optimizer("lars");
+  large.set_optimizer("lars");
+  EXPECT_TRUE(Define({fits}).ok());
+  const Status refused = Define({large}).status();
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.ToString(),
+              HasSubstr("table \"large\": shape [71]: got 71 values, wanted at most 70 (280 "
+                        "bytes, what a frame can carry): optimizer \"lars\""));
+  EXPECT_EQ(registry().all().size(), 1U);
+  EXPECT_TRUE(Define({Table("large", {71})}).ok()) << "others are cut";
+}
+
 TEST_F(TableRegistryTest, LaterTablesGoOnWhereTheFirstStopped) {
   ASSERT_TRUE(Define({Table("a", {16})}).ok());
   ASSERT_TRUE(Define({Table("b", {16})}, 3).ok());

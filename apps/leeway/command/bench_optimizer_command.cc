@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/optimizer.h"
+#include "command/commands.h"
+
+namespace leeway::app {
+namespace {
+
+class BenchOptimizerCommand final : public Command {
+ public:
+  std::string name() const override { return "bench optimizer"; }
+  std::string summary() const override {
+    return "what a step of each optimizer costs a server, beside a plain loop";
+  }
+  std::string lesson() const override {
+    return "Examples:\n"
+           "  leeway bench optimizer\n"
+           "  leeway bench optimizer --repeats 15 --json\n"
+           "  leeway bench optimizer --bytes 1MiB   # arrays that stay in the cache\n\n"
+           "Takes 10 times --bytes of memory. docs/performance.md says what the fields mean.\n";
+  }
+
+  void Declare(FlagSet& flags) override {
+    flags.Bytes("--bytes", options_.bytes, 4, 1ULL << 30, "size of an array");
+    flags.Number("--repeats", "N", options_.repeats, 1, 100, "turns of each optimizer and of its plain loop");
+    flags.Switch("--check", check_,
+                 "exit with 1 if an optimizer has less than 0.8 of the plain loop's speed");
+    flags.Switch("--json", json_, "one JSON object on one line");
+  }
+
+  Result<int> Run() override {
+    LW_ASSIGN_OR_RETURN(const bench::OptimizerReport report, bench::RunOptimizers(options_));
+    const std::string text = json_ ? bench::ToJson(report) : bench::ToText(report);
+    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+    const std::string too_little = check_ ? bench::TooLittle(report) : "";
+    fmt::print(stderr, "{}", too_little);
+    return too_little.empty() ? 0 : 1;
+  }
+
+ private:
+  bench::OptimizerOptions options_;
+  bool check_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewBenchOptimizerCommand() { return std::make_unique<BenchOptimizerCommand>(); }
+
+}  // namespace leeway::app
