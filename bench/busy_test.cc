@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "child.h"
 
 namespace leeway::bench {
 namespace {
@@ -25,14 +28,26 @@ TEST(BusyTest, SaysSoWhenItIs) {
               HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"cores":)"));
 }
 
-TEST(BusyTest, OurOwnWorkIsNotOthers) {
-  const double before = OwnProcessorSeconds();
-  const MachineTime from = MachineTimeNow();
-  while (OwnProcessorSeconds() - before < 0.3) {
+void Spin(double cpu_s) {
+  const double before = ProcessorSeconds(getpid());
+  while (ProcessorSeconds(getpid()) - before < cpu_s) {
   }
-  const double all = OthersShare(from, MachineTimeNow(), 0);
-  const double others = OthersShare(from, MachineTimeNow(), OwnProcessorSeconds() - before);
-  EXPECT_GT(all, others + 0.1 / Cores());
+}
+
+TEST(BusyTest, OurOwnWorkIsOursAndOfChildrenThatEnded) {
+  const double before = OwnProcessorSeconds();
+  Spin(0.05);
+  const double own = OwnProcessorSeconds() - before;
+  EXPECT_GE(own, 0.04);
+  {
+    Child child([](Child::Parent& parent) {
+      Spin(0.1);
+      parent.Tell("done");
+      return 0;
+    });
+    EXPECT_EQ(*child.Hear(), "done");
+  }
+  EXPECT_GE(OwnProcessorSeconds() - before, own + 0.09);
 }
 
 }  // namespace
