@@ -21,8 +21,10 @@ from torch import nn
 from torch.nn import functional as F
 
 import leeway.torch as lw
+from leeway import environment
 
 PHASES = ("push_s", "wait_s", "step_s")
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def make_model():
@@ -37,12 +39,28 @@ def make_optimizer(model):
     return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
 
+def job_cpu_s():
+    """Processor time of the whole job so far: the processes that the launcher of this one has started; alone, this one's."""
+    if not environment.read().scheduler:
+        return time.process_time()
+    parent, ticks = os.getppid(), 0
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(fields[1]) == parent:
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks * TICK_S
+
+
 class Side:
     """One of the two: its model and its optimizer."""
 
     def __init__(self, model, optimizer, batch):
         self.model, self.optimizer, self.batch = model, optimizer, batch
-        self.steps, self.seconds, self.optimizer_s = 0, 0.0, 0.0  # over all turns
+        self.forget()
 
     def step(self):
         x, y = self.batch
@@ -57,6 +75,8 @@ class Side:
     def turn(self, steps=None, seconds=None):
         """So many steps, or as many as begin in so many seconds. Gives steps per second."""
         lw.barrier()
+        cpu_before_s = job_cpu_s() if lw.rank() == 0 else 0.0
+        lw.barrier()
         began = now = time.perf_counter()
         done = 0
         while done < steps if steps is not None else now - began < seconds:
@@ -65,11 +85,14 @@ class Side:
         if hasattr(self.optimizer, "synchronize"):
             self.optimizer.synchronize()
             now = time.perf_counter()
+        lw.barrier()
+        self.cpu_s += job_cpu_s() - cpu_before_s if lw.rank() == 0 else 0.0
         self.steps, self.seconds = self.steps + done, self.seconds + now - began
         return done / (now - began)
 
     def forget(self):
-        self.steps, self.seconds, self.optimizer_s = 0, 0.0, 0.0
+        """What was counted over all turns. cpu_s: of the job, and known to rank 0."""
+        self.steps, self.seconds, self.optimizer_s, self.cpu_s = 0, 0.0, 0.0, 0.0
 
 
 def measure(arguments):
@@ -99,6 +122,9 @@ def measure(arguments):
     own = torch.tensor([plain.seconds / plain.steps, plain.optimizer_s / plain.steps, ours.seconds / ours.steps]
                        + [(after[name] - before[name]) / ours.steps for name in PHASES])
     plain_ms, plain_optimizer_ms, leeway_ms, *phases_ms = (1e3 * lw.push_pull(own, name="own")).tolist()
+    plain_steps, plain_cpu_s, cpu_s = lw.push_pull(torch.tensor([plain.steps, plain.cpu_s, ours.cpu_s]), name="cpu",
+                                                   average=False).tolist()
+    plain_cpu_ms, cpu_ms = 1e3 * plain_cpu_s / plain_steps, 1e3 * cpu_s / (ours.steps * lw.size())
     result = summary(rates)
     compute_ms = leeway_ms - sum(phases_ms)
     result.update({
@@ -110,6 +136,10 @@ def measure(arguments):
         "tables": len(list(model.parameters())),
         "plain_ms": plain_ms,
         "leeway_ms": leeway_ms,
+        # Processor time of the whole job per step of a worker, servers and scheduler with it: hardly moved by what others do.
+        "plain_cpu_ms": plain_cpu_ms,
+        "cpu_ms": cpu_ms,
+        "cpu_ratio": cpu_ms / plain_cpu_ms,
         # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's.
         "plain_compute_ms": plain_ms - plain_optimizer_ms,
         "plain_optimizer_ms": plain_optimizer_ms,
@@ -158,6 +188,8 @@ def text(result):
              f"time ratio {result['ratio']:.3f} (half of the pairs: {result['ratio_p25']:.3f} to {result['ratio_p75']:.3f}; all: "
              f"{result['ratio_min']:.3f} to {result['ratio_max']:.3f}): adds {result['added_percent']:.1f} %, loses "
              f"{result['lost_percent']:.1f} % of samples/s"]
+    lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the job: "
+                 f"ratio {result['cpu_ratio']:.3f}")
     lines += [f"  {result[key]:8.3f} ms  {what}" for key, what in (
         ("compute_added_ms", "more in forward and backward (hooks, a busier machine)"), ("push_ms", "handing gradients over"),
         ("wait_ms", "waiting for values"), ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
