@@ -67,19 +67,6 @@ bool Has(std::string_view need) {
 bool Has(std::string_view) { return true; }
 #endif
 
-Status CheckProcessor() {
-  std::vector<std::string_view> lacking;
-  for (const char* const* need = kPlainNeeds; *need != nullptr; ++need) {
-    if (!Has(*need)) lacking.emplace_back(*need);
-  }
-  if (lacking.empty()) return Status::Ok();
-  return FailedPrecondition(
-      "the plain loops were built for a processor with {}, which this one lacks: build Leeway on this "
-      "machine "
-      "to compare",
-      fmt::join(lacking, ", "));
-}
-
 // The arrays that all optimizers share.
 struct OptimizerArrays {
   explicit OptimizerArrays(std::size_t n) : w(n), g(n), w_out(n), plain_out(n) {
@@ -191,6 +178,19 @@ Status CheckRows() {
 
 }  // namespace
 
+Status CheckProcessor(std::span<const char* const> needs) {
+  std::vector<std::string_view> lacking;
+  for (const char* need : needs) {
+    if (!Has(need)) lacking.emplace_back(need);
+  }
+  if (lacking.empty()) return Status::Ok();
+  return FailedPrecondition(
+      "the plain loops were built for a processor with {}, which this one lacks: build Leeway on this "
+      "machine "
+      "to compare",
+      fmt::join(lacking, ", "));
+}
+
 Result<OptimizerReport> RunOptimizers(const OptimizerOptions& options) {
   if (options.bytes < sizeof(float) || options.bytes % sizeof(float) != 0 || options.bytes > 1ULL << 30) {
     return InvalidArgument("bytes: got {}, wanted a multiple of {} up to {}", options.bytes, sizeof(float),
@@ -199,7 +199,7 @@ Result<OptimizerReport> RunOptimizers(const OptimizerOptions& options) {
   if (options.repeats < 1 || options.repeats > 100)
     return InvalidArgument("repeats: got {}, wanted 1 to 100", options.repeats);
   LW_RETURN_IF_ERROR(CheckRows());
-  LW_RETURN_IF_ERROR(CheckProcessor());
+  LW_RETURN_IF_ERROR(CheckProcessor({kPlainNeeds, kPlainNeedsCount}));
   OptimizerReport report;
   report.options = options;
   report.busy = BusyShare(kOptimizerBusyTime);

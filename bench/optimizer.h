@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct OptimizerReport {
 
 // What of the report is too little, a line for each; empty if nothing is.
 [[nodiscard]] std::string TooLittle(const OptimizerReport& report);
+// An error names the features, as __builtin_cpu_supports does, that this processor lacks or that are not
+// known here.
+[[nodiscard]] Status CheckProcessor(std::span<const char* const> needs);
 // An error if a row of the registry has no plain loop, the processor lacks what the plain loops were built
 // for, or the two do not agree.
 [[nodiscard]] Result<OptimizerReport> RunOptimizers(const OptimizerOptions& options);

@@ -29,6 +29,14 @@ TEST(OptimizerBenchTest, ARatioBelowTheFloorIsNamed) {
   EXPECT_EQ(TooLittle(report), "sgd: 0.75 of the speed of a plain loop, wanted at least 0.8\n");
 }
 
+TEST(OptimizerBenchTest, AProcessorThatLacksWhatThePlainLoopsWereBuiltForIsTold) {
+  EXPECT_TRUE(CheckProcessor({}).ok());
+#if defined(__x86_64__)
+  const std::vector<const char*> needs = {"avx4096", "teleport"};
+  EXPECT_THAT(CheckProcessor(needs).ToString(), HasSubstr("with avx4096, teleport, which this one lacks"));
+#endif
+}
+
 TEST(OptimizerBenchTest, WhatCannotBeMeasuredIsRefused) {
   EXPECT_THAT(RunOptimizers({.bytes = 6}).status().ToString(), HasSubstr("bytes: got 6"));
   EXPECT_THAT(RunOptimizers({.repeats = 0}).status().ToString(), HasSubstr("repeats: got 0"));

@@ -179,5 +179,6 @@ const char* const kPlainNeeds[] = {
     "avx512vl",
 #endif
     nullptr};
+const std::size_t kPlainNeedsCount = sizeof(kPlainNeeds) / sizeof(kPlainNeeds[0]) - 1;
 
 }  // namespace leeway::bench

@@ -33,7 +33,9 @@ struct PlainOptimizer {
 
 extern const PlainOptimizer kPlainOptimizers[];
 extern const std::size_t kPlainOptimizersCount;
-// Features of a processor, as __builtin_cpu_supports names them; ends with nullptr.
+// Features of a processor, as __builtin_cpu_supports names them, and a nullptr behind them that is not
+// counted.
 extern const char* const kPlainNeeds[];
+extern const std::size_t kPlainNeedsCount;
 
 }  // namespace leeway::bench

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kWorkingSetBytes = 64ULL << 20;
 constexpr std::uint64_t kInFlightBytes = 8ULL << 20;
-constexpr std::uint32_t kBlocksMax = 4096;  // by default: each is a table, with its buffers, name and ledger
+constexpr std::uint32_t kBlocksMax = 1024;  // by default, more tensors than most models have: each is a table
 constexpr std::uint32_t kBlockBytesMax = 64U << 20;
 constexpr std::uint64_t kMemoryBytesMax = 1ULL << 30;
 constexpr std::chrono::milliseconds kIdleTime{1000};

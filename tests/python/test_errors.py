@@ -25,7 +25,7 @@ def test_calls_before_init_say_so(monkeypatch):
 
 
 @pytest.mark.parametrize("optimizer, names", [
-    (lambda p: torch.optim.Rprop(p), "Rprop"), (lambda p: torch.optim.Adam(p, amsgrad=True), "amsgrad"),
+    (lambda p: torch.optim.Adamax(p), "Adamax"), (lambda p: torch.optim.Adam(p, amsgrad=True), "amsgrad"),
     (lambda p: torch.optim.SGD(p, lr=0.1, maximize=True), "maximize"), (lambda p: torch.optim.AdamW(p, foreach=True), "foreach")])
 def test_an_unsupported_optimizer_names_what_is_supported(alone, optimizer, names):
     model = small.model()

@@ -9,6 +9,7 @@ namespace {
 // Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
 // first block of a large table is on its way early.
 constexpr std::uint64_t kFramePayloadBytes = 1U << 20;
+constexpr std::size_t kBlocksAtATime = 32;
 
 // Gradients whose frames have the same head may share one.
 bool HaveOneHead(const LentPush& a, const LentPush& b) {
@@ -58,9 +59,15 @@ void ShardPort::Flush() {
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->resuming; });
   SendInits(blocks);
   WithholdLate(blocks);
-  while (SendPushRound(blocks)) {
+  // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are on
+  // their way.
+  for (std::span<WorkerBlock* const> left(blocks); !left.empty();) {
+    const std::span<WorkerBlock* const> some = left.first(std::min(left.size(), kBlocksAtATime));
+    left = left.subspan(some.size());
+    while (SendPushRound(some)) {
+    }
+    SendPulls(some);
   }
-  SendPulls(blocks);
   // What the credit held back goes out with the next verdicts, in the same order.
   for (WorkerBlock* block : blocks) {
     if (block->pushes.Next() != nullptr) Touch(*block);
@@ -110,7 +117,7 @@ bool ShardPort::HasCredit(std::uint64_t bytes) const {
   return bytes == 0 || bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= push_bytes_in_flight_max_;
 }
 
-bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
+bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
   bool any = false;
   const LentPush* in_frame = nullptr;
   for (WorkerBlock* block : blocks) {
@@ -147,7 +154,7 @@ bool ShardPort::SendPushRound(const std::vector<WorkerBlock*>& blocks) {
   return any;
 }
 
-void ShardPort::SendPulls(const std::vector<WorkerBlock*>& blocks) {
+void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
   for (WorkerBlock* block : blocks) {
     if (!block->pull.to_send() || !block->pushes.all_sent()) continue;
     block->pull.MarkSent();

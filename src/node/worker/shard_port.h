@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "leeway/ids.h"
@@ -76,8 +77,8 @@ class ShardPort {
   // What is known to be late, and would be dropped, becomes absent.
   void WithholdLate(const std::vector<WorkerBlock*>& blocks);
   // One push or absent of every block that has one; false if nobody had.
-  bool SendPushRound(const std::vector<WorkerBlock*>& blocks);
-  void SendPulls(const std::vector<WorkerBlock*>& blocks);
+  bool SendPushRound(std::span<WorkerBlock* const> blocks);
+  void SendPulls(std::span<WorkerBlock* const> blocks);
   [[nodiscard]] bool HasCredit(std::uint64_t bytes) const;
   void SendInitFrame();
   void SendPushFrame(const LentPush& lent);

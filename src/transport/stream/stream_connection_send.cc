@@ -27,8 +27,10 @@ void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
     owner_.RunLater(id_, &StreamConnection::FailPending);
     return;
   }
-  if (state_ == State::kOpen && !write_waiting_ && !std::exchange(flush_wanted_, true))
-    owner_.FlushAtTurnEnd(id_);
+  if (state_ != State::kOpen || write_waiting_) return;
+  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
+  // Enough for a wake-up of its own: the peer works on it while this turn goes on.
+  if (queue_.copied_bytes() >= options_.turn_copied_bytes_max && queue_.pinned_bytes() == 0) Flush();
 }
 
 Status StreamConnection::WhyQueueIsTooLong() const {

@@ -44,6 +44,8 @@ struct StreamOptions {
   // starve the others, nor sending starve receiving.
   std::size_t turn_write_bytes_max = std::size_t{2} << 20;
   std::size_t turn_read_bytes_max = std::size_t{2} << 20;
+  // Small frames leave at the end of a turn, together, or when so many bytes of them have come together.
+  std::size_t turn_copied_bytes_max = 4096;
   // What is received at once beyond large payloads, which go straight to their place. Every connection has
   // this much memory from its accept on, before it has said who it is.
   std::size_t staging_bytes = 64 * 1024;
