@@ -23,8 +23,10 @@ struct FirstIterationOptions {
 struct FirstIterationReport {
   FirstIterationOptions options;
   Figure leeway_s;  // from the first Broadcast to the last Sync of the last worker
-  Figure copy_s;    // from the first byte to the last
-  Figure ratio;     // turn by turn
+  Figure copy_s;    // from the first byte to the last, into fresh memory
+  // The same into memory that was touched before, as the workers' buffers are: they are made before Start.
+  Figure touched_copy_s;
+  Figure ratio, touched_ratio;  // to the one and to the other, turn by turn
 };
 
 // Of the model: so many tables of equal size, in blocks of 4 MiB.

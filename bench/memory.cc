@@ -20,7 +20,9 @@ JsonLine JsonOf(const FirstIterationReport& report) {
       .Real("ratio", report.ratio.median)
       .Real("ratio_min", report.ratio.low)
       .Real("ratio_max", report.ratio.high)
-      .Real("ratio_spread", report.ratio.spread, 3);
+      .Real("ratio_spread", report.ratio.spread, 3)
+      .Real("touched_copy_seconds", report.touched_copy_s.median)
+      .Real("touched_ratio", report.touched_ratio.median);
 }
 
 JsonLine JsonOf(const FlatnessReport& report) {
@@ -94,9 +96,10 @@ std::string ToText(const MemoryReport& report) {
     const FirstIterationReport& first = *report.first;
     text += fmt::format(
         "a model of {:.3g} GB over {}: {:.3f} s until {} workers have it, {:.3f} s to copy it once for each; "
-        "ratio {:.2f} ({:.2f} to {:.2f})\n",
+        "ratio {:.2f} ({:.2f} to {:.2f}); {:.2f} of copies into memory that was touched before\n",
         static_cast<double>(first.options.model_bytes) * 1e-9, first.options.transport, first.leeway_s.median,
-        first.options.workers, first.copy_s.median, first.ratio.median, first.ratio.low, first.ratio.high);
+        first.options.workers, first.copy_s.median, first.ratio.median, first.ratio.low, first.ratio.high,
+        first.touched_ratio.median);
   }
   if (report.flat) {
     const FlatnessReport& flat = *report.flat;

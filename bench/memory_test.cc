@@ -53,7 +53,8 @@ TEST(MemoryTest, TheJsonHasNullForWhatWasNotAskedFor) {
   report.first.emplace();
   const std::string json = ToJson(report);
   EXPECT_THAT(json, HasSubstr(R"("flat":null)"));
-  for (const char* field : {"model_bytes", "seconds", "copy_seconds", "ratio", "ratio_spread", "busy_during"})
+  for (const char* field :
+       {"model_bytes", "seconds", "copy_seconds", "ratio", "ratio_spread", "touched_ratio", "busy_during"})
     EXPECT_THAT(json, HasSubstr('"' + std::string(field) + "\":"));
   EXPECT_EQ(json.find('\n'), std::string::npos);
 }
