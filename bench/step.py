@@ -182,21 +182,22 @@ def busy_share(seconds=0.5):
 
 
 def text(result):
-    lines = [f"{result['workers']} workers, {result['pairs']} pairs of turns of {result['turn_steps']} steps, batch {result['batch']}",
+    lines = [f"{result['workers']} workers, {result['pairs']} pairs of turns of {result['turn_steps']} steps, batch "
+             f"{result['batch']}",
              f"plain PyTorch {result['plain_samples_s']:9.0f} samples/s  {result['plain_ms']:.2f} ms a step",
              f"with Leeway   {result['samples_s']:9.0f} samples/s  {result['leeway_ms']:.2f} ms a step",
              f"time ratio {result['ratio']:.3f} (half of the pairs: {result['ratio_p25']:.3f} to {result['ratio_p75']:.3f}; all: "
              f"{result['ratio_min']:.3f} to {result['ratio_max']:.3f}): adds {result['added_percent']:.1f} %, loses "
              f"{result['lost_percent']:.1f} % of samples/s"]
-    lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the job: "
-                 f"ratio {result['cpu_ratio']:.3f}")
+    lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the "
+                 f"job: ratio {result['cpu_ratio']:.3f}")
     lines += [f"  {result[key]:8.3f} ms  {what}" for key, what in (
         ("compute_added_ms", "more in forward and backward (hooks, a busier machine)"), ("push_ms", "handing gradients over"),
         ("wait_ms", "waiting for values"), ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
         ("plain_optimizer_ms", "saved: torch's own step"))]
     if result["busy"] > 0.1:
-        lines.append(f"others used {100 * result['busy']:.0f} % of this machine just before the run: these are not the figures of "
-                     "a quiet one")
+        lines.append(f"others used {100 * result['busy']:.0f} % of this machine just before the run: these are not the figures "
+                     "of a quiet one")
     return "\n".join(lines)
 
 
