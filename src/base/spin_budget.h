@@ -37,7 +37,7 @@ class SpinWorld {
 class SpinBudget {
  public:
   struct Options {
-    std::int64_t most_ns = 50'000;  // a sleep with its wake-up and the caches it loses, several times over
+    std::int64_t most_ns = 150'000;  // a few sleeps with their wake-ups, or a batch of small messages
     std::int64_t least_ns = 4'000;  // below this the answer of a peer is no more likely to come in time
     int misses_max = 3;             // in a row, before it rests
     std::int64_t rest_min = 16;     // sleeps without a spin; doubles with every rest up to

@@ -19,6 +19,11 @@
 #include "transport/system_spin_world.h"
 
 namespace leeway {
+namespace {
+
+constexpr int kTurnsPerPass = 16;
+
+}  // namespace
 
 class EventLoop::Impl {
  public:
@@ -67,7 +72,10 @@ void EventLoop::Run() {
   impl.in_pass = true;
   const auto do_some = [&impl] {
     const bool polled = impl.source != nullptr && impl.PollSource();
-    const bool any = impl.io.poll() > 0 || polled;
+    // Not poll(), which goes on as long as there is something: those who hand in work and those who wait for it
+    // have their turn as well.
+    bool any = polled;
+    for (int i = 0; i < kTurnsPerPass && impl.io.poll_one() > 0; ++i) any = true;
     impl.Tell();
     return any;
   };

@@ -9,7 +9,17 @@ namespace {
 // Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
 // first block of a large table is on its way early.
 constexpr std::uint64_t kFramePayloadBytes = 1U << 20;
+// So many blocks, or so many bytes of them, are sent at a time.
 constexpr std::size_t kBlocksAtATime = 32;
+constexpr std::uint64_t kBytesAtATime = 256 * 1024;
+
+std::span<WorkerBlock* const> FirstFew(std::span<WorkerBlock* const> blocks) {
+  std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  while (count < blocks.size() && count < kBlocksAtATime && bytes < kBytesAtATime)
+    bytes += blocks[count++]->bytes();
+  return blocks.first(count);
+}
 
 // Gradients whose frames have the same head may share one.
 bool HaveOneHead(const LentPush& a, const LentPush& b) {
@@ -59,10 +69,10 @@ void ShardPort::Flush() {
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->resuming; });
   SendInits(blocks);
   WithholdLate(blocks);
-  // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are on
-  // their way.
+  // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are
+  // on their way.
   for (std::span<WorkerBlock* const> left(blocks); !left.empty();) {
-    const std::span<WorkerBlock* const> some = left.first(std::min(left.size(), kBlocksAtATime));
+    const std::span<WorkerBlock* const> some = FirstFew(left);
     left = left.subspan(some.size());
     while (SendPushRound(some)) {
     }

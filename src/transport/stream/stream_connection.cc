@@ -178,7 +178,6 @@ void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte>
 
 void StreamConnection::OnReadable() {
   if (!IsUp()) return;
-  CollectShared();
   if (lingering_ && state_ == State::kOpen) return Discard();
   turn_read_bytes_ = 0;
   while (Receive()) {
@@ -194,6 +193,9 @@ bool StreamConnection::Receive() {
   if (n > 0) {
     const auto received = static_cast<std::size_t>(n);
     last_received_ = EventLoop::Now();
+    // Now, since the peer is done with a payload before it says what became of it: whoever reads that here must
+    // find its memory free.
+    CollectShared();
     const Status status = reader_->Commit(received);
     if (!KeepReading()) return false;
     if (!status.ok() && state_ == State::kGreeting) {

@@ -145,6 +145,7 @@ class StreamConnection final : private wire::FrameSink {
   std::unique_ptr<SharedExchange> exchange_;  // null: nothing is shared
   std::vector<SharedExchange::Note> notes_;   // these two: kept to reuse their memory
   std::vector<std::byte> shared_body_;
+  std::uint64_t unflushed_shared_bytes_ = 0;  // of payloads whose frames are queued since the last flush
   Status failure_;  // found where no event may be made; reported in a turn of its own
   TimerId linger_timer_;
   TimePoint last_progress_;  // when bytes last left, or the queue last began to fill

@@ -30,7 +30,9 @@ void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
   if (state_ != State::kOpen || write_waiting_) return;
   if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
   // Enough for a wake-up of its own: the peer works on it while this turn goes on.
-  if (queue_.copied_bytes() >= options_.turn_copied_bytes_max && queue_.pinned_bytes() == 0) Flush();
+  const bool enough = queue_.copied_bytes() >= options_.turn_copied_bytes_max ||
+                      unflushed_shared_bytes_ >= options_.turn_shared_bytes_max;
+  if (enough && queue_.pinned_bytes() == 0) Flush();
 }
 
 Status StreamConnection::WhyQueueIsTooLong() const {
@@ -66,6 +68,7 @@ Status StreamConnection::WhyQueueIsTooLong() const {
 
 void StreamConnection::Flush() {
   flush_wanted_ = false;
+  unflushed_shared_bytes_ = 0;
   if (state_ != State::kOpen || write_waiting_) return;
   std::size_t written = 0;
   while (!queue_.empty() && written < options_.turn_write_bytes_max) {

@@ -139,7 +139,7 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   CollectShared();
   std::uint64_t bytes = 0;
   for (const Pinned& piece : payload) bytes += piece.bytes.size();
-  if (bytes < options_.share_bytes_min) return false;
+  if (bytes < options_.share_bytes_min * payload.size()) return false;
   notes_.clear();
   shared_body_.assign(body.begin(), body.end());
   if (exchange_->pinned_frames() == 0) last_collected_ = EventLoop::Now();
@@ -147,6 +147,7 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   for (const SharedExchange::Note& note : notes_)
     queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
   queue_.PushShared(kind, shared_body_, bytes);
+  unflushed_shared_bytes_ += bytes;
   if (collect_timer_ == TimerId{})
     collect_timer_ = owner_.RunAfter(options_.collect_every, id_, &StreamConnection::CollectLater);
   return true;
