@@ -11,7 +11,11 @@ constexpr std::uint32_t kSpinsPerLook = 256;
 }  // namespace
 
 SpinBudget::SpinBudget(const SpinWorld& world, const Options& options)
-    : world_(world), options_(options), budget_ns_(options.most_ns), next_rest_(options.rest_min) {}
+    : world_(world),
+      options_(options),
+      budget_ns_(options.most_ns),
+      preempted_rest_ns_(options.preempted_rest_min_ns),
+      next_rest_(options.rest_min) {}
 
 bool SpinBudget::Begin() {
   if (rest_ > 0) {
@@ -20,25 +24,32 @@ bool SpinBudget::Begin() {
   }
   if (spins_++ % kSpinsPerLook == 0) {
     one_core_ = world_.Cores() <= 1;
-    (void)WasPreempted();  // what was before does not count against what comes
   }
   if (shared_ && one_core_) return false;
   const std::int64_t now_ns = world_.NowNs();
   if (now_ns < no_spin_before_ns_) return false;
   end_ns_ = now_ns + budget_ns_;
+  preemptions_ = -1;
   return true;
 }
 
-void SpinBudget::End(bool found, bool long_enough) {
-  if (long_enough && WasPreempted()) {
-    no_spin_before_ns_ = world_.NowNs() + options_.preempted_rest_ns;
-    misses_ = 0;
-    return;
-  }
+// From here on the kernel's count is of this spin: a short one is over before it is worth a look.
+void SpinBudget::Continue() {
+  if (preemptions_ < 0) preemptions_ = world_.Preemptions();
+}
+
+void SpinBudget::End(bool found) {
   if (found) {
     misses_ = 0;
     budget_ns_ = std::min(budget_ns_ * 2, options_.most_ns);
     next_rest_ = options_.rest_min;
+    preempted_rest_ns_ = options_.preempted_rest_min_ns;
+    return;
+  }
+  if (preemptions_ >= 0 && world_.Preemptions() > preemptions_) {
+    no_spin_before_ns_ = world_.NowNs() + preempted_rest_ns_;
+    preempted_rest_ns_ = std::min(preempted_rest_ns_ * 2, options_.preempted_rest_max_ns);
+    misses_ = 0;
     return;
   }
   budget_ns_ = std::max(budget_ns_ / 2, options_.least_ns);
@@ -46,13 +57,6 @@ void SpinBudget::End(bool found, bool long_enough) {
   misses_ = 0;
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
-}
-
-bool SpinBudget::WasPreempted() {
-  const std::int64_t now = world_.Preemptions();
-  const bool grew = preemptions_ >= 0 && now > preemptions_;
-  preemptions_ = now;
-  return grew;
 }
 
 }  // namespace leeway

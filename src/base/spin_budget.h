@@ -10,8 +10,8 @@
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
 //   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
 //     before it tries again;
-//   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
-//     very one that is waited for, and there is no spinning for a good while;
+//   - this thread was preempted meanwhile, for nothing (the kernel counts it): somebody else wants this core,
+//     perhaps the very one that is waited for, and there is no spinning for a while, longer each time;
 //   - the thread may run on one core only, and shares it (SetShared) with the one it waits for: never.
 //
 // `ready` is called again and again with a pause instruction between: it must be cheap next to a sleep (a
@@ -38,11 +38,12 @@ class SpinBudget {
  public:
   struct Options {
     std::int64_t most_ns = 150'000;  // a few sleeps with their wake-ups, or a batch of small messages
-    std::int64_t least_ns = 4'000;  // below this the answer of a peer is no more likely to come in time
-    int misses_max = 3;             // in a row, before it rests
-    std::int64_t rest_min = 16;     // sleeps without a spin; doubles with every rest up to
+    std::int64_t least_ns = 4'000;   // below this the answer of a peer is no more likely to come in time
+    int misses_max = 3;              // in a row, before it rests
+    std::int64_t rest_min = 16;      // sleeps without a spin; doubles with every rest up to
     std::int64_t rest_max = 4096;
-    std::int64_t preempted_rest_ns = 50'000'000;
+    std::int64_t preempted_rest_min_ns = 1'000'000;  // doubles while it is preempted again, up to
+    std::int64_t preempted_rest_max_ns = 50'000'000;
   };
 
   // `world` outlives it.
@@ -57,16 +58,16 @@ class SpinBudget {
   [[nodiscard]] bool Spin(Ready ready) {
     if (!Begin()) return false;
     bool found = false;
-    int rounds = 0;
     do {
-      ++rounds;
       // The clock costs as much as a few looks.
       for (int i = 0; i < kLooksPerClock && !found; ++i) {
         found = ready();
         if (!found) Pause();
       }
-    } while (!found && world_.NowNs() < end_ns_);
-    End(found, rounds > 1);
+      if (found) break;
+      Continue();
+    } while (world_.NowNs() < end_ns_);
+    End(found);
     return found;
   }
 
@@ -85,10 +86,8 @@ class SpinBudget {
   }
   // False: sleep at once.
   [[nodiscard]] bool Begin();
-  // `long_enough`: a look at the kernel's count is small against it.
-  void End(bool found, bool long_enough);
-  // True if this thread was preempted since the last look.
-  [[nodiscard]] bool WasPreempted();
+  void Continue();
+  void End(bool found);
 
   const SpinWorld& world_;
   const Options options_;
@@ -96,7 +95,8 @@ class SpinBudget {
   bool one_core_ = false;
   std::int64_t budget_ns_;
   std::int64_t end_ns_ = 0;
-  std::int64_t preemptions_ = -1;  // -1: not looked yet
+  std::int64_t preemptions_ = -1;  // when this spin had begun; -1: not looked yet
+  std::int64_t preempted_rest_ns_;
   std::int64_t no_spin_before_ns_ = 0;
   std::int64_t rest_ = 0;  // sleeps to go without a spin
   std::int64_t next_rest_;

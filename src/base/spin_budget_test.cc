@@ -80,13 +80,32 @@ TEST_F(SpinBudgetTest, ASuccessGivesTheBudgetBack) {
   EXPECT_EQ(spin.budget_ns(), options.most_ns);
 }
 
-TEST_F(SpinBudgetTest, OneThatWasPreemptedDoesNotSpinForAWhile) {
-  EXPECT_FALSE(spin.Spin([&] {
-    world.preemptions = 1;
-    return false;
-  }));
-  EXPECT_FALSE(Misses());
-  world.now_ns += options.preempted_rest_ns;
+TEST_F(SpinBudgetTest, OneThatWasPreemptedForNothingDoesNotSpinForAWhileLongerEachTime) {
+  const auto preempted = [&](bool found) {
+    int looks = 0;
+    return spin.Spin([&] {
+      if (++looks == 100) ++world.preemptions;
+      return found && looks == 101;
+    });
+  };
+  for (std::int64_t rest_ns = options.preempted_rest_min_ns; rest_ns < 5 * options.preempted_rest_min_ns;
+       rest_ns *= 2) {
+    EXPECT_FALSE(preempted(false));
+    world.now_ns += rest_ns - 2'000;
+    EXPECT_FALSE(Hits());
+    world.now_ns += 2'000;
+  }
+  EXPECT_TRUE(preempted(true)) << "what it waited for may be who took the core";
+  EXPECT_TRUE(Hits());
+  EXPECT_FALSE(preempted(false));
+  world.now_ns += options.preempted_rest_min_ns;
+  EXPECT_TRUE(Hits()) << "a success makes the rest short again";
+}
+
+TEST_F(SpinBudgetTest, WhatHappenedBeforeASpinDoesNotCount) {
+  world.preemptions = 5;
+  EXPECT_TRUE(Misses());
+  world.preemptions = 9;
   EXPECT_TRUE(Misses());
 }
 
