@@ -39,17 +39,18 @@ void SpinBudget::Continue() {
 }
 
 void SpinBudget::End(bool found) {
+  if (preemptions_ < 0) return;  // it was there at once: that says nothing of waiting
+  if (world_.Preemptions() > preemptions_) {
+    no_spin_before_ns_ = world_.NowNs() + preempted_rest_ns_;
+    preempted_rest_ns_ = std::min(preempted_rest_ns_ * 2, options_.preempted_rest_max_ns);
+    misses_ = 0;
+    return;
+  }
   if (found) {
     misses_ = 0;
     budget_ns_ = std::min(budget_ns_ * 2, options_.most_ns);
     next_rest_ = options_.rest_min;
     preempted_rest_ns_ = options_.preempted_rest_min_ns;
-    return;
-  }
-  if (preemptions_ >= 0 && world_.Preemptions() > preemptions_) {
-    no_spin_before_ns_ = world_.NowNs() + preempted_rest_ns_;
-    preempted_rest_ns_ = std::min(preempted_rest_ns_ * 2, options_.preempted_rest_max_ns);
-    misses_ = 0;
     return;
   }
   budget_ns_ = std::max(budget_ns_ / 2, options_.least_ns);

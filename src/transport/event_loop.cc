@@ -76,17 +76,20 @@ void EventLoop::Run() {
     // have their turn as well.
     bool any = polled;
     for (int i = 0; i < kTurnsPerPass && impl.io.poll_one() > 0; ++i) any = true;
-    impl.Tell();
     return any;
   };
   // A wake-up across cores costs more than anything else in a small message.
   SpinBudget spin(SystemSpinWorld());
   while (!impl.io.stopped()) {
-    do_some();
+    (void)do_some();
+    impl.Tell();
     // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
     // unless it sleeps.
     spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
-    if (spin.Spin(do_some)) continue;
+    if (spin.Spin(do_some)) {
+      impl.Tell();  // not before the spin's end: whoever is told may take this core at once
+      continue;
+    }
     if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
   }
   impl.in_pass = false;
