@@ -38,7 +38,7 @@ bool CallQueue::TryPush(Call& call) {
   do {
     // The head may be older than the tail: then the ring only looks fuller than it is. One that is younger
     // belongs to a tail that has moved since, and the exchange fails.
-    const auto used = static_cast<std::int64_t>(position - head_.load(std::memory_order_acquire));
+    const auto used = static_cast<std::int64_t>(position - head_.load(std::memory_order_seq_cst));
     if (used >= static_cast<std::int64_t>(max_)) return false;
   } while (!tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed));
   Cell& cell = At(position);

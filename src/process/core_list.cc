@@ -49,10 +49,8 @@ Result<std::vector<int>> CoresOf(std::string_view spec, std::uint32_t server, st
                                  std::span<const int> allowed) {
   if (spec == "none") return std::vector<int>();
   std::vector<int> cores(allowed.begin(), allowed.end());
-  std::size_t first = 0;
   if (spec == "auto") {
     if (allowed.size() < kCoresPerShard * (server + 1) * shards) return std::vector<int>();
-    first = std::size_t{server} * shards;
   } else {
     LW_ASSIGN_OR_RETURN(cores, ParseList(spec));
     for (const int core : cores) {
@@ -60,6 +58,8 @@ Result<std::vector<int>> CoresOf(std::string_view spec, std::uint32_t server, st
         return InvalidArgument("cores \"{}\": this process may not run on core {}", spec, core);
     }
   }
+  // The servers before this one have theirs.
+  const std::size_t first = std::size_t{server} * shards;
   std::vector<int> of;
   for (std::size_t shard = 0; shard < shards; ++shard) of.push_back(cores[(first + shard) % cores.size()]);
   return of;

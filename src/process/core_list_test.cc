@@ -17,7 +17,8 @@ const std::vector<int> kEight = {0, 1, 2, 3, 4, 5, 6, 7};
 TEST(CoreListTest, EachShardHasACoreOfTheList) {
   EXPECT_THAT(*CoresOf("5", 0, 1, kEight), ElementsAre(5));
   EXPECT_THAT(*CoresOf("0-2,6", 0, 4, kEight), ElementsAre(0, 1, 2, 6));
-  EXPECT_THAT(*CoresOf("3,1", 7, 3, kEight), ElementsAre(3, 1, 3)) << "in turn when there are too few";
+  EXPECT_THAT(*CoresOf("3,1", 0, 3, kEight), ElementsAre(3, 1, 3)) << "in turn when there are too few";
+  EXPECT_THAT(*CoresOf("3,1", 1, 1, kEight), ElementsAre(1)) << "the next server has the next core";
   EXPECT_THAT(*CoresOf("none", 0, 4, kEight), IsEmpty());
 }
 

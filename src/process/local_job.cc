@@ -31,6 +31,8 @@ class LocalThreads final : public LocalJob {
     ServerOptions server;
     server.job = job.job;
     server.scheduler = scheduler_->address();
+    server.cores =
+        "none";  // a script's own process: it may have several, and they know nothing of each other
     LW_ASSIGN_OR_RETURN(server_, ServerProcess::Start(server, 1, policies_, log));
     return Status::Ok();
   }

@@ -10,8 +10,7 @@
 
 namespace leeway {
 
-NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier,
-                       const std::function<void(RealEnv&)>& prepare)
+NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier, const std::function<void(RealEnv&)>& prepare)
     : env_(log, 0, bind_any, carrier) {
   if (prepare) prepare(env_);
   // Signals belong to the threads of the program: the node's thread is made with all of them blocked.

@@ -208,10 +208,11 @@ void TicketBook::FinishAll(const Status& why) {
     for (const auto& [ticket, flags] : aside_) {
       if ((flags & kPending) != 0) open.push_back(ticket);
     }
-  }
-  for (std::atomic<Word>& slot : slots_) {
-    const Word word = slot.load(std::memory_order_seq_cst);
-    if ((word & kPending) != 0) open.push_back(TicketOf(word));
+    // Under the lock as well: what moves aside meanwhile would be in neither.
+    for (std::atomic<Word>& slot : slots_) {
+      const Word word = slot.load(std::memory_order_seq_cst);
+      if ((word & kPending) != 0) open.push_back(TicketOf(word));
+    }
   }
   for (const Ticket ticket : open) {
     for (int part = 0; part < 2; ++part)
@@ -294,7 +295,7 @@ std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, cons
   bool warned = false;
   auto now = begin;
   while (true) {
-    if (now >= end) return std::nullopt;
+    if (now >= end) break;
     if (!warned && now >= warning) {
       warned = true;
       warn();
@@ -302,8 +303,23 @@ std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, cons
     const auto next = warned ? end : warning;
     const bool changed = Sleep(ticket, stop ? std::min(next, now + kStopPoll) : next);
     if (std::optional<Status> outcome = Take(ticket)) return outcome;
-    if (!changed && stop && stop()) return std::nullopt;
+    if (!changed && stop && stop()) break;
     now = Clock::now();
+  }
+  GiveUpSleep(ticket);
+  return std::nullopt;
+}
+
+// Whoever slept on it does not any more, though the call goes on.
+void TicketBook::GiveUpSleep(Ticket ticket) {
+  std::atomic<Word>& slot = SlotOf(ticket);
+  Word word = slot.load(std::memory_order_acquire);
+  while (TicketOf(word) == ticket && (word & kSleeper) != 0) {
+    if (!slot.compare_exchange_weak(word, word & ~kSleeper, std::memory_order_acq_rel)) continue;
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    // Another thread may sleep on the same word: it looks again, and says so.
+    WakeSleepers(slot);
+    return;
   }
 }
 

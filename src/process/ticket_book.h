@@ -80,6 +80,7 @@ class TicketBook {
   void KeepAside(Ticket ticket);
   // Until the ticket may have changed; false: not before `until`.
   bool Sleep(Ticket ticket, Clock::time_point until);
+  void GiveUpSleep(Ticket ticket);
   [[nodiscard]] bool SpinFor(Ticket ticket);
 
   std::vector<std::atomic<Word>> slots_;

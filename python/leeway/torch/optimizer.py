@@ -155,6 +155,9 @@ class _Distributed(torch.optim.Optimizer):
             return
         self._pushing.push(table)
 
+    def send_held(self):
+        self._pushing.send_held()
+
     def offer_values(self):
         """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
         for table in self._tables:
@@ -233,7 +236,9 @@ class _Distributed(torch.optim.Optimizer):
                                          "off, centered, lr_decay, trust) cannot be changed later")
 
     def _end_iteration(self):
-        self._pushing.send_held()
+        # Of all: the clock is theirs too, and what waits here belongs to the iteration that it ends.
+        for optimizer in self._session.optimizers:
+            optimizer.send_held()
         self._session.clock()
         self._pushing.end_iteration()
         for table in self._tables:
