@@ -102,8 +102,8 @@ struct ServerOptions {
   std::uint32_t server = 0;  // which server of the job this process is
   std::uint32_t shard = 0;   // which shard of that server this node is
   std::uint64_t spare_bytes_max = 256ULL << 20;  // buffers kept for reuse
-  // Which cores its shards run on: "none" (wherever the system puts them), "0-3,6" (each shard on one of them,
-  // in turn), "auto" (one each, where there are four times as many cores as shards; else none).
+  // Which cores its shards run on: "none" (wherever the system puts them), "0-3,6" (each shard on one of
+  // them, in turn), "auto" (one each, where there are four times as many cores as shards; else none).
   std::string cores = "auto";
 };
 
@@ -116,7 +116,9 @@ struct WorkerOptions {
   std::uint64_t pid = 0;
   bool keeps_state = false;  // checkpoints wait for a state of the user's own: Worker::GiveState
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard, pushes without a verdict
-  std::uint32_t queue_max = 1U << 16;  // calls queued between the user's thread and the node
+  // Outcomes of calls that nobody has asked for yet; and calls queued between the user's thread and the node,
+  // of which no more than 1024 wait.
+  std::uint32_t queue_max = 1U << 16;
   std::chrono::milliseconds wait_max{
       600'000};  // the longest any blocking call waits before it fails, saying for what
   std::chrono::milliseconds stall_warn{10'000};  // a wait this long is reported once, with its culprit
