@@ -331,6 +331,31 @@ TEST_F(WorkerPushTest, GradientsWithDifferentHeadsDoNotShareAFrame) {
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Push 2:1", "Pull 0@0,2@0"));
 }
 
+TEST_F(WorkerPushTest, GradientsOfDifferentSamplesDoNotShareAFrame) {
+  StartTables();
+  node->BeginCalls();
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  LentGradient other = Lend(std::span(gradient).first(2));
+  other.samples = 7;
+  ASSERT_TRUE(node->GradientReady(u, std::move(other), {}).ok());
+  node->EndCalls();
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Push 2:1", "Pull 0@0,2@0"));
+}
+
+// Both are sent again after a reconnect, in whose time one has its next gradient: each under its own
+// iteration.
+TEST_F(WorkerPushTest, GradientsOfDifferentIterationsDoNotShareAFrame) {
+  StartTables();
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->EndIteration().ok());
+  (void)Sent(0);
+  node->BeginCalls();
+  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  node->EndCalls();
+  EXPECT_THAT(Sent(0), ElementsAre("Push 2:2,0:2", "Pull 2@1,0@1")) << "of one iteration they do";
+}
+
 class WorkerCreditTest : public WorkerRig {
  protected:
   WorkerCreditTest() : WorkerRig(12) {}  // one block of 8 bytes, not two
