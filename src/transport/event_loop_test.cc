@@ -55,7 +55,8 @@ class HandedWork final : public LoopSource {
 
 class LoopSourceTest : public ::testing::Test {
  protected:
-  ~LoopSourceTest() override {
+  ~LoopSourceTest() override { End(); }
+  void End() {
     loop_.Stop();
     if (thread_.joinable()) thread_.join();
   }
@@ -101,8 +102,7 @@ TEST_F(LoopSourceTest, WorkIsTakenWhileADescriptorIsAlwaysReady) {
   Run();
   work_.Hand();
   EXPECT_TRUE(Soon([&] { return work_.taken.load() == 1; }));
-  loop_.Stop();
-  thread_.join();
+  End();
   always.reset();
   close(busy);
 }
@@ -113,8 +113,8 @@ TEST_F(LoopSourceTest, WhatATurnFinishedIsToldBeforeTheLoopSleeps) {
   Run();
   work_.Hand();
   ASSERT_TRUE(Soon([&] { return work_.taken.load() == 1 && told.load() > 0; }));
-  const int sleeps = work_.sleeps.load();
-  EXPECT_TRUE(Soon([&] { return work_.sleeps.load() > 0; })) << sleeps;
+  EXPECT_TRUE(Soon([&] { return work_.sleeps.load() > 0; }));
+  End();
 }
 
 }  // namespace
