@@ -103,7 +103,8 @@ struct ServerOptions {
   std::uint32_t shard = 0;   // which shard of that server this node is
   std::uint64_t spare_bytes_max = 256ULL << 20;  // buffers kept for reuse
   // Which cores its shards run on: "none" (wherever the system puts them), "0-3,6" (each shard on one of
-  // them, in turn), "auto" (one each, where there are four times as many cores as shards; else none).
+  // them, in turn), "auto" (one each, where there are four cores for every shard of this server and of those
+  // before it; else none).
   std::string cores = "auto";
 };
 

@@ -82,8 +82,9 @@ class Transport {
   virtual Result<std::string> Listen(const std::string& address, TransportEvents& events) = 0;
   // Starts to connect; OnConnected or OnClosed follows.
   virtual ConnectionId Connect(const std::string& address, TransportEvents& events) = 0;
-  // Queues one frame. The body is copied; payload bytes are pinned until they have left. On a connection that
-  // is gone or not yet up: nothing is sent (a connection that is not yet up queues).
+  // Queues one frame. The body is copied; payload bytes are pinned until they have left, or, where the
+  // receiver reads them where they lie, until it has done with them. A connection that is not yet up queues;
+  // on one that is gone nothing is sent.
   virtual void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
                     std::span<const Pinned> payload) = 0;
   // Lifts or lowers what `id` may send from the next header on. A new connection has the defaults of
@@ -93,13 +94,17 @@ class Transport {
   virtual void Close(ConnectionId id) = 0;
   // Closes once what is queued has left (or after a short limit); no further event of `id` follows.
   virtual void CloseAfterSend(ConnectionId id) = 0;
-  // Bytes queued and not yet handed to the network.
+  // Bytes queued and not yet handed to the network, and those that the receiver has yet to read where they
+  // lie.
   [[nodiscard]] virtual std::uint64_t QueuedBytes(ConnectionId id) const = 0;
   // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if
   // none have come or the connection is gone.
   [[nodiscard]] virtual TimePoint LastReceived(ConnectionId id) const = 0;
   // What carries the frames of `id`: "local" (shared memory), "uds", "tcp", "sim"; empty if it is not up.
   [[nodiscard]] virtual std::string_view Carrier(ConnectionId id) const = 0;
+  // Why the frames of `id`, which is up, do not go through shared memory although it was tried, for people.
+  // Empty: they do, or it was not, or nobody knows.
+  [[nodiscard]] virtual std::string WhyNotShared(ConnectionId /*id*/) const { return ""; }
   // The same text for every process on this host; empty if there is none.
   [[nodiscard]] virtual std::string_view Host() const = 0;
 };

@@ -5,20 +5,22 @@
 //   worker->Start();                                    // all workers agree on tables; blocks are placed
 //   worker->Broadcast(table, initial);                  // the first broadcast of a table gives its values
 //   for (...) {
-//     span<const float> w = worker->Sync(table);        // waits until the table may be used in this
-//     iteration worker->Update(table, gradient, how);             // lends the gradient until its ticket is
-//     done worker->Clock();                                  // ends the iteration; tables without an update
-//     are absent
+//     // Waits until the table may be used in this iteration.
+//     span<const float> w = worker->Sync(table);
+//     // Lends the gradient until its ticket is done.
+//     worker->Update(table, gradient, how);
+//     // Ends the iteration; tables without an update are absent.
+//     worker->Clock();
 //   }
-//   worker->Shutdown();                                 // leaves, waits for the last member, pulls the final
-//   values
+//   // Leaves, waits for the last member, pulls the final values.
+//   worker->Shutdown();
 //
 // For ps-lite's way of working make tables with TableClock::kOwn: Push, Pull and Wait need no Clock, each
 // Push is one iteration of its table.
 //
 // Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull, PushPull) come from one thread at a
 // time; callbacks run on the worker's I/O thread and must not block. A blocking call waits at most
-// options.wait_max and says what it waited for. After fork() every call in the child fails with
+// options.wait_max and says what it waited for. After fork() every call in the child that can fail does, with
 // kFailedPrecondition.
 #pragma once
 
@@ -45,8 +47,8 @@ struct UpdateOptions {
   Hyper hyper = {};
   std::uint32_t samples = 1;             // the gradient is a mean over this many
   std::shared_ptr<const void> pin = {};  // dropped once the gradient is needed no more (on the I/O thread)
-  std::function<void(const Status&)> done =
-      {};  // called once every block has its verdict; a refused block is an error
+  // Called once every block has its verdict; a refused block is an error.
+  std::function<void(const Status&)> done = {};
 };
 
 using Ticket = std::uint64_t;  // names one asynchronous call; 0 is none
@@ -63,8 +65,8 @@ struct WorkerCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t resent = 0, reconnects = 0;
-  std::uint64_t lost =
-      0;  // had a verdict, and went with a server that died: its successor does not have them
+  // Had a verdict, and went with a server that died: its successor does not have them.
+  std::uint64_t lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
   std::uint64_t wait_ns = 0;        // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
   std::uint64_t staleness_sum = 0;  // over answers: progress + 1 - v_train, where positive
@@ -98,7 +100,7 @@ class Worker {
 
   // Memory for gradients and parameters that a server on the same host reads where it lies: what is lent from
   // here is sent without being copied. Zeros; freed when the last owner lets go, also after the worker's end.
-  // Any memory may be lent.
+  // Any memory may be lent. After Shutdown and in a forked child it is plain memory.
   [[nodiscard]] virtual std::shared_ptr<float> Allocate(std::size_t elements) = 0;
 
   virtual Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers = {}) = 0;

@@ -68,9 +68,8 @@ class Block::Core {
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
   Values::Outcome Apply(const PushEvent& push, Gradient gradient);
-  // The gradient as it would be at the values of now, or the one that was given if what it was computed on is
-  // not kept.
-  Gradient Compensated(const PushEvent& push, Gradient gradient);
+  // The gradient as it would be at the values of now; null if it is to be stepped on as it is.
+  BufferRef Compensated(const PushEvent& push, const Gradient& gradient);
   bool IsRefused(const PushEvent& push, const Gradient& gradient, bool late) const;
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.

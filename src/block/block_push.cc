@@ -48,7 +48,8 @@ void Block::Core::OnPush(const PushEvent& push, Gradient gradient, TimePoint now
   if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
   if (!FitsWindow(push, now)) return;
   const std::optional<BlockVerdict> verdict = Take(push, std::move(gradient));
-  if (!verdict) return;
+  // It was taken back while it was read, and comes again. What FitsWindow passed over for it stays passed.
+  if (!verdict) return Release(push.from.worker, now);
   NoteSent(push.from.worker, push.iteration, now);
   Conclude(push.from, push.seq, *verdict, now);
 }
@@ -139,32 +140,36 @@ Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
   float lr_scale = 1.0F / static_cast<float>(members);
   if (options_.apply.scale_by_staleness)
     lr_scale /= std::max(1.0F, static_cast<float>(steps_since) / static_cast<float>(members));
-  const Gradient used = options_.apply.dc > 0.0F ? Compensated(push, gradient) : gradient;
-  const Values::Outcome outcome = values_.Step({.g = used.values(),
-                                                .lr_scale = lr_scale,
-                                                .hyper = push.hyper,
-                                                .publish_nonfinite = options_.nonfinite == NonFinite::kAccept,
-                                                .witness = gradient.witness()});
+  const bool compensates = options_.apply.dc > 0.0F;
+  const BufferRef compensated = compensates ? Compensated(push, gradient) : nullptr;
+  const Values::Outcome outcome =
+      values_.Step({.g = compensated != nullptr ? compensated->floats() : gradient.values(),
+                    .lr_scale = lr_scale,
+                    .hyper = push.hyper,
+                    .publish_nonfinite = options_.nonfinite == NonFinite::kAccept,
+                    .witness = gradient.witness()});
+  if (outcome == Values::Outcome::kTorn) return outcome;  // no push: nothing is counted, it comes again
+  if (compensates) {
+    ++(compensated != nullptr ? counters_.compensated : counters_.uncompensated);
+    kept_.Used(push.from.worker, push.base_version);
+  }
   if (outcome != Values::Outcome::kPublished) return outcome;
   ++counters_.steps;
   counters_.applied_staleness.Add(static_cast<std::int64_t>(steps_since / members));
   return outcome;
 }
 
-Gradient Block::Core::Compensated(const PushEvent& push, Gradient gradient) {
+// Null: as it is, since its base is not kept or it is too large to be squared. Compensation refuses no good
+// gradient.
+BufferRef Block::Core::Compensated(const PushEvent& push, const Gradient& gradient) {
   const ConstBufferRef base = kept_.Find(push.base_version);
-  kept_.Used(push.from.worker, push.base_version);
-  if (base != nullptr) {
-    BufferRef compensated = pool_.Take(options_.elements);
-    // What is too large to be squared is stepped on as it is: compensation refuses no good gradient.
-    if (kernels::Compensate(compensated->floats(), options_.apply.dc, gradient.values(),
-                            values_.current()->floats(), base->floats())) {
-      ++counters_.compensated;
-      return compensated;
-    }
+  if (base == nullptr) return nullptr;
+  BufferRef compensated = pool_.Take(options_.elements);
+  if (!kernels::Compensate(compensated->floats(), options_.apply.dc, gradient.values(),
+                           values_.current()->floats(), base->floats())) {
+    return nullptr;
   }
-  ++counters_.uncompensated;
-  return gradient;
+  return compensated;
 }
 
 void Block::Core::Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now) {

@@ -103,6 +103,21 @@ TEST(BlockPushTest, AGradientThatWasTakenBackIsNoPush) {
   }
 }
 
+TEST(BlockPushTest, WhatAGradientThatWasTakenBackHasPassedOverStaysPassed) {
+  std::atomic<std::uint64_t> word{1};
+  const std::vector<float> lent = {1, 2};
+  HandFedBlock block;
+  block.Begin(2);
+  block.Push(0, 50);
+  block.Forget();
+  const PushEvent push = block.NextPush(1, 50);
+  block->OnPush(push, Gradient(lent, {&word, 2}), TimePoint());
+  EXPECT_THAT(block.Heard(), ElementsAre("OPEN 0#1 v50")) << "the other one waits no longer";
+  block->OnPush(push, Gradient(lent, {&word, 1}), TimePoint());
+  block.PushSeq(0, 1, 50);
+  EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 1#1 v50", "SUMMED 0#1 v51"));
+}
+
 TEST(BlockPushTest, InitialValuesThatAreLentAreCopiedOrRefused) {
   std::atomic<std::uint64_t> word{1};
   HandFedBlock block({.sync = "asp"});

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -146,6 +147,24 @@ TEST(BlockStalenessTest, ASwitchTurnsCompensationOnAndOff) {
   block.Switch("asp", "immediate");
   turn(1);
   EXPECT_EQ(block->counters().compensated + block->counters().uncompensated, 2U);
+}
+
+TEST(BlockStalenessTest, AGradientThatWasTakenBackIsNotCountedAndItsBasesStay) {
+  std::atomic<std::uint64_t> word{1};
+  HandFedBlock block({.sync = "asp", .apply = "immediate:dc=1", .optimizer = "sgd", .elements = 1});
+  block.Begin(2);
+  block.Pull(0, -1);
+  block.Push(1, 0, {1});  // and names no base
+  block.Pull(0, -1);      // version 2 is under way, version 1 may still be in use
+  const std::vector<float> lent = {2};
+  PushEvent torn = block.NextPush(0, 0);
+  torn.base_version = Version(2);
+  block->OnPush(torn, Gradient(lent, {&word, 2}), TimePoint());
+  EXPECT_EQ(block->counters().compensated, 0U);
+  EXPECT_EQ(block->counters().uncompensated, 1U) << "that of worker 1";
+  torn.base_version = Version(1);
+  block->OnPush(torn, Gradient(lent, {&word, 1}), TimePoint());
+  EXPECT_EQ(block->counters().compensated, 1U) << "the same seq, whole: its base is still kept";
 }
 
 TEST(BlockStalenessTest, CompensationRefusesNoGoodGradientAndNoBadOneIsLetIn) {

@@ -1,8 +1,8 @@
 // Gradient: the values that a push (or an Init) brings to a block: a buffer of the shard's own, or memory of
 // someone else's that is read where it lies.
 //
-// What is lent is there during the call only, is read once, and counts only if it is Whole afterwards: the
-// process that owns it may have taken it back meanwhile.
+// What is lent is there during the call only, and counts only if it is Whole after the last read: the process
+// that owns it may have taken it back meanwhile, and two reads may see different values.
 #pragma once
 
 #include <span>

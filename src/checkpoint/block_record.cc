@@ -162,7 +162,8 @@ Result<BlockRecord> DecodeRecord(std::span<const std::byte> bytes, const TakeBuf
                       DecodeRecordBody(head, bytes.subspan(kRecordHeadBytes, head.body_bytes)));
   std::span<const std::byte> payload = bytes.subspan(kRecordHeadBytes + head.body_bytes);
   EachBuffer(record.state, [&](ConstBufferRef& buffer) {
-    BufferRef own = take(record.id.elements);
+    const bool sent = &buffer == &record.state.values;
+    BufferRef own = take(record.id.elements, sent ? Arena::Use::kSent : Arena::Use::kKept);
     const std::span<std::byte> place = own->bytes();
     std::copy_n(payload.begin(), place.size(), place.begin());
     payload = payload.subspan(place.size());

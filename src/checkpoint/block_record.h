@@ -12,6 +12,7 @@
 
 #include "block/block_state.h"
 #include "block/buffer_pool.h"
+#include "leeway/arena.h"
 #include "leeway/ids.h"
 #include "leeway/pinned.h"
 #include "leeway/status.h"
@@ -67,7 +68,8 @@ struct EncodedRecord {
 [[nodiscard]] Result<RecordHead> DecodeRecordHead(std::span<const std::byte> head);
 [[nodiscard]] Result<BlockRecord> DecodeRecordBody(const RecordHead& head, std::span<const std::byte> body);
 
-using TakeBuffer = std::function<BufferRef(std::size_t elements)>;  // a BufferPool's Take
+// A BufferPool's Take. Values are kSent, all else is kKept.
+using TakeBuffer = std::function<BufferRef(std::size_t elements, Arena::Use use)>;
 
 // Checks and decodes the bytes of one record. `take` is called only when all has been checked.
 [[nodiscard]] Result<BlockRecord> DecodeRecord(std::span<const std::byte> bytes, const TakeBuffer& take);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "block/hand_fed_block.h"
 #include "checkpoint/testing/sample_checkpoint.h"
@@ -114,11 +115,25 @@ void Sign(Bytes& bytes) {
 }
 
 std::string ProblemOf(const Bytes& bytes) {
-  const Result<BlockRecord> record = DecodeRecord(bytes, [](std::size_t elements) {
+  const Result<BlockRecord> record = DecodeRecord(bytes, [](std::size_t elements, Arena::Use) {
     ADD_FAILURE() << "a buffer was taken before all was checked";
     return sample::TakeBuffer(elements);
   });
   return record.status().message();
+}
+
+TEST(BlockRecordTest, OnlyValuesAreToBeSent) {
+  Draw draw(4);
+  const BlockRecord record = RecordOf(DrawState(draw, {5, 2, 3, 1, true, 0}), 5);
+  std::map<Arena::Use, int> taken;
+  const Result<BlockRecord> again =
+      DecodeRecord(Joined(EncodeRecord(record).pieces), [&](std::size_t elements, Arena::Use use) {
+        ++taken[use];
+        return sample::TakeBuffer(elements);
+      });
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(taken[Arena::Use::kSent], 1);
+  EXPECT_GE(taken[Arena::Use::kKept], 2) << "the slots, and what is in sums";
 }
 
 TEST(BlockRecordTest, LengthsAreCheckedEvenUnderARightChecksum) {

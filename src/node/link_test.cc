@@ -47,11 +47,12 @@ class LinkDiary final : public LinkEvents {
 class LinkTest : public ::testing::Test {
  protected:
   // Welcomes the connect under way.
-  ConnectionId Welcome(std::uint32_t version = wire::kVersionMax) {
+  ConnectionId Welcome(std::uint32_t version = wire::kVersionMax, const std::string& host_key = "") {
     const ConnectionId id = world.transport.CompleteConnect();
     wire::pb::Welcome welcome;
     welcome.set_version(version);
     welcome.set_id(3);
+    welcome.set_host_key(host_key);
     EXPECT_TRUE(world.transport.DeliverControl(id, wire::Kind::kWelcome, welcome).ok());
     return id;
   }
@@ -63,6 +64,37 @@ class LinkTest : public ::testing::Test {
   Result<std::string> address{std::string("127.0.0.1:9")};
   Link link{world.env, options, [this] { return address; }, 0, "server 1 shard 0", diary};
 };
+
+TEST_F(LinkTest, SaysOnceWhyNoMemoryIsSharedOnOneHost) {
+  world.transport.host = "here";
+  link.Start();
+  const ConnectionId first = Welcome(wire::kVersionMax, "here");
+  ASSERT_EQ(world.log.lines.size(), 1U);
+  EXPECT_THAT(world.log.lines[0], HasSubstr("its Unix socket is not within reach"));
+  EXPECT_THAT(world.log.lines[0], HasSubstr("frames go over TCP"));
+  const std::size_t said = world.log.lines.size();
+  EXPECT_FALSE(world.transport.Lose(first).ok());
+  world.Advance(seconds(1));
+  Welcome(wire::kVersionMax, "here");
+  EXPECT_EQ(diary.ups, 2);
+  EXPECT_EQ(world.log.lines.size(), said);
+}
+
+TEST_F(LinkTest, SaysWhatTheTransportKnowsOfWhyNoMemoryIsShared) {
+  world.transport.carrier = "uds";
+  world.transport.why_not_shared = "it shares no memory";
+  link.Start();
+  Welcome();
+  ASSERT_EQ(world.log.lines.size(), 1U);
+  EXPECT_THAT(world.log.lines[0], HasSubstr("(it shares no memory): frames go through its Unix socket"));
+}
+
+TEST_F(LinkTest, SaysNothingOfMemoryBetweenTwoHosts) {
+  world.transport.host = "here";
+  link.Start();
+  Welcome(wire::kVersionMax, "elsewhere");
+  EXPECT_TRUE(world.log.lines.empty());
+}
 
 TEST_F(LinkTest, SaysHelloWithItsVersionsAndIsUpWhenWelcomed) {
   link.Start();

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <thread>
+
+#include "process/console_log.h"
+#include "process/node_thread.h"
 
 namespace leeway {
 namespace {
@@ -47,6 +52,21 @@ TEST(CoreListTest, AThreadStaysWhereItIsPut) {
     EXPECT_THAT(AllowedCores(), ElementsAre(before.back()));
   }).join();
   EXPECT_EQ(AllowedCores(), before) << "no other thread is moved";
+}
+
+TEST(CoreListTest, JobsOfANodeThatStaysOnACoreRunOnAll) {
+  const std::vector<int> before = AllowedCores();
+  if (before.size() < 2) GTEST_SKIP() << "one core";
+  ConsoleLog log("test", LogLevel::kError);
+  NodeThread node(log);
+  std::vector<int> of_job;
+  std::promise<void> done;
+  ASSERT_TRUE(node.Call([&] {
+    EXPECT_TRUE(StayOn(before.front()).ok());
+    node.env().compute.Run([&] { of_job = AllowedCores(); }, [&] { done.set_value(); });
+  }));
+  ASSERT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(of_job, before);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/heap_arena.h"
 #include "checkpoint/rank_file.h"
 #include "leeway/arena.h"
 #include "node/link_options.h"
@@ -119,8 +120,11 @@ Status WorkerClient::Join() {
 }
 
 std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
-  std::shared_ptr<std::byte> bytes =
-      thread_->env().arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
+  // After its end, and in a forked child, there is nobody to send it to: any memory does.
+  HeapArena heap;
+  const bool alone = stopped_ || fork_.forked();
+  Arena& arena = alone ? static_cast<Arena&>(heap) : thread_->env().arena;
+  std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
   auto* const floats = reinterpret_cast<float*>(bytes.get());
   std::fill_n(floats, elements, 0.0F);
   return {std::move(bytes), floats};
@@ -191,10 +195,14 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
   }
   // A copy of its own: the wait may be broken off while the node still sends. Once per table, so it costs
   // little.
-  auto copy = std::make_shared<const std::vector<float>>(values.begin(), values.end());
-  return Block(
-      [id, copy](WorkerNode& node, leeway::Done done) { node.Broadcast(id, *copy, copy, std::move(done)); },
-      fmt::format("giving table \"{}\" its values", table->spec.name));
+  const std::shared_ptr<std::byte> copy =
+      thread_->env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+  auto* const floats = reinterpret_cast<float*>(copy.get());
+  std::ranges::copy(values, floats);
+  const std::span<const float> offered(floats, values.size());
+  return Block([id, copy, offered](WorkerNode& node,
+                                   leeway::Done done) { node.Broadcast(id, offered, copy, std::move(done)); },
+               fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
 Status WorkerClient::MayMeet(const std::string& what) {
@@ -298,9 +306,12 @@ void WorkerClient::StopThread(const Status& why) {
   thread_->Stop();
   stopped_ = true;
   calls_.Close(why);
-  tickets_.FinishAll(why);
+  // Who waits for a ticket may write over the gradient that it lent as soon as it has an outcome. So first
+  // the connections go, and with them the word that what a server has not read by now is no gradient any
+  // more.
   node_.reset();
   thread_.reset();
+  tickets_.FinishAll(why);
 }
 
 void WorkerClient::OnFailing(const Status& why) {

@@ -18,10 +18,10 @@
 #include "leeway/worker.h"
 #include "process/call_queue.h"
 #include "process/console_log.h"
-#include "process/fork_guard.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
 #include "process/wait_times.h"
+#include "transport/fork_guard.h"
 
 namespace leeway {
 

@@ -335,20 +335,26 @@ TEST_F(WorkerClientTest, AForkedChildGetsAClearErrorFromEveryCall) {
   StartJob();
   Join();
   const TableId table = MakeTable({.name = "w", .shape = {2}}, {1, 1});
+  std::shared_ptr<float> lent = worker->Allocate(1 << 20);
+  lent.get()[5000] = 3.0F;
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     const bool clear = worker->Clock().code() == StatusCode::kFailedPrecondition &&
                        worker->Sync(table).status().code() == StatusCode::kFailedPrecondition &&
-                       worker->Shutdown().code() == StatusCode::kFailedPrecondition;
+                       worker->Shutdown().code() == StatusCode::kFailedPrecondition &&
+                       worker->Allocate(1 << 20).get()[7] == 0.0F;  // any memory
+    lent.reset();
     worker.reset();  // must neither hang nor disturb the parent
     _exit(clear ? 0 : 1);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(lent.get()[5000], 3.0F) << "the child let go of it, and it is the parent's";
   EXPECT_TRUE(worker->Sync(table).ok());
   EXPECT_TRUE(worker->Shutdown().ok());
+  EXPECT_EQ(worker->Allocate(10).get()[9], 0.0F) << "plain memory, after the end";
 }
 
 TEST_F(WorkerClientTest, DestroyingAWorkerInTheMiddleCallsBackWhatIsPendingAndDoesNotHang) {

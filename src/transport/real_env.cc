@@ -71,10 +71,10 @@ class RealRandom final : public Random {
 
 class RealEnv::Impl {
  public:
-  Impl(Log& log, std::uint64_t seed, const StreamOptions& tcp)
+  Impl(Log& log, std::uint64_t seed, const StreamOptions& options)
       : timers(loop),
         random(seed),
-        transport(loop, timers, log, random, arena, tcp),
+        transport(loop, timers, log, random, arena, options),
         storage(loop),
         compute(loop, "leeway-compute"),
         env{clock, timers, transport, random, log, storage, compute, arena} {}
@@ -94,8 +94,8 @@ class RealEnv::Impl {
 RealEnv::RealEnv(Log& log, std::uint64_t seed, bool allow_non_loopback, Carrier carrier)
     : RealEnv(log, seed, StreamOptions{.carrier = carrier, .allow_non_loopback = allow_non_loopback}) {}
 
-RealEnv::RealEnv(Log& log, std::uint64_t seed, const StreamOptions& tcp)
-    : impl_(std::make_unique<Impl>(log, seed, tcp)) {}
+RealEnv::RealEnv(Log& log, std::uint64_t seed, const StreamOptions& options)
+    : impl_(std::make_unique<Impl>(log, seed, options)) {}
 
 RealEnv::~RealEnv() = default;
 

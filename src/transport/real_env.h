@@ -20,7 +20,7 @@ class RealEnv {
   explicit RealEnv(Log& log, std::uint64_t seed = 0, bool allow_non_loopback = false,
                    Carrier carrier = Carrier::kAuto);
   // With every limit of the transport given (src/transport/stream/stream_options.h).
-  RealEnv(Log& log, std::uint64_t seed, const StreamOptions& tcp);
+  RealEnv(Log& log, std::uint64_t seed, const StreamOptions& options);
   ~RealEnv();
   RealEnv(const RealEnv&) = delete;
   RealEnv& operator=(const RealEnv&) = delete;

@@ -7,6 +7,10 @@
 
 namespace leeway {
 
+ThreadCompute::ThreadCompute(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {
+  if (sched_getaffinity(0, sizeof(cores_), &cores_) != 0) CPU_ZERO(&cores_);
+}
+
 ThreadCompute::~ThreadCompute() {
   if (!thread_.joinable()) return;
   {
@@ -35,7 +39,11 @@ void ThreadCompute::Start() {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { Work(); });
+  thread_ = std::thread([this] {
+    // A thread begins where the one that made it may run, and that one may be kept on a core by now.
+    if (CPU_COUNT(&cores_) > 0) sched_setaffinity(0, sizeof(cores_), &cores_);
+    Work();
+  });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), name_.c_str());
 }

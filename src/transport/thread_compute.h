@@ -2,16 +2,18 @@
 //
 // Jobs run one after another in the order of Run. A job and its `done` are destroyed on the loop's thread (or
 // where this object is), so what they captured is never let go on the other thread. The destructor waits for
-// the job under way and drops the rest. Thread rule: everything but the jobs on the loop's thread; the loop
-// outlives this object and does not run after it.
+// the job under way and drops the rest. The thread runs on the cores that the one which made this object
+// might use then, also when the loop is kept on one core later. Thread rule: everything but the jobs on the
+// loop's thread; the loop outlives this object and does not run after it.
 #pragma once
+
+#include <sched.h>
 
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "leeway/storage.h"
@@ -22,7 +24,7 @@ namespace leeway {
 class ThreadCompute final : public Compute {
  public:
   // `name` is what tools show for the thread; the system takes 15 characters.
-  ThreadCompute(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
+  ThreadCompute(EventLoop& loop, std::string name);
   ~ThreadCompute() override;
   ThreadCompute(const ThreadCompute&) = delete;
   ThreadCompute& operator=(const ThreadCompute&) = delete;
@@ -40,6 +42,7 @@ class ThreadCompute final : public Compute {
 
   EventLoop& loop_;
   const std::string name_;
+  cpu_set_t cores_;  // where its thread may run; none: wherever the loop may
   std::thread thread_;
 
   std::mutex mutex_;

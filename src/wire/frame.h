@@ -3,8 +3,8 @@
 //   offset 0  u16 magic 0x574C ("LW")   2  u8 kind   3  u8 carrier   4  u32 body_bytes   8  u64 payload_bytes
 //   (16 bytes)
 //
-// All little-endian. FrameReader is the one decoder of both worlds: the TCP transport receives straight into
-// the spans it hands out, the simulated transport copies its chunks, cut anywhere, into them.
+// All little-endian. FrameReader is the one decoder of both worlds: the transport over sockets receives
+// straight into the spans it hands out, the simulated transport copies its chunks, cut anywhere, into them.
 #pragma once
 
 #include <array>

@@ -116,8 +116,9 @@ def test_a_scheduler_that_was_killed_goes_on_from_its_log(tmp_path, sync, least)
         assert [worker["state"] for worker in told["status"]["workers"]] == 3 * ["left"]
 
 
-def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path):
-    with Training(tmp_path, "asp", "--restarts", 1) as job:
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path, transport):
+    with Training(tmp_path, "asp", "--restarts", 1, "--transport", transport) as job:
         job.wait_until_training()
         worker = int(re.findall(r"\[w2\] life 0 pid (\d+)", job.out())[-1])
         job.kill("scheduler")
@@ -176,8 +177,9 @@ def test_a_limit_on_restarts_ends_the_job_and_names_the_checkpoint(tmp_path, fla
         job.expect_nothing_left()
 
 
-def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path):
-    with Training(tmp_path, "bsp", expel_after="2s") as job:
+@pytest.mark.parametrize("transport", ["auto", "tcp"])
+def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path, transport):
+    with Training(tmp_path, "bsp", "--transport", transport, expel_after="2s") as job:
         job.wait_until_training()
         stopped = job.role("server", 0)
         os.kill(stopped, signal.SIGSTOP)

@@ -21,7 +21,7 @@ using Bytes = std::vector<std::byte>;
 
 // A decoder that asks for more than the bytes hold has believed a length.
 TakeBuffer Bounded(std::size_t bytes) {
-  return [bytes](std::size_t elements) {
+  return [bytes](std::size_t elements, Arena::Use) {
     LW_CHECK(elements <= bytes / sizeof(float), "a buffer of {} floats from {} bytes", elements, bytes);
     return std::make_shared<Buffer>(elements);
   };

@@ -379,3 +379,23 @@ def test_a_forked_child_has_the_parameters_to_itself(alone):
     assert process.exitcode == 0
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), kept)) and in_arena(model, optimizer)
     train(model, optimizer, range(2, 3))
+
+
+def test_a_forked_child_that_ends_leaves_the_parameters_as_they_are(alone):
+    torch.manual_seed(1)
+    model = nn.Linear(512, 512)  # 1 MiB: what is freed of this size goes back to the system
+    optimizer = small.distributed(model)
+    model(torch.ones(2, 512)).sum().backward()
+    optimizer.step()
+    model.state_dict()  # waits for all values
+    kept = [parameter.clone() for parameter in model.parameters()]
+    child = os.fork()
+    if child == 0:
+        model = optimizer = None
+        gc.collect()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), kept)) and in_arena(model, optimizer)
+    optimizer.zero_grad()
+    model(torch.ones(2, 512)).sum().backward()
+    optimizer.step()

@@ -24,7 +24,9 @@ inline Bytes Joined(const std::vector<Pinned>& pieces) {
   return bytes;
 }
 
-inline BufferRef TakeBuffer(std::size_t elements) { return std::make_shared<Buffer>(elements); }
+inline BufferRef TakeBuffer(std::size_t elements, Arena::Use = Arena::Use::kKept) {
+  return std::make_shared<Buffer>(elements);
+}
 
 class Draw {
  public:

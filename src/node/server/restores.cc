@@ -5,6 +5,7 @@
 
 #include "base/errors.h"
 #include "checkpoint/block_record.h"
+#include "leeway/arena.h"
 #include "leeway/storage.h"
 
 namespace leeway {
@@ -28,7 +29,9 @@ Status Restores::Load(const BlockStore::ToRestore& block, std::span<const std::b
   const RecordPlace place{block.options.id,          from.offset(),     from.bytes(),
                           Iteration(from.v_train()), Term(from.term()), from.checksum()};
   LW_ASSIGN_OR_RETURN(BlockRecord record,
-                      DecodeRecord(place, bytes, [this](std::size_t n) { return pool_.Take(n); }));
+                      DecodeRecord(place, bytes, [this](std::size_t elements, Arena::Use use) {
+                        return pool_.Take(elements, use);
+                      }));
   if (record.id.elements != block.options.elements) {
     return FailedPrecondition("block {} was saved with {} elements, wanted {}", block.options.id.value(),
                               record.id.elements, block.options.elements);

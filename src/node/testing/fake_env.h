@@ -133,6 +133,7 @@ class FakeTransport final : public Transport {
     return found == received.end() ? TimePoint::min() : found->second;
   }
   [[nodiscard]] std::string_view Carrier(ConnectionId) const override { return carrier; }
+  [[nodiscard]] std::string WhyNotShared(ConnectionId) const override { return why_not_shared; }
   [[nodiscard]] std::string_view Host() const override { return host; }
 
   // What the test does.
@@ -231,8 +232,8 @@ class FakeTransport final : public Transport {
   std::vector<SentFrame> sent;
   std::set<ConnectionId> closed;               // by the node
   std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
-  std::string carrier = "tcp", host;
-  std::vector<const void*> landed_at;          // the places of the last delivered payload
+  std::string carrier = "tcp", host, why_not_shared;
+  std::vector<const void*> landed_at;  // the places of the last delivered payload
 
  private:
   Status Fill(const Landing& landing, std::span<const std::byte> payload) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/errors.h"
+#include "transport/fork_guard.h"
 #include "transport/local/free_pieces.h"
 #include "transport/local/shared_region.h"
 
@@ -27,14 +29,28 @@ std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1)
 class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
  public:
   std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) {
+    // A forked child has the regions of its parent, and may have been made while a thread held the lock.
+    if (fork_.forked()) return HeapArena().Allocate(bytes, use);
     bytes = std::max(RoundUp(bytes, kCacheLine), kCacheLine);
+    const std::size_t region_bytes = std::max(RoundUp(bytes, kHugePage), kRegionBytesMin);
     const std::lock_guard lock(mutex_);
-    std::vector<Region>& regions = use == Use::kSent ? sent_ : kept_;
-    for (Region& region : regions) {
-      if (const auto offset = region.pieces.Take(bytes)) return Piece(region, *offset, bytes);
+    if (use == Use::kSent) {
+      auto piece = TakeFrom(sent_, bytes);
+      unshared_ = piece != nullptr ? Status::Ok() : AddShared(region_bytes);
+      if (unshared_.ok()) return piece != nullptr ? piece : TakeFrom(sent_, bytes);
+      // No memfd here, or no descriptor left for it: its bytes go by the socket, as between hosts, and the
+      // next piece tries again.
     }
-    Region& added = Add(use, std::max(RoundUp(bytes, kHugePage), kRegionBytesMin));
-    return Piece(added, *added.pieces.Take(bytes), bytes);
+    if (auto piece = TakeFrom(kept_, bytes)) return piece;
+    Result<SharedRegion> memory = SharedRegion::MakePrivate(region_bytes);
+    LW_CHECK(memory.ok(), "out of memory: {}", memory.status().message());
+    kept_.push_back({*std::move(memory), FreePieces(region_bytes), kept_.size(), Use::kKept});
+    return TakeFrom(kept_, bytes);
+  }
+
+  [[nodiscard]] Status unshared() const {
+    const std::lock_guard lock(mutex_);
+    return unshared_;
   }
 
   [[nodiscard]] std::optional<Place> Find(std::span<const std::byte> bytes) const {
@@ -69,24 +85,24 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
     int fd = -1;
   };
 
-  Region& Add(Use use, std::size_t bytes) {
-    std::vector<Region>& regions = use == Use::kSent ? sent_ : kept_;
-    Result<SharedRegion> memory =
-        use == Use::kSent && shares_ ? SharedRegion::Make(bytes) : SharedRegion::MakePrivate(bytes);
-    if (!memory.ok() && use == Use::kSent) {
-      shares_ = false;  // no memfd here: frames go by the socket, as between hosts
-      memory = SharedRegion::MakePrivate(bytes);
+  // Null if no region has so much left.
+  std::shared_ptr<std::byte> TakeFrom(std::vector<Region>& regions, std::size_t bytes) {
+    for (Region& region : regions) {
+      if (const auto offset = region.pieces.Take(bytes)) return Piece(region, *offset, bytes);
     }
-    LW_CHECK(memory.ok(), "out of memory: {}", memory.status().message());
-    regions.push_back({*std::move(memory), FreePieces(bytes), regions.size(), use});
-    if (const SharedRegion& made = regions.back().memory; made.read_only_fd() >= 0) {
-      const std::size_t count = seen_count_.load(std::memory_order_relaxed);
-      LW_CHECK(count < kSharedRegionsMax, "{} regions", count);
-      seen_[count] = {reinterpret_cast<std::uintptr_t>(made.bytes().data()), made.bytes().size(),
-                      made.read_only_fd()};
-      seen_count_.store(count + 1, std::memory_order_release);
-    }
-    return regions.back();
+    return nullptr;
+  }
+
+  [[nodiscard]] Status AddShared(std::size_t bytes) {
+    const std::size_t count = seen_count_.load(std::memory_order_relaxed);
+    if (count == kSharedRegionsMax)
+      return ResourceExhausted("this process has {} regions of shared memory, which is the most", count);
+    LW_ASSIGN_OR_RETURN(SharedRegion memory, SharedRegion::Make(bytes));
+    seen_[count] = {reinterpret_cast<std::uintptr_t>(memory.bytes().data()), memory.bytes().size(),
+                    memory.read_only_fd()};
+    sent_.push_back({std::move(memory), FreePieces(bytes), sent_.size(), Use::kSent});
+    seen_count_.store(count + 1, std::memory_order_release);
+    return Status::Ok();
   }
 
   std::shared_ptr<std::byte> Piece(const Region& region, std::size_t offset, std::size_t bytes) {
@@ -96,14 +112,17 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
   }
 
   void PutBack(Use use, std::size_t index, std::size_t offset, std::size_t bytes) {
+    // The pages are the parent's too, and giving them back would make zeros of its values.
+    if (fork_.forked()) return;
     const std::lock_guard lock(mutex_);
     Region& region = (use == Use::kSent ? sent_ : kept_)[index];
     region.memory.GiveBack(region.memory.bytes().subspan(offset, bytes));
     region.pieces.PutBack(offset, bytes);
   }
 
-  std::mutex mutex_;
-  bool shares_ = true;
+  const ForkGuard fork_;
+  mutable std::mutex mutex_;
+  Status unshared_;
   std::vector<Region> sent_, kept_;
   std::unique_ptr<Seen[]> seen_ = std::make_unique<Seen[]>(kSharedRegionsMax);
   std::atomic<std::size_t> seen_count_{0};
@@ -119,6 +138,8 @@ std::shared_ptr<std::byte> SharedArena::Allocate(std::size_t bytes, Use use) {
 std::optional<SharedArena::Place> SharedArena::Find(std::span<const std::byte> bytes) const {
   return regions_->Find(bytes);
 }
+
+Status SharedArena::unshared() const { return regions_->unshared(); }
 
 SharedArena::RegionFile SharedArena::FileOf(std::uint32_t region) const { return regions_->FileOf(region); }
 

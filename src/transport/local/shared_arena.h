@@ -1,8 +1,10 @@
 // SharedArena: the Arena of the real world. What is sent lies in shared regions, which peers on this host map
 // and read; what is kept lies in private ones with huge pages where the system allows them.
 //
-// Regions are added as they are needed and stay; pages of what is freed go back to the system. Pieces keep
-// the regions alive, so tensors in here outlive the node. Thread-safe; finding a piece takes no lock.
+// Regions are added as they are needed and stay. Pages of freed pieces of 64 KiB and more go back to the
+// system; smaller ones wait here to be used again. Pieces keep the regions alive, so tensors in here outlive
+// the node. A forked child that frees one leaves it to its parent, and gets memory from the heap.
+// Thread-safe; finding a piece takes no lock.
 #pragma once
 
 #include <atomic>
@@ -14,6 +16,7 @@
 
 #include "base/heap_arena.h"
 #include "leeway/arena.h"
+#include "leeway/status.h"
 
 namespace leeway {
 
@@ -27,6 +30,9 @@ class SharedArena final : public Arena {
     std::uint32_t region = 0;
     std::uint64_t offset = 0;
   };
+  // Why the last piece that was to be sent lies in memory that nobody else sees, or ok. The next may be
+  // shared again.
+  [[nodiscard]] Status unshared() const;
   // Nothing if it is not all within one shared region.
   [[nodiscard]] std::optional<Place> Find(std::span<const std::byte> bytes) const;
   struct RegionFile {

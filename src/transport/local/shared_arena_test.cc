@@ -1,8 +1,11 @@
 #include "transport/local/shared_arena.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -107,6 +110,44 @@ TEST(SharedArenaTest, LargePiecesGetRegionsOfTheirOwn) {
   const auto small = arena.Allocate(64, Arena::Use::kSent);
   const auto large = arena.Allocate(std::size_t{1} << 30, Arena::Use::kSent);
   EXPECT_NE(arena.Find({small.get(), 64})->region, arena.Find({large.get(), std::size_t{1} << 30})->region);
+}
+
+TEST(SharedArenaTest, AForkedChildTakesNothingFromItsParent) {
+  SharedArena arena;
+  constexpr std::size_t kBytes = 1 << 20;
+  for (const Arena::Use use : {Arena::Use::kSent, Arena::Use::kKept}) {
+    auto piece = arena.Allocate(kBytes, use);
+    std::memset(piece.get(), 5, kBytes);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      piece.reset();
+      const auto own = arena.Allocate(kBytes, use);
+      std::memset(own.get(), 6, kBytes);
+      _exit(arena.Find({own.get(), kBytes}) ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_EQ(std::count(piece.get(), piece.get() + kBytes, std::byte{5}), kBytes);
+  }
+}
+
+TEST(SharedArenaTest, WhatCannotBeSharedNowIsPlainMemoryAndTheNextIsTriedAgain) {
+  SharedArena arena;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto plain = arena.Allocate(4096, Arena::Use::kSent);
+  const Status why = arena.unshared();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  std::memset(plain.get(), 1, 4096);
+  EXPECT_EQ(arena.Find({plain.get(), 4096}), std::nullopt);
+  EXPECT_NE(why.message().find("open files"), std::string::npos) << why.ToString();
+  const auto shared = arena.Allocate(4096, Arena::Use::kSent);
+  EXPECT_TRUE(arena.Find({shared.get(), 4096}).has_value());
+  EXPECT_TRUE(arena.unshared().ok());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "transport/local/shared_exchange.h"
 
+#include <atomic>
 #include <new>
 #include <utility>
 
@@ -12,12 +13,16 @@ constexpr std::size_t kDescriptorsMax = 64;  // that came and have not been name
 
 }  // namespace
 
-SharedExchange::SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session)
-    : host_(host), arena_(arena), session_(session) {}
+SharedExchange::SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session,
+                               std::uint64_t peer_bytes_max)
+    : host_(host), arena_(arena), session_(session), peer_(peer_bytes_max) {}
 
 SharedExchange::~SharedExchange() {
-  // Before the pins are dropped: whoever reads on sees this when it has read.
-  if (cell_ != nullptr) cell_->session.store(~session_, std::memory_order_seq_cst);
+  // Before the pins are dropped: whoever reads on sees this when it has read. The fence keeps what the owner
+  // of the memory writes there next, with plain stores, behind it.
+  if (cell_ == nullptr) return;
+  cell_->session.store(~session_, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
@@ -25,7 +30,10 @@ Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
   cell_ = new (cell_memory_.get()) ControlCell;
   cell_->session.store(session_, std::memory_order_relaxed);
   const auto place = arena_.Find({cell_memory_.get(), sizeof(ControlCell)});
-  if (!place) return Unavailable("no shared memory can be made on this system");
+  if (!place) {
+    const Status why = arena_.unshared();
+    return why.ok() ? Unavailable("its control cell lies in no shared memory") : why;
+  }
   std::vector<Note> notes;
   Announce(place->region, notes);
   const GreetingNote greeting{kLocalVersion, host_, place->region, place->offset, session_};
@@ -42,17 +50,26 @@ void SharedExchange::Announce(std::uint32_t region, std::vector<Note>& notes) {
   }
 }
 
+void SharedExchange::TakeDescriptor(Descriptor fd) {
+  if (descriptors_.size() < kDescriptorsMax) return descriptors_.push_back(std::move(fd));
+  broken_ = Protocol("more than {} descriptors came before the notes that name them", kDescriptorsMax);
+}
+
+void SharedExchange::LoseDescriptors(std::size_t at_once_max) {
+  broken_ = Protocol(
+      "descriptors that came were lost: more than {} at once, or this process has none left (ulimit -n)",
+      at_once_max);
+}
+
 Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
-  if (descriptors_.size() > kDescriptorsMax)
-    return Protocol("{} descriptors came unnamed, at most {} may", descriptors_.size(), kDescriptorsMax);
   if (kind == NoteKind::kRegion) {
     LW_ASSIGN_OR_RETURN(const RegionNote note, DecodeRegionNote(body));
     if (descriptors_.empty()) return Protocol("region {} came without its descriptor", note.region);
-    const Socket fd = std::move(descriptors_.front());
+    const Descriptor fd = std::move(descriptors_.front());
     descriptors_.pop_front();
     return peer_.Add(note.region, note.bytes, fd.fd());
   }
-  if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 or 2", static_cast<int>(kind));
+  if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 to 3", static_cast<int>(kind));
   LW_ASSIGN_OR_RETURN(const GreetingNote note, DecodeGreetingNote(body));
   if (note.version != kLocalVersion) {
     return Protocol("greeting of version {}, wanted {}", note.version, kLocalVersion);

@@ -16,18 +16,20 @@
 #include "leeway/pinned.h"
 #include "leeway/status.h"
 #include "leeway/witness.h"
+#include "transport/descriptor.h"
 #include "transport/local/control_cell.h"
 #include "transport/local/peer_regions.h"
 #include "transport/local/shared_arena.h"
 #include "transport/local/shared_notes.h"
-#include "transport/stream/socket.h"
 
 namespace leeway {
 
 class SharedExchange {
  public:
-  // Borrows `arena`. `host`: the boot id of this system; `session`: a random number.
-  SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session);
+  // Borrows `arena`. `host`: the boot id of this system; `session`: a random number; `peer_bytes_max`: of the
+  // peer's memory that is mapped here.
+  SharedExchange(const HostKey& host, SharedArena& arena, std::uint64_t session,
+                 std::uint64_t peer_bytes_max);
   // Memory that the peer has not read is taken back, and marked as such first.
   ~SharedExchange();
   SharedExchange(const SharedExchange&) = delete;
@@ -41,14 +43,18 @@ class SharedExchange {
   };
   // Our greeting, once. An error when there is no shared memory to be had here.
   [[nodiscard]] Result<std::vector<Note>> Greet();
-  // Descriptors that came, in order.
-  void TakeDescriptor(Socket fd) { descriptors_.push_back(std::move(fd)); }
+  // A descriptor that came, in order. A peer that sends more than it names is broken.
+  void TakeDescriptor(Descriptor fd);
+  // Some came and are lost, of which the system takes in `at_once_max` with one call.
+  void LoseDescriptors(std::size_t at_once_max);
+  // Not ok: what came beside the frames makes no sense, and the connection is to end.
+  [[nodiscard]] const Status& broken() const { return broken_; }
   [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
   // The peer has greeted: both ways may be used.
   [[nodiscard]] bool ready() const { return peer_cell_ != nullptr; }
 
-  // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and `trailer` is
-  // appended to the body; the pins are kept here.
+  // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and the
+  // trailer is appended to `body`; the pins are kept here.
   [[nodiscard]] bool Refer(std::span<const Pinned> payload, std::vector<Note>& notes,
                            std::vector<std::byte>& body);
   // Lets go of what the peer is done with; true if it was something.
@@ -81,7 +87,8 @@ class SharedExchange {
   const ControlCell* peer_cell_ = nullptr;  // in peer_
   std::uint64_t peer_session_ = 0;
   PeerRegions peer_;
-  std::deque<Socket> descriptors_;
+  std::deque<Descriptor> descriptors_;  // not named yet
+  Status broken_;
   std::uint32_t announced_ = 0;  // of our regions
   std::deque<Frame> frames_;
   std::deque<std::shared_ptr<const void>> pins_;  // shared: as in Pinned

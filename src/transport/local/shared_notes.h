@@ -13,7 +13,11 @@
 namespace leeway {
 
 // The kinds of notes: what a header with wire::kNote has for its kind.
-enum class NoteKind : std::uint8_t { kRegion = 1, kGreeting = 2 };
+enum class NoteKind : std::uint8_t {
+  kRegion = 1,
+  kGreeting = 2,
+  kPlain = 3,  // the answer to a greeting of one that shares no memory: all goes through the socket
+};
 
 inline constexpr std::uint32_t kLocalVersion = 1;
 using HostKey = std::array<std::byte, 16>;  // the kernel's boot id

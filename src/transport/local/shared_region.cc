@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "transport/stream/socket.h"
+#include "transport/descriptor.h"
 
 namespace leeway {
 namespace {
@@ -28,40 +28,35 @@ Result<std::span<std::byte>> Map(std::size_t bytes, int flags, int fd) {
 }  // namespace
 
 Result<SharedRegion> SharedRegion::Make(std::size_t bytes) {
-  const Socket fd(memfd_create("leeway", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const Descriptor fd(memfd_create("leeway", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.fd() < 0) return Unavailable("cannot make shared memory: {}", ErrnoText(errno));
   if (ftruncate(fd.fd(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd.fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return ResourceExhausted("cannot make {} bytes of shared memory: {}", bytes, ErrnoText(errno));
   }
   // A second opening of the same file: whoever gets it can read and no more.
-  const int read_only = open(fmt::format("/proc/self/fd/{}", fd.fd()).c_str(), O_RDONLY | O_CLOEXEC);
-  if (read_only < 0) return Unavailable("cannot open shared memory for reading: {}", ErrnoText(errno));
-  Result<std::span<std::byte>> mapped = Map(bytes, MAP_SHARED | MAP_NORESERVE, fd.fd());
-  if (!mapped.ok()) {
-    close(read_only);
-    return mapped.status();
-  }
-  return SharedRegion(*mapped, read_only);
+  Descriptor read_only(open(fmt::format("/proc/self/fd/{}", fd.fd()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (read_only.fd() < 0) return Unavailable("cannot open shared memory for reading: {}", ErrnoText(errno));
+  LW_ASSIGN_OR_RETURN(const std::span<std::byte> mapped, Map(bytes, MAP_SHARED | MAP_NORESERVE, fd.fd()));
+  return SharedRegion(mapped, std::move(read_only));
 }
 
 Result<SharedRegion> SharedRegion::MakePrivate(std::size_t bytes) {
   LW_ASSIGN_OR_RETURN(const std::span<std::byte> mapped,
                       Map(bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
-  return SharedRegion(mapped, -1);
+  return SharedRegion(mapped, Descriptor());
 }
 
 SharedRegion::SharedRegion(SharedRegion&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})), read_only_fd_(std::exchange(other.read_only_fd_, -1)) {}
+    : bytes_(std::exchange(other.bytes_, {})), read_only_(std::move(other.read_only_)) {}
 
 SharedRegion& SharedRegion::operator=(SharedRegion&& other) noexcept {
   std::swap(bytes_, other.bytes_);
-  std::swap(read_only_fd_, other.read_only_fd_);
+  read_only_ = std::move(other.read_only_);  // swaps
   return *this;
 }
 
 SharedRegion::~SharedRegion() {
-  if (read_only_fd_ >= 0) close(read_only_fd_);
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
 }
 
@@ -71,7 +66,7 @@ void SharedRegion::GiveBack(std::span<std::byte> piece) const {
   const std::size_t first = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
   const std::size_t last = (begin + piece.size()) / kPageBytes * kPageBytes;
   if (last <= first) return;
-  madvise(bytes_.data() + first, last - first, read_only_fd_ >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+  madvise(bytes_.data() + first, last - first, read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
 }  // namespace leeway

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "leeway/status.h"
+#include "transport/descriptor.h"
 
 namespace leeway {
 
@@ -23,15 +25,16 @@ class SharedRegion {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
   // What a peer is given to map; -1 when nobody can.
-  [[nodiscard]] int read_only_fd() const { return read_only_fd_; }
+  [[nodiscard]] int read_only_fd() const { return read_only_.fd(); }
   // Gives the whole pages within `piece` back to the system: they are zeros when they are next touched.
   void GiveBack(std::span<std::byte> piece) const;
 
  private:
-  SharedRegion(std::span<std::byte> bytes, int read_only_fd) : bytes_(bytes), read_only_fd_(read_only_fd) {}
+  SharedRegion(std::span<std::byte> bytes, Descriptor read_only)
+      : bytes_(bytes), read_only_(std::move(read_only)) {}
 
   std::span<std::byte> bytes_;
-  int read_only_fd_ = -1;
+  Descriptor read_only_;
 };
 
 }  // namespace leeway

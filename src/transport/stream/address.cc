@@ -120,10 +120,21 @@ bool SocketAddress::IsOwn() const {
   return own;
 }
 
-SocketAddress SocketAddress::Wildcard() const {
-  SocketAddress all = *this;
-  if (family() == AF_INET) reinterpret_cast<sockaddr_in&>(all.storage_).sin_addr.s_addr = htonl(INADDR_ANY);
-  if (family() == AF_INET6) reinterpret_cast<sockaddr_in6&>(all.storage_).sin6_addr = in6addr_any;
+std::vector<SocketAddress> SocketAddress::Wildcards() const {
+  std::vector<SocketAddress> all;
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_addr = in6addr_any;
+  if (family() == AF_INET) {
+    auto v4 = reinterpret_cast<const sockaddr_in&>(storage_);
+    v6.sin6_port = v4.sin_port;
+    v4.sin_addr.s_addr = htonl(INADDR_ANY);
+    all.push_back(FromRaw(reinterpret_cast<const sockaddr*>(&v6), sizeof(v6)));
+    all.push_back(FromRaw(reinterpret_cast<const sockaddr*>(&v4), sizeof(v4)));
+  } else if (family() == AF_INET6) {
+    v6.sin6_port = reinterpret_cast<const sockaddr_in6&>(storage_).sin6_port;
+    all.push_back(FromRaw(reinterpret_cast<const sockaddr*>(&v6), sizeof(v6)));
+  }
   return all;
 }
 

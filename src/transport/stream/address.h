@@ -40,8 +40,9 @@ class SocketAddress {
   [[nodiscard]] bool IsUnix() const { return family() == AF_UNIX; }
   // Whether it is an address of this host, as this network namespace sees it.
   [[nodiscard]] bool IsOwn() const;
-  // The same port at the address that means all of the host's.
-  [[nodiscard]] SocketAddress Wildcard() const;
+  // The same port at the addresses that mean all of the host's, this one among them; that of its own family
+  // last. Who listens at that of IPv6 is reached by IPv4 too.
+  [[nodiscard]] std::vector<SocketAddress> Wildcards() const;
   // "127.0.0.1:4000", "[::1]:4000".
   [[nodiscard]] std::string ToString() const;
   friend bool operator==(const SocketAddress& a, const SocketAddress& b) {

@@ -57,6 +57,17 @@ TEST(AddressTest, KnowsLoopbackFromTheRest) {
   EXPECT_FALSE(is_loopback("10.0.0.1"));
 }
 
+TEST(AddressTest, AnIpv4PortMayBeListenedAtUnderTwoWildcards) {
+  const auto wildcards = [](const char* host) {
+    std::string all;
+    for (const SocketAddress& at : NumericAddresses({host, 80}).front().Wildcards())
+      all += at.ToString() + " ";
+    return all;
+  };
+  EXPECT_EQ(wildcards("127.0.0.1"), "[::]:80 0.0.0.0:80 ");
+  EXPECT_EQ(wildcards("::1"), "[::]:80 ");
+}
+
 TEST(AddressTest, NumericAddressesPrintAsTheyParse) {
   EXPECT_EQ(NumericAddresses({"127.0.0.1", 80}).front().ToString(), "127.0.0.1:80");
   EXPECT_EQ(NumericAddresses({"::1", 80}).front().ToString(), "[::1]:80");

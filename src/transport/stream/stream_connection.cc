@@ -58,7 +58,7 @@ void StreamConnection::AddCandidates(const std::vector<SocketAddress>& tcp) {
   // Whoever listens there on this host is found by a name; who does not is refused at once.
   for (auto address = tcp.rbegin(); address != tcp.rend(); ++address) {
     if (!address->IsOwn()) continue;
-    candidates_.push_back(SocketAddress::LocalOf(address->Wildcard()));
+    for (const SocketAddress& all : address->Wildcards()) candidates_.push_back(SocketAddress::LocalOf(all));
     candidates_.push_back(SocketAddress::LocalOf(*address));
   }
   if (candidates_.empty() && !tcp.empty()) {
@@ -119,6 +119,9 @@ void StreamConnection::OnConnectReady() {
     TryNextCandidate();
     return;
   }
+  // An abstract name belongs to whoever took it first.
+  if (over_unix_ && !socket_.PeerProcess().same_user)
+    return GiveUpGreeting(FailedPrecondition("another user listens at its Unix socket"));
   failure_ = Status::Ok();
   SetLimits(limits_);
   watch_->WaitReadable();
@@ -139,7 +142,7 @@ void StreamConnection::Adopt(Socket socket, const std::string& peer) {
   socket_ = std::move(socket);
   socket_.Tune(options_.notsent_lowat_bytes);
   over_unix_ = SocketAddress::OfSocket(socket_.fd()).IsUnix();
-  if (over_unix_ && options_.carrier != Carrier::kUds) exchange_ = owner_.MakeExchange();
+  if (over_unix_) exchange_ = owner_.MakeExchange();
   reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
   SetLimits(limits_);
   state_ = State::kOpen;
@@ -169,6 +172,7 @@ std::string_view StreamConnection::carrier() const {
 }
 
 Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
+  if (exchange_ != nullptr) LW_RETURN_IF_ERROR(exchange_->broken());
   return events_.OnFrameStart(id_, head, body);
 }
 

@@ -72,6 +72,8 @@ class StreamConnection final : private wire::FrameSink {
   [[nodiscard]] std::uint64_t QueuedBytes() const;
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
   [[nodiscard]] std::string_view carrier() const;
+  // Of one that is up over a Unix socket that shares nothing, or over TCP after one was tried; else empty.
+  [[nodiscard]] const std::string& why_not_shared() const { return why_not_shared_; }
 
  private:
   enum class State : std::uint8_t {
@@ -101,9 +103,14 @@ class StreamConnection final : private wire::FrameSink {
   // Shared memory (stream_connection_shared.cc).
   void BeginGreeting();
   void GreetingTooLong();
-  // This way of connecting does not work: says so, and tries the next.
+  // This way of connecting does not work: tries the next.
   void GiveUpGreeting(const Status& why);
   [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
+  // The one who was connected to has been greeted.
+  void AnswerGreeting();
+  // The peer shares nothing.
+  [[nodiscard]] Status OnPlain(std::span<const std::byte> body);
+  void ShareNothing();
   [[nodiscard]] Status OnSharedFrame(FrameHead head, std::span<const std::byte> body);
   // Queues the frame with places instead of bytes; false if they are not in shared memory.
   bool SendShared(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
@@ -142,15 +149,18 @@ class StreamConnection final : private wire::FrameSink {
   bool over_unix_ = false;
   FrameLimits limits_;
   TimerId greeting_timer_, collect_timer_;
+  std::optional<TimePoint> greeting_until_;  // of all Unix sockets that are tried
+  std::string why_not_shared_;
   std::unique_ptr<SharedExchange> exchange_;  // null: nothing is shared
-  std::vector<SharedExchange::Note> notes_;   // these two: kept to reuse their memory
+  std::vector<SharedExchange::Note> notes_;   // these three: kept to reuse their memory
+  std::vector<std::span<const std::byte>> views_;
   std::vector<std::byte> shared_body_;
   std::uint64_t unflushed_shared_bytes_ = 0;  // of payloads whose frames are queued since the last flush
   Status failure_;  // found where no event may be made; reported in a turn of its own
   TimerId linger_timer_;
   TimePoint last_progress_;  // when bytes last left, or the queue last began to fill
-  TimePoint
-      last_collected_;  // when the peer was last seen to have done with shared memory, or first got some
+  // When the peer was last seen to have done with shared memory, or first got some.
+  TimePoint last_collected_;
   TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
   SendQueue queue_;

@@ -41,8 +41,7 @@ Status StreamConnection::WhyQueueIsTooLong() const {
     if (since >= options_.stall_max) {
       return ResourceExhausted(
           "{} does not take what is shared with it: {} bytes of {} frames wait and none was taken for {} ms; "
-          "at "
-          "most {} bytes may wait",
+          "at most {} bytes may wait",
           peer_, exchange_->pinned_bytes(), exchange_->pinned_frames(),
           std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
           options_.queue_pinned_bytes_max);
@@ -59,8 +58,7 @@ Status StreamConnection::WhyQueueIsTooLong() const {
   if (since < options_.stall_max) return Status::Ok();
   return ResourceExhausted(
       "{} does not read what is sent to it: {} frames, {} copied and {} pinned bytes are queued and none has "
-      "left for {} ms; "
-      "at most {} frames, {} copied and {} pinned bytes may wait",
+      "left for {} ms; at most {} frames, {} copied and {} pinned bytes may wait",
       peer_, queue_.frames(), queue_.copied_bytes(), queue_.pinned_bytes(),
       std::chrono::duration_cast<std::chrono::milliseconds>(since).count(), options_.queue_frames_max,
       options_.queue_copied_bytes_max, options_.queue_pinned_bytes_max);

@@ -1,8 +1,8 @@
 // What shared memory adds to a connection: the greeting, descriptors, payloads that are places.
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -42,7 +42,6 @@ void CopyInto(std::span<const std::span<std::byte>> places,
 // Written at once, past the queue: it is little, and the socket is new.
 void StreamConnection::BeginGreeting() {
   state_ = State::kGreeting;
-  if (!socket_.PeerProcess().same_user) return GiveUpGreeting(FailedPrecondition("another user runs it"));
   exchange_ = owner_.MakeExchange();
   if (exchange_ == nullptr) return GiveUpGreeting(Unavailable("this process has no shared memory"));
   SetLimits(limits_);
@@ -57,52 +56,87 @@ void StreamConnection::BeginGreeting() {
       return GiveUpGreeting(Unavailable("descriptors cannot be passed: {}", ErrnoText(errno)));
     }
   }
-  greeting_timer_ = owner_.RunAfter(options_.greeting_max, id_, &StreamConnection::GreetingTooLong);
+  if (!greeting_until_) greeting_until_ = EventLoop::Now() + options_.greeting_max;
+  const Duration left = std::max(*greeting_until_ - EventLoop::Now(), Duration::zero());
+  greeting_timer_ = owner_.RunAfter(left, id_, &StreamConnection::GreetingTooLong);
 }
 
 void StreamConnection::GreetingTooLong() {
   if (state_ != State::kGreeting) return;
+  // The time is for all of them together.
+  while (!candidates_.empty() && candidates_.back().IsUnix()) candidates_.pop_back();
   GiveUpGreeting(DeadlineExceeded("no greeting within {} ms", options_.greeting_max.count()));
 }
 
 void StreamConnection::GiveUpGreeting(const Status& why) {
   owner_.CancelTimer(std::exchange(greeting_timer_, {}));
   state_ = State::kConnecting;
-  failure_ = Unavailable("cannot share memory with {}: {}", peer_, why.message());
-  if (!candidates_.empty() && !candidates_.front().IsUnix()) {
-    owner_.Write(LogLevel::kWarning,
-                 fmt::format("{} is on this host, but memory cannot be shared with it ({}): "
-                             "going over TCP",
-                             peer_, why.message()));
-  }
+  failure_ = Unavailable("cannot connect to {} over its Unix socket: {}", peer_, why.message());
+  why_not_shared_ = why.message();
   TryNextCandidate();
 }
 
 Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
+  LW_RETURN_IF_ERROR(exchange_->broken());
   if (head.carrier == wire::kNote) return OnNote(NoteKind{head.kind}, body);
   return OnSharedFrame(head, body);
 }
 
 Status StreamConnection::OnNote(NoteKind kind, std::span<const std::byte> body) {
+  if (kind == NoteKind::kPlain) return OnPlain(body);
   const bool was_ready = exchange_->ready();
   LW_RETURN_IF_ERROR(exchange_->OnNote(kind, body));
   if (was_ready || !exchange_->ready()) return Status::Ok();
   if (state_ == State::kGreeting) {
     owner_.CancelTimer(std::exchange(greeting_timer_, {}));
+    why_not_shared_.clear();
     OnUp();
     return Status::Ok();
   }
-  // The one who was connected to answers.
-  LW_ASSIGN_OR_RETURN(const std::vector<SharedExchange::Note> notes, exchange_->Greet());
-  for (const SharedExchange::Note& note : notes)
-    queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
-  if (!write_waiting_ && !std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
+  AnswerGreeting();
   return Status::Ok();
 }
 
+void StreamConnection::AnswerGreeting() {
+  Result<std::vector<SharedExchange::Note>> notes = std::vector<SharedExchange::Note>();
+  if (options_.carrier != Carrier::kUds) {
+    notes = exchange_->Greet();
+    if (!notes.ok()) {
+      owner_.Write(LogLevel::kWarning,
+                   fmt::format("memory cannot be shared with {} ({}): frames go through its Unix socket",
+                               peer_, notes.status().message()));
+    }
+  }
+  if (!notes.ok() || notes->empty()) {
+    queue_.PushNote(static_cast<std::uint8_t>(NoteKind::kPlain), {}, -1);
+    ShareNothing();
+  } else {
+    for (const SharedExchange::Note& note : *notes)
+      queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+  }
+  if (!write_waiting_ && !std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
+}
+
+Status StreamConnection::OnPlain(std::span<const std::byte> body) {
+  if (state_ != State::kGreeting || !body.empty())
+    return Protocol("a note of kind 3 with {} bytes, wanted an empty one that answers a greeting",
+                    body.size());
+  why_not_shared_ = "it shares no memory: --transport uds there, or none can be made";
+  if (options_.carrier == Carrier::kLocal) return FailedPrecondition("{}", why_not_shared_);
+  owner_.CancelTimer(std::exchange(greeting_timer_, {}));
+  ShareNothing();
+  OnUp();
+  return Status::Ok();
+}
+
+void StreamConnection::ShareNothing() {
+  exchange_.reset();
+  SetLimits(limits_);
+}
+
 Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte> body) {
-  std::vector<std::span<const std::byte>> views;
-  const Status resolved = exchange_->Resolve(body, head.payload_bytes, views);
+  views_.clear();
+  const Status resolved = exchange_->Resolve(body, head.payload_bytes, views_);
   if (!resolved.ok())
     return resolved.WithContext(fmt::format("{} frame", wire::KindName(wire::Kind{head.kind})));
   if (body.size() > limits_.body_bytes_max) {
@@ -114,7 +148,7 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
   LW_ASSIGN_OR_RETURN(Landing landing, events_.OnFrameStart(id_, head, body));
   if (!KeepReading()) return Status::Ok();
   if (landing.in_place) {
-    landing.views = std::move(views);
+    landing.views = std::move(views_);
     landing.witness = exchange_->witness();
   } else {
     std::uint64_t bytes = 0;
@@ -123,7 +157,7 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
       return Internal("{} frame: got a landing of {} bytes, wanted {} bytes",
                       wire::KindName(wire::Kind{head.kind}), bytes, head.payload_bytes);
     }
-    CopyInto(landing.places, views);
+    CopyInto(landing.places, views_);
     // The peer may have taken its memory back while this process stood still.
     if (!exchange_->witness().Holds())
       return Unavailable("it closed the connection while its memory was read");
@@ -175,13 +209,14 @@ ssize_t StreamConnection::ReceiveInto(std::span<std::byte> space) {
   message.msg_controllen = control.size();
   const ssize_t n = recvmsg(socket_.fd(), &message, MSG_CMSG_CLOEXEC);
   if (n < 0) return n;
+  if ((message.msg_flags & MSG_CTRUNC) != 0) exchange_->LoseDescriptors(kDescriptorsPerCall);
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      exchange_->TakeDescriptor(Socket(fd));
+      exchange_->TakeDescriptor(Descriptor(fd));
     }
   }
   return n;

@@ -61,8 +61,7 @@ Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& l
   const SocketAddress at = SocketAddress::LocalOf(of);
   LW_ASSIGN_OR_RETURN(Socket socket, Socket::Open(AF_UNIX));
   if (bind(socket.fd(), at.raw(), at.raw_bytes()) != 0 || listen(socket.fd(), kBacklog) != 0) {
-    return Unavailable("cannot listen at the Unix socket of {}: {}; workers on this host will come over TCP",
-                       of.ToString(), ErrnoText(errno));
+    return Unavailable("cannot listen at the Unix socket of {}: {}", of.ToString(), ErrnoText(errno));
   }
   return std::unique_ptr<StreamListener>(
       new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));

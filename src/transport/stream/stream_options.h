@@ -32,8 +32,12 @@ struct StreamOptions {
   // Payloads whose pieces have fewer bytes on average go through the Unix socket: two copies of 1 KiB cost less
   // than a place, a pin and a cold cache line of the other process.
   std::size_t share_bytes_min = 1024;
-  // How long the other end of a Unix socket may take to greet before TCP is tried.
-  std::chrono::milliseconds greeting_max{1'000};
+  // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
+  // below LinkOptions::hello_timeout, which has to be enough for both.
+  std::chrono::milliseconds greeting_max{500};
+  // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
+  // announce what they do not have leave room for those that do.
+  std::uint64_t peer_bytes_max = 1ULL << 40;
   // Memory that the peer has done with is let go when something comes from it or is sent to it, and else this
   // often.
   std::chrono::milliseconds collect_every{50};

@@ -50,13 +50,15 @@ Result<std::string> StreamTransport::Listen(const std::string& address, Transpor
                       StreamListener::Listen(loop_, timers_, log_, options_, address, accepted));
   const SocketAddress at = listener->address();
   if (options_.carrier != leeway::Carrier::kTcp) {
-    // Without it everybody comes over TCP.
     Result<std::unique_ptr<StreamListener>> local =
         StreamListener::ListenLocal(loop_, timers_, log_, at, accepted);
     if (local.ok()) {
       listeners_.push_back(*std::move(local));
+    } else if (options_.carrier == leeway::Carrier::kAuto) {
+      log_.Write(LogLevel::kWarning,
+                 local.status().message() + "; who is on this host comes over TCP as well");
     } else {
-      log_.Write(LogLevel::kWarning, local.status().message());
+      return local.status();
     }
   }
   listeners_.push_back(std::move(listener));
@@ -101,9 +103,14 @@ std::string_view StreamTransport::Carrier(ConnectionId id) const {
   return connection == nullptr ? std::string_view() : connection->carrier();
 }
 
+std::string StreamTransport::WhyNotShared(ConnectionId id) const {
+  const StreamConnection* connection = Find(id);
+  return connection == nullptr ? "" : connection->why_not_shared();
+}
+
 std::unique_ptr<SharedExchange> StreamTransport::MakeExchange() {
   if (!host_.ok()) return nullptr;
-  return std::make_unique<SharedExchange>(*host_, arena_, random_.Next());
+  return std::make_unique<SharedExchange>(*host_, arena_, random_.Next(), options_.peer_bytes_max);
 }
 
 void StreamTransport::FlushAtTurnEnd(ConnectionId id) {

@@ -37,6 +37,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const override;
   [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override;
   [[nodiscard]] std::string_view Carrier(ConnectionId id) const override;
+  [[nodiscard]] std::string WhyNotShared(ConnectionId id) const override;
   [[nodiscard]] std::string_view Host() const override { return host_text_; }
 
  private:
