@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "leeway/storage.h"
 #include "process/console_log.h"
 #include "process/node_thread.h"
 
