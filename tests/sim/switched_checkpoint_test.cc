@@ -88,8 +88,9 @@ void ExpectNothingFrom(const Disk& disk, const Written& written, const std::stri
                                    block.record.offset, block.record.bytes);
       ASSERT_TRUE(bytes.ok());
       BufferPool pool(0);
-      const auto record =
-          DecodeRecord(block.record, *bytes, [&pool](std::size_t floats) { return pool.Take(floats); });
+      const auto record = DecodeRecord(block.record, *bytes, [&pool](std::size_t floats, Arena::Use use) {
+        return pool.Take(floats, use);
+      });
       ASSERT_TRUE(record.ok()) << record.status().ToString();
       for (const float value : record->state.values->floats()) {
         EXPECT_LE(value, 1.0F + static_cast<float>(written.manifest.iteration.value()))

@@ -69,8 +69,9 @@ Result<BlockRecord> ReadRecord(const std::string& checkpoint, const Manifest& ma
   const std::string path = JoinPath(checkpoint, manifest.files[block.file].name);
   LW_ASSIGN_OR_RETURN(OpenFile file, OpenFile::Open(path));
   LW_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, file.Read(block.record.offset, block.record.bytes));
-  Result<BlockRecord> record = DecodeRecord(
-      block.record, bytes, [](std::size_t elements) { return std::make_shared<Buffer>(elements); });
+  Result<BlockRecord> record = DecodeRecord(block.record, bytes, [](std::size_t elements, Arena::Use) {
+    return std::make_shared<Buffer>(elements);
+  });
   if (!record.ok()) return record.status().WithContext(path);
   if (record->id.elements != block.elements || record->id.offset != block.offset) {
     return InvalidArgument("{}: block {} at offset {}: got elements {} + {}, wanted {} + {}", path,
