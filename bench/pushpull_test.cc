@@ -21,7 +21,7 @@ TEST(PushPullTest, DefaultsGiveAWorkingSetOf64MiB) {
   }
   const Result<PushPullOptions> small = Complete({.block_bytes = 64});
   ASSERT_TRUE(small.ok());
-  EXPECT_EQ(small->blocks, 4096U);
+  EXPECT_EQ(small->blocks, 1024U);
   EXPECT_EQ(small->in_flight, 64U);
 }
 
