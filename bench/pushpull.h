@@ -22,7 +22,7 @@ namespace leeway::bench {
 struct PushPullOptions {
   std::string transport = "auto";
   std::uint32_t block_bytes = 1U << 20;  // a multiple of 4, at most 64 MiB
-  std::uint32_t blocks = 0;              // 0: a working set of 64 MiB, but at most 4096 blocks
+  std::uint32_t blocks = 0;              // 0: a working set of 64 MiB, but at most 1024 blocks
   std::uint32_t in_flight = 0;  // pairs of one worker under way at once; 0: 8 MiB, at least 4, at most 64
   std::uint32_t workers = 1, servers = 1;
   std::uint32_t seconds = 9;  // for all turns together; at most 60
