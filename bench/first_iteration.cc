@@ -12,6 +12,8 @@
 #include "cpu.h"
 #include "leeway/worker.h"
 #include "leeway_job.h"
+#include "range.h"
+#include "transport/stream/carrier.h"
 #include "turns.h"
 
 namespace leeway::bench {
@@ -190,18 +192,15 @@ Result<CopySeconds> CopyTurn(const SharedModel& model, std::uint32_t processes) 
 }  // namespace
 
 Status Check(const FirstIterationOptions& options) {
-  LW_RETURN_IF_ERROR(CheckTransport(options.transport));
+  LW_RETURN_IF_ERROR(ParseCarrier(options.transport).status());
   if (options.model_bytes < kModelBytesMin || options.model_bytes > kModelBytesMax ||
       options.model_bytes % kModelBytesMin != 0) {
     return InvalidArgument("model bytes: got {}, wanted a multiple of {} up to {}", options.model_bytes,
                            kModelBytesMin, kModelBytesMax);
   }
-  if (options.workers < 1 || options.workers > 64)
-    return InvalidArgument("workers: got {}, wanted 1 to 64", options.workers);
-  if (options.servers < 1 || options.servers > 64)
-    return InvalidArgument("servers: got {}, wanted 1 to 64", options.servers);
-  if (options.repeats < 1 || options.repeats > 50)
-    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
+  LW_RETURN_IF_ERROR(CheckRange("workers", options.workers, 1, 64));
+  LW_RETURN_IF_ERROR(CheckRange("servers", options.servers, 1, 64));
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 50));
   return Status::Ok();
 }
 

@@ -9,6 +9,7 @@
 #include "figures.h"
 #include "leeway/worker.h"
 #include "leeway_job.h"
+#include "transport/stream/carrier.h"
 #include "turns.h"
 
 namespace leeway::bench {
@@ -83,7 +84,7 @@ FlatnessRow Growth(const std::string& process, const std::vector<ProcessMemory>&
 }
 
 Status Check(const FlatnessOptions& options) {
-  LW_RETURN_IF_ERROR(CheckTransport(options.transport));
+  LW_RETURN_IF_ERROR(ParseCarrier(options.transport).status());
   if (options.iterations < kLooks)
     return InvalidArgument("iterations: got {}, wanted at least {}", options.iterations, kLooks);
   return Status::Ok();

@@ -4,7 +4,9 @@
 
 #include "base/errors.h"
 #include "leeway_job.h"
+#include "range.h"
 #include "raw_job.h"
+#include "transport/stream/carrier.h"
 
 namespace leeway::bench {
 namespace {
@@ -76,11 +78,9 @@ LatencyRow CompareLatency(const Side& leeway, const Side& raw) {
 }
 
 Status Check(const LatencyOptions& options) {
-  LW_RETURN_IF_ERROR(CheckTransport(options.transport));
-  if (options.seconds < 1 || options.seconds > 60)
-    return InvalidArgument("seconds: got {}, wanted 1 to 60", options.seconds);
-  if (options.repeats < 1 || options.repeats > 50)
-    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
+  LW_RETURN_IF_ERROR(ParseCarrier(options.transport).status());
+  LW_RETURN_IF_ERROR(CheckRange("seconds", options.seconds, 1, 60));
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 50));
   return Status::Ok();
 }
 

@@ -59,14 +59,6 @@ Orders OrdersOf(LeewayClient& client) {
 
 }  // namespace
 
-Status CheckTransport(const std::string& name) {
-  static constexpr std::array<std::string_view, 4> kNames = {"auto", "local", "uds", "tcp"};
-  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return Status::Ok();
-  const std::vector<std::string> known(kNames.begin(), kNames.end());
-  return InvalidArgument("unknown transport \"{}\"; known: auto, local, uds, tcp{}", name,
-                         DidYouMean(name, known));
-}
-
 Result<ServerProcesses> ServerProcesses::Start(const JobOptions& job, const std::string& transport,
                                                const std::function<void(std::uint32_t)>& pin) {
   SchedulerOptions scheduler;

@@ -16,9 +16,6 @@
 
 namespace leeway::bench {
 
-// What carries frames, as LinkOptions.transport has it. An error names those that there are.
-[[nodiscard]] Status CheckTransport(const std::string& name);
-
 // Scheduler and servers of a job.
 class ServerProcesses {
  public:

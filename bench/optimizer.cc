@@ -20,6 +20,7 @@
 #include "optimizer/kernel_target.h"
 #include "optimizer/optimizers.h"
 #include "plain_optimizers.h"
+#include "range.h"
 
 namespace leeway::bench {
 namespace {
@@ -196,8 +197,7 @@ Result<OptimizerReport> RunOptimizers(const OptimizerOptions& options) {
     return InvalidArgument("bytes: got {}, wanted a multiple of {} up to {}", options.bytes, sizeof(float),
                            1ULL << 30);
   }
-  if (options.repeats < 1 || options.repeats > 100)
-    return InvalidArgument("repeats: got {}, wanted 1 to 100", options.repeats);
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 100));
   LW_RETURN_IF_ERROR(CheckRows());
   LW_RETURN_IF_ERROR(CheckProcessor({kPlainNeeds, kPlainNeedsCount}));
   OptimizerReport report;

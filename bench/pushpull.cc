@@ -7,7 +7,9 @@
 #include "base/errors.h"
 #include "leeway_job.h"
 #include "limit.h"
+#include "range.h"
 #include "raw_job.h"
+#include "transport/stream/carrier.h"
 
 namespace leeway::bench {
 namespace {
@@ -95,7 +97,7 @@ Shape ShapeOf(const PushPullOptions& complete) {
 }
 
 Result<PushPullOptions> Complete(PushPullOptions options) {
-  LW_RETURN_IF_ERROR(CheckTransport(options.transport));
+  LW_RETURN_IF_ERROR(ParseCarrier(options.transport).status());
   if (options.block_bytes < 4 || options.block_bytes % 4 != 0 || options.block_bytes > kBlockBytesMax) {
     return InvalidArgument("block bytes: got {}, wanted a multiple of 4 up to {}", options.block_bytes,
                            kBlockBytesMax);
@@ -117,14 +119,10 @@ Result<PushPullOptions> Complete(PushPullOptions options) {
     return InvalidArgument("in flight: got {} with {} blocks, wanted at most one pair per block",
                            options.in_flight, options.blocks);
   }
-  if (options.workers < 1 || options.workers > 64)
-    return InvalidArgument("workers: got {}, wanted 1 to 64", options.workers);
-  if (options.servers < 1 || options.servers > 64)
-    return InvalidArgument("servers: got {}, wanted 1 to 64", options.servers);
-  if (options.seconds < 1 || options.seconds > 60)
-    return InvalidArgument("seconds: got {}, wanted 1 to 60", options.seconds);
-  if (options.repeats < 1 || options.repeats > 50)
-    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
+  LW_RETURN_IF_ERROR(CheckRange("workers", options.workers, 1, 64));
+  LW_RETURN_IF_ERROR(CheckRange("servers", options.servers, 1, 64));
+  LW_RETURN_IF_ERROR(CheckRange("seconds", options.seconds, 1, 60));
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 50));
   return options;
 }
 

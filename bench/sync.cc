@@ -10,6 +10,7 @@
 
 #include "base/errors.h"
 #include "figures.h"
+#include "range.h"
 #include "sync_bed.h"
 
 namespace leeway::bench {
@@ -107,8 +108,7 @@ Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers) {
 }
 
 Result<SyncReport> RunSync(const SyncOptions& options) {
-  if (options.repeats < 1 || options.repeats > 50)
-    return InvalidArgument("repeats: got {}, wanted 1 to 50", options.repeats);
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 50));
   if (options.pairs < 2048 || options.pairs > 1U << 24)
     return InvalidArgument("pairs: got {}, wanted 2048 to {}", options.pairs, 1U << 24);
   SyncReport report;

@@ -162,12 +162,7 @@ class Client {
 
   Loan Lend(TableId table, Address gradient, std::size_t elements, const Hyper& hyper, std::uint32_t samples,
             bool own_clock) {
-    auto pin = std::make_shared<const char>();
-    Loan loan{0, pin};
-    UpdateOptions how;
-    how.hyper = hyper;
-    how.samples = samples;
-    how.pin = std::move(pin);
+    auto [loan, how] = Terms(hyper, samples);
     const auto floats = Floats(gradient, elements);
     loan.ticket = own_clock ? Check(worker()->Push(table, floats, std::move(how)))
                             : Check(worker()->Update(table, floats, std::move(how)));
@@ -177,18 +172,24 @@ class Client {
   // Of a table with its own clock: the values after this push, under the loan's ticket.
   Loan LendForValues(TableId table, Address gradient, Address values, std::size_t elements,
                      const Hyper& hyper, std::uint32_t samples) {
-    auto pin = std::make_shared<const char>();
-    Loan loan{0, pin};
-    UpdateOptions how;
-    how.hyper = hyper;
-    how.samples = samples;
-    how.pin = std::move(pin);
+    auto [loan, how] = Terms(hyper, samples);
     const std::span<float> room(reinterpret_cast<float*>(values), elements);  // NOLINT: data_ptr()
     loan.ticket = Check(worker()->PushPull(table, Floats(gradient, elements), room, std::move(how)));
     return loan;
   }
 
  private:
+  // A loan that has not begun, and what is to be told with it.
+  static std::pair<Loan, UpdateOptions> Terms(const Hyper& hyper, std::uint32_t samples) {
+    auto pin = std::make_shared<const char>();
+    Loan loan{0, pin};
+    UpdateOptions how;
+    how.hyper = hyper;
+    how.samples = samples;
+    how.pin = std::move(pin);
+    return {std::move(loan), std::move(how)};
+  }
+
   static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
                                          std::int64_t rank, std::chrono::milliseconds wait_max,
                                          const std::string& transport) {

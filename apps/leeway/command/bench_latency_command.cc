@@ -24,7 +24,7 @@ class BenchLatencyCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareTransport(flags, options_.transport);
+    DeclareTransportFlag(flags, options_.transport);
     flags.Number("--seconds", "N", options_.seconds, 1, 60, "for all turns together");
     flags.Number("--repeats", "N", options_.repeats, 1, 50, "turns of each kind");
     flags.Switch("--json", json_, "one JSON object on one line");

@@ -27,7 +27,7 @@ class BenchMemoryCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareTransport(flags, first_.transport);
+    DeclareTransportFlag(flags, first_.transport);
     flags.Text("--part", "NAME", part_, "first, flat, or both", [](const std::string& name) -> Status {
       if (name == "first" || name == "flat" || name == "both") return Status::Ok();
       return InvalidArgument("got \"{}\", wanted first, flat or both", name);

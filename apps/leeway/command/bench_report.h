@@ -1,19 +1,24 @@
-// What the commands of `leeway bench` have in common: the transport's flag, and how a report is printed.
+// What the commands of `leeway bench` have in common: flags that several have, and how a report is printed.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <string>
 
-#include "bench/leeway_job.h"
+#include "bench/pushpull.h"
 #include "cli/flag_set.h"
+#include "role/job_flags.h"
 
 namespace leeway::app {
 
-inline void DeclareTransport(FlagSet& flags, std::string& target) {
-  flags.Text("--transport", "NAME", target,
-             "auto (local where it works), local (shared memory), uds (a Unix socket), tcp",
-             bench::CheckTransport);
+// What is pushed and pulled, over what.
+inline void DeclareShape(FlagSet& flags, bench::PushPullOptions& options) {
+  DeclareTransportFlag(flags, options.transport);
+  flags.Bytes("--block-bytes", options.block_bytes, 4, 64U << 20, "size of a block");
+  flags.Number("--blocks", "N", options.blocks, 0, 1U << 20,
+               "blocks; 0: a working set of 64 MiB, at most 1024 blocks");
+  flags.Number("--in-flight", "N", options.in_flight, 0, 65'536,
+               "pairs of a worker under way at once; 0: 8 MiB of them, 4 to 64");
 }
 
 // As one line of JSON, or for people.

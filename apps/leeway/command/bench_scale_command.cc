@@ -23,12 +23,7 @@ class BenchScaleCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareTransport(flags, options_.transport);
-    flags.Bytes("--block-bytes", options_.block_bytes, 4, 64U << 20, "size of a block");
-    flags.Number("--blocks", "N", options_.blocks, 0, 1U << 20,
-                 "blocks; 0: a working set of 64 MiB, at most 4096 blocks");
-    flags.Number("--in-flight", "N", options_.in_flight, 0, 65'536,
-                 "pairs of a worker under way at once; 0: 8 MiB of them, 4 to 64");
+    DeclareShape(flags, options_);
     flags.Number("--seconds", "N", options_.seconds, 1, 60, "for all turns together");
     flags.Number("--repeats", "N", options_.repeats, 1, 50, "turns of each size");
     flags.Switch("--json", json_, "one JSON object on one line");

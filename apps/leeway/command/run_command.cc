@@ -55,7 +55,7 @@ class RunCommand final : public Command {
         "make one worker compute slower: 3:4x");
     flags.Text("--listen", "HOST:PORT", options_.scheduler.listen,
                "where the scheduler listens (loopback only)");
-    DeclareTransportFlag(flags, options_.scheduler.link);
+    DeclareTransportFlag(flags, options_.scheduler.link.transport);
     DeclareCoresFlag(flags, options_.server_cores);
     flags.Time("--gather-timeout", options_.scheduler.gather_timeout,
                "how long to wait for all workers to join");

@@ -61,7 +61,7 @@ void DeclareLinkFlags(FlagSet& flags, LinkOptions& link) {
   flags.Time("--silence-max", link.silence_max, "a peer silent for this long is cut off");
   flags.Time("--give-up-after", link.give_up_after,
              "a peer that cannot be reached for this long is given up");
-  DeclareTransportFlag(flags, link);
+  DeclareTransportFlag(flags, link.transport);
 }
 
 void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
@@ -70,8 +70,8 @@ void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
       "cores of a server's shards: auto (one each where cores are spare), none, or a list such as 0-3,6");
 }
 
-void DeclareTransportFlag(FlagSet& flags, LinkOptions& link) {
-  flags.Text("--transport", "NAME", link.transport,
+void DeclareTransportFlag(FlagSet& flags, std::string& transport) {
+  flags.Text("--transport", "NAME", transport,
              "what frames go over: auto (shared memory on one host, else TCP), local, uds, tcp",
              [](const std::string& text) { return ParseCarrier(text).status(); });
 }

@@ -22,7 +22,7 @@ struct JobOrigins {
 void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins = nullptr);
 // --give-up-after, --beat, --silence-max.
 void DeclareCoresFlag(FlagSet& flags, std::string& cores);
-void DeclareTransportFlag(FlagSet& flags, LinkOptions& link);
+void DeclareTransportFlag(FlagSet& flags, std::string& transport);
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);
 // --log.
 void DeclareLogFlag(FlagSet& flags, std::string& level);
