@@ -1,7 +1,6 @@
 #include "leeway_job.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <sstream>
 #include <thread>

@@ -47,7 +47,7 @@ class BenchAllCommand final : public Command {
            "  leeway bench all --save before.json\n"
            "  leeway bench all --baseline before.json\n"
            "  leeway bench all --only pushpull.local --only latency\n\n"
-           "About seven minutes; each part says on stderr that it runs. A figure is better or worse than the "
+           "About ten minutes; each part says on stderr that it runs. A figure is better or worse than the "
            "baseline's if it differs by more than the spread of both. Exits with 1 when a part did not run, "
            "and "
            "with --strict also when a figure is below its floor. docs/performance.md says what the figures "
