@@ -55,9 +55,11 @@ void SpinBudget::End(bool found) {
   }
   budget_ns_ = std::max(budget_ns_ / 2, options_.least_ns);
   if (++misses_ < options_.misses_max) return;
-  misses_ = 0;
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
+  // Then one try, but a whole one: with both ends asleep the answers take longer than they would if this one spun.
+  misses_ = options_.misses_max - 1;
+  budget_ns_ = options_.most_ns;
 }
 
 }  // namespace leeway

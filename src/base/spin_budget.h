@@ -9,10 +9,9 @@
 //
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
 //   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
-//     before it tries again;
+//     before it tries again, once, with the whole budget;
 //   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
-//   very
-//     one that is waited for, and there is no spinning for a while, longer each time;
+//     very one that is waited for, and there is no spinning for a while, longer each time;
 //   - ready at once, within a few looks: that says nothing;
 //   - the thread may run on one core only, and shares it (SetShared) with the one it waits for: never.
 //

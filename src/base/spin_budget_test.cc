@@ -57,12 +57,14 @@ TEST_F(SpinBudgetTest, MissesShortenItAndThenItRests) {
   EXPECT_TRUE(Misses());
   EXPECT_EQ(spin.budget_ns(), 0);
   for (int i = 0; i < options.rest_min; ++i) EXPECT_FALSE(Misses()) << i;
+  EXPECT_EQ(spin.budget_ns(), options.most_ns) << "a try that counts";
   EXPECT_TRUE(Misses()) << "tries again after its rest";
+  EXPECT_FALSE(Misses()) << "once";
 }
 
 TEST_F(SpinBudgetTest, RestsGrowWhileNothingIsFoundAndShrinkWithASuccess) {
-  const auto rest = [&] {
-    for (int i = 0; i < options.misses_max; ++i) EXPECT_TRUE(Misses());
+  const auto rest = [&](int misses) {
+    for (int i = 0; i < misses; ++i) EXPECT_TRUE(Misses());
     std::int64_t rested = 0;
     while (spin.budget_ns() == 0) {
       EXPECT_FALSE(Misses());
@@ -70,10 +72,10 @@ TEST_F(SpinBudgetTest, RestsGrowWhileNothingIsFoundAndShrinkWithASuccess) {
     }
     return rested;
   };
-  EXPECT_EQ(rest(), options.rest_min);
-  EXPECT_EQ(rest(), 2 * options.rest_min);
+  EXPECT_EQ(rest(options.misses_max), options.rest_min);
+  EXPECT_EQ(rest(1), 2 * options.rest_min);
   EXPECT_TRUE(Hits());
-  EXPECT_EQ(rest(), options.rest_min);
+  EXPECT_EQ(rest(options.misses_max), options.rest_min);
 }
 
 TEST_F(SpinBudgetTest, ASuccessGivesTheBudgetBack) {

@@ -111,9 +111,12 @@ void CallQueue::TakeAll() {
   own_.clear();
 }
 
+void CallQueue::OnRunner(bool here) {
+  node_.store(here ? std::this_thread::get_id() : std::thread::id(), std::memory_order_relaxed);
+  sleeping_.store(false, std::memory_order_relaxed);
+}
+
 bool CallQueue::Poll() {
-  if (node_.load(std::memory_order_relaxed) == std::thread::id()) node_ = std::this_thread::get_id();
-  if (sleeping_.load(std::memory_order_relaxed)) sleeping_.store(false, std::memory_order_relaxed);
   TakeAll();
   if (running_.empty()) return false;
   maker_.BeginCalls();

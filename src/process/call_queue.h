@@ -1,8 +1,8 @@
 // CallQueue: calls from the user's threads to the node's, in one order, bounded.
 //
 // A ring without a lock. The eventfd is written only when the node's loop has said that it is about to sleep
-// (LoopSource::MaySleep), so calls made while it is awake cost no system call. Push from any thread, the
-// node's own included; the rest on the node's.
+// (LoopSource::MaySleep), so calls made while it is awake cost no system call. Push and HasWork from any
+// thread, the node's included; the rest on the node's: the one that runs its loop (OnRunner).
 #pragma once
 
 #include <atomic>
@@ -41,6 +41,11 @@ class CallQueue final : public LoopSource {
   // Makes every call that was queued when it began.
   bool Poll() override;
   bool MaySleep() override;
+  void OnAwake() override { sleeping_.store(false, std::memory_order_relaxed); }
+  void OnRunner(bool here) override;
+  [[nodiscard]] bool HasWork() const override {
+    return tail_.load(std::memory_order_acquire) != head_.load(std::memory_order_acquire);
+  }
   [[nodiscard]] bool CallersSleep() const override { return maker_.CallersSleep(); }
   // From now on Push fails with `why`, and what is queued is dropped. No Poll follows; the node's thread has
   // ended.
@@ -69,7 +74,7 @@ class CallQueue final : public LoopSource {
   alignas(64) std::atomic<std::uint64_t> head_{0};  // the first position that is not taken
   alignas(64) std::atomic<bool> sleeping_{true};    // the loop: new calls must write the descriptor
   std::atomic<bool> closed_{false};
-  std::atomic<std::thread::id> node_{};
+  std::atomic<std::thread::id> node_{};  // runs the loop now
   std::atomic<int> room_wanted_{0};
 
   std::mutex mutex_;  // for the two below, and to sleep with

@@ -106,7 +106,7 @@ TEST_F(CallQueueTest, AFullQueueRefusesAfterItsLimitAndSaysSo) {
 
 TEST_F(CallQueueTest, TheNodesOwnThreadDoesNotWaitForItselfAndKeepsItsOrder) {
   CallQueue queue(2, runner);
-  queue.Poll();  // from now on this thread is the node's
+  queue.OnRunner(true);  // from now on this thread is the node's
   for (Ticket i = 1; i <= 4; ++i) ASSERT_TRUE(queue.Push(Numbered(i), std::chrono::seconds(60)).ok()) << i;
   EXPECT_EQ(queue.Push(Numbered(5), std::chrono::seconds(60)).code(), StatusCode::kResourceExhausted);
   EXPECT_FALSE(queue.MaySleep());

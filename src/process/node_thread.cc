@@ -27,7 +27,7 @@ NodeThread::~NodeThread() { Stop(); }
 
 bool NodeThread::Call(std::function<void()> task, std::chrono::milliseconds limit) {
   if (!thread_.joinable()) return false;
-  if (std::this_thread::get_id() == thread_.get_id()) {
+  if (env_.IsRunner()) {
     task();
     return true;
   }

@@ -1,17 +1,11 @@
 #include "process/ticket_book.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <climits>
-#include <ctime>
 #include <utility>
 
 #include "base/errors.h"
+#include "transport/futex.h"
 #include "transport/system_spin_world.h"
 
 namespace leeway {
@@ -33,23 +27,6 @@ constexpr std::uint64_t kSleeper = 32;   // with kPending: somebody sleeps on th
 
 constexpr std::uint64_t WordOf(Ticket ticket, std::uint64_t flags) { return ticket << kFlagBits | flags; }
 constexpr Ticket TicketOf(std::uint64_t word) { return word >> kFlagBits; }
-
-// A futex is 32 bits: the low half of the word, which has the flags. The high half changes only with them.
-static_assert(std::endian::native == std::endian::little);
-int* FutexOf(std::atomic<std::uint64_t>& word) { return reinterpret_cast<int*>(&word); }
-
-void WakeSleepers(std::atomic<std::uint64_t>& word) {
-  syscall(SYS_futex, FutexOf(word), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-// False if `timeout` has passed.
-bool SleepOn(std::atomic<std::uint64_t>& word, std::uint64_t value, std::chrono::nanoseconds timeout) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
-  const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count()};
-  const long slept =
-      syscall(SYS_futex, FutexOf(word), FUTEX_WAIT_PRIVATE, static_cast<int>(value), &limit, nullptr, 0);
-  return slept == 0 || errno != ETIMEDOUT;
-}
 
 // At most half of what is kept: the rest is for outcomes that come when their slot is another's.
 std::size_t SlotsFor(std::size_t kept_max) {
@@ -113,7 +90,7 @@ bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
   }
   if ((word & kSleeper) != 0) {
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
-    WakeSleepers(slot);
+    FutexWake(slot);
   }
   return true;
 }
@@ -129,7 +106,7 @@ void TicketBook::KeepAside(Ticket ticket) {
 }
 
 void TicketBook::Finish(Ticket ticket, const Status& outcome) {
-  if (std::atomic<Word>* slept_on = End(ticket, outcome)) WakeSleepers(*slept_on);
+  if (std::atomic<Word>* slept_on = End(ticket, outcome)) FutexWake(*slept_on);
 }
 
 void TicketBook::FinishQuietly(Ticket ticket, const Status& outcome) {
@@ -138,7 +115,7 @@ void TicketBook::FinishQuietly(Ticket ticket, const Status& outcome) {
 
 void TicketBook::WakeFinished() {
   if (to_wake_.empty()) return;
-  for (std::atomic<Word>* slot : to_wake_) WakeSleepers(*slot);
+  for (std::atomic<Word>* slot : to_wake_) FutexWake(*slot);
   to_wake_.clear();
 }
 
@@ -280,31 +257,33 @@ bool TicketBook::Sleep(Ticket ticket, Clock::time_point until) {
     sleepers_.fetch_add(1, std::memory_order_relaxed);
   }
   const Clock::duration left = until - Clock::now();
-  return left > Clock::duration::zero() && SleepOn(slot, asleep, left);
+  return left > Clock::duration::zero() && FutexSleep(slot, asleep, left);
 }
 
 std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, const std::function<void()>& warn,
-                                       const std::function<bool()>& stop) {
+                                       const std::function<bool()>& stop, const Helper& help) {
   if (std::optional<Status> outcome = Take(ticket)) return outcome;
-  if (SpinFor(ticket)) {
-    if (std::optional<Status> outcome = Take(ticket)) return outcome;
-  }
+  const std::function<bool()> finished = [this, ticket] { return Done(ticket); };
   const auto begin = Clock::now();
   const auto end = begin + limits.give_up_after;
   const auto warning = std::min(begin + limits.warn_after, end);
+  auto next_stop = begin + kStopPoll;
   bool warned = false;
-  auto now = begin;
-  while (true) {
-    if (now >= end) break;
+  bool spun = false;
+  for (auto now = begin; now < end; now = Clock::now()) {
     if (!warned && now >= warning) {
       warned = true;
       warn();
     }
-    const auto next = warned ? end : warning;
-    const bool changed = Sleep(ticket, stop ? std::min(next, now + kStopPoll) : next);
+    const auto until = std::min(warned ? end : warning, stop ? next_stop : end);
+    if (!help || !help(finished, until)) {
+      const bool found = !std::exchange(spun, true) && SpinFor(ticket);
+      if (!found) (void)Sleep(ticket, until);
+    }
     if (std::optional<Status> outcome = Take(ticket)) return outcome;
-    if (!changed && stop && stop()) break;
-    now = Clock::now();
+    if (!stop || Clock::now() < next_stop) continue;
+    if (stop()) break;
+    next_stop = Clock::now() + kStopPoll;
   }
   GiveUpSleep(ticket);
   return std::nullopt;
@@ -318,7 +297,7 @@ void TicketBook::GiveUpSleep(Ticket ticket) {
     if (!slot.compare_exchange_weak(word, word & ~kSleeper, std::memory_order_acq_rel)) continue;
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
     // Another thread may sleep on the same word: it looks again, and says so.
-    WakeSleepers(slot);
+    FutexWake(slot);
     return;
   }
 }

@@ -50,11 +50,15 @@ class TicketBook {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds give_up_after;
   };
+  // Of a thread that would sleep: may do what it waits for itself instead, until `finished` or `until`.
+  // False: not now.
+  using Helper =
+      std::function<bool(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until)>;
   // Waits until Take gives something. After warn_after calls `warn` once; after give_up_after, or when `stop`
   // (asked now and then, on this thread) says so, returns nothing, and the ticket stays.
   [[nodiscard]] std::optional<Status> Wait(Ticket ticket, const Limits& limits,
                                            const std::function<void()>& warn,
-                                           const std::function<bool()>& stop = {});
+                                           const std::function<bool()>& stop = {}, const Helper& help = {});
   // Nobody will ask for this one.
   void Forget(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;
@@ -86,7 +90,7 @@ class TicketBook {
   std::vector<std::atomic<Word>> slots_;
   const std::size_t aside_kept_max_;
   std::atomic<Ticket> last_{0};
-  std::atomic<int> sleepers_{0};  // words with kSleeper
+  std::atomic<int> sleepers_{0};             // words with kSleeper
   std::vector<std::atomic<Word>*> to_wake_;  // of the thread that calls FinishQuietly
   std::atomic<bool> ended_{false};           // FinishAll was called
 

@@ -148,7 +148,13 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
   bool interrupted = false;
   std::function<bool()> stop;
   if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
-  std::optional<Status> outcome = tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop);
+  // Instead of sleeping until the I/O thread has sent the call and received its outcome.
+  const auto help = [this](const std::function<bool()>& finished,
+                           std::chrono::steady_clock::time_point until) {
+    return thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
+  };
+  std::optional<Status> outcome =
+      tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, help);
   if (outcome) return *std::move(outcome);
   if (forget) tickets_.Forget(ticket);
   if (interrupted) return Cancelled("{}: interrupted", what);

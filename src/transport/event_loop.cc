@@ -2,8 +2,8 @@
 
 #define ASIO_STANDALONE
 #define ASIO_NO_DEPRECATED
-// One thread runs each loop, and what other threads post passes through the scheduler's mutex: no fence is
-// needed around handlers. (The thread sanitizer could not follow fences either.)
+// One thread at a time runs each loop, and what other threads post passes through the scheduler's mutex: no
+// fence is needed around handlers. (The thread sanitizer could not follow fences either.)
 #define ASIO_DISABLE_FENCED_BLOCK
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -11,11 +11,14 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/spin_budget.h"
+#include "transport/loop_seat.h"
 #include "transport/system_spin_world.h"
 
 namespace leeway {
@@ -27,8 +30,14 @@ constexpr int kTurnsPerPass = 16;
 
 class EventLoop::Impl {
  public:
-  // The hint says that one thread runs the loop; posting from others stays safe.
-  Impl() : io(1), work(io.get_executor()), timer(io), resolver(io) {}
+  // The hint says that one thread at a time runs the loop; posting from others stays safe.
+  Impl()
+      : io(1),
+        work(io.get_executor()),
+        timer(io),
+        resolver(io),
+        spin(SystemSpinWorld()),
+        guest_spin(SystemSpinWorld()) {}
 
   template <typename Callback>
   void Turn(Callback&& callback) {
@@ -45,6 +54,7 @@ class EventLoop::Impl {
 
   // What the source has, as a turn. True if it had something.
   bool PollSource() {
+    if (source == nullptr) return false;
     in_turn = true;
     const bool any = source->Poll();
     in_turn = false;
@@ -52,15 +62,57 @@ class EventLoop::Impl {
     return any;
   }
 
+  bool DoSome() {
+    bool any = PollSource();
+    // Not poll(), which goes on as long as there is something: those who hand in work and those who wait for
+    // it have their turn as well.
+    for (int i = 0; i < kTurnsPerPass && io.poll_one() > 0; ++i) any = true;
+    return any;
+  }
+
+  // Does what is there. If that is nothing: looks again as long as the budget says, or until `enough`, then
+  // calls `sleep`, which waits in the kernel and does one thing.
+  template <typename Enough, typename Sleep>
+  void Pass(SpinBudget& budget, Enough enough, Sleep sleep) {
+    if (PollSource()) Tell();
+    // A wake-up across cores costs more than anything else in a small message.
+    if (!budget.Spin([&] { return DoSome() || enough(); })) {
+      if (source == nullptr) {
+        sleep();
+      } else if (source->MaySleep()) {
+        sleep();
+        source->OnAwake();
+      }
+    }
+    Tell();  // not before the spin's end: whoever is told may take this core at once
+  }
+
+  void SitDown() {
+    runner.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    in_pass = true;
+    if (source != nullptr) source->OnRunner(true);
+  }
+  void StandUp() {
+    in_pass = false;
+    Tell();
+    if (source != nullptr) source->OnRunner(false);
+    runner.store(std::thread::id(), std::memory_order_relaxed);
+  }
+
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   asio::steady_timer timer;
   asio::ip::tcp::resolver resolver;
+  LoopSeat seat;
+  std::atomic<std::thread::id> runner;  // in the seat now
+  // Everything below belongs to the thread in the seat.
+  SpinBudget spin;        // of the loop's own thread
+  SpinBudget guest_spin;  // of all who help
   std::function<void()> turn_end;
   std::function<void()> turn_told;
   LoopSource* source = nullptr;
   bool in_turn = false;
-  bool in_pass = false;  // of Run, which tells at the end of it
+  bool in_pass = false;  // of Run or Help, which tell at the end of it
   bool empty_turn_posted = false;
 };
 
@@ -69,31 +121,41 @@ EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() {
   Impl& impl = *impl_;
-  impl.in_pass = true;
-  const auto do_some = [&impl] {
-    const bool polled = impl.source != nullptr && impl.PollSource();
-    // Not poll(), which goes on as long as there is something: those who hand in work and those who wait for it
-    // have their turn as well.
-    bool any = polled;
-    for (int i = 0; i < kTurnsPerPass && impl.io.poll_one() > 0; ++i) any = true;
-    return any;
-  };
-  // A wake-up across cores costs more than anything else in a small message.
-  SpinBudget spin(SystemSpinWorld());
+  impl.SitDown();
   while (!impl.io.stopped()) {
-    (void)do_some();
-    impl.Tell();
-    // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
-    // unless it sleeps.
-    spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
-    if (spin.Spin(do_some)) {
-      impl.Tell();  // not before the spin's end: whoever is told may take this core at once
+    if (impl.seat.wanted()) {
+      impl.StandUp();
+      impl.seat.Lend([&impl] { return impl.source != nullptr && impl.source->HasWork(); });
+      impl.SitDown();
       continue;
     }
-    if (impl.source == nullptr || impl.source->MaySleep()) impl.io.run_one();
+    // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
+    // unless it sleeps.
+    impl.spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
+    impl.Pass(
+        impl.spin, [&impl] { return impl.seat.wanted(); }, [&impl] { impl.io.run_one(); });
   }
-  impl.in_pass = false;
-  impl.Tell();
+  impl.StandUp();
+  impl.seat.Close();
+}
+
+bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
+  Impl& impl = *impl_;
+  if (IsRunner() || !impl.seat.Enter([&impl] { asio::post(impl.io, [] {}); })) return false;
+  impl.SitDown();
+  const std::chrono::steady_clock::time_point limit(until.time_since_epoch());
+  bool late = false;
+  while (!late && !finished() && !impl.io.stopped()) {
+    impl.Pass(impl.guest_spin, finished, [&] { late = impl.io.run_one_until(limit) == 0; });
+  }
+  const bool work_left = impl.source != nullptr && (impl.source->HasWork() || impl.source->CallersSleep());
+  impl.StandUp();
+  impl.seat.Leave(/*to_own=*/work_left || impl.io.stopped());
+  return true;
+}
+
+bool EventLoop::IsRunner() const {
+  return impl_->runner.load(std::memory_order_relaxed) == std::this_thread::get_id();
 }
 
 bool EventLoop::RunOnce(Duration wait) {
@@ -104,10 +166,14 @@ bool EventLoop::RunOnce(Duration wait) {
   return true;
 }
 
-void EventLoop::Stop() { impl_->io.stop(); }
+void EventLoop::Stop() {
+  impl_->io.stop();
+  impl_->seat.CallHome();
+}
 
 void EventLoop::Post(std::function<void()> task) {
   asio::post(impl_->io, [impl = impl_.get(), task = std::move(task)] { impl->Turn(task); });
+  impl_->seat.CallHome();
 }
 
 void EventLoop::SetSource(LoopSource& source) { impl_->source = &source; }

@@ -1,10 +1,10 @@
-// EventLoop: one thread's Asio loop, behind a header without Asio.
+// EventLoop: an Asio loop that one thread runs at a time, behind a header without Asio.
 //
 // Everything in this folder that waits does so here: descriptors, one timer, name look-ups, tasks from other
 // threads. A *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends
-// all that was queued during the turn with one system call per connection. Thread rule: Post and Stop from
-// anywhere, the rest on the loop's thread (or before it runs). The loop outlives everything that is
-// registered with it.
+// all that was queued during the turn with one system call per connection. Thread rule: Post, Stop, Help and
+// IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that
+// called Run, and for a while one that helps. The loop outlives everything that is registered with it.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,13 @@ class LoopSource {
   // On the loop, as a turn: does what is there. False: there was nothing.
   virtual bool Poll() = 0;
   // The loop is about to sleep: from now on new work announces itself through a descriptor that the loop
-  // watches, until the next Poll. False: there is work already, and the loop must not sleep.
+  // watches, until OnAwake. False: there is work already, and the loop must not sleep.
   virtual bool MaySleep() = 0;
+  virtual void OnAwake() = 0;
+  // The calling thread runs the loop from now on, or no longer.
+  virtual void OnRunner(bool here) = 0;
+  // Any thread: whether others have handed in work that nobody has begun.
+  [[nodiscard]] virtual bool HasWork() const = 0;
   // Whether those who hand it work sleep until some of it is done, so that a core which they share with the
   // loop is free.
   [[nodiscard]] virtual bool CallersSleep() const = 0;
@@ -39,7 +44,14 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
+  // Until Stop.
   void Run();
+  // Any thread that would sleep until the loop has done something: runs the loop itself, in place of the one
+  // in Run, until `finished`, `until` or Stop. False if it may not now (another one helps, or the loop's own
+  // thread is busy): then sleep.
+  bool Help(const std::function<bool()>& finished, TimePoint until);
+  // Whether the calling thread runs the loop now.
+  [[nodiscard]] bool IsRunner() const;
   bool RunOnce(Duration wait);
   void Stop();
   void Post(std::function<void()> task);

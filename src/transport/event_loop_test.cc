@@ -36,6 +36,9 @@ class HandedWork final : public LoopSource {
     sleeping = false;
     return false;
   }
+  void OnAwake() override { sleeping = false; }
+  void OnRunner(bool /*here*/) override {}
+  [[nodiscard]] bool HasWork() const override { return handed.load() != taken.load(); }
   [[nodiscard]] bool CallersSleep() const override { return false; }
   void Read() const {
     std::uint64_t count = 0;

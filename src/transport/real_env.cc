@@ -102,6 +102,10 @@ RealEnv::~RealEnv() = default;
 Env& RealEnv::env() { return impl_->env; }
 void RealEnv::Run() { impl_->loop.Run(); }
 bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
+bool RealEnv::Help(const std::function<bool()>& finished, TimePoint until) {
+  return impl_->loop.Help(finished, until);
+}
+bool RealEnv::IsRunner() const { return impl_->loop.IsRunner(); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }
 

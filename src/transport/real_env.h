@@ -1,4 +1,4 @@
-// RealEnv: the Env of the real world, over one Asio event loop on one thread.
+// RealEnv: the Env of the real world, over one event loop, which one thread at a time runs.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,14 @@ class RealEnv {
   RealEnv& operator=(const RealEnv&) = delete;
 
   [[nodiscard]] Env& env();
-  // Runs the loop on the calling thread until Stop. All callbacks come from here.
+  // Runs the loop on the calling thread until Stop. All callbacks come from here, or from those who help.
   void Run();
   // Runs what is ready, waiting at most `wait` for the first of it; true if anything ran. For tests that hold
   // several Envs on one thread.
   bool RunOnce(Duration wait);
+  // From any thread, as in EventLoop.
+  bool Help(const std::function<bool()>& finished, TimePoint until);
+  [[nodiscard]] bool IsRunner() const;
   // From any thread: makes Run return after the current callback.
   void Stop();
   // From any thread: runs `task` on the loop.

@@ -1,0 +1,106 @@
+#include "transport/loop_seat.h"
+
+#include <algorithm>
+
+#include "transport/futex.h"
+
+namespace leeway {
+namespace {
+
+// After the sleep: how long a call may lie there that a guest is perhaps about to make.
+constexpr std::chrono::microseconds kCallAge{100};
+// Guests that came to one lending, without a call that was held up: lending pays after all.
+constexpr std::uint32_t kVisitsThatPay = 64;
+
+}  // namespace
+
+void LoopSeat::Set(State state) {
+  word_.store(state, std::memory_order_release);
+  FutexWake(word_);
+}
+
+bool LoopSeat::TakeBack() {
+  std::uint32_t lent = kLent;
+  return word_.compare_exchange_strong(lent, kOwn, std::memory_order_acq_rel);
+}
+
+void LoopSeat::Lend(const std::function<bool()>& has_calls) {
+  const std::uint32_t first_visit = visits_.load(std::memory_order_relaxed);
+  std::uint32_t seen = first_visit;
+  Nanoseconds park = kParkMin;
+  std::uint32_t wanted = kWanted;
+  if (!word_.compare_exchange_strong(wanted, kLent, std::memory_order_acq_rel)) return;
+  FutexWake(word_);
+  while (true) {
+    const std::uint32_t state = word_.load(std::memory_order_acquire);
+    if (state == kOwn || state == kClosed) break;
+    if (FutexSleep(word_, state, park)) continue;
+    const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
+    const bool came = visits != seen;
+    seen = visits;
+    // Whoever came may be about to come again.
+    const bool held_up = has_calls();
+    if (came && held_up && park != kCallAge) {
+      park = kCallAge;
+      continue;
+    }
+    if (came) {
+      park = std::clamp(park * 2, kParkMin, kParkMax);
+      continue;
+    }
+    if (!TakeBack()) continue;
+    if (held_up) {
+      next_refusals_ = std::min(next_refusals_ * 2 + 1, kRefusalsMax);
+      refusals_.store(next_refusals_, std::memory_order_relaxed);
+    }
+    break;
+  }
+  if (visits_.load(std::memory_order_relaxed) - first_visit >= kVisitsThatPay &&
+      refusals_.load(std::memory_order_relaxed) == 0) {
+    next_refusals_ = 0;
+  }
+}
+
+bool LoopSeat::Enter(const std::function<void()>& wake) {
+  std::uint32_t state = word_.load(std::memory_order_relaxed);
+  if (state == kOwn) {
+    if (const std::uint32_t left = refusals_.load(std::memory_order_relaxed); left > 0) {
+      refusals_.store(left - 1, std::memory_order_relaxed);  // two at once count as one: it matters to nobody
+      return false;
+    }
+    if (!word_.compare_exchange_strong(state, kWanted, std::memory_order_acq_rel)) return false;
+    wake();
+    while (word_.load(std::memory_order_acquire) == kWanted) {
+      if (FutexSleep(word_, kWanted, kEnterMax)) continue;
+      // Whatever it does takes long: one who sleeps until its outcome is there is not in the way.
+      state = kWanted;
+      if (word_.compare_exchange_strong(state, kOwn, std::memory_order_acq_rel)) return false;
+    }
+    state = kLent;
+  }
+  if (state != kLent || !word_.compare_exchange_strong(state, kGuest, std::memory_order_acq_rel))
+    return false;
+  visits_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void LoopSeat::Leave(bool to_own) {
+  std::uint32_t guest = kGuest;
+  if (!to_own && word_.compare_exchange_strong(guest, kLent, std::memory_order_acq_rel)) return;
+  Set(kOwn);
+}
+
+void LoopSeat::CallHome() {
+  std::uint32_t state = word_.load(std::memory_order_acquire);
+  while (true) {
+    if (state == kLent) {
+      if (!word_.compare_exchange_weak(state, kOwn, std::memory_order_acq_rel)) continue;
+      FutexWake(word_);
+      return;
+    }
+    if (state != kGuest) return;
+    if (word_.compare_exchange_weak(state, kCalled, std::memory_order_acq_rel)) return;
+  }
+}
+
+}  // namespace leeway
