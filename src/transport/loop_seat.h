@@ -29,7 +29,7 @@ class LoopSeat {
   // How long the own thread sleeps before it looks whether guests still come; twice as long each time they
   // did.
   static constexpr Nanoseconds kParkMin = std::chrono::milliseconds(1);
-  static constexpr Nanoseconds kParkMax = std::chrono::milliseconds(4);
+  static constexpr Nanoseconds kParkMax = std::chrono::milliseconds(16);
   // How long a guest waits for the own thread to finish what it is at.
   static constexpr Nanoseconds kEnterMax = std::chrono::milliseconds(1);
   static constexpr std::uint32_t kRefusalsMax = 1024;
