@@ -68,6 +68,7 @@ TEST_F(CallQueueTest, CallsOfAllKindsAreMadeInOneOrderAndOneBatch) {
 
 TEST_F(CallQueueTest, OnlyASleepingNodeIsWokenAndOnlyOnce) {
   CallQueue queue(10, runner);
+  queue.OnRunner(true);
   ASSERT_FALSE(queue.Poll());
   ASSERT_TRUE(PushFromOutside(queue, Numbered(1)).ok());
   EXPECT_FALSE(IsReadable(queue.fd())) << "the node is awake";
@@ -81,6 +82,13 @@ TEST_F(CallQueueTest, OnlyASleepingNodeIsWokenAndOnlyOnce) {
   EXPECT_TRUE(queue.Poll());
   ASSERT_TRUE(PushFromOutside(queue, Numbered(4)).ok());
   EXPECT_FALSE(IsReadable(queue.fd()));
+  EXPECT_TRUE(queue.HasWork());
+  EXPECT_TRUE(queue.Poll());
+  EXPECT_FALSE(queue.HasWork());
+  ASSERT_TRUE(queue.MaySleep());
+  queue.OnAwake();
+  ASSERT_TRUE(PushFromOutside(queue, Numbered(5)).ok());
+  EXPECT_FALSE(IsReadable(queue.fd())) << "it was awake again";
 }
 
 TEST_F(CallQueueTest, ACallMayQueueAnother) {
@@ -142,6 +150,7 @@ TEST_F(CallQueueTest, CallsOfManyThreadsAreAllMadeAndEachThreadsInOrder) {
       if (queue.Poll() || !queue.MaySleep()) continue;
       pollfd poller{queue.fd(), POLLIN, 0};
       ASSERT_EQ(poll(&poller, 1, 60'000), 1) << "slept over a call";
+      queue.OnAwake();
       queue.OnReadable();
     }
   });

@@ -9,6 +9,8 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace leeway {
 namespace {
@@ -118,6 +120,111 @@ TEST_F(LoopSourceTest, WhatATurnFinishedIsToldBeforeTheLoopSleeps) {
   ASSERT_TRUE(Soon([&] { return work_.taken.load() == 1 && told.load() > 0; }));
   EXPECT_TRUE(Soon([&] { return work_.sleeps.load() > 0; }));
   End();
+}
+
+class LoopHelpTest : public LoopSourceTest {
+ protected:
+  static TimePoint In(std::chrono::milliseconds time) { return EventLoop::Now() + time; }
+  // Helps until `finished`; tries again while it may not.
+  bool HelpUntil(const std::function<bool()>& finished,
+                 std::chrono::milliseconds limit = std::chrono::seconds(20)) {
+    bool helped = false;
+    return Soon([&] { return helped || (helped = loop_.Help(finished, In(limit))); });
+  }
+};
+
+TEST_F(LoopHelpTest, WhoHelpsRunsTheLoopOnItsOwnThreadUntilItIsFinished) {
+  Run();
+  std::atomic<bool> ran{false};
+  std::thread::id by;
+  bool asked = false;
+  ASSERT_TRUE(HelpUntil([&] {
+    if (!std::exchange(asked, true)) {
+      loop_.Post([&] {
+        by = std::this_thread::get_id();
+        EXPECT_TRUE(loop_.IsRunner());
+        ran = true;
+      });
+    }
+    return ran.load();
+  }));
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(by, std::this_thread::get_id());
+  EXPECT_FALSE(loop_.IsRunner());
+}
+
+TEST_F(LoopHelpTest, ThenTheLoopsOwnThreadGoesOn) {
+  Run();
+  for (int i = 1; i <= 50; ++i) {
+    ASSERT_TRUE(HelpUntil([] { return true; }));
+    std::atomic<bool> ran{false};
+    if (i % 2 == 0) {
+      loop_.Post([&] { ran = true; });
+      EXPECT_TRUE(Soon([&] { return ran.load(); })) << i;
+    }
+    work_.Hand();
+    EXPECT_TRUE(Soon([&] { return work_.taken.load() == i; }))
+        << i << ": work that is handed in while nobody sits there";
+  }
+}
+
+TEST_F(LoopHelpTest, ItEndsAtItsLimit) {
+  Run();
+  const TimePoint before = EventLoop::Now();
+  ASSERT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(30)));
+  EXPECT_GE(EventLoop::Now() - before, std::chrono::milliseconds(29));
+}
+
+TEST_F(LoopHelpTest, StopEndsTheHelpAndTheRun) {
+  Run();
+  std::atomic<bool> helping{false};
+  std::thread helper([&] {
+    EXPECT_TRUE(HelpUntil([&] {
+      helping = true;
+      return false;
+    }));
+  });
+  ASSERT_TRUE(Soon([&] { return helping.load(); }));
+  End();
+  helper.join();
+  EXPECT_FALSE(loop_.Help([] { return false; }, In(std::chrono::seconds(20)))) << "it has ended";
+}
+
+TEST_F(LoopHelpTest, ATurnCannotHelp) {
+  Run();
+  std::atomic<int> helped{-1};
+  loop_.Post([&] { helped = loop_.Help([] { return true; }, In(std::chrono::seconds(20))) ? 1 : 0; });
+  ASSERT_TRUE(Soon([&] { return helped.load() >= 0; }));
+  EXPECT_EQ(helped, 0);
+}
+
+TEST_F(LoopHelpTest, ManyThreadsHelpAndHandInWork) {
+  Run();
+  constexpr int kThreads = 4, kRounds = 300;
+  std::atomic<int> turns{0};
+  std::atomic<int> inside{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        std::atomic<bool> done{false};
+        loop_.Post([&] {
+          EXPECT_EQ(inside.fetch_add(1), 0) << "one thread at a time";
+          ++turns;
+          inside.fetch_sub(1);
+          done = true;
+        });
+        work_.Hand();
+        while (!done) {
+          if (!loop_.Help([&] { return done.load(); }, In(std::chrono::milliseconds(5))))
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(turns, kThreads * kRounds);
+  EXPECT_TRUE(Soon([&] { return work_.taken.load() == kThreads * kRounds; }));
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+#include "transport/loop_seat.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace leeway {
+namespace {
+
+using std::chrono::steady_clock;
+
+// A thread in the seat that lends it as soon as it is asked.
+class LoopSeatTest : public ::testing::Test {
+ protected:
+  LoopSeatTest() : own_([this] { RunOwn(); }) {}
+  ~LoopSeatTest() override {
+    ended_ = true;
+    seat.CallHome();
+    own_.join();
+  }
+
+  bool Enter() {
+    return seat.Enter([this] { ++wakes; });
+  }
+  static bool Soon(const std::function<bool()>& done) {
+    const auto limit = steady_clock::now() + std::chrono::seconds(20);
+    while (!done() && steady_clock::now() < limit) std::this_thread::yield();
+    return done();
+  }
+  [[nodiscard]] bool OwnIsBack(int times) {
+    return Soon([&] { return returns.load() == times; });
+  }
+
+  LoopSeat seat;
+  std::atomic<int> wakes{0};       // of guests that asked the own thread
+  std::atomic<int> returns{0};     // of the own thread, to its seat
+  std::atomic<bool> calls{false};  // that nobody has made
+  std::atomic<bool> lends{true};
+
+ private:
+  void RunOwn() {
+    while (!ended_) {
+      if (!lends || !seat.wanted()) {
+        std::this_thread::yield();
+        continue;
+      }
+      seat.Lend([this] { return calls.load(); });
+      ++returns;
+    }
+    seat.Close();
+  }
+
+  std::atomic<bool> ended_{false};
+  std::thread own_;  // last: uses the rest
+};
+
+TEST_F(LoopSeatTest, AGuestGetsItAndTheOwnThreadHasItBackWhenNobodyComes) {
+  ASSERT_TRUE(Enter());
+  EXPECT_EQ(wakes, 1);
+  EXPECT_EQ(returns, 0);
+  seat.Leave(false);
+  EXPECT_TRUE(OwnIsBack(1));
+}
+
+TEST_F(LoopSeatTest, WhoComesBackSoonFindsItFreeAndWakesNobody) {
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(Enter());
+    const int asked = wakes, returned = returns;
+    seat.Leave(false);
+    if (!Enter()) continue;  // this thread was held up between the two
+    EXPECT_EQ(wakes - asked, returns - returned);
+    seat.Leave(true);
+    if (wakes == asked) return;
+    ASSERT_TRUE(Soon([&] { return returns > returned; }));
+  }
+  ADD_FAILURE() << "never found it free";
+}
+
+TEST_F(LoopSeatTest, OneGuestAtATime) {
+  ASSERT_TRUE(Enter());
+  bool second = true;
+  std::thread([&] { second = Enter(); }).join();
+  EXPECT_FALSE(second);
+  seat.Leave(true);
+  EXPECT_TRUE(OwnIsBack(1));
+}
+
+TEST_F(LoopSeatTest, WorkForTheOwnThreadTakesAFreeSeatBackAndAnOccupiedOneWhenTheGuestLeaves) {
+  ASSERT_TRUE(Enter());
+  seat.CallHome();
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(returns, 0) << "a guest sits in it";
+  seat.Leave(false);
+  EXPECT_TRUE(OwnIsBack(1));
+
+  ASSERT_TRUE(Enter());
+  seat.Leave(false);
+  seat.CallHome();
+  EXPECT_TRUE(OwnIsBack(2));
+}
+
+TEST_F(LoopSeatTest, CallsThatWereHeldUpMakeItRefuseGuestsMoreOftenEachTime) {
+  int back = 0;
+  for (int refusals = 1; refusals <= 7; refusals = 2 * refusals + 1) {
+    calls = true;
+    ASSERT_TRUE(Enter());
+    seat.Leave(false);
+    ASSERT_TRUE(OwnIsBack(++back));
+    calls = false;
+    const int asked = wakes;
+    for (int i = 0; i < refusals; ++i) EXPECT_FALSE(Enter()) << i << " of " << refusals;
+    EXPECT_EQ(wakes, asked);
+  }
+}
+
+TEST_F(LoopSeatTest, AGuestDoesNotWaitLongForAnOwnThreadThatIsBusy) {
+  lends = false;
+  EXPECT_FALSE(Enter());
+  EXPECT_EQ(wakes, 1);
+  EXPECT_FALSE(seat.wanted()) << "it has gone";
+  lends = true;
+  EXPECT_TRUE(Enter());
+  seat.Leave(true);
+}
+
+TEST(LoopSeat, NobodySitsInAClosedOne) {
+  LoopSeat seat;
+  seat.Close();
+  EXPECT_FALSE(seat.Enter([] { FAIL() << "nobody to wake"; }));
+}
+
+}  // namespace
+}  // namespace leeway
