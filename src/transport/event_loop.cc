@@ -148,9 +148,10 @@ bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
   while (!late && !finished() && !impl.io.stopped()) {
     impl.Pass(impl.guest_spin, finished, [&] { late = impl.io.run_one_until(limit) == 0; });
   }
-  const bool work_left = impl.source != nullptr && (impl.source->HasWork() || impl.source->CallersSleep());
+  const bool work_left = impl.source != nullptr && impl.source->HasWork();
   impl.StandUp();
-  impl.seat.Leave(/*to_own=*/work_left || impl.io.stopped());
+  const bool crowd = impl.source != nullptr && impl.source->CallersSleep();
+  impl.seat.Leave(/*to_own=*/work_left || impl.io.stopped(), crowd);
   return true;
 }
 

@@ -200,7 +200,7 @@ TEST_F(LoopHelpTest, ATurnCannotHelp) {
 
 TEST_F(LoopHelpTest, ManyThreadsHelpAndHandInWork) {
   Run();
-  constexpr int kThreads = 4, kRounds = 300;
+  constexpr int kThreads = 4, kRounds = 100;
   std::atomic<int> turns{0};
   std::atomic<int> inside{0};
   std::vector<std::thread> threads;

@@ -27,7 +27,7 @@ bool LoopSeat::TakeBack() {
 void LoopSeat::Lend(const std::function<bool()>& has_calls) {
   const std::uint32_t first_visit = visits_.load(std::memory_order_relaxed);
   std::uint32_t seen = first_visit;
-  Nanoseconds park = kParkMin;
+  Nanoseconds park = options_.park_min;
   std::uint32_t wanted = kWanted;
   if (!word_.compare_exchange_strong(wanted, kLent, std::memory_order_acq_rel)) return;
   FutexWake(word_);
@@ -45,12 +45,12 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
       continue;
     }
     if (came) {
-      park = std::clamp(park * 2, kParkMin, kParkMax);
+      park = std::clamp(park * 2, options_.park_min, options_.park_max);
       continue;
     }
     if (!TakeBack()) continue;
     if (held_up) {
-      next_refusals_ = std::min(next_refusals_ * 2 + 1, kRefusalsMax);
+      next_refusals_ = std::min(next_refusals_ * 2 + 1, options_.refusals_max);
       refusals_.store(next_refusals_, std::memory_order_relaxed);
     }
     break;
@@ -71,7 +71,7 @@ bool LoopSeat::Enter(const std::function<void()>& wake) {
     if (!word_.compare_exchange_strong(state, kWanted, std::memory_order_acq_rel)) return false;
     wake();
     while (word_.load(std::memory_order_acquire) == kWanted) {
-      if (FutexSleep(word_, kWanted, kEnterMax)) continue;
+      if (FutexSleep(word_, kWanted, options_.enter_max)) continue;
       // Whatever it does takes long: one who sleeps until its outcome is there is not in the way.
       state = kWanted;
       if (word_.compare_exchange_strong(state, kOwn, std::memory_order_acq_rel)) return false;
@@ -84,9 +84,10 @@ bool LoopSeat::Enter(const std::function<void()>& wake) {
   return true;
 }
 
-void LoopSeat::Leave(bool to_own) {
+void LoopSeat::Leave(bool to_own, bool crowd) {
+  if (crowd) refusals_.store(options_.crowd_refusals, std::memory_order_relaxed);
   std::uint32_t guest = kGuest;
-  if (!to_own && word_.compare_exchange_strong(guest, kLent, std::memory_order_acq_rel)) return;
+  if (!to_own && !crowd && word_.compare_exchange_strong(guest, kLent, std::memory_order_acq_rel)) return;
   Set(kOwn);
 }
 

@@ -8,9 +8,9 @@
 //
 //   own:  running -> (wanted: Lend) -> asleep -> (called home, or no guest came for a while) -> running
 //
-// While the seat is free nobody looks at the sockets, for kParkMax and a bit at most: a guest comes back, or
-// CallHome is called, or the own thread has had its sleep. If that then finds calls that nobody had made, the
-// callers were not going to wait, and lending had only held them up: it is not done again for a number of
+// While the seat is free nobody looks at the sockets, for `park_max` and a bit at most: a guest comes back,
+// or CallHome is called, or the own thread has had its sleep. If that then finds calls that nobody had made,
+// the callers were not going to wait, and lending had only held them up: it is not done again for a number of
 // times, twice as many with each.
 //
 // Thread rule: as said with each call. What one thread did in the seat is seen by the next one in it.
@@ -26,13 +26,20 @@ namespace leeway {
 class LoopSeat {
  public:
   using Nanoseconds = std::chrono::nanoseconds;
-  // How long the own thread sleeps before it looks whether guests still come; twice as long each time they
-  // did.
-  static constexpr Nanoseconds kParkMin = std::chrono::milliseconds(1);
-  static constexpr Nanoseconds kParkMax = std::chrono::milliseconds(16);
-  // How long a guest waits for the own thread to finish what it is at.
-  static constexpr Nanoseconds kEnterMax = std::chrono::milliseconds(1);
-  static constexpr std::uint32_t kRefusalsMax = 1024;
+  struct Options {
+    // How long the own thread sleeps before it looks whether guests still come; twice as long each time they
+    // did.
+    Nanoseconds park_min = std::chrono::milliseconds(1);
+    Nanoseconds park_max = std::chrono::milliseconds(16);
+    // How long a guest waits for the own thread to finish what it is at.
+    Nanoseconds enter_max = std::chrono::milliseconds(1);
+    std::uint32_t refusals_max = 1024;
+    // After a guest that was not the only one who waits: the own thread serves many better.
+    std::uint32_t crowd_refusals = 64;
+  };
+
+  LoopSeat() : LoopSeat(Options()) {}
+  explicit LoopSeat(const Options& options) : options_(options) {}
 
   // The own thread, in the seat: whether a guest waits for it.
   [[nodiscard]] bool wanted() const { return word_.load(std::memory_order_relaxed) == kWanted; }
@@ -44,8 +51,9 @@ class LoopSeat {
 
   // A guest: true if it sits in it now. `wake` makes the own thread look at wanted() soon.
   [[nodiscard]] bool Enter(const std::function<void()>& wake);
-  // The guest in it: leaves it free, or to the own thread if there is something to do.
-  void Leave(bool to_own);
+  // The guest in it: leaves it free, or to the own thread if there is something to do; `crowd`: because
+  // others wait as well.
+  void Leave(bool to_own, bool crowd = false);
   // Any thread: the own thread has something to do. Takes back what is free; a guest gives it back when it
   // leaves.
   void CallHome();
@@ -64,6 +72,7 @@ class LoopSeat {
   // Of the own thread: changes kLent to kOwn.
   bool TakeBack();
 
+  const Options options_;
   std::atomic<std::uint32_t> word_{kOwn};
   std::atomic<std::uint32_t> visits_{0};    // of guests
   std::atomic<std::uint32_t> refusals_{0};  // to go before a guest is let in again
