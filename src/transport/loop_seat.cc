@@ -9,6 +9,8 @@ namespace {
 
 // After the sleep: how long a call may lie there that a guest is perhaps about to make.
 constexpr std::chrono::microseconds kCallAge{100};
+// A guest that was called wakes the own thread when it leaves.
+constexpr std::chrono::hours kUntilItLeaves{1};
 // Guests that came to one lending, without a call that was held up: lending pays after all.
 constexpr std::uint32_t kVisitsThatPay = 64;
 
@@ -34,7 +36,7 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
   while (true) {
     const std::uint32_t state = word_.load(std::memory_order_acquire);
     if (state == kOwn || state == kClosed) break;
-    if (FutexSleep(word_, state, park)) continue;
+    if (FutexSleep(word_, state, state == kCalled ? kUntilItLeaves : park)) continue;
     const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
     const bool came = visits != seen;
     seen = visits;
@@ -48,7 +50,10 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
       park = std::clamp(park * 2, options_.park_min, options_.park_max);
       continue;
     }
-    if (!TakeBack()) continue;
+    if (!TakeBack()) {
+      CallHome();  // the same guest, for so long: it may wake this one when it leaves
+      continue;
+    }
     if (held_up) {
       next_refusals_ = std::min(next_refusals_ * 2 + 1, options_.refusals_max);
       refusals_.store(next_refusals_, std::memory_order_relaxed);

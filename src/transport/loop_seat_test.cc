@@ -38,6 +38,7 @@ class LoopSeatTest : public ::testing::Test {
   LoopSeat seat{{.enter_max = std::chrono::seconds(20)}};
   std::atomic<int> wakes{0};       // of guests that asked the own thread
   std::atomic<int> returns{0};     // of the own thread, to its seat
+  std::atomic<int> looks{0};       // of the own thread, whether calls wait
   std::atomic<bool> calls{false};  // that nobody has made
 
  private:
@@ -47,7 +48,10 @@ class LoopSeatTest : public ::testing::Test {
         std::this_thread::yield();
         continue;
       }
-      seat.Lend([this] { return calls.load(); });
+      seat.Lend([this] {
+        ++looks;
+        return calls.load();
+      });
       ++returns;
     }
     seat.Close();
@@ -114,6 +118,16 @@ TEST_F(LoopSeatTest, CallsThatWereHeldUpMakeItRefuseGuestsMoreOftenEachTime) {
     for (int i = 0; i < refusals; ++i) EXPECT_FALSE(Enter()) << i << " of " << refusals;
     EXPECT_EQ(wakes, asked);
   }
+}
+
+TEST_F(LoopSeatTest, AGuestThatStaysForLongGivesItBackWhenItLeaves) {
+  ASSERT_TRUE(Enter());
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(returns, 0);
+  EXPECT_LE(looks, 2)
+      << "the own thread looks for guests a while after the first, and once more; then it sleeps";
+  seat.Leave(false);
+  EXPECT_TRUE(OwnIsBack(1));
 }
 
 TEST_F(LoopSeatTest, AGuestWhoIsNotTheOnlyOneKeepsOthersFromItForAWhile) {
