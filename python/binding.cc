@@ -2,7 +2,7 @@
 // (src/process).
 //
 // Tensors come as addresses and sizes (data_ptr(), numel()); Python keeps them alive. Every call that may
-// block or contend lets go of Python's lock. Nothing that runs on the worker's I/O thread touches a Python
+// block or contend lets go of Python's lock. Nothing that runs on the worker's loop touches a Python
 // object: what Python lends is pinned by a token of this file, and Python asks (Loan.released) whether the
 // token is gone.
 #include <pybind11/pybind11.h>

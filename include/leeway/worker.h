@@ -19,9 +19,9 @@
 // Push is one iteration of its table.
 //
 // Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull, PushPull) come from one thread at a
-// time; callbacks run on the worker's I/O thread and must not block. A blocking call waits at most
-// options.wait_max and says what it waited for. After fork() every call in the child that can fail does, with
-// kFailedPrecondition.
+// time; callbacks run one at a time, on the worker's I/O thread or on one that waits in a call, and must not
+// block. A blocking call waits at most options.wait_max and says what it waited for. After fork() every call
+// in the child that can fail does, with kFailedPrecondition.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ namespace leeway {
 struct UpdateOptions {
   Hyper hyper = {};
   std::uint32_t samples = 1;             // the gradient is a mean over this many
-  std::shared_ptr<const void> pin = {};  // dropped once the gradient is needed no more (on the I/O thread)
+  std::shared_ptr<const void> pin = {};  // dropped once the gradient is needed no more (as callbacks run)
   // Called once every block has its verdict; a refused block is an error.
   std::function<void(const Status&)> done = {};
 };

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -242,6 +243,7 @@ TEST_F(WorkerClientTest, ThreadsThatPushWaitAndWanderOffLoseNothing) {
         {.name = "t" + std::to_string(t), .shape = {16}, .clock = TableClock::kOwn, .optimizer = "sum"},
         std::vector<float>(16, 0.0F)));
   }
+  std::mutex calling;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
@@ -249,7 +251,10 @@ TEST_F(WorkerClientTest, ThreadsThatPushWaitAndWanderOffLoseNothing) {
       std::vector<float> values(16);
       std::vector<Ticket> open;
       for (int i = 0; i < kRounds; ++i) {
-        const Result<Ticket> ticket = worker->Push(tables[static_cast<std::size_t>(t)], ones);
+        const Result<Ticket> ticket = [&] {
+          const std::lock_guard one_at_a_time(calling);
+          return worker->Push(tables[static_cast<std::size_t>(t)], ones);
+        }();
         ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
         open.push_back(*ticket);
         // Some wait for each call, some for a few, and some go away for longer than the I/O thread gives up
@@ -260,7 +265,10 @@ TEST_F(WorkerClientTest, ThreadsThatPushWaitAndWanderOffLoseNothing) {
         if (i % 20 == t) std::this_thread::sleep_for(std::chrono::milliseconds(3));
       }
       for (const Ticket one : open) ASSERT_TRUE(worker->Wait(one).ok());
-      const Result<Ticket> pull = worker->Pull(tables[static_cast<std::size_t>(t)], values);
+      const Result<Ticket> pull = [&] {
+        const std::lock_guard one_at_a_time(calling);
+        return worker->Pull(tables[static_cast<std::size_t>(t)], values);
+      }();
       ASSERT_TRUE(pull.ok() && worker->Wait(*pull).ok());
       EXPECT_THAT(values, Each(static_cast<float>(kRounds)));
     });
