@@ -67,7 +67,7 @@ class ModelWorker {
   Result<std::string> Go() {
     const std::int64_t began = SharedNowNs();
     for (std::size_t t = 0; t < values_.size(); ++t)
-      LW_RETURN_IF_ERROR(worker_->Broadcast(tables_[t], {values_[t].get(), elements_}));
+      LW_RETURN_IF_ERROR(worker_->Broadcast(tables_[t], {values_[t].get(), elements_}, values_[t]));
     std::vector<std::span<const float>> synced;
     for (const TableId table : tables_) {
       LW_ASSIGN_OR_RETURN(const std::span<const float> values, worker_->Sync(table));
