@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <latch>
 #include <memory>
 #include <numeric>
@@ -94,6 +95,26 @@ TEST_P(WorkerBroadcastTest, TheBufferInUseMayBeLent) {
 
 INSTANTIATE_TEST_SUITE_P(Transports, WorkerBroadcastTest, ::testing::Values("local", "tcp"),
                          [](const auto& of) { return of.param; });
+
+// Kilobytes of /proc/self/status.
+long SharedResident() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("RssShmem:", 0) == 0) return std::stol(line.substr(9));
+  }
+  return -1;
+}
+
+TEST_F(WorkerBroadcastTest, TheServerHasTheMemoryOfANewTableMadeBeforeItsValuesCome) {
+  Begin("local");
+  constexpr long kKib = 32 * 1024;
+  const long before = SharedResident();
+  ASSERT_TRUE(worker->CreateTable({.name = "large", .shape = {kKib * 256}}).ok());
+  ASSERT_TRUE(worker->Start().ok());
+  for (int i = 0; i < 2000 && SharedResident() - before < kKib; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(SharedResident() - before, kKib);
+}
 
 // The node cannot go on before the test lets it: its thread is held in a callback.
 class BrokenOffBroadcastTest : public WorkerBroadcastTest {

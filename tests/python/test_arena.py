@@ -47,7 +47,7 @@ def equal(a, b):
 
 def on_the_heap(slot, worker, like):
     del worker
-    slot._memory = slot._tensor = torch.zeros_like(like)
+    slot._memory, slot._tensor = None, torch.zeros_like(like)
     slot.address = slot._tensor.data_ptr()
 
 
@@ -232,6 +232,28 @@ def test_values_set_before_the_broadcast_are_the_initial_ones_wherever_they_are(
     train(other, small.sgd(other), range(2))
     alone.shutdown()
     assert small.close(model, other)
+
+
+def resident_mib(what):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(what)) // 1024
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_broadcast_reads_the_values_where_they_are(alone, trained):
+    model = nn.Linear(1024, 64 * 256, bias=False).requires_grad_(trained)  # 64 MiB
+    beside = nn.Linear(1, 1)
+    nn.init.constant_(model.weight, 3.0)
+    parameters = [*model.parameters(), *beside.parameters()]
+    optimizer = lw.DistributedOptimizer(torch.optim.SGD([p for p in parameters if p.requires_grad], lr=0.1))
+    before = resident_mib("VmRSS")
+    with open("/proc/self/clear_refs", "w") as clear:
+        clear.write("5")  # VmHWM begins anew
+    lw.broadcast_parameters([("weight", model.weight), *beside.named_parameters()])
+    grown = resident_mib("VmHWM") - before
+    print(grown)
+    assert torch.all(model.weight == 3.0)
+    del optimizer
 
 
 @pytest.mark.parametrize("change, says", [

@@ -1,5 +1,7 @@
 // Initial values on loan that lie in the table's own buffers: the node lands answers there as well.
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "node/worker/testing/worker_rig.h"
@@ -98,19 +100,27 @@ TEST_F(WorkerBroadcastTest, WhatLiesInTheBufferThatAnswersLandInIsCopied) {
   const std::span<const float> back = w_pair.Back();  // zeros: what "w" began with
   std::optional<Status> done;
   node->Broadcast(w, back, nullptr, Into(done));
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->EndIteration().ok());
   AnswerW(0, 2, 2);
+  EXPECT_THAT(w_pair.Front(), Each(1.0F));
   Reconnect(0);
   EXPECT_THAT(SentInit(0).floats(), Each(0.0F)) << "as they were offered";
 }
 
-TEST_F(WorkerBroadcastTest, MemoryOutsideOfTheBuffersHoldsNothingUp) {
+TEST_F(WorkerBroadcastTest, MemoryOutsideOfTheBuffersHoldsNothingUpAndIsPinnedUntilAllOfItIsTaken) {
   PlaceTables();
   std::optional<Status> done;
-  node->Broadcast(w, gradient, nullptr, Into(done));
+  auto pin = std::make_shared<const int>();
+  const std::weak_ptr<const void> held = pin;
+  node->Broadcast(w, gradient, std::move(pin), Into(done));
   EXPECT_THAT(SentInit(0).payload_at, ElementsAre(gradient.data()));
   AnswerW(-1, 1, 9);
-  EXPECT_FALSE(done.has_value());
   EXPECT_EQ(w_pair.ready(), Iteration(-1));
+  Verdict(0, 0, 0, wire::Verdict::kInitialized);
+  EXPECT_FALSE(done.has_value() || held.expired());
+  Verdict(1, 1, 0, wire::Verdict::kInitialized);
+  EXPECT_TRUE(done.has_value() && done->ok() && held.expired());
 }
 
 }  // namespace
