@@ -16,6 +16,7 @@ namespace {
 // Pieces smaller than this stay with the process: the system call would cost more than the pages are worth.
 constexpr std::size_t kGiveBackBytesMin = 64 * 1024;
 constexpr std::size_t kPageBytes = 4096;
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers do not have
 
 Result<std::span<std::byte>> Map(std::size_t bytes, int flags, int fd) {
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -62,11 +63,21 @@ SharedRegion::~SharedRegion() {
 
 void SharedRegion::GiveBack(std::span<std::byte> piece) const {
   if (piece.size() < kGiveBackBytesMin) return;
-  const auto begin = static_cast<std::size_t>(piece.data() - bytes_.data());
-  const std::size_t first = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
-  const std::size_t last = (begin + piece.size()) / kPageBytes * kPageBytes;
-  if (last <= first) return;
-  madvise(bytes_.data() + first, last - first, read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+  const std::span<std::byte> pages = WholePages(piece);
+  if (pages.empty()) return;
+  madvise(pages.data(), pages.size(), read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+std::span<std::byte> SharedRegion::WholePages(std::span<std::byte> piece) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(piece.data());
+  const std::size_t skipped = (kPageBytes - begin % kPageBytes) % kPageBytes;
+  if (piece.size() <= skipped) return {};
+  return piece.subspan(skipped, (piece.size() - skipped) / kPageBytes * kPageBytes);
+}
+
+void SharedRegion::Populate(std::span<std::byte> pages) {
+  // Systems before Linux 5.14 do not know it: then whoever writes takes the faults.
+  madvise(pages.data(), pages.size(), kPopulateWrite);
 }
 
 }  // namespace leeway
