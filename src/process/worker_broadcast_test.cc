@@ -125,10 +125,15 @@ class BrokenOffBroadcastTest : public WorkerBroadcastTest {
     const Result<TableId> table = worker->CreateTable(spec);
     ASSERT_TRUE(worker->Start().ok());
     ASSERT_TRUE(worker->Broadcast(*table, std::vector<float>{0}).ok());
-    ASSERT_TRUE(worker->Push(*table, one, {.done = [this](const Status&) { go_on.wait(); }}).ok());
+    const auto stay = [this](const Status&) {
+      held.count_down();
+      go_on.wait();
+    };
+    ASSERT_TRUE(worker->Push(*table, one, {.done = stay}).ok());
+    held.wait();
   }
   const std::vector<float> one{1};
-  std::latch go_on{1};
+  std::latch held{1}, go_on{1};
 };
 
 TEST_F(BrokenOffBroadcastTest, KeepsThePinUntilTheNodeIsDone) {
@@ -137,12 +142,12 @@ TEST_F(BrokenOffBroadcastTest, KeepsThePinUntilTheNodeIsDone) {
   HoldTheNode();
   std::vector<float> values(kBroadcastElements, 1.0F);
   auto pin = std::make_shared<const int>();
-  const std::weak_ptr<const void> held = pin;
+  const std::weak_ptr<const void> lent = pin;
   EXPECT_EQ(worker->Broadcast(table, values, std::move(pin)).code(), StatusCode::kDeadlineExceeded);
-  EXPECT_FALSE(held.expired()) << "the node will read it";
+  EXPECT_FALSE(lent.expired()) << "the node will read it";
   std::ranges::fill(values, 2.0F);  // shows where it is read; a user must not
   go_on.count_down();
-  EXPECT_TRUE(IsGoneSoon(held));
+  EXPECT_TRUE(IsGoneSoon(lent));
   EXPECT_THAT(*worker->Sync(table), Each(2.0F)) << "it was read where it lies";
 }
 

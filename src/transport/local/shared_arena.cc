@@ -139,9 +139,8 @@ std::shared_ptr<std::byte> SharedArena::Allocate(std::size_t bytes, Use use) {
 }
 
 std::function<void()> SharedArena::Prepare(std::span<std::byte> memory) const {
-  const std::span<std::byte> pages = SharedRegion::WholePages(memory);
-  if (memory.size() < kPreparedBytesMin || pages.empty() || regions_->forked()) return {};
-  return [pages] { SharedRegion::Populate(pages); };
+  if (memory.size() < kPreparedBytesMin || regions_->forked()) return {};
+  return [memory] { SharedRegion::Populate(memory); };
 }
 
 std::optional<SharedArena::Place> SharedArena::Find(std::span<const std::byte> bytes) const {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "base/errors.h"
@@ -63,21 +64,17 @@ SharedRegion::~SharedRegion() {
 
 void SharedRegion::GiveBack(std::span<std::byte> piece) const {
   if (piece.size() < kGiveBackBytesMin) return;
-  const std::span<std::byte> pages = WholePages(piece);
-  if (pages.empty()) return;
-  madvise(pages.data(), pages.size(), read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+  const auto begin = static_cast<std::size_t>(piece.data() - bytes_.data());
+  const std::size_t first = (begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::size_t last = (begin + piece.size()) / kPageBytes * kPageBytes;
+  if (last <= first) return;
+  madvise(bytes_.data() + first, last - first, read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
 }
 
-std::span<std::byte> SharedRegion::WholePages(std::span<std::byte> piece) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(piece.data());
-  const std::size_t skipped = (kPageBytes - begin % kPageBytes) % kPageBytes;
-  if (piece.size() <= skipped) return {};
-  return piece.subspan(skipped, (piece.size() - skipped) / kPageBytes * kPageBytes);
-}
-
-void SharedRegion::Populate(std::span<std::byte> pages) {
+void SharedRegion::Populate(std::span<std::byte> piece) {
+  const std::size_t into_page = reinterpret_cast<std::uintptr_t>(piece.data()) % kPageBytes;
   // Systems before Linux 5.14 do not know it: then whoever writes takes the faults.
-  madvise(pages.data(), pages.size(), kPopulateWrite);
+  madvise(piece.data() - into_page, piece.size() + into_page, kPopulateWrite);
 }
 
 }  // namespace leeway
