@@ -118,22 +118,6 @@ TEST(BlockPushTest, WhatAGradientThatWasTakenBackHasPassedOverStaysPassed) {
   EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 1#1 v50", "SUMMED 0#1 v51"));
 }
 
-TEST(BlockPushTest, InitialValuesGoIntoTheMemoryThatWasReservedForThem) {
-  const MemberKey from{WorkerId(0), Incarnation(1)};
-  const std::vector<float> lent{3, 4};
-  HandFedBlock block;
-  const BufferRef reserved = block.pool().Take(2, Arena::Use::kSent);
-  block->Reserve(reserved);
-  block->OnInit(from, Term(1), Gradient(lent, {}), TimePoint());
-  EXPECT_EQ(block->values().data(), reserved->floats().data());
-  EXPECT_EQ(block->values()[1], 4.0F);
-
-  HandFedBlock other;  // its values come by a socket, and land there
-  other->Reserve(reserved);
-  EXPECT_EQ(other->TakeFirst(), reserved);
-  EXPECT_NE(other->TakeFirst(), reserved) << "once";
-}
-
 TEST(BlockPushTest, InitialValuesThatAreLentAreCopiedOrRefused) {
   std::atomic<std::uint64_t> word{1};
   HandFedBlock block({.sync = "asp"});
