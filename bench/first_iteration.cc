@@ -48,16 +48,22 @@ class ModelWorker {
     for (std::size_t t = 0; t < kModelTables; ++t) {
       auto& buffers = self->buffers_.emplace_back();
       for (auto& buffer : buffers) buffer = self->worker_->Allocate(self->elements_);
+      if (rank != 0) continue;
+      const auto& values = self->values_.emplace_back(self->worker_->Allocate(self->elements_));
+      for (std::size_t i = 0; i < self->elements_; ++i) values.get()[i] = ValueAt(t, i);
+    }
+    // A server makes the memory of tables as soon as it hears of them. Here that is when all ranks are ready
+    // to begin, and not by seconds before the one that has the values.
+    LW_RETURN_IF_ERROR(self->worker_->Barrier("memory"));
+    for (std::size_t t = 0; t < kModelTables; ++t) {
       TableSpec spec;
       spec.name = fmt::format("table{}", t);
       spec.shape = {static_cast<std::int64_t>(self->elements_)};
       spec.optimizer = "sgd";
-      LW_ASSIGN_OR_RETURN(const TableId table,
-                          self->worker_->CreateTable(spec, {buffers[0].get(), buffers[1].get()}));
+      LW_ASSIGN_OR_RETURN(
+          const TableId table,
+          self->worker_->CreateTable(spec, {self->buffers_[t][0].get(), self->buffers_[t][1].get()}));
       self->tables_.push_back(table);
-      if (rank != 0) continue;
-      const auto& values = self->values_.emplace_back(self->worker_->Allocate(self->elements_));
-      for (std::size_t i = 0; i < self->elements_; ++i) values.get()[i] = ValueAt(t, i);
     }
     LW_RETURN_IF_ERROR(self->worker_->Start());
     return self;
@@ -67,7 +73,7 @@ class ModelWorker {
   Result<std::string> Go() {
     const std::int64_t began = SharedNowNs();
     for (std::size_t t = 0; t < values_.size(); ++t)
-      LW_RETURN_IF_ERROR(worker_->Broadcast(tables_[t], {values_[t].get(), elements_}));
+      LW_RETURN_IF_ERROR(worker_->Broadcast(tables_[t], {values_[t].get(), elements_}, values_[t]));
     std::vector<std::span<const float>> synced;
     for (const TableId table : tables_) {
       LW_ASSIGN_OR_RETURN(const std::span<const float> values, worker_->Sync(table));

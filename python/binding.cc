@@ -3,8 +3,8 @@
 //
 // Tensors come as addresses and sizes (data_ptr(), numel()); Python keeps them alive. Every call that may
 // block or contend lets go of Python's lock. Nothing that runs on the worker's loop touches a Python
-// object: what Python lends is pinned by a token of this file, and Python asks (Loan.released) whether the
-// token is gone.
+// object: a gradient that Python lends is pinned by a token of this file, and Python asks (Loan.released)
+// whether the token is gone; initial values by their memory itself.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
@@ -326,10 +326,12 @@ PYBIND11_MODULE(_leeway, m) {
           "start", [](Client& c) { Check(c.worker()->Start()); }, NoGil())
       .def(
           "broadcast",
-          [](Client& c, std::uint32_t table, Address values, std::size_t elements) {
-            Check(c.worker()->Broadcast(TableId(table), Floats(values, elements)));
+          // `lent` is the memory that the values lie in; without it they are copied.
+          [](Client& c, std::uint32_t table, Address values, std::size_t elements, const ArenaMemory* lent) {
+            Check(c.worker()->Broadcast(TableId(table), Floats(values, elements),
+                                        lent == nullptr ? nullptr : lent->pin()));
           },
-          NoGil())
+          NoGil(), py::arg("table"), py::arg("values"), py::arg("elements"), py::arg("lent") = nullptr)
       .def(
           "update",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,

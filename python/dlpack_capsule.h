@@ -23,6 +23,8 @@ class ArenaMemory {
               std::vector<std::int64_t> strides);
 
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
+  // Whoever has it keeps the memory. Its deleter takes no lock of Python's: any thread may let go of it.
+  [[nodiscard]] std::shared_ptr<const void> pin() const { return memory_; }
   // A capsule named "dltensor", for one from_dlpack(). May be called again, for another tensor over the same
   // memory.
   [[nodiscard]] pybind11::object Capsule() const;

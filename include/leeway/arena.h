@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 
 namespace leeway {
 
@@ -20,6 +22,11 @@ class Arena {
   // `bytes` bytes (0 gives an address too), aligned to a cache line, with unspecified contents. Freed when
   // the last owner lets go, on whatever thread, also when this Arena is long gone.
   [[nodiscard]] virtual std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) = 0;
+  // Memory of this arena is about to be written for the first time, which costs a fault for every page: work
+  // that takes those faults ahead, for another thread. It changes no contents, so the memory may be written
+  // meanwhile. REQUIRES: the memory outlives the work. Empty, which is the laziest: nothing can be done
+  // ahead.
+  [[nodiscard]] virtual std::function<void()> Prepare(std::span<std::byte> /*memory*/) const { return {}; }
 };
 
 }  // namespace leeway

@@ -107,8 +107,15 @@ class Worker {
   // Agrees with the job on the tables created since the last Start. May be called again after more
   // CreateTable calls.
   virtual Status Start() = 0;
-  // Offers initial values. The first offer of the job counts, later ones are ignored. Any rank may call it.
-  virtual Status Broadcast(TableId table, std::span<const float> values) = 0;
+  // Offers initial values, and waits until the servers have them. The first offer of the job counts, later
+  // ones are ignored. Any rank may call it.
+  //
+  // Without a pin the values are copied first. With one they are lent, as a gradient is: a server on the same
+  // host reads what is from Allocate where it lies. They must stay as they are until the call returns; if it
+  // gave up waiting (wait_max, an interrupt), until the pin is dropped (as callbacks run): they may be read,
+  // and sent again, until then. The table's buffer in use may be lent too: nothing is landed in it meanwhile.
+  virtual Status Broadcast(TableId table, std::span<const float> values,
+                           std::shared_ptr<const void> pin = {}) = 0;
 
   // Pushes the gradient of this iteration. A table may be updated once per iteration.
   virtual Result<Ticket> Update(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;

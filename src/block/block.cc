@@ -25,7 +25,7 @@ void Block::Core::OnInit(MemberKey from, Term term, Gradient values, TimePoint n
     BufferRef own = values.TakeBuffer();
     bool finite = true;
     if (own == nullptr) {
-      own = pool_.Take(options_.elements, Arena::Use::kSent);
+      own = values_.TakeFirst();
       finite = kernels::ScaleInto(own->floats(), values.values(), 1.0F);
       if (!values.Whole()) return;
     } else {
@@ -99,6 +99,10 @@ Block::~Block() = default;
 void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   core_->OnInit(from, term, std::move(values), now);
 }
+void Block::Reserve(BufferRef first) {
+  if (!initialized()) core_->values().Reserve(std::move(first));
+}
+BufferRef Block::TakeFirst() { return core_->values().TakeFirst(); }
 void Block::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   core_->OnPush(push, std::move(gradient), now);
 }

@@ -54,6 +54,7 @@ class Block::Core {
   const SyncPolicy& sync() const { return *sync_; }
   const Progress& progress() const { return progress_; }
   const Values& values() const { return values_; }
+  Values& values() { return values_; }
   const BlockCounters& counters() const { return counters_; }
   std::size_t waiting() const { return pulls_.size(); }
 

@@ -10,10 +10,15 @@ namespace leeway {
 Values::Values(std::size_t elements, const Optimizer& optimizer, BufferPool& pool)
     : elements_(elements), optimizer_(optimizer), pool_(pool) {}
 
+BufferRef Values::TakeFirst() {
+  return first_ != nullptr ? std::exchange(first_, nullptr) : pool_.Take(elements_, Arena::Use::kSent);
+}
+
 void Values::Initialize(BufferRef values) {
   LW_CHECK(!initialized() && values->floats().size() == elements_, "got {} values, wanted {}",
            values->floats().size(), elements_);
   w_ = std::move(values);
+  first_ = nullptr;
   version_ = Version(1);
   for (int i = 0; i < optimizer_.slots(); ++i) {
     const BufferRef slot = pool_.Take(elements_);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "block/block_state.h"
@@ -28,6 +29,10 @@ class Values {
   // REQUIRES: not initialized; buffers of elements() floats, as many as the optimizer has slots.
   void Load(const BlockState& state);
 
+  // Memory for version 1, taken ahead. REQUIRES: not initialized, elements() floats.
+  void Reserve(BufferRef first) { first_ = std::move(first); }
+  // That memory, or some from the pool if there is none (any more).
+  [[nodiscard]] BufferRef TakeFirst();
   // Takes the buffer over as version 1. REQUIRES: not initialized, values has elements() floats.
   void Initialize(BufferRef values);
 
@@ -59,6 +64,7 @@ class Values {
   BufferPool& pool_;
   Version version_{0};
   std::uint64_t steps_ = 0;  // runs published
+  BufferRef first_;
   ConstBufferRef w_;
   std::vector<ConstBufferRef> slots_;  // the optimizer's state, as of version_
 };

@@ -186,23 +186,27 @@ Status WorkerClient::Start() {
   return status;
 }
 
-Status WorkerClient::Broadcast(TableId id, std::span<const float> values) {
+Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
   LW_RETURN_IF_ERROR(CheckMember());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  // A copy of its own: the wait may be broken off while the node still sends. Once per table, so it costs
-  // little.
-  const std::shared_ptr<std::byte> copy =
-      thread_->env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
-  auto* const floats = reinterpret_cast<float*>(copy.get());
-  std::ranges::copy(values, floats);
-  const std::span<const float> offered(floats, values.size());
-  return Block([id, copy, offered](WorkerNode& node,
-                                   leeway::Done done) { node.Broadcast(id, offered, copy, std::move(done)); },
-               fmt::format("giving table \"{}\" its values", table->spec.name));
+  if (pin == nullptr) {
+    // A copy: the wait may be broken off while the node still sends.
+    std::shared_ptr<std::byte> copy = thread_->env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+    auto* const floats = reinterpret_cast<float*>(copy.get());
+    std::ranges::copy(values, floats);
+    values = {floats, values.size()};
+    pin = std::move(copy);
+  }
+  // The node gets the pin itself, so that it is gone when the call returns.
+  return Block(
+      [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
+        node.Broadcast(id, values, std::move(pin), std::move(done));
+      },
+      fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
 Status WorkerClient::MayMeet(const std::string& what) {

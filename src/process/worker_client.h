@@ -42,7 +42,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   [[nodiscard]] std::shared_ptr<float> Allocate(std::size_t elements) override;
   Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers) override;
   Status Start() override;
-  Status Broadcast(TableId id, std::span<const float> values) override;
+  Status Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
 
   Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
   Status Clock() override;

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+import leeway.session
 import leeway.torch as lw
 from leeway import errors
 from leeway.torch.slot import Slot
@@ -47,7 +48,7 @@ def equal(a, b):
 
 def on_the_heap(slot, worker, like):
     del worker
-    slot._memory = slot._tensor = torch.zeros_like(like)
+    slot._memory, slot._tensor = None, torch.zeros_like(like)
     slot.address = slot._tensor.data_ptr()
 
 
@@ -232,6 +233,36 @@ def test_values_set_before_the_broadcast_are_the_initial_ones_wherever_they_are(
     train(other, small.sgd(other), range(2))
     alone.shutdown()
     assert small.close(model, other)
+
+
+class Recorder:
+    """The worker, and what its broadcasts were given."""
+
+    def __init__(self, worker):
+        self.worker, self.broadcasts = worker, []
+
+    def __getattr__(self, name):
+        return getattr(self.worker, name)
+
+    def broadcast(self, table, values, elements, lent=None):
+        self.broadcasts.append((values, lent.address))
+        self.worker.broadcast(table, values, elements, lent)
+
+
+def test_a_broadcast_lends_the_values_where_they_are(alone, monkeypatch):
+    model = small.model()
+    model[0].requires_grad_(False)  # without a table: goes as bytes, from memory of the broadcast's own
+    initial = copy.deepcopy(model)
+    trained = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    optimizer = lw.DistributedOptimizer(torch.optim.SGD([p for _, p in trained], lr=0.1), trained)
+    session = leeway.session.current()
+    recorder = Recorder(session.worker)
+    monkeypatch.setattr(session, "worker", recorder)
+    parameters = [parameter.data_ptr() for _, parameter in trained]
+    alone.broadcast_parameters(model.state_dict())
+    assert [values for values, _ in recorder.broadcasts[:-1]] == parameters
+    assert len(recorder.broadcasts) == len(parameters) + 1 and all(values == lent for values, lent in recorder.broadcasts)
+    assert equal(model, initial) and in_arena(nn.ParameterList([p for _, p in trained]), optimizer)
 
 
 @pytest.mark.parametrize("change, says", [

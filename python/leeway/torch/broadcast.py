@@ -5,6 +5,7 @@ import torch
 from leeway import session as _session
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state
+from leeway.torch.slot import Slot
 
 
 def broadcast_parameters(params, root_rank=0):
@@ -12,7 +13,8 @@ def broadcast_parameters(params, root_rank=0):
 
     params: model.state_dict(), or pairs of name and tensor. All ranks call it, with the same names and shapes, after
     DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when every rank has
-    the values: else one that is fast could have pushed before one that is slow has read them.
+    the values: else one that is fast could have pushed before one that is slow has read them. If it is broken off (Ctrl-C,
+    an error) the servers may still be reading the root's parameters: change them no more.
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
@@ -37,7 +39,8 @@ def broadcast_parameters(params, root_rank=0):
             others[name] = tensor.detach()
     if session.rank == root_rank:
         for table in tables.values():
-            session.worker.broadcast(table.table, table.address, table.elements)
+            # Lent where they are: the worker lands nothing in this buffer until the servers have them.
+            session.worker.broadcast(table.table, table.address, table.elements, table.buffers[table.address].memory)
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
@@ -57,19 +60,20 @@ def _broadcast_once(session, tensors, root_rank):
             raise InvalidArgument(f"broadcast_parameters: {name} is {tensor.layout} on {tensor.device}, wanted a "
                                   "dense tensor on cpu")
     sizes = [tensor.numel() * tensor.element_size() for tensor in tensors.values()]
-    values = torch.zeros((sum(sizes) + 3) // 4, dtype=torch.float32)
+    slot = Slot(session.worker, torch.empty((sum(sizes) + 3) // 4, dtype=torch.float32))
+    values = slot.tensor()
     raw = values.view(torch.uint8)
     worker = session.worker
     table = worker.create_table(session.next_name("broadcast"), [values.numel()], own_clock=True, accept_nonfinite=True,
                                 sync="asp", apply="immediate", optimizer="sum")
     worker.start()
     pieces = raw[:sum(sizes)].split(sizes)
-    with session.lending(values):
+    with session.lending(slot):
         if session.rank == root_rank:
             for piece, tensor in zip(pieces, tensors.values()):
                 piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
-            worker.broadcast(table, values.data_ptr(), values.numel())
+            worker.broadcast(table, slot.address, values.numel(), slot.memory)
         # The root too: where it was started again, the values that count are those of its first life.
-        worker.wait(worker.pull(table, values.data_ptr(), values.numel()))
+        worker.wait(worker.pull(table, slot.address, values.numel()))
     for piece, tensor in zip(pieces, tensors.values()):
         tensor.copy_(piece.clone().view(tensor.dtype).view(tensor.shape))

@@ -22,5 +22,10 @@ class Slot:
             self._tensor = from_dlpack(self._memory.capsule())
         return self._tensor
 
+    @property
+    def memory(self):
+        """What owns the memory, for a call that reads it beyond its own return (broadcast)."""
+        return self._memory
+
     def holds(self, tensor):
         return tensor is self._tensor and tensor.data_ptr() == self.address

@@ -1,10 +1,13 @@
 // What a shard says to the scheduler, and what it does at its word.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "base/errors.h"
+#include "leeway/arena.h"
+#include "leeway/storage.h"
 #include "node/control_frame.h"
 #include "node/server/core.h"
 #include "node/server/firsts.h"
@@ -89,6 +92,7 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   wire::pb::TableMap map;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kTableMap, body, map));
   LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_, env_.clock.Now()));
+  PrepareFirstVersions(taken.created);
   for (Block* block : taken.created) TellMembers(*block);
   for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
   if (!taken.switched.empty()) {
@@ -99,6 +103,17 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   Flush();
   if (map.epoch() > 0) Acknowledge(map.epoch());
   return Status::Ok();
+}
+
+void ServerNode::Core::PrepareFirstVersions(std::span<Block* const> created) {
+  // The last block's first: initial values come in order, and the two meet in the middle.
+  for (std::size_t i = created.size(); i-- > 0;) {
+    BufferRef first = pool_.Take(created[i]->elements(), Arena::Use::kSent);
+    std::function<void()> work = env_.arena.Prepare(first->bytes());
+    if (!work) continue;
+    created[i]->Reserve(first);
+    env_.compute.Run(std::move(work), [first] {});  // which keeps it until then
+  }
 }
 
 Status ServerNode::Core::TakeCut(std::span<const std::byte> body) {

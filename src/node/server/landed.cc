@@ -17,10 +17,20 @@ Status CheckFormat(const wire::PushEntry& entry) {
 
 Status CheckFormat(const wire::InitEntry&) { return Status::Ok(); }
 
+BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& pool) {
+  return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kKept);
+}
+
+// What lands is the first version, and will be sent.
+BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, BufferPool& pool) {
+  Block* block = blocks.Find(entry.block);
+  if (block != nullptr && !block->initialized()) return block->TakeFirst();
+  return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kSent);
+}
+
 template <typename Message>
 Result<std::shared_ptr<Landed<Message>>> Land(const FrameHead& head, std::span<const std::byte> body,
-                                              MemberKey from, const BlockStore& blocks, BufferPool& pool,
-                                              Arena::Use use) {
+                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
   const auto kind = static_cast<wire::Kind>(head.kind);
   auto landed = std::make_shared<Landed<Message>>();
   Message& message = landed->message;
@@ -44,10 +54,8 @@ Result<std::shared_ptr<Landed<Message>>> Land(const FrameHead& head, std::span<c
   if (landed->in_place) return landed;
   // Only now, so that a frame that is refused takes nothing from the pool.
   landed->buffers.reserve(message.entries.size());
-  for (const auto& entry : message.entries) {
-    landed->buffers.push_back(entry.payload_bytes == 0 ? nullptr
-                                                       : pool.Take(entry.payload_bytes / sizeof(float), use));
-  }
+  for (const auto& entry : message.entries)
+    landed->buffers.push_back(entry.payload_bytes == 0 ? nullptr : TakeFor(entry, blocks, pool));
   return landed;
 }
 
@@ -72,13 +80,12 @@ Result<std::span<const float>> ViewCursor::Take(std::span<const std::span<const 
 
 Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head, std::span<const std::byte> body,
                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Push>(head, body, from, blocks, pool, Arena::Use::kKept);
+  return Land<wire::Push>(head, body, from, blocks, pool);
 }
 
-// What lands is the first version, and will be sent.
 Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head, std::span<const std::byte> body,
                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Init>(head, body, from, blocks, pool, Arena::Use::kSent);
+  return Land<wire::Init>(head, body, from, blocks, pool);
 }
 
 Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind) {

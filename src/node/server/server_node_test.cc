@@ -50,6 +50,20 @@ TEST_F(ServerNodeTest, NothingIsCopiedOnTheWayInOrOut) {
   EXPECT_THAT(answers.at(0).payload_at, ElementsAre(node->FindBlock(BlockId(1))->values().data()));
 }
 
+TEST_F(ServerNodeTest, ThePagesOfNewBlocksAreMadeAheadTheLastFirstAndTheirValuesLandThere) {
+  world.arena.prepares = true;
+  SetUpTable("asp");
+  ASSERT_EQ(world.arena.asked.size(), 2U) << "blocks 1 and 3";
+  const ConnectionId w0 = HelloWorker(0);
+  Init(w0, 0, 1, {10, 20});  // before the other thread has come to it
+  world.compute.RunAll();
+  EXPECT_EQ(world.arena.made, 2);
+  Init(w0, 0, 3, {30, 40});
+  EXPECT_EQ(node->FindBlock(BlockId(1))->values().data(), world.arena.asked[1]);
+  EXPECT_EQ(node->FindBlock(BlockId(3))->values().data(), world.arena.asked[0]);
+  EXPECT_THAT(Values(1), ElementsAre(10, 20));
+}
+
 TEST_F(ServerNodeTest, SaysWhomABlockWaitsFor) {
   SetUpTable("bsp");
   const ConnectionId w0 = HelloWorker(0);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -275,6 +276,26 @@ Message DecodeAs(const SentFrame& frame) {
 }
 
 // All of them together; `env` is what the node gets. Outlives the node.
+// The heap, which says that pages can be made ahead if it is told to.
+class FakeArena final : public Arena {
+ public:
+  [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override {
+    return heap_.Allocate(bytes, use);
+  }
+  [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override {
+    if (!prepares) return {};
+    asked.emplace_back(memory.data());
+    return [this] { ++made; };
+  }
+
+  bool prepares = false;
+  mutable std::vector<const void*> asked;
+  mutable int made = 0;
+
+ private:
+  HeapArena heap_;
+};
+
 class FakeEnv {
  public:
   FakeEnv() = default;
@@ -295,7 +316,7 @@ class FakeEnv {
   FakeLog log;
   FakeStorage storage;
   FakeCompute compute;
-  HeapArena arena;
+  FakeArena arena;
   Env env{clock, timers, transport, random, log, storage, compute, arena};
 };
 

@@ -132,6 +132,9 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
   Status OnSettled(WorkerBlock& block, const QueuedPush& push, const wire::VerdictEntry& entry);
   void OnInitialized(WorkerBlock& block, bool refused);
+  // Sees to it that values on offer which lie in the table's own buffers are not written over while they are
+  // on loan: keeps the front where it is until `done`, or lends a copy.
+  void GuardOffer(WorkerTable& table, LentGradient& offer, Done& done);
   Result<Landing> LandAnswers(const ShardPort& port, const FrameHead& head, std::span<const std::byte> body);
   [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
   Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, std::span<std::byte>& place);

@@ -1,9 +1,12 @@
 // Tables: naming them, agreeing on them with the job, their initial values, and where their blocks are.
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "base/errors.h"
+#include "leeway/arena.h"
 #include "node/worker/core.h"
 
 namespace leeway {
@@ -27,6 +30,11 @@ Status CheckSpec(const TableSpec& spec) {
     elements *= static_cast<std::uint64_t>(dimension);
   }
   return Status::Ok();
+}
+
+bool ShareMemory(std::span<const float> a, std::span<const float> b) {
+  const std::less<const float*> before;  // of pointers into different arrays too
+  return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
 }
 
 }  // namespace
@@ -121,6 +129,7 @@ void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std:
   lent->table = id;
   lent->gradient.values = values;
   lent->gradient.pin = std::move(pin);
+  GuardOffer(table, lent->gradient, done);
   lent->done = std::move(done);
   lent->blocks = lent->blocks_left = table.blocks.size();
   table.init_left = table.blocks.size();
@@ -131,6 +140,34 @@ void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std:
     PortOf(block).Touch(block);
   }
   FlushAll();
+}
+
+void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done& done) {
+  if (table.IsOwnClock()) return;  // nothing lands in its buffers
+  const bool back_is_free = table.pair.BackIsFree();
+  const bool in_front = ShareMemory(offer.values, table.pair.Front());
+  if (!in_front && !ShareMemory(offer.values, table.pair.Back())) return;
+  if (in_front && back_is_free && !ShareMemory(offer.values, table.pair.Back())) {
+    // While nothing is published the user cannot swap, and while he cannot swap nothing is written here: not
+    // by the values of another rank either, nor by those of later iterations if he gives up waiting.
+    ++table.front_lent;
+    done = [this, &table, done = std::move(done)](const Status& status) {
+      --table.front_lent;
+      if (phase_ != Phase::kFailed && phase_ != Phase::kStopped) {
+        PublishIfWhole(table);
+        FinishIfWhole();
+        FlushAll();
+      }
+      if (done) done(status);
+    };
+    return;
+  }
+  // A version waits in the back to be taken, and what is the front now may be the next to be written.
+  const std::shared_ptr<std::byte> copy = env_.arena.Allocate(offer.values.size_bytes(), Arena::Use::kSent);
+  auto* const floats = reinterpret_cast<float*>(copy.get());
+  std::ranges::copy(offer.values, floats);
+  offer.values = {floats, offer.values.size()};
+  offer.pin = copy;
 }
 
 void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {

@@ -64,7 +64,7 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
 }
 
 void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
-  if (table.landing.PublishIfWhole(iteration_ - 1)) {
+  if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) {
     for (WorkerBlock& block : table.blocks) block.skipped = 0;
   }
   LetUse(table);
@@ -100,7 +100,8 @@ void WorkerNode::Core::LetUseAll() {
 }
 
 bool WorkerNode::Core::MayUsePartly(const WorkerTable& table) const {
-  if (!partial_.open() || phase_ != Phase::kMember || table.waiters.empty()) return false;
+  if (!partial_.open() || phase_ != Phase::kMember || table.waiters.empty() || table.front_lent > 0)
+    return false;
   const PairLanding& landing = table.landing;
   return std::ranges::none_of(table.blocks, [&](const WorkerBlock& block) {
     if (landing.arrived(block.index) >= iteration_ - 1 || landing.HasNews(block.index)) return false;

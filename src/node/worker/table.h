@@ -92,6 +92,9 @@ struct WorkerTable {
   Iteration exchanged{-1};    // the last iteration that was exchanged
   float significance = 1.0F;  // of the last gradient
   std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
+  // Broadcasts that are read from the front buffer. It stays the front meanwhile: what lands goes into the
+  // back.
+  std::size_t front_lent = 0;
 
   struct Waiter {
     Iteration needed;

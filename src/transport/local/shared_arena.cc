@@ -21,6 +21,8 @@ constexpr std::size_t kRegionBytesMin = std::size_t{1} << 28;
 // Kept pieces below this come from the heap.
 constexpr std::size_t kKeptBytesMin = std::size_t{1} << 18;
 constexpr std::size_t kSharedRegionsMax = 4096;
+// Handing the faults of fewer pages to another thread costs more than they do.
+constexpr std::size_t kPreparedBytesMin = std::size_t{1} << 16;
 
 std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
@@ -48,6 +50,7 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
     return TakeFrom(kept_, bytes);
   }
 
+  [[nodiscard]] bool forked() const { return fork_.forked(); }
   [[nodiscard]] Status unshared() const {
     const std::lock_guard lock(mutex_);
     return unshared_;
@@ -133,6 +136,11 @@ SharedArena::SharedArena() : regions_(std::make_shared<Regions>()) {}
 std::shared_ptr<std::byte> SharedArena::Allocate(std::size_t bytes, Use use) {
   if (use == Use::kKept && bytes < kKeptBytesMin) return heap_.Allocate(bytes, use);
   return regions_->Allocate(bytes, use);
+}
+
+std::function<void()> SharedArena::Prepare(std::span<std::byte> memory) const {
+  if (memory.size() < kPreparedBytesMin || regions_->forked()) return {};
+  return [memory] { SharedRegion::Populate(memory); };
 }
 
 std::optional<SharedArena::Place> SharedArena::Find(std::span<const std::byte> bytes) const {

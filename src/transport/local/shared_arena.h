@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@ class SharedArena final : public Arena {
  public:
   SharedArena();
   [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override;
+
+  // From 64 KiB on; in a forked child nothing.
+  [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override;
 
   // Where a stretch of memory lies, in words that a peer understands.
   struct Place {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -47,6 +48,22 @@ TEST(FreePiecesTest, WhatIsTakenNeverOverlapsAndComesBackWhole) {
   for (const auto& [offset, bytes] : taken) pieces.PutBack(offset, bytes);
   EXPECT_EQ(pieces.Take(10'001), std::nullopt);
   EXPECT_EQ(pieces.Take(10'000), 0U) << "all of it is one piece again";
+}
+
+TEST(SharedArenaTest, PagesMadeAheadAreThereAndKeepWhatTheyHold) {
+  SharedArena arena;
+  constexpr std::size_t kBytes = std::size_t{16} << 20;
+  const auto piece = arena.Allocate(kBytes, Arena::Use::kSent);
+  piece.get()[100] = std::byte{7};
+  const long before = Resident("RssShmem");
+  const std::function<void()> work = arena.Prepare({piece.get(), kBytes});
+  ASSERT_TRUE(work);
+  EXPECT_LT(Resident("RssShmem") - before, 1024) << "it is for another thread to do";
+  work();
+  EXPECT_GT(Resident("RssShmem") - before, static_cast<long>(kBytes / 1024) - 1024);
+  EXPECT_EQ(piece.get()[100], std::byte{7});
+  const auto small = arena.Allocate(1000, Arena::Use::kSent);
+  EXPECT_FALSE(arena.Prepare({small.get(), 1000})) << "not worth another thread";
 }
 
 TEST(SharedArenaTest, WhatIsSentHasAPlaceAndWhatIsKeptHasNone) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,6 +17,7 @@ namespace {
 // Pieces smaller than this stay with the process: the system call would cost more than the pages are worth.
 constexpr std::size_t kGiveBackBytesMin = 64 * 1024;
 constexpr std::size_t kPageBytes = 4096;
+constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers do not have
 
 Result<std::span<std::byte>> Map(std::size_t bytes, int flags, int fd) {
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -67,6 +69,12 @@ void SharedRegion::GiveBack(std::span<std::byte> piece) const {
   const std::size_t last = (begin + piece.size()) / kPageBytes * kPageBytes;
   if (last <= first) return;
   madvise(bytes_.data() + first, last - first, read_only_fd() >= 0 ? MADV_REMOVE : MADV_DONTNEED);
+}
+
+void SharedRegion::Populate(std::span<std::byte> piece) {
+  const std::size_t into_page = reinterpret_cast<std::uintptr_t>(piece.data()) % kPageBytes;
+  // Systems before Linux 5.14 do not know it: then whoever writes takes the faults.
+  madvise(piece.data() - into_page, piece.size() + into_page, kPopulateWrite);
 }
 
 }  // namespace leeway

@@ -28,6 +28,9 @@ class SharedRegion {
   [[nodiscard]] int read_only_fd() const { return read_only_.fd(); }
   // Gives the whole pages within `piece` back to the system: they are zeros when they are next touched.
   void GiveBack(std::span<std::byte> piece) const;
+  // Has the system make the pages of `piece`, as a write to each would, on whatever thread. What they hold
+  // stays.
+  static void Populate(std::span<std::byte> piece);
 
  private:
   SharedRegion(std::span<std::byte> bytes, Descriptor read_only)

@@ -1,0 +1,28 @@
+// Where the initial values of a block go.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "block/hand_fed_block.h"
+
+namespace leeway {
+namespace {
+
+TEST(BlockInitTest, InitialValuesGoIntoTheMemoryThatWasReservedForThem) {
+  const MemberKey from{WorkerId(0), Incarnation(1)};
+  const std::vector<float> lent{3, 4};
+  HandFedBlock block;
+  const BufferRef reserved = block.pool().Take(2, Arena::Use::kSent);
+  block->Reserve(reserved);
+  block->OnInit(from, Term(1), Gradient(lent, {}), TimePoint());
+  EXPECT_EQ(block->values().data(), reserved->floats().data());
+  EXPECT_EQ(block->values()[1], 4.0F);
+
+  HandFedBlock other;  // its values come by a socket, and land there
+  other->Reserve(reserved);
+  EXPECT_EQ(other->TakeFirst(), reserved);
+  EXPECT_NE(other->TakeFirst(), reserved) << "once";
+}
+
+}  // namespace
+}  // namespace leeway
