@@ -11,6 +11,7 @@ Alone it brings its own scheduler and server (threads of this process); `leeway 
 """
 
 import argparse
+import ctypes
 import json
 import os
 import statistics
@@ -37,6 +38,14 @@ def make_model():
 
 def make_optimizer(model):
     return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+
+def keep_heap():
+    """Has glibc's malloc keep what was freed. By itself it gives the top of its heap back in every step and takes it again,
+    page by page, or does not, as the layout of the run will have it: a quarter of a step, for either kind."""
+    libc, trim_threshold, mmap_threshold = ctypes.CDLL(None), -1, -3
+    if not (libc.mallopt(trim_threshold, 1 << 30) and libc.mallopt(mmap_threshold, 1 << 25)):
+        raise SystemExit("step.py: --keep-heap: this malloc has no such thresholds")
 
 
 def machine_ticks():
@@ -149,6 +158,7 @@ def measure(arguments):
         "pairs": arguments.pairs,
         "turn_steps": arguments.turn,
         "sync": arguments.sync,
+        "keep_heap": arguments.keep_heap,
         "batch": arguments.batch,
         "parameters": sum(p.numel() for p in model.parameters()),
         "tables": len(list(model.parameters())),
@@ -232,11 +242,14 @@ def main():
     parser.add_argument("--turn", type=int, default=20, help="steps of a turn with Leeway (%(default)s)")
     parser.add_argument("--pairs", type=int, default=25, help="turns of each kind (%(default)s)")
     parser.add_argument("--sync", default="bsp", help="synchronization model (%(default)s)")
+    parser.add_argument("--keep-heap", action="store_true", help="malloc gives no memory back to the system: steadier figures")
     parser.add_argument("--busy", type=float, help="what others used of the machine before the job was started, 0 to 1")
     arguments = parser.parse_args()
     if min(arguments.batch, arguments.turn, arguments.pairs) < 1:
         parser.error(f"--batch {arguments.batch} --turn {arguments.turn} --pairs {arguments.pairs}: wanted at least 1 each")
     torch.set_num_threads(1)
+    if arguments.keep_heap:
+        keep_heap()
     before = busy_share() if arguments.busy is None else arguments.busy
     lw.init()
     result, during = measure(arguments)
