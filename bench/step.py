@@ -242,7 +242,7 @@ def main():
     parser.add_argument("--turn", type=int, default=20, help="steps of a turn with Leeway (%(default)s)")
     parser.add_argument("--pairs", type=int, default=25, help="turns of each kind (%(default)s)")
     parser.add_argument("--sync", default="bsp", help="synchronization model (%(default)s)")
-    parser.add_argument("--keep-heap", action="store_true", help="malloc gives no memory back to the system: steadier figures")
+    parser.add_argument("--keep-heap", action="store_true", help="malloc gives no memory back to the system")
     parser.add_argument("--busy", type=float, help="what others used of the machine before the job was started, 0 to 1")
     arguments = parser.parse_args()
     if min(arguments.batch, arguments.turn, arguments.pairs) < 1:
