@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,9 @@ struct Loan {
   Ticket ticket = 0;
   std::weak_ptr<const void> pin;
 };
+
+// What Python says of a gradient to lend: table, address, elements, hyper-parameters, samples.
+using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t>;
 
 // The longest wait_max_s. What is longer is a slip in a unit, and far below what a count of milliseconds
 // holds.
@@ -160,13 +164,26 @@ class Client {
     return {life_, life_->worker.get()};
   }
 
-  Loan Lend(TableId table, Address gradient, std::size_t elements, const Hyper& hyper, std::uint32_t samples,
-            bool own_clock) {
+  // Of tables with their own clock.
+  Loan Lend(TableId table, Address gradient, std::size_t elements, const Hyper& hyper,
+            std::uint32_t samples) {
     auto [loan, how] = Terms(hyper, samples);
-    const auto floats = Floats(gradient, elements);
-    loan.ticket = own_clock ? Check(worker()->Push(table, floats, std::move(how)))
-                            : Check(worker()->Update(table, floats, std::move(how)));
+    loan.ticket = Check(worker()->Push(table, Floats(gradient, elements), std::move(how)));
     return loan;
+  }
+
+  // Of tables that follow the job's clock: all or none.
+  std::vector<Loan> LendAll(const std::vector<Lent>& gradients) {
+    std::vector<Loan> loans;
+    std::vector<TableUpdate> updates;
+    for (const auto& [table, address, elements, hyper, samples] : gradients) {
+      auto [loan, how] = Terms(hyper, samples);
+      loans.push_back(std::move(loan));
+      updates.push_back({TableId(table), Floats(address, elements), std::move(how)});
+    }
+    const std::vector<Ticket> tickets = Check(worker()->UpdateAll(std::move(updates)));
+    for (std::size_t i = 0; i < loans.size(); ++i) loans[i].ticket = tickets[i];
+    return loans;
   }
 
   // Of a table with its own clock: the values after this push, under the loan's ticket.
@@ -332,19 +349,11 @@ PYBIND11_MODULE(_leeway, m) {
                                         lent == nullptr ? nullptr : lent->pin()));
           },
           NoGil(), py::arg("table"), py::arg("values"), py::arg("elements"), py::arg("lent") = nullptr)
-      .def(
-          "update",
-          [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
-             std::uint32_t samples) {
-            return c.Lend(TableId(table), gradient, elements, hyper, samples, false);
-          },
-          NoGil())
+      .def("update_all", &Client::LendAll, NoGil())
       .def(
           "push",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
-             std::uint32_t samples) {
-            return c.Lend(TableId(table), gradient, elements, hyper, samples, true);
-          },
+             std::uint32_t samples) { return c.Lend(TableId(table), gradient, elements, hyper, samples); },
           NoGil())
       .def(
           "pull",

@@ -51,6 +51,13 @@ struct UpdateOptions {
   std::function<void(const Status&)> done = {};
 };
 
+// One of several updates that are handed over together.
+struct TableUpdate {
+  TableId table;
+  std::span<const float> gradient;
+  UpdateOptions how = {};
+};
+
 using Ticket = std::uint64_t;  // names one asynchronous call; 0 is none
 
 // The parameter memory of a table: two buffers of elements() floats, both the user's or (null) both the
@@ -119,6 +126,10 @@ class Worker {
 
   // Pushes the gradient of this iteration. A table may be updated once per iteration.
   virtual Result<Ticket> Update(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
+  // Several of them at once, with their tickets in the same order; after an error none was made. The I/O
+  // thread wakes up once for all: with a call for each it may take the caller's core every time, to send a
+  // frame of one table.
+  virtual Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) = 0;
   // Ends the iteration: what was not updated is absent; pulls go out for the next one.
   virtual Status Clock() = 0;
   // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and

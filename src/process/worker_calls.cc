@@ -189,8 +189,8 @@ Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> g
   return call;
 }
 
-Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient, UpdateOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
+Result<WorkerClient::Table*> WorkerClient::CheckUpdate(TableId id, std::span<const float> gradient,
+                                                       const UpdateOptions& how) {
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
   if (table->own_clock()) {
     return FailedPrecondition("table \"{}\" has a clock of its own: use Push, not Update", table->spec.name);
@@ -200,6 +200,12 @@ Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient,
                               table->spec.name, iteration().value());
   }
   LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
+  return table;
+}
+
+Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient, UpdateOptions how) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(Table * table, CheckUpdate(id, gradient, how));
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kUpdate, id, gradient, std::move(how))));
   table->updated = clocks_;
   return ticket;

@@ -45,6 +45,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   Status Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
 
   Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
+  Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) override;  // (worker_updates.cc)
   Status Clock() override;
   Result<std::span<const float>> Sync(TableId id) override;
   [[nodiscard]] bool Ready(TableId id) const override;
@@ -124,6 +125,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
   [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
                                         const UpdateOptions& how);
+  // The table, if it may have this update now.
+  [[nodiscard]] Result<Table*> CheckUpdate(TableId id, std::span<const float> gradient,
+                                           const UpdateOptions& how);
   [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
   // A call that lends a gradient.
   [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,

@@ -237,12 +237,12 @@ def test_modules_that_reach_past_their_attributes_see_new_values(alone, model):
 def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
     model = small.model()
     optimizer = small.distributed(model)
-    sent, worker = [], optimizer._session.worker
+    sent, calls, worker = [], [], optimizer._session.worker
 
     class Watched:
         def __getattr__(self, name):
-            if name == "update":
-                return lambda table, *rest: sent.append(table) or worker.update(table, *rest)
+            if name == "update_all":
+                return lambda updates: sent.extend(updates) or calls.append(len(updates)) or worker.update_all(updates)
             return getattr(worker, name)
 
     monkeypatch.setattr(optimizer._session, "worker", Watched())
@@ -256,6 +256,7 @@ def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
         seen.append(len(sent))
     # The first pass does not know that it has seen the last gradient; the second one does.
     assert seen == [0, 0, 6, 6, 12, 12]
+    assert calls == [6, 6]  # a call for each would wake the I/O thread for each
 
 
 def test_a_large_gradient_leaves_at_once_and_takes_the_waiting_ones_along(alone, monkeypatch):

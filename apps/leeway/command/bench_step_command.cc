@@ -8,6 +8,7 @@
 #include "command/bench_script.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
+#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {
@@ -25,9 +26,9 @@ class BenchStepCommand final : public Command {
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway bench step\n"
-           "  leeway bench step --workers 4\n"
+           "  leeway bench step --workers 4 --sync ssp:1\n"
            "  leeway bench step --json -- --batch 128 --pairs 41\n\n"
-           "Starts a job (bsp) whose workers train by turns with Leeway and as unconnected PyTorch "
+           "Starts a job whose workers train by turns with Leeway and as unconnected PyTorch "
            "processes.\n"
            "What stands after \"--\" goes to the script. docs/performance.md says what the fields mean.\n";
   }
@@ -35,6 +36,7 @@ class BenchStepCommand final : public Command {
   void Declare(FlagSet& flags) override {
     flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of the job");
     flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of the job");
+    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckSync);
     script_.Declare(flags);
     flags.Switch("--json", json_, "one JSON object on one line");
     flags.Rest("ARGS...", args_, "further arguments of the script");
@@ -49,6 +51,7 @@ class BenchStepCommand final : public Command {
     // Before the job: its own processes would count as others.
     options.command.insert(options.command.end(),
                            {"--busy", fmt::format("{:.3f}", bench::BusyShare(kStepBusyTime))});
+    options.command.insert(options.command.end(), {"--sync", sync_});
     if (json_) options.command.emplace_back("--json");
     options.command.insert(options.command.end(), args_.begin(), args_.end());
     options.quiet = true;
@@ -60,6 +63,7 @@ class BenchStepCommand final : public Command {
   const Program& program_;
   BenchScript script_;
   std::vector<std::string> args_;
+  std::string sync_ = "bsp";
   std::uint32_t workers_ = 1, servers_ = 1;
   bool json_ = false;
 };
