@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <functional>
@@ -16,6 +15,8 @@
 #include "base/hash.h"
 #include "cpu.h"
 #include "figures.h"
+#include "floors.h"
+#include "json_line.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernel_target.h"
 #include "optimizer/optimizers.h"
@@ -25,8 +26,6 @@
 namespace leeway::bench {
 namespace {
 
-constexpr std::chrono::milliseconds kOptimizerBusyTime{300};
-constexpr double kOptimizerBusy = 0.1;
 constexpr double kAgree = 1e-5;  // of the norms: the plain loop fuses multiplications and additions
 constexpr std::uint64_t kStep = 5;
 constexpr std::size_t kSlotsMax = 3;
@@ -202,42 +201,54 @@ Result<OptimizerReport> RunOptimizers(const OptimizerOptions& options) {
   LW_RETURN_IF_ERROR(CheckProcessor({kPlainNeeds, kPlainNeedsCount}));
   OptimizerReport report;
   report.options = options;
-  report.busy = BusyShare(kOptimizerBusyTime);
-  report.cores = Cores();
+  const BusyMeter meter;
   report.target = kernels::Target();
+  const int cores = Cores();
   PinToCore(0);
-  report.core = report.cores > 1 ? sched_getcpu() : -1;
+  report.core = cores > 1 ? sched_getcpu() : -1;
   OptimizerArrays arrays(options.bytes / sizeof(float));
   for (const PlainOptimizer& plain : std::span(kPlainOptimizers, kPlainOptimizersCount)) {
     LW_ASSIGN_OR_RETURN(OptimizerRow row, Measure(plain, arrays, options.repeats));
     report.rows.push_back(std::move(row));
   }
   report.ratio_min = std::ranges::min(report.rows, {}, &OptimizerRow::ratio).ratio;
+  report.busy = meter.End();
   return report;
 }
 
 std::string TooLittle(const OptimizerReport& report) {
   std::string text;
   for (const OptimizerRow& row : report.rows) {
-    if (row.ratio >= kOptimizerRatioMin) continue;
+    const Floor* const floor = FindFloor(fmt::format("optimizer.{}.ratio", row.spec));
+    if (floor == nullptr || floor->Holds(row.ratio)) continue;
     text += fmt::format("{}: {:.2f} of the speed of a plain loop, wanted at least {}\n", row.spec, row.ratio,
-                        kOptimizerRatioMin);
+                        floor->value);
   }
   return text;
 }
 
 std::string ToJson(const OptimizerReport& report) {
-  std::string rows;
+  std::vector<std::string> rows;
   for (const OptimizerRow& row : report.rows) {
-    rows += fmt::format(
-        R"({}{{"spec":"{}","ns_per_value":{:.4g},"plain_ns_per_value":{:.4g},"ratio":{:.4g},"spread":{:.3g},"gb_s":{:.4g}}})",
-        rows.empty() ? "" : ",", row.spec, row.ns, row.plain_ns, row.ratio, row.spread, row.gb_s);
+    rows.push_back(JsonLine()
+                       .Text("spec", row.spec)
+                       .Real("ns_per_value", row.ns)
+                       .Real("plain_ns_per_value", row.plain_ns)
+                       .Real("ratio", row.ratio)
+                       .Real("spread", row.spread, 3)
+                       .Real("gb_s", row.gb_s)
+                       .Done());
   }
-  return fmt::format(
-      R"({{"bench":"optimizer","bytes":{},"repeats":{},"optimizers":[{}],"ratio_min":{:.4g},"target":"{}",)"
-      R"("core":{},"busy":{:.3g},"cores":{}}})",
-      report.options.bytes, report.options.repeats, rows, report.ratio_min, report.target, report.core,
-      report.busy, report.cores);
+  return JsonLine()
+      .Text("bench", "optimizer")
+      .Whole("bytes", report.options.bytes)
+      .Whole("repeats", report.options.repeats)
+      .Each("optimizers", rows)
+      .Real("ratio_min", report.ratio_min)
+      .Text("target", report.target)
+      .Whole("core", report.core)
+      .All(JsonOf(report.busy))
+      .Done();
 }
 
 std::string ToText(const OptimizerReport& report) {
@@ -252,14 +263,7 @@ std::string ToText(const OptimizerReport& report) {
     text += fmt::format("{:<31}{:>9.3f}{:>9.3f}{:>8.2f}{:>8.2f}{:>8.1f}\n", row.spec, row.ns, row.plain_ns,
                         row.ratio, row.spread, row.gb_s);
   }
-  text += fmt::format("\nworst ratio {:.2f}\n", report.ratio_min);
-  if (report.busy > kOptimizerBusy) {
-    text += fmt::format(
-        "others used {:.0f} % of this machine just before the run: these are not the figures of a quiet "
-        "one\n",
-        report.busy * 100);
-  }
-  return text;
+  return text + fmt::format("\nworst ratio {:.2f}\n", report.ratio_min) + TextOf(report.busy);
 }
 
 }  // namespace leeway::bench

@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "busy.h"
 #include "leeway/status.h"
 
 namespace leeway::bench {
-
-// What is too little: of the plain loop's speed.
-inline constexpr double kOptimizerRatioMin = 0.8;
 
 struct OptimizerOptions {
   std::uint64_t bytes = 64ULL << 20;  // of one array; a multiple of 4
@@ -38,11 +36,10 @@ struct OptimizerReport {
   double ratio_min = 0;
   std::string target;  // the vector unit that the kernels ran on
   int core = 0;        // that the turns were pinned to; -1: there is but one
-  double busy = 0;     // share of the machine that others used just before the run, 0 to 1
-  int cores = 0;
+  Busy busy;
 };
 
-// What of the report is too little, a line for each; empty if nothing is.
+// What of the report is below its floor (floors.h), a line for each; empty if nothing is.
 [[nodiscard]] std::string TooLittle(const OptimizerReport& report);
 // An error names the features, as __builtin_cpu_supports does, that this processor lacks or that are not
 // known here.

@@ -47,7 +47,11 @@ std::optional<OpenSums::Closed> OpenSums::Close(Iteration iteration) {
   if (found == sums_.end()) return std::nullopt;
   Sum sum = std::move(found->second);
   sums_.erase(found);
-  for (auto& [key, next] : sum.held) AddTo(sum.total, std::move(next));
+  if (sum.held.size() > 1 && sum.total.gradient == nullptr) {
+    sum.total = {SumOf(sum.held), 1.0F};
+  } else {
+    for (auto& [key, next] : sum.held) AddTo(sum.total, std::move(next));
+  }
   return Closed{.sum = Scaled(std::move(sum.total)),
                 .mean_scale = static_cast<float>(1.0 / static_cast<double>(sum.samples)),
                 .contributors = sum.contributors,
@@ -137,6 +141,20 @@ void OpenSums::AddTo(Weighted& total, Weighted next) {
   }
   total = {Scaled(std::move(total)), 1.0F};
   kernels::AddScaled(total.gradient->floats(), std::as_const(*next.gradient).floats(), next.weight);
+}
+
+// In the order of their keys, in one pass: as AddTo one after the other, to the last bit.
+BufferRef OpenSums::SumOf(const std::map<Key, Weighted>& held) {
+  std::vector<const float*> inputs;
+  std::vector<float> weights;
+  for (const auto& [key, one] : held) {
+    inputs.push_back(std::as_const(*one.gradient).floats().data());
+    weights.push_back(one.weight);
+  }
+  BufferRef sum = pool_.Take(held.begin()->second.gradient->floats().size());
+  (void)kernels::MeanInto(sum->floats(), inputs, weights,
+                          1.0F);  // what is not finite was looked at when it came
+  return sum;
 }
 
 BufferRef OpenSums::Scaled(Weighted w) {

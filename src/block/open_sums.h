@@ -69,6 +69,8 @@ class OpenSums {
   };
 
   void AddTo(Weighted& total, Weighted next);
+  // REQUIRES: at least one.
+  [[nodiscard]] BufferRef SumOf(const std::map<Key, Weighted>& held);
   // `w` times its weight, as a buffer that nobody else holds unless the weight is 1.
   [[nodiscard]] BufferRef Scaled(Weighted w);
   static void ChooseHyper(Sum& sum, std::uint64_t steps, const Key& key, const Hyper& hyper);

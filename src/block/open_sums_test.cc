@@ -58,6 +58,20 @@ TEST_F(OpenSumsTest, TheSumIsWeightedBySamples) {
   }
 }
 
+TEST_F(OpenSumsTest, AnOrderedSumHasTheBitsOfAddingInTheOrderOfRanks) {
+  // 1 is lost beside 2^24 unless the two large ones are added first.
+  const std::vector<float> large{16777216.0F, 3.0F}, minus{-16777216.0F, 0.1F}, one{1.0F, 0.7F};
+  OpenSums sums(/*ordered=*/true, pool_);
+  Add(sums, Iteration(0), From(2, 1), Of(one));
+  Add(sums, Iteration(0), From(1, 1), Of(minus));
+  Add(sums, Iteration(0), From(0, 1), Of(large));
+  EXPECT_EQ(Floats(sums.Close(Iteration(0))->sum), (std::vector<float>{1.0F, (3.0F + 0.1F) + 0.7F}));
+  Add(sums, Iteration(1), From(2, 1), Of(minus));
+  Add(sums, Iteration(1), From(1, 1), Of(one));
+  Add(sums, Iteration(1), From(0, 1), Of(large));
+  EXPECT_EQ(Floats(sums.Close(Iteration(1))->sum), (std::vector<float>{0.0F, (3.0F + 0.7F) + 0.1F}));
+}
+
 TEST_F(OpenSumsTest, AGradientThatSomeoneElseHoldsIsNotWrittenTo) {
   for (const bool ordered : {false, true}) {
     for (const std::uint32_t samples : {1U, 2U}) {

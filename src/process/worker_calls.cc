@@ -151,7 +151,10 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
   // Instead of sleeping until the I/O thread has sent the call and received its outcome.
   const auto help = [this](const std::function<bool()>& finished,
                            std::chrono::steady_clock::time_point until) {
-    return thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
+    if (!helpers_.Enter()) return false;
+    const bool helped = thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
+    helpers_.Leave();
+    return helped;
   };
   std::optional<Status> outcome =
       tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, help);

@@ -307,7 +307,9 @@ void WorkerClient::StopThread(const Status& why) {
   if (node_ != nullptr) {
     thread_->Call([this] { final_counters_ = node_->counters(); }, kQuestionLimit);
   }
+  helpers_.Close();
   thread_->Stop();
+  helpers_.WaitEmpty();
   stopped_ = true;
   calls_.Close(why);
   // Who waits for a ticket may write over the gradient that it lent as soon as it has an outcome. So first

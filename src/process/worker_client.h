@@ -18,6 +18,7 @@
 #include "leeway/worker.h"
 #include "process/call_queue.h"
 #include "process/console_log.h"
+#include "process/help_gate.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
 #include "process/wait_times.h"
@@ -158,6 +159,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
+  HelpGate helpers_;  // who runs the loop of thread_ in a wait
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 

@@ -276,6 +276,43 @@ TEST_F(WorkerClientTest, ThreadsThatPushWaitAndWanderOffLoseNothing) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(WorkerClientTest, ThreadsThatWaitHearOfTheShutdownByAnother) {
+  for (int round = 0; round < 5; ++round) {
+    JobOptions options;
+    options.sync = "asp";
+    StartJob(options);
+    Join();
+    const TableId table =
+        MakeTable({.name = "w", .shape = {4}, .clock = TableClock::kOwn, .optimizer = "sum"},
+                  std::vector<float>(4, 0.0F));
+    const std::vector<float> ones(4, 1.0F);
+    constexpr Ticket kPushes = 100;
+    std::vector<Ticket> tickets;
+    for (Ticket i = 0; i < kPushes; ++i) {
+      const Result<Ticket> ticket = worker->Push(table, ones);
+      ASSERT_TRUE(ticket.ok());
+      tickets.push_back(*ticket);
+    }
+    std::atomic<int> ended{0};
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < 3; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < tickets.size(); i += 3) {
+          const Status outcome = worker->Wait(tickets[i]);
+          EXPECT_TRUE(outcome.ok() || outcome.code() == StatusCode::kFailedPrecondition)
+              << outcome.ToString();
+          ++ended;
+        }
+      });
+    }
+    EXPECT_TRUE(worker->Shutdown().ok());
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(ended, static_cast<int>(kPushes));
+    worker.reset();
+    job.reset();
+  }
+}
+
 TEST_F(WorkerClientTest, ACallbackOnAThreadThatWaitsMayCallButNotWaitForItself) {
   JobOptions options;
   options.sync = "asp";

@@ -1,0 +1,36 @@
+// HelpGate: who is inside of something that another thread wants to take down.
+//
+//   if (gate.Enter()) { ...; gate.Leave(); }        // any thread
+//   gate.Close(); ...see to it that they leave...; gate.WaitEmpty();
+#pragma once
+
+#include <atomic>
+
+namespace leeway {
+
+class HelpGate {
+ public:
+  // False once it is closed.
+  [[nodiscard]] bool Enter() {
+    // In one order with Close: either that is seen here, or this is seen by WaitEmpty.
+    inside_.fetch_add(1, std::memory_order_seq_cst);
+    if (!closed_.load(std::memory_order_seq_cst)) return true;
+    Leave();
+    return false;
+  }
+  void Leave() {
+    inside_.fetch_sub(1, std::memory_order_seq_cst);
+    if (closed_.load(std::memory_order_seq_cst)) inside_.notify_all();
+  }
+  void Close() { closed_.store(true, std::memory_order_seq_cst); }
+  // REQUIRES: Close was called.
+  void WaitEmpty() const {
+    for (int inside = inside_.load(); inside != 0; inside = inside_.load()) inside_.wait(inside);
+  }
+
+ private:
+  std::atomic<int> inside_{0};
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace leeway
