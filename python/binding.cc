@@ -349,6 +349,13 @@ PYBIND11_MODULE(_leeway, m) {
                                         lent == nullptr ? nullptr : lent->pin()));
           },
           NoGil(), py::arg("table"), py::arg("values"), py::arg("elements"), py::arg("lent") = nullptr)
+      .def(
+          "update",
+          [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
+             std::uint32_t samples) {
+            return c.LendAll({{table, gradient, elements, hyper, samples}}).front();
+          },
+          NoGil())
       .def("update_all", &Client::LendAll, NoGil())
       .def(
           "push",

@@ -70,10 +70,11 @@ class EventLoop::Impl {
     return any;
   }
 
-  // Does what is there. If that is nothing: looks again as long as the budget says, or until `enough`, then
-  // calls `sleep`, which waits in the kernel and does one thing.
+  // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
+  // looks again as long as the budget says, or until `enough`, then calls `sleep`, which waits in the kernel
+  // and does one thing.
   template <typename Enough, typename Sleep>
-  void Pass(SpinBudget& budget, Enough enough, Sleep sleep) {
+  void Pass(SpinBudget& budget, Enough enough, Sleep sleep) noexcept {
     if (PollSource()) Tell();
     // A wake-up across cores costs more than anything else in a small message.
     if (!budget.Spin([&] { return DoSome() || enough(); })) {
