@@ -18,10 +18,11 @@
 // For ps-lite's way of working make tables with TableClock::kOwn: Push, Pull and Wait need no Clock, each
 // Push is one iteration of its table.
 //
-// Thread rule: the iteration calls (Update, Clock, Sync, Push, Pull, PushPull) come from one thread at a
-// time; callbacks run one at a time, on the worker's I/O thread or on one that waits in a call, and must not
-// block. A blocking call waits at most options.wait_max and says what it waited for. After fork() every call
-// in the child that can fail does, with kFailedPrecondition.
+// Thread rule: the iteration calls (Update, UpdateAll, Clock, Sync, Push, Pull, PushPull) come from one
+// thread at a time; callbacks run one at a time, on the worker's I/O thread or on one that waits in a call,
+// and must not block, nor take a lock that is held across a call that waits. A blocking call waits at most
+// options.wait_max and says what it waited for. After fork() every call in the child that can fail does, with
+// kFailedPrecondition.
 #pragma once
 
 #include <array>

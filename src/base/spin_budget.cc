@@ -57,7 +57,8 @@ void SpinBudget::End(bool found) {
   if (++misses_ < options_.misses_max) return;
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
-  // Then one try, but a whole one: with both ends asleep the answers take longer than they would if this one spun.
+  // Then one try, but a whole one: with both ends asleep the answers take longer than they would if this one
+  // spun.
   misses_ = options_.misses_max - 1;
   budget_ns_ = options_.most_ns;
 }

@@ -1,10 +1,10 @@
 // SpinBudget: whether a thread that has to wait looks again for a short while before it sleeps, and how long.
 //
 // A sleep and a wake-up cost some microseconds; a peer on another core often answers in fewer. But a thread
-// that spins on a core that someone else wants only delays whom it waits for. So it is learned, per thread
-// that waits:
+// that spins on a core that someone else wants only delays whom it waits for. So it is learned, for each
+// place where threads wait:
 //
-//   SpinBudget spin(SystemSpinWorld());           // one per waiting thread; spin.SetShared(...) if known
+//   SpinBudget spin(SystemSpinWorld());           // one per kind of waiting; spin.SetShared(...) if known
 //   if (!spin.Spin([&] { return ready(); })) sleep();
 //
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;

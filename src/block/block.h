@@ -49,7 +49,8 @@ class Block {
   // Values that are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block
   // still has none.
   void OnInit(MemberKey from, Term term, Gradient values, TimePoint now);
-  // Memory for the initial values, taken before they come. REQUIRES: it has none yet; elements() floats.
+  // Memory for the initial values, taken before they come; not needed if they are there. REQUIRES: elements()
+  // floats.
   void Reserve(BufferRef first);
   // A buffer for initial values to land in: what was reserved, or one from the pool.
   [[nodiscard]] BufferRef TakeFirst();

@@ -44,6 +44,8 @@ class CallMaker {
   // Whether who made the calls sleeps until one of them has ended (LoopSource::CallersSleep). The laziest
   // correct answer is no.
   [[nodiscard]] virtual bool CallersSleep() const { return false; }
+  // LoopSource::CallersWait.
+  [[nodiscard]] virtual bool CallersWait() const { return false; }
 };
 
 }  // namespace leeway

@@ -47,6 +47,7 @@ class CallQueue final : public LoopSource {
     return tail_.load(std::memory_order_acquire) != head_.load(std::memory_order_acquire);
   }
   [[nodiscard]] bool CallersSleep() const override { return maker_.CallersSleep(); }
+  [[nodiscard]] bool CallersWait() const override { return maker_.CallersWait(); }
   // From now on Push fails with `why`, and what is queued is dropped. No Poll follows; the node's thread has
   // ended.
   void Close(const Status& why);

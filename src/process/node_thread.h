@@ -1,6 +1,7 @@
-// NodeThread: one RealEnv and the thread that runs its loop. A node lives on it.
+// NodeThread: one RealEnv and the thread that runs its loop, unless one of the user's does (RealEnv::Help). A
+// node lives on it.
 //
-// Build and destroy the node through Call, so that all its calls come from one thread; or destroy it after
+// Build and destroy the node through Call, so that its calls come one at a time; or destroy it after
 // Stop, when there is no thread any more.
 #pragma once
 

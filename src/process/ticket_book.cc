@@ -43,7 +43,7 @@ TicketBook::TicketBook(std::size_t kept_max)
     : slots_(SlotsFor(kept_max)),
       aside_kept_max_(std::max<std::size_t>(kept_max, slots_.size() + 1) - slots_.size()),
       spin_(SystemSpinWorld()) {
-  // Who waits here waits for the I/O thread of the same process, which is on the same core if there is one.
+  // Who waits here waits for another thread of the same process, which is on the same core if there is one.
   spin_.SetShared(true);
 }
 
@@ -261,7 +261,7 @@ bool TicketBook::Sleep(Ticket ticket, Clock::time_point until) {
 }
 
 std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, const std::function<void()>& warn,
-                                       const std::function<bool()>& stop, const Helper& help) {
+                                       const std::function<bool()>& stop, Helper* helper) {
   if (std::optional<Status> outcome = Take(ticket)) return outcome;
   const std::function<bool()> finished = [this, ticket] { return Done(ticket); };
   const auto begin = Clock::now();
@@ -269,24 +269,30 @@ std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, cons
   const auto warning = std::min(begin + limits.warn_after, end);
   auto next_stop = begin + kStopPoll;
   bool warned = false;
-  bool spun = false;
   for (auto now = begin; now < end; now = Clock::now()) {
     if (!warned && now >= warning) {
       warned = true;
       warn();
     }
     const auto until = std::min(warned ? end : warning, stop ? next_stop : end);
-    if (!help || !help(finished, until)) {
-      const bool found = !std::exchange(spun, true) && SpinFor(ticket);
-      if (!found) (void)Sleep(ticket, until);
-    }
+    if (helper == nullptr || !helper->Help(finished, until)) SpinOrSleep(ticket, until, helper);
     if (std::optional<Status> outcome = Take(ticket)) return outcome;
     if (!stop || Clock::now() < next_stop) continue;
     if (stop()) break;
     next_stop = Clock::now() + kStopPoll;
   }
-  GiveUpSleep(ticket);
   return std::nullopt;
+}
+
+void TicketBook::SpinOrSleep(Ticket ticket, Clock::time_point until, Helper* helper) {
+  // First counted, then told: who leaves the loop meanwhile sees the one, or is seen by the other.
+  waiters_.fetch_add(1, std::memory_order_seq_cst);
+  if (helper != nullptr) helper->LeaveToOthers();
+  if (!SpinFor(ticket) && !Done(ticket)) {
+    (void)Sleep(ticket, until);
+    GiveUpSleep(ticket);
+  }
+  waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 // Whoever slept on it does not any more, though the call goes on.

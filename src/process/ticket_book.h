@@ -36,7 +36,7 @@ class TicketBook {
   // The first error of a call with two parts is its outcome.
   void Finish(Ticket ticket, const Status& outcome);
   // The same, but who waits sleeps on until WakeFinished, so that one who waits for many is not woken for
-  // each. Both on one thread.
+  // each. Both on one thread at a time, the one that runs the node's loop.
   void FinishQuietly(Ticket ticket, const Status& outcome);
   void WakeFinished();
   // Every ticket without an outcome, now and later, gets `why`.
@@ -50,20 +50,27 @@ class TicketBook {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds give_up_after;
   };
-  // Of a thread that would sleep: may do what it waits for itself instead, until `finished` or `until`.
-  // False: not now.
-  using Helper =
-      std::function<bool(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until)>;
+  // What a thread that has to wait can do for what it waits for.
+  class Helper {
+   public:
+    virtual ~Helper() = default;
+    // Does it itself, until `finished` or `until`. False: not now.
+    virtual bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) = 0;
+    // It waits without (HasWaiter says so): somebody else has to do it.
+    virtual void LeaveToOthers() = 0;
+  };
   // Waits until Take gives something. After warn_after calls `warn` once; after give_up_after, or when `stop`
   // (asked now and then, on this thread) says so, returns nothing, and the ticket stays.
   [[nodiscard]] std::optional<Status> Wait(Ticket ticket, const Limits& limits,
                                            const std::function<void()>& warn,
-                                           const std::function<bool()>& stop = {}, const Helper& help = {});
+                                           const std::function<bool()>& stop = {}, Helper* helper = nullptr);
   // Nobody will ask for this one.
   void Forget(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;
   // Whether a thread sleeps until a call has ended that has not: what it runs on is free meanwhile.
   [[nodiscard]] bool HasSleeper() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
+  // Whether a thread is in Wait and not in its Helper's Help.
+  [[nodiscard]] bool HasWaiter() const { return waiters_.load(std::memory_order_seq_cst) > 0; }
 
  private:
   using Word = std::uint64_t;  // flags in the low byte, the ticket above
@@ -85,13 +92,16 @@ class TicketBook {
   // Until the ticket may have changed; false: not before `until`.
   bool Sleep(Ticket ticket, Clock::time_point until);
   void GiveUpSleep(Ticket ticket);
+  // Without a Helper, or without its help.
+  void SpinOrSleep(Ticket ticket, Clock::time_point until, Helper* helper);
   [[nodiscard]] bool SpinFor(Ticket ticket);
 
   std::vector<std::atomic<Word>> slots_;
   const std::size_t aside_kept_max_;
   std::atomic<Ticket> last_{0};
   std::atomic<int> sleepers_{0};             // words with kSleeper
-  std::vector<std::atomic<Word>*> to_wake_;  // of the thread that calls FinishQuietly
+  std::atomic<int> waiters_{0};              // threads, as HasWaiter says
+  std::vector<std::atomic<Word>*> to_wake_;  // of FinishQuietly
   std::atomic<bool> ended_{false};           // FinishAll was called
 
   std::atomic_flag spinning_;  // one thread at a time learns whether it pays

@@ -140,7 +140,7 @@ class BrokenOffBroadcastTest : public WorkerBroadcastTest {
 };
 
 TEST_F(BrokenOffBroadcastTest, KeepsThePinUntilTheNodeIsDone) {
-  Begin("local", std::chrono::milliseconds(300));
+  Begin("local", std::chrono::milliseconds(1500));
   const TableId table = MakeTable();
   HoldTheNode();
   std::vector<float> values(kBroadcastElements, 1.0F);
@@ -155,7 +155,7 @@ TEST_F(BrokenOffBroadcastTest, KeepsThePinUntilTheNodeIsDone) {
 }
 
 TEST_F(BrokenOffBroadcastTest, WithoutAPinTheValuesWereCopied) {
-  Begin("local", std::chrono::milliseconds(300));
+  Begin("local", std::chrono::milliseconds(1500));
   const TableId table = MakeTable();
   HoldTheNode();
   {

@@ -148,21 +148,26 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
   bool interrupted = false;
   std::function<bool()> stop;
   if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
-  // Instead of sleeping until the I/O thread has sent the call and received its outcome.
-  const auto help = [this](const std::function<bool()>& finished,
-                           std::chrono::steady_clock::time_point until) {
-    if (!helpers_.Enter()) return false;
-    const bool helped = thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
-    helpers_.Leave();
-    return helped;
-  };
   std::optional<Status> outcome =
-      tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, help);
+      tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, this);
   if (outcome) return *std::move(outcome);
   if (forget) tickets_.Forget(ticket);
   if (interrupted) return Cancelled("{}: interrupted", what);
   return DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what,
                           std::chrono::duration<double>(options_.wait_max).count(), WaitingFor());
+}
+
+bool WorkerClient::Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) {
+  if (!helpers_.Enter()) return false;
+  const bool helped = thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
+  helpers_.Leave();
+  return helped;
+}
+
+void WorkerClient::LeaveToOthers() {
+  if (!helpers_.Enter()) return;
+  thread_->real().CallHome();
+  helpers_.Leave();
 }
 
 Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient,

@@ -1,8 +1,8 @@
 // WorkerClient: leeway::Worker over a WorkerNode on a thread of its own.
 //
-// The user's threads queue calls to the node and own all blocking waits. Using a table that is ready takes no
-// lock and no call: Sync looks at the atomics of its ParameterPair. Checks that need no node are made on the
-// caller's thread.
+// The user's threads queue calls to the node and own all blocking waits, in which they may run the node's
+// loop: "the node's thread" is whichever runs it. Using a table that is ready takes no lock and no call: Sync
+// looks at the atomics of its ParameterPair. Checks that need no node are made on the caller's thread.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,10 @@
 
 namespace leeway {
 
-class WorkerClient final : public Worker, private WorkerNodeEvents, private CallMaker {
+class WorkerClient final : public Worker,
+                           private WorkerNodeEvents,
+                           private CallMaker,
+                           private TicketBook::Helper {
  public:
   // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
   // wait with kCancelled.
@@ -133,10 +136,15 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   // A call that lends a gradient.
   [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
                                     UpdateOptions&& how);
+  // TicketBook::Helper: instead of sleeping until the I/O thread has sent the call and received its outcome,
+  // who waits runs the node's loop itself.
+  bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) override;
+  void LeaveToOthers() override;
   // CallMaker, on the node's thread.
   void BeginCalls() override { node_->BeginCalls(); }
   void Make(Call& call) override;
   [[nodiscard]] bool CallersSleep() const override { return tickets_.HasSleeper(); }
+  [[nodiscard]] bool CallersWait() const override { return tickets_.HasWaiter(); }
   void EndCalls() override { node_->EndCalls(); }
   void MakePushPull(Call& call);
   void EndIteration();
@@ -159,7 +167,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  HelpGate helpers_;  // who runs the loop of thread_ in a wait
+  HelpGate helpers_;                               // who runs the loop of thread_ in a wait
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 

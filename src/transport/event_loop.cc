@@ -1,5 +1,8 @@
 #include "transport/event_loop.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #define ASIO_STANDALONE
 #define ASIO_NO_DEPRECATED
 // One thread at a time runs each loop, and what other threads post passes through the scheduler's mutex: no
@@ -145,16 +148,20 @@ bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
   if (IsRunner() || !impl.seat.Enter([&impl] { asio::post(impl.io, [] {}); })) return false;
   impl.SitDown();
   const std::chrono::steady_clock::time_point limit(until.time_since_epoch());
+  if (finished()) (void)impl.DoSome();  // what was posted while it asked for the seat
   bool late = false;
   while (!late && !finished() && !impl.io.stopped()) {
-    impl.Pass(impl.guest_spin, finished, [&] { late = impl.io.run_one_until(limit) == 0; });
+    impl.Pass(impl.guest_spin, finished, [&] { impl.io.run_one_until(limit); });
+    late = Now() >= until;
   }
   const bool work_left = impl.source != nullptr && impl.source->HasWork();
   impl.StandUp();
-  const bool crowd = impl.source != nullptr && impl.source->CallersSleep();
+  const bool crowd = impl.source != nullptr && impl.source->CallersWait();
   impl.seat.Leave(/*to_own=*/work_left || impl.io.stopped(), crowd);
   return true;
 }
+
+void EventLoop::CallHome() { impl_->seat.CallHome(); }
 
 bool EventLoop::IsRunner() const {
   return impl_->runner.load(std::memory_order_relaxed) == std::this_thread::get_id();
@@ -200,6 +207,11 @@ void EventLoop::WakeAt(TimePoint when, std::function<void()> fire) {
 
 void EventLoop::Resolve(const Endpoint& endpoint,
                         std::function<void(Result<std::vector<SocketAddress>>)> done) {
+  // Its first call makes a thread, which is not to take the program's signals.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   impl_->resolver.async_resolve(
       endpoint.host, std::to_string(endpoint.port), asio::ip::resolver_base::numeric_service,
       [impl = impl_.get(), host = endpoint.host, done = std::move(done)](
@@ -218,6 +230,7 @@ void EventLoop::Resolve(const Endpoint& endpoint,
           done(std::move(found));
         });
       });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 struct EventLoop::Watch::State : std::enable_shared_from_this<State> {

@@ -35,6 +35,8 @@ class LoopSource {
   // Whether those who hand it work sleep until some of it is done, so that a core which they share with the
   // loop is free.
   [[nodiscard]] virtual bool CallersSleep() const = 0;
+  // Any thread: whether others wait, asleep or not, for something that only the loop can give them.
+  [[nodiscard]] virtual bool CallersWait() const = 0;
 };
 
 class EventLoop {
@@ -50,6 +52,9 @@ class EventLoop {
   // in Run, until `finished`, `until` or Stop. False if it may not now (another one helps, or the loop's own
   // thread is busy): then sleep.
   bool Help(const std::function<bool()>& finished, TimePoint until);
+  // Any thread that waits without running the loop, because Help refused: the loop's own thread shall run it.
+  // From the time of this call CallersWait says so.
+  void CallHome();
   // Whether the calling thread runs the loop now.
   [[nodiscard]] bool IsRunner() const;
   bool RunOnce(Duration wait);

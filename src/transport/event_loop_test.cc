@@ -42,6 +42,7 @@ class HandedWork final : public LoopSource {
   void OnRunner(bool /*here*/) override {}
   [[nodiscard]] bool HasWork() const override { return handed.load() != taken.load(); }
   [[nodiscard]] bool CallersSleep() const override { return false; }
+  [[nodiscard]] bool CallersWait() const override { return callers_wait; }
   void Read() const {
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t n = read(fd, &count, sizeof count);
@@ -49,6 +50,7 @@ class HandedWork final : public LoopSource {
 
   const int fd;
   std::atomic<int> handed{0}, taken{0}, sleeps{0};
+  std::atomic<bool> callers_wait{false};
 
  private:
   void Write() const {
@@ -173,6 +175,30 @@ TEST_F(LoopHelpTest, ItEndsAtItsLimit) {
   const TimePoint before = EventLoop::Now();
   ASSERT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(30)));
   EXPECT_GE(EventLoop::Now() - before, std::chrono::milliseconds(29));
+}
+
+TEST_F(LoopHelpTest, ItEndsAtItsLimitAlsoWhereThereIsAlwaysSomethingToDo) {
+  const int busy = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);  // never read, so always readable
+  std::unique_ptr<EventLoop::Watch> always;
+  always = std::make_unique<EventLoop::Watch>(
+      loop_, busy, [&] { always->WaitReadable(); }, [] {});
+  always->WaitReadable();
+  Run();
+  EXPECT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(30)));
+  End();
+  always.reset();
+  close(busy);
+}
+
+TEST_F(LoopHelpTest, WhoWaitsBesideTheHelperIsServedWhenThatLeaves) {
+  Run();
+  ASSERT_TRUE(HelpUntil([] { return true; }));
+  work_.callers_wait = true;
+  // Another one has come to wait while this one helps: the loop's own thread takes over, and no one else may
+  // for a while.
+  ASSERT_TRUE(HelpUntil([] { return true; }));
+  EXPECT_FALSE(loop_.Help([] { return true; }, In(std::chrono::seconds(1))));
+  work_.callers_wait = false;
 }
 
 TEST_F(LoopHelpTest, StopEndsTheHelpAndTheRun) {

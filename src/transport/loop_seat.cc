@@ -7,8 +7,8 @@
 namespace leeway {
 namespace {
 
-// After the sleep: how long a call may lie there that a guest is perhaps about to make.
-constexpr std::chrono::microseconds kCallAge{100};
+// A free seat that nobody comes to for so long is taken back.
+constexpr std::chrono::microseconds kIdle{100};
 // A guest that was called wakes the own thread when it leaves.
 constexpr std::chrono::hours kUntilItLeaves{1};
 // Guests that came to one lending, without a call that was held up: lending pays after all.
@@ -28,37 +28,31 @@ bool LoopSeat::TakeBack() {
 
 void LoopSeat::Lend(const std::function<bool()>& has_calls) {
   const std::uint32_t first_visit = visits_.load(std::memory_order_relaxed);
-  std::uint32_t seen = first_visit;
-  Nanoseconds park = options_.park_min;
   std::uint32_t wanted = kWanted;
   if (!word_.compare_exchange_strong(wanted, kLent, std::memory_order_acq_rel)) return;
   FutexWake(word_);
+  std::uint32_t seen = first_visit;
+  Nanoseconds park = options_.park_min;
   while (true) {
     const std::uint32_t state = word_.load(std::memory_order_acquire);
-    if (state == kOwn || state == kClosed) break;
+    if (state != kLent && state != kGuest && state != kCalled) break;
     if (FutexSleep(word_, state, state == kCalled ? kUntilItLeaves : park)) continue;
     const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
-    const bool came = visits != seen;
-    seen = visits;
-    // Whoever came may be about to come again.
-    const bool held_up = has_calls();
-    if (came && held_up && park != kCallAge) {
-      park = kCallAge;
-      continue;
-    }
-    if (came) {
-      park = std::clamp(park * 2, options_.park_min, options_.park_max);
-      continue;
-    }
-    if (!TakeBack()) {
+    if (word_.load(std::memory_order_acquire) == kLent) {
+      // Whoever left it may be about to come back.
+      (void)FutexSleep(word_, kLent, kIdle);
+      if (visits_.load(std::memory_order_relaxed) == visits && TakeBack()) {
+        if (has_calls()) {
+          next_refusals_ = std::min(next_refusals_ * 2 + 1, options_.refusals_max);
+          refusals_.store(next_refusals_, std::memory_order_relaxed);
+        }
+        break;
+      }
+    } else if (visits == seen) {
       CallHome();  // the same guest, for so long: it may wake this one when it leaves
-      continue;
     }
-    if (held_up) {
-      next_refusals_ = std::min(next_refusals_ * 2 + 1, options_.refusals_max);
-      refusals_.store(next_refusals_, std::memory_order_relaxed);
-    }
-    break;
+    seen = visits;
+    park = std::min(park * 2, options_.park_max);
   }
   if (visits_.load(std::memory_order_relaxed) - first_visit >= kVisitsThatPay &&
       refusals_.load(std::memory_order_relaxed) == 0) {

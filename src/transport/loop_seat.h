@@ -8,10 +8,12 @@
 //
 //   own:  running -> (wanted: Lend) -> asleep -> (called home, or no guest came for a while) -> running
 //
-// While the seat is free nobody looks at the sockets, for `park_max` and a bit at most: a guest comes back,
-// or CallHome is called, or the own thread has had its sleep. If that then finds calls that nobody had made,
-// the callers were not going to wait, and lending had only held them up: it is not done again for a number of
-// times, twice as many with each.
+// While the seat is free nobody looks at the sockets. So the own thread looks now and then whether it is: a
+// seat that nobody comes back to within 100 microseconds is its own again. With the time until it looks that
+// is 1 ms after guests that come now and then, up to `park_max` after those that came all the time. If there
+// are calls then that nobody had made, the callers were not going to wait, and lending had only held them up:
+// it is not done again for a number of times, twice as many with each. Whoever must not wait for that takes
+// it back (CallHome).
 //
 // Thread rule: as said with each call. What one thread did in the seat is seen by the next one in it.
 #pragma once

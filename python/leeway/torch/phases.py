@@ -26,8 +26,7 @@ class Phases:
         self._steps = 0
         self._step_ended = 0.0
         self._aside = 0.0          # _waits_and_pushes() at that moment
-        self._reported = 0.0       # when
-        self._told = {}            # what the worker knows
+        self._reported = 0.0
 
     def begin(self):
         """An optimizer was made: what lies before it was no computing."""
@@ -65,8 +64,5 @@ class Phases:
                              "rebound_parameters", "gradient_waits")}
 
     def report(self):
-        """Tells the worker what has changed: each figure is a call, which may wake its I/O thread."""
         for name, value in self.figures().items():
-            if self._told.get(name) != value:
-                self._told[name] = value
-                self._session.worker.set_figure(name, float(value))
+            self._session.worker.set_figure(name, float(value))

@@ -275,7 +275,6 @@ Message DecodeAs(const SentFrame& frame) {
   return message;
 }
 
-// All of them together; `env` is what the node gets. Outlives the node.
 // The heap, which says that pages can be made ahead if it is told to.
 class FakeArena final : public Arena {
  public:
@@ -296,6 +295,7 @@ class FakeArena final : public Arena {
   HeapArena heap_;
 };
 
+// All of them together; `env` is what the node gets. Outlives the node.
 class FakeEnv {
  public:
   FakeEnv() = default;

@@ -144,10 +144,9 @@ void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std:
 
 void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done& done) {
   if (table.IsOwnClock()) return;  // nothing lands in its buffers
-  const bool back_is_free = table.pair.BackIsFree();
-  const bool in_front = ShareMemory(offer.values, table.pair.Front());
-  if (!in_front && !ShareMemory(offer.values, table.pair.Back())) return;
-  if (in_front && back_is_free && !ShareMemory(offer.values, table.pair.Back())) {
+  if (!ShareMemory(offer.values, table.pair.Buffer(0)) && !ShareMemory(offer.values, table.pair.Buffer(1)))
+    return;
+  if (table.pair.BackIsFree() && !ShareMemory(offer.values, table.pair.Back())) {
     // While nothing is published the user cannot swap, and while he cannot swap nothing is written here: not
     // by the values of another rank either, nor by those of later iterations if he gives up waiting.
     ++table.front_lent;

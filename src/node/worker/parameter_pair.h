@@ -39,6 +39,8 @@ class ParameterPair {
   [[nodiscard]] std::span<float> Back() { return {buffers_[1 - front_index()], elements_}; }
   // True when the back may be written (it holds nothing whole). Stays true until the node publishes.
   [[nodiscard]] bool BackIsFree() const { return StateOf(word_.load(std::memory_order_acquire)) == kLanding; }
+  // Both, in no order: which is the front may change at any time unless BackIsFree().
+  [[nodiscard]] std::span<const float> Buffer(int index) const { return {buffers_[index], elements_}; }
   // Takes a whole, untaken back buffer back from the user to replace parts of it; false if the user took it
   // just now (then the back is free).
   bool Hold();
