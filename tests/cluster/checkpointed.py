@@ -3,12 +3,14 @@
 import json
 import re
 import sys
+import time
 
 import numpy as np
 from cli_process import Leeway
 from job import PROGRAMS
 
 ITERATIONS = 160
+HEARD_S = 0.5  # a manifest can be seen in its folder before the scheduler hears that it is on the disk
 
 
 class Training(Leeway):
@@ -37,6 +39,7 @@ class Training(Leeway):
 
     def wait_for_checkpoint(self, limit_s=30):
         self.wait_for(lambda: list(self.checkpoints.glob("*/manifest.json")), "checkpoint", limit_s)
+        time.sleep(HEARD_S)
 
     def role(self, *words):
         """The process of a role, found by the words of its command line."""

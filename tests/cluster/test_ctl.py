@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from checkpointed import Training
+from checkpointed import HEARD_S, Training
 from cli_process import leeway
 from job import Job
 
@@ -142,6 +142,7 @@ def test_a_scheduler_by_itself_takes_the_same_signals(tmp_path):
         while len(list(checkpoints.glob("*/manifest.json"))) < 1:
             assert time.monotonic() < deadline + 30, job.logs()
             time.sleep(0.02)
+        time.sleep(HEARD_S)
         scheduler.send_signal(signal.SIGTERM)
         job.expect_end(40, [scheduler], code=143)
         assert len(list(checkpoints.glob("*/manifest.json"))) == 2

@@ -68,6 +68,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
       if (rollbacks > 0 && rollbacks == now.rollbacks_max && role_lost)
         Say(fmt::format("{}, after {} rollbacks already; giving up", launch.role_lost(), rollbacks));
       if (exit_code != 0) SayHowToGoOn(checkpoints, role_lost);
+      signals.StayBlocked();  // the summary has the exit code already
       return exit_code;
     }
     // The newest good one: that it is whole does not say that every byte is.

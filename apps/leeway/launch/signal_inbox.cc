@@ -48,7 +48,7 @@ Result<Descriptor> SignalInbox::Watch(std::initializer_list<int> signals) {
 }
 
 SignalInbox::~SignalInbox() {
-  if (fd_.is_open()) pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
+  if (fd_.is_open() && !stay_blocked_) pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
 }
 
 std::optional<int> SignalInbox::Next() {

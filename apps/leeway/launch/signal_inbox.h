@@ -23,6 +23,9 @@ class SignalInbox {
   [[nodiscard]] int fd() const { return fd_.get(); }
   // The next signal that came; nothing when none is left. Never blocks.
   [[nodiscard]] std::optional<int> Next();
+  // Signals stay blocked when it goes: what there was to do is done, and one that comes too late would end
+  // the process with another code than what it did deserves.
+  void StayBlocked() { stay_blocked_ = true; }
   // Readable while one of these waits in the inbox; not to be read from. REQUIRES: an inbox with them is
   // open.
   [[nodiscard]] static Result<Descriptor> Watch(std::initializer_list<int> signals);
@@ -34,6 +37,7 @@ class SignalInbox {
 
   Descriptor fd_;
   sigset_t outer_;
+  bool stay_blocked_ = false;
 };
 
 }  // namespace leeway::app

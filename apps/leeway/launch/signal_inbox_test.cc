@@ -25,6 +25,24 @@ TEST(SignalInboxTest, AnIgnoredSignalStaysIgnored) {
   std::signal(SIGHUP, before);
 }
 
+TEST(SignalInboxTest, WhatComesAfterTheEndDoesNotEndTheProcess) {
+  sigset_t before;
+  pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  {
+    Result<SignalInbox> inbox = SignalInbox::Open({SIGTERM});
+    ASSERT_TRUE(inbox.ok());
+    inbox->StayBlocked();
+    raise(SIGTERM);
+  }
+  // Still here, and it still waits.
+  sigset_t waiting;
+  sigpending(&waiting);
+  EXPECT_TRUE(sigismember(&waiting, SIGTERM));
+  const auto handled = std::signal(SIGTERM, SIG_IGN);  // which drops it
+  std::signal(SIGTERM, handled);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 TEST(SignalInboxTest, AWatchIsReadableForItsSignalsOnlyAndUntilTheyAreTaken) {
   Result<SignalInbox> inbox = SignalInbox::Open({SIGTERM, SIGCHLD});
   ASSERT_TRUE(inbox.ok());
