@@ -110,6 +110,9 @@ TEST(SharedArenaTest, FreedMemoryGoesBackToTheSystemAndIsUsedAgain) {
       EXPECT_EQ(piece.get(), first);
       EXPECT_GE(Resident(figure), before + (30 << 10)) << figure;
     }
+#if defined(__SANITIZE_THREAD__)
+    if (use == Arena::Use::kKept) continue;  // what it notes of every byte is resident, and stays
+#endif
     EXPECT_LE(Resident(figure), before + (4 << 10)) << figure;
   }
 }
