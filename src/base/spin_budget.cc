@@ -28,7 +28,6 @@ bool SpinBudget::Begin() {
   if (shared_ && one_core_) return false;
   const std::int64_t now_ns = world_.NowNs();
   if (now_ns < no_spin_before_ns_) return false;
-  begin_ns_ = now_ns;
   end_ns_ = now_ns + budget_ns_;
   preemptions_ = -1;
   return true;
@@ -50,27 +49,17 @@ void SpinBudget::End(bool found) {
   if (found) {
     misses_ = 0;
     budget_ns_ = std::min(budget_ns_ * 2, options_.most_ns);
+    next_rest_ = options_.rest_min;
     preempted_rest_ns_ = options_.preempted_rest_min_ns;
-    if (world_.NowNs() - begin_ns_ <= options_.late_ns) {
-      lates_ = std::max(lates_ - 1, 0);
-      next_rest_ = options_.rest_min;
-    } else if (++lates_ == options_.lates_max) {
-      lates_ = 0;
-      Rest();
-    }
     return;
   }
   budget_ns_ = std::max(budget_ns_ / 2, options_.least_ns);
   if (++misses_ < options_.misses_max) return;
+  rest_ = next_rest_;
+  next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
   // Then one try, but a whole one: with both ends asleep the answers take longer than they would if this one
   // spun.
   misses_ = options_.misses_max - 1;
-  Rest();
-}
-
-void SpinBudget::Rest() {
-  rest_ = next_rest_;
-  next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
   budget_ns_ = options_.most_ns;
 }
 

@@ -10,7 +10,6 @@
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
 //   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
 //     before it tries again, once, with the whole budget;
-//   - mostly ready, but late: the work that is waited for is long, and it rests in the same way;
 //   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
 //     very one that is waited for, and there is no spinning for a while, longer each time;
 //   - ready at once, within a few looks: that says nothing;
@@ -41,8 +40,6 @@ class SpinBudget {
   struct Options {
     std::int64_t most_ns = 150'000;  // a few sleeps with their wake-ups, or a batch of small messages
     std::int64_t least_ns = 4'000;   // below this the answer of a peer is no more likely to come in time
-    std::int64_t late_ns = 80'000;   // found after so long: a sleep would have cost less processor time
-    int lates_max = 8;               // more of these than of others, before it rests
     int misses_max = 3;              // in a row, before it rests
     std::int64_t rest_min = 16;      // sleeps without a spin; doubles with every rest up to
     std::int64_t rest_max = 4096;
@@ -92,21 +89,19 @@ class SpinBudget {
   [[nodiscard]] bool Begin();
   void Continue();
   void End(bool found);
-  void Rest();
 
   const SpinWorld& world_;
   const Options options_;
   bool shared_ = false;
   bool one_core_ = false;
   std::int64_t budget_ns_;
-  std::int64_t begin_ns_ = 0, end_ns_ = 0;
+  std::int64_t end_ns_ = 0;
   std::int64_t preemptions_ = -1;  // when this spin had begun; -1: not looked yet
   std::int64_t preempted_rest_ns_;
   std::int64_t no_spin_before_ns_ = 0;
   std::int64_t rest_ = 0;  // sleeps to go without a spin
   std::int64_t next_rest_;
   int misses_ = 0;
-  int lates_ = 0;
   std::uint32_t spins_ = 0;
 };
 

@@ -78,21 +78,6 @@ TEST_F(SpinBudgetTest, RestsGrowWhileNothingIsFoundAndShrinkWithASuccess) {
   EXPECT_EQ(rest(options.misses_max), options.rest_min);
 }
 
-TEST_F(SpinBudgetTest, MostlyLateItRestsToo) {
-  const auto late = [&] {
-    const std::int64_t from = world.now_ns;
-    return spin.Spin([&] { return world.now_ns > from + options.late_ns + 5'000; });
-  };
-  for (int i = 0; i < options.lates_max - 1; ++i) EXPECT_TRUE(late());
-  EXPECT_TRUE(Hits()) << "which makes up for one of them";
-  EXPECT_TRUE(late());
-  EXPECT_GT(spin.budget_ns(), 0);
-  EXPECT_TRUE(late());
-  for (int i = 0; i < options.rest_min; ++i) EXPECT_FALSE(late()) << i;
-  EXPECT_TRUE(late());
-  EXPECT_GT(spin.budget_ns(), 0) << "and tries as often again";
-}
-
 TEST_F(SpinBudgetTest, ASuccessGivesTheBudgetBack) {
   EXPECT_TRUE(Misses());
   EXPECT_TRUE(Misses());
