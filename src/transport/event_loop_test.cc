@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -60,6 +61,26 @@ class HandedWork final : public LoopSource {
   std::atomic<bool> sleeping{false};
 };
 
+// A descriptor that is never read, so always readable, and watched.
+class AlwaysReady {
+ public:
+  explicit AlwaysReady(EventLoop& loop) {
+    watch_.emplace(
+        loop, fd_, [this] { watch_->WaitReadable(); }, [] {});
+    watch_->WaitReadable();
+  }
+  ~AlwaysReady() {
+    watch_.reset();
+    close(fd_);
+  }
+  AlwaysReady(const AlwaysReady&) = delete;
+  AlwaysReady& operator=(const AlwaysReady&) = delete;
+
+ private:
+  const int fd_ = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+  std::optional<EventLoop::Watch> watch_;
+};
+
 class LoopSourceTest : public ::testing::Test {
  protected:
   ~LoopSourceTest() override { End(); }
@@ -101,17 +122,11 @@ TEST_F(LoopSourceTest, ALoopThatSleepsIsWokenForWork) {
 }
 
 TEST_F(LoopSourceTest, WorkIsTakenWhileADescriptorIsAlwaysReady) {
-  const int busy = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);  // never read, so always readable
-  std::unique_ptr<EventLoop::Watch> always;
-  always = std::make_unique<EventLoop::Watch>(
-      loop_, busy, [&] { always->WaitReadable(); }, [] {});
-  always->WaitReadable();
+  const AlwaysReady always(loop_);
   Run();
   work_.Hand();
   EXPECT_TRUE(Soon([&] { return work_.taken.load() == 1; }));
   End();
-  always.reset();
-  close(busy);
 }
 
 TEST_F(LoopSourceTest, WhatATurnFinishedIsToldBeforeTheLoopSleeps) {
@@ -178,16 +193,10 @@ TEST_F(LoopHelpTest, ItEndsAtItsLimit) {
 }
 
 TEST_F(LoopHelpTest, ItEndsAtItsLimitAlsoWhereThereIsAlwaysSomethingToDo) {
-  const int busy = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);  // never read, so always readable
-  std::unique_ptr<EventLoop::Watch> always;
-  always = std::make_unique<EventLoop::Watch>(
-      loop_, busy, [&] { always->WaitReadable(); }, [] {});
-  always->WaitReadable();
+  const AlwaysReady always(loop_);
   Run();
   EXPECT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(30)));
   End();
-  always.reset();
-  close(busy);
 }
 
 TEST_F(LoopHelpTest, WhoWaitsBesideTheHelperIsServedWhenThatLeaves) {
