@@ -34,8 +34,10 @@ class LoopSeatTest : public ::testing::Test {
     return Soon([&] { return returns.load() == times; });
   }
 
-  // The own thread of a test may be kept from a core for long.
-  LoopSeat seat{{.enter_max = std::chrono::seconds(20)}};
+  // Any thread of a test may be kept from a core for long.
+  LoopSeat seat{{.park_min = std::chrono::milliseconds(300),
+                 .park_max = std::chrono::milliseconds(300),
+                 .enter_max = std::chrono::seconds(20)}};
   std::atomic<int> wakes{0};       // of guests that asked the own thread
   std::atomic<int> returns{0};     // of the own thread, to its seat
   std::atomic<bool> calls{false};  // that nobody has made
@@ -66,7 +68,7 @@ TEST_F(LoopSeatTest, AGuestGetsItAndTheOwnThreadHasItBackWhenNobodyComes) {
 }
 
 TEST_F(LoopSeatTest, WhoComesBackSoonFindsItFreeAndWakesNobody) {
-  // Soon is less than a millisecond: on a busy machine it takes some tries.
+  // On a busy machine it may take some tries.
   EXPECT_TRUE(Soon([&] {
     if (!Enter()) return false;
     const int asked = wakes;
@@ -116,7 +118,7 @@ TEST_F(LoopSeatTest, CallsThatWereHeldUpMakeItRefuseGuestsMoreOftenEachTime) {
 
 TEST_F(LoopSeatTest, AGuestThatStaysForLongGivesItBackWhenItLeaves) {
   ASSERT_TRUE(Enter());
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));  // the own thread has looked twice
   EXPECT_EQ(returns, 0);
   seat.Leave(false);
   EXPECT_TRUE(OwnIsBack(1));
