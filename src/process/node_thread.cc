@@ -1,25 +1,21 @@
 #include "process/node_thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <utility>
 
+#include "transport/signals_blocked.h"
+
 namespace leeway {
 
 NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier, const std::function<void(RealEnv&)>& prepare)
     : env_(log, 0, bind_any, carrier) {
   if (prepare) prepare(env_);
-  // Signals belong to the threads of the program: the node's thread is made with all of them blocked.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread([this] { env_.Run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), "leeway-node");
 }
 

@@ -1,8 +1,5 @@
 #include "transport/event_loop.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #define ASIO_STANDALONE
 #define ASIO_NO_DEPRECATED
 // One thread at a time runs each loop, and what other threads post passes through the scheduler's mutex: no
@@ -22,6 +19,7 @@
 #include "base/errors.h"
 #include "base/spin_budget.h"
 #include "transport/loop_seat.h"
+#include "transport/signals_blocked.h"
 #include "transport/system_spin_world.h"
 
 namespace leeway {
@@ -207,11 +205,7 @@ void EventLoop::WakeAt(TimePoint when, std::function<void()> fire) {
 
 void EventLoop::Resolve(const Endpoint& endpoint,
                         std::function<void(Result<std::vector<SocketAddress>>)> done) {
-  // Its first call makes a thread, which is not to take the program's signals.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;  // the first call makes a thread
   impl_->resolver.async_resolve(
       endpoint.host, std::to_string(endpoint.port), asio::ip::resolver_base::numeric_service,
       [impl = impl_.get(), host = endpoint.host, done = std::move(done)](
@@ -230,7 +224,6 @@ void EventLoop::Resolve(const Endpoint& endpoint,
           done(std::move(found));
         });
       });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 struct EventLoop::Watch::State : std::enable_shared_from_this<State> {

@@ -1,9 +1,10 @@
 #include "transport/thread_compute.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <utility>
+
+#include "transport/signals_blocked.h"
 
 namespace leeway {
 
@@ -34,17 +35,12 @@ void ThreadCompute::Run(std::function<void()> job, std::function<void()> done) {
 }
 
 void ThreadCompute::Start() {
-  // Signals belong to the threads of the program, as for every thread of a node.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread([this] {
     // A thread begins where the one that made it may run, and that one may be kept on a core by now.
     if (CPU_COUNT(&cores_) > 0) sched_setaffinity(0, sizeof(cores_), &cores_);
     Work();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_setname_np(thread_.native_handle(), name_.c_str());
 }
 
