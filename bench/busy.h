@@ -1,10 +1,11 @@
-// Busy: what share of the machine others used, just before a bench and during it.
+// Busy: what share of the machine others used, just before a bench and during it, and how steadily a core runs.
 //
 // A figure taken beside somebody's compiler is no figure of a quiet machine; every bench says which it is.
 #pragma once
 
 #include <string>
 
+#include "core_gaps.h"
 #include "cpu.h"
 #include "json_line.h"
 
@@ -12,13 +13,15 @@ namespace leeway::bench {
 
 struct Busy {
   double before = 0, during = 0;  // shares of all cores, 0 to 1
+  CoreGaps gaps = {};             // of one core, just before
   [[nodiscard]] double worst() const { return before > during ? before : during; }
 };
 
 // Above it a bench says so.
 inline constexpr double kBusyMax = 0.1;
+inline constexpr double kGapsShareMax = 0.01;
 
-// Starts when a bench does, with a look at the machine of 0.3 s.
+// Starts when a bench does, with a look at the machine of 0.5 s.
 class BusyMeter {
  public:
   BusyMeter();
@@ -27,11 +30,12 @@ class BusyMeter {
 
  private:
   const double before_;
+  const CoreGaps gaps_;
   const MachineTime machine_;
   const double own_s_;
 };
 
-// busy (the worse of the two), busy_before, busy_during and cores.
+// busy (the worse of the two), busy_before, busy_during, gaps_s, gaps_share and cores.
 [[nodiscard]] JsonLine JsonOf(const Busy& busy);
 // A line when the machine was not quiet, or has but one core; else nothing.
 [[nodiscard]] std::string TextOf(const Busy& busy);

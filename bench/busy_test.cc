@@ -25,7 +25,19 @@ TEST(BusyTest, SaysSoWhenItIs) {
               HasSubstr("2 % of this machine just before the run and 30 %"));
   EXPECT_EQ(TextOf({.before = 0.02, .during = 0.05}).find("others"), std::string::npos);
   EXPECT_THAT(JsonOf(Busy{.before = 0.4, .during = 0.25}).Done(),
-              HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"cores":)"));
+              HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"gaps_s":0,"gaps_share":0,"cores":)"));
+}
+
+TEST(BusyTest, SaysSoWhenACoreIsTakenAwayAllTheTime) {
+  EXPECT_THAT(TextOf({.gaps = {.per_s = 900, .share = 0.035}}), HasSubstr("900 times a second, 3.5 %"));
+  EXPECT_EQ(TextOf({.gaps = {.per_s = 250, .share = 0.002}}).find("clock"), std::string::npos);
+}
+
+TEST(BusyTest, GapsAreAShareOfTheTime) {
+  const CoreGaps gaps = MeasureCoreGaps(std::chrono::milliseconds(20));
+  EXPECT_GE(gaps.per_s, 0);
+  EXPECT_GE(gaps.share, gaps.per_s * 5e-6 * 0.99);
+  EXPECT_LE(gaps.share, 1);
 }
 
 void Spin(double cpu_s) {

@@ -1,6 +1,6 @@
 // The bare peer: whole blocks there and back over one socket, with plain blocking send and recv.
 //
-// No Asio and nothing of Leeway: it is what the kernel gives, for comparison.
+// No event loop and nothing of Leeway: it is what the kernel gives, for comparison.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Env: the only way in which a node touches the world.
 //
-// transport/ implements it over an Asio event loop and the system's files, sim/ over a virtual clock and
+// transport/ implements it over an event loop and the system's files, sim/ over a virtual clock and
 // modelled links and disks; nodes cannot tell which. One Env belongs to one node and one thread: every call
 // is made on that thread, every callback comes on it, and no callback is made from inside a call. None comes
 // once the Env is gone; a node that goes before its Env must not be reached by what it left behind (it

@@ -35,6 +35,9 @@ using ConnectionId =
 struct Landing {
   std::vector<std::span<std::byte>> places;
   std::shared_ptr<void> lease;  // shared: places may belong to several buffers, kept by one owner object
+  // All that lands in such places before these are used, if known: a transport that copies may take into
+  // account that no cache holds it.
+  std::uint64_t of_bytes = 0;
   bool in_place = false;
   std::vector<std::span<const std::byte>> views = {};  // each begins at a multiple of 4
   Witness witness = {};

@@ -13,6 +13,8 @@
 //   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
 //     very one that is waited for, and there is no spinning for a while, longer each time;
 //   - ready at once, within a few looks: that says nothing;
+//   - what comes takes long to be done with (large blocks): a wake-up is little next to it, and spinning for
+//     long only burns the time that it could have been asleep;
 //   - the thread may run on one core only, and shares it (SetShared) with the one it waits for: never.
 //
 // `ready` is called again and again with a pause instruction between: it must be cheap next to a sleep (a
@@ -39,6 +41,9 @@ class SpinBudget {
  public:
   struct Options {
     std::int64_t most_ns = 150'000;  // a few sleeps with their wake-ups, or a batch of small messages
+    // Where what is found takes heavy_ns and more to be done with: less than a sleep with its wake-up costs.
+    std::int64_t heavy_ns = 60'000;
+    std::int64_t heavy_most_ns = 20'000;
     std::int64_t least_ns = 4'000;   // below this the answer of a peer is no more likely to come in time
     int misses_max = 3;              // in a row, before it rests
     std::int64_t rest_min = 16;      // sleeps without a spin; doubles with every rest up to
@@ -54,7 +59,11 @@ class SpinBudget {
   // The one that this thread waits for runs on the same core and no other: spinning can only delay it.
   void SetShared(bool shared) { shared_ = shared; }
 
+  // Of those who sleep after a spin: how long it took to do what they were woken for.
+  void NoteWork(std::int64_t ns) { work_ns_ += (ns - work_ns_) / 4; }
+
   // Calls `ready` until it is true, for no longer than the budget. False at once when spinning does not pay.
+  // `ready` may do what it finds: the time of that is noted.
   template <typename Ready>
   [[nodiscard]] bool Spin(Ready ready) {
     if (!Begin()) return false;
@@ -67,7 +76,9 @@ class SpinBudget {
       }
       if (found) break;
       Continue();
-    } while (world_.NowNs() < end_ns_);
+      looked_ns_ = world_.NowNs();
+    } while (looked_ns_ < end_ns_);
+    if (found) NoteWork(world_.NowNs() - looked_ns_);
     End(found);
     return found;
   }
@@ -96,6 +107,8 @@ class SpinBudget {
   bool one_core_ = false;
   std::int64_t budget_ns_;
   std::int64_t end_ns_ = 0;
+  std::int64_t looked_ns_ = 0;     // at the clock
+  std::int64_t work_ns_ = 0;       // what comes takes so long, about
   std::int64_t preemptions_ = -1;  // when this spin had begun; -1: not looked yet
   std::int64_t preempted_rest_ns_;
   std::int64_t no_spin_before_ns_ = 0;

@@ -128,15 +128,15 @@ void WorkerClient::EndIteration() {
   OnIteration(node_->iteration());
 }
 
-Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
+Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Begin(std::move(call)));
   return WaitFor(ticket, what, /*forget=*/true);
 }
 
-Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget) {
+Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   const auto warn = [&] {
     // Told by the node's thread when it has found out: this one goes on as soon as it may.
-    auto tell = [this, what](const std::string& why) {
+    auto tell = [this, what = what()](const std::string& why) {
       log_.Write(LogLevel::kWarning,
                  fmt::format("{}: has waited {:.1f} s for {}", what,
                              std::chrono::duration<double>(options_.stall_warn).count(), why));
@@ -152,8 +152,8 @@ Status WorkerClient::WaitFor(Ticket ticket, const std::string& what, bool forget
       tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, this);
   if (outcome) return *std::move(outcome);
   if (forget) tickets_.Forget(ticket);
-  if (interrupted) return Cancelled("{}: interrupted", what);
-  return DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what,
+  if (interrupted) return Cancelled("{}: interrupted", what());
+  return DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what(),
                           std::chrono::duration<double>(options_.wait_max).count(), WaitingFor());
 }
 
@@ -250,8 +250,9 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   const bool asks = gated_.load(std::memory_order_acquire) && !left_;
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
-    const std::string what =
-        fmt::format("using table \"{}\" in iteration {}", table->spec.name, iteration().value());
+    const What what = [&] {
+      return fmt::format("using table \"{}\" in iteration {}", table->spec.name, iteration().value());
+    };
     do {
       LW_RETURN_IF_ERROR(CheckAlive());
       LW_RETURN_IF_ERROR(
@@ -315,7 +316,8 @@ Status WorkerClient::Wait(Ticket ticket) {
   // What is there takes no clock and no words.
   if (std::optional<Status> outcome = tickets_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
-  return WaitFor(ticket, fmt::format("the outcome of ticket {}", ticket), /*forget=*/false);
+  return WaitFor(
+      ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); }, /*forget=*/false);
 }
 
 bool WorkerClient::Done(Ticket ticket) const { return !CheckFork().ok() || tickets_.Done(ticket); }

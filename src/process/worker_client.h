@@ -117,11 +117,16 @@ class WorkerClient final : public Worker,
   [[nodiscard]] Result<Table*> FindStarted(TableId id);
   // Queues a call that ends with a status, under a new ticket.
   Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
+  // What is waited for, in words; made only if they are said.
+  using What = std::function<std::string()>;
   // Begin, and waits for the outcome.
-  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what);
+  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
+  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
+    return Block(std::move(call), [&what] { return what; });
+  }
   // Queues `call` under a new ticket that ends with so many parts.
   Result<Ticket> Queue(Call call, int parts = 1);
-  Status WaitFor(Ticket ticket, const std::string& what, bool forget);
+  Status WaitFor(Ticket ticket, const What& what, bool forget);
   // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };
   // The condition of this kind that these tables have now. An error if it cannot be written as a formula, or

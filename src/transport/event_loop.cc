@@ -1,44 +1,20 @@
 #include "transport/event_loop.h"
 
-#define ASIO_STANDALONE
-#define ASIO_NO_DEPRECATED
-// One thread at a time runs each loop, and what other threads post passes through the scheduler's mutex: no
-// fence is needed around handlers. (The thread sanitizer could not follow fences either.)
-#define ASIO_DISABLE_FENCED_BLOCK
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
-#include <asio/steady_timer.hpp>
 #include <atomic>
+#include <mutex>
 #include <thread>
 #include <utility>
 
-#include "base/check.h"
-#include "base/errors.h"
+#include "base/ring.h"
 #include "base/spin_budget.h"
 #include "transport/loop_seat.h"
-#include "transport/signals_blocked.h"
 #include "transport/system_spin_world.h"
 
 namespace leeway {
-namespace {
-
-constexpr int kTurnsPerPass = 16;
-
-}  // namespace
 
 class EventLoop::Impl {
  public:
-  // The hint says that one thread at a time runs the loop; posting from others stays safe.
-  Impl()
-      : io(1),
-        work(io.get_executor()),
-        timer(io),
-        resolver(io),
-        spin(SystemSpinWorld()),
-        guest_spin(SystemSpinWorld()) {}
+  Impl() : spin(SystemSpinWorld()), guest_spin(SystemSpinWorld()) {}
 
   template <typename Callback>
   void Turn(Callback&& callback) {
@@ -63,29 +39,79 @@ class EventLoop::Impl {
     return any;
   }
 
-  bool DoSome() {
-    bool any = PollSource();
-    // Not poll(), which goes on as long as there is something: those who hand in work and those who wait for
-    // it have their turn as well.
-    for (int i = 0; i < kTurnsPerPass && io.poll_one() > 0; ++i) any = true;
+  bool RunTasks() {
+    bool any = false;
+    while (std::exchange(empty_turn_wanted, false)) {
+      any = true;
+      Turn([] {});
+    }
+    if (!woken.exchange(false)) return any;
+    // Those that are there now: what they post comes after descriptors have had their turn.
+    std::unique_lock lock(tasks_mutex);
+    for (std::size_t left = tasks.size(); left > 0 && !stopped(); --left) {
+      const std::function<void()> task = tasks.pop_front();
+      lock.unlock();
+      any = true;
+      Turn(task);
+      lock.lock();
+    }
     return any;
   }
 
-  // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
-  // looks again as long as the budget says, or until `enough`, then calls `sleep`, which waits in the kernel
-  // and does one thing.
-  template <typename Enough, typename Sleep>
-  void Pass(SpinBudget& budget, Enough enough, Sleep sleep) noexcept {
-    if (PollSource()) Tell();
-    // A wake-up across cores costs more than anything else in a small message.
-    if (!budget.Spin([&] { return DoSome() || enough(); })) {
-      if (source == nullptr) {
-        sleep();
-      } else if (source->MaySleep()) {
-        sleep();
-        source->OnAwake();
+  // After a wait.
+  bool RunFound() {
+    bool any = poller.Dispatch([this](const std::function<void()>& handler) {
+      if (!stopped()) Turn(handler);
+    });
+    if (poller.TakeTimeFound() && timer_fire) {
+      if (timer_at > Now()) {
+        poller.WakeBy(timer_at);
+      } else {
+        any = true;
+        Turn(std::exchange(timer_fire, nullptr));
       }
     }
+    return any;
+  }
+
+  bool DoSome() {
+    bool any = PollSource();
+    any |= RunTasks();
+    poller.Wait(/*sleep=*/false);
+    any |= RunFound();
+    return any;
+  }
+
+  // Waits in the kernel, unless there is something already, and does what it has found.
+  bool Sleep(SpinBudget* budget = nullptr) {
+    const bool may_sleep = source == nullptr || source->MaySleep();
+    // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
+    // or they see that this sleeps.
+    asleep.store(true);
+    const bool sleep = may_sleep && !woken.load() && !stop.load() && !empty_turn_wanted;
+    poller.Wait(sleep);
+    asleep.store(false);
+    if (source != nullptr && may_sleep) source->OnAwake();
+    const TimePoint awake = budget != nullptr ? Now() : TimePoint();
+    bool any = RunTasks();
+    any |= RunFound();
+    if (any && budget != nullptr) budget->NoteWork((Now() - awake).count());
+    return any;
+  }
+
+  // Any thread.
+  void Wake() {
+    woken.store(true);
+    if (asleep.exchange(false)) poller.Wake();
+  }
+
+  // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
+  // looks again as long as the budget says, or until `enough`, then sleeps and does what came.
+  template <typename Enough>
+  void Pass(SpinBudget& budget, Enough enough) noexcept {
+    if (PollSource()) Tell();
+    // A wake-up across cores costs more than anything else in a small message.
+    if (!budget.Spin([&] { return DoSome() || enough() || stopped(); })) Sleep(&budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }
 
@@ -95,27 +121,35 @@ class EventLoop::Impl {
     if (source != nullptr) source->OnRunner(true);
   }
   void StandUp() {
+    while (std::exchange(empty_turn_wanted, false)) Turn([] {});
     in_pass = false;
     Tell();
     if (source != nullptr) source->OnRunner(false);
     runner.store(std::thread::id(), std::memory_order_relaxed);
   }
 
-  asio::io_context io;
-  asio::executor_work_guard<asio::io_context::executor_type> work;
-  asio::steady_timer timer;
-  asio::ip::tcp::resolver resolver;
+  [[nodiscard]] bool stopped() const { return stop.load(std::memory_order_relaxed); }
+
+  // Any thread.
+  std::mutex tasks_mutex;
+  Ring<std::function<void()>> tasks;  // under the mutex
   LoopSeat seat;
+  std::atomic<bool> stop{false};
+  std::atomic<bool> asleep{false};  // in a wait that does not end by itself
+  std::atomic<bool> woken{false};   // there may be tasks
   std::atomic<std::thread::id> runner;  // in the seat now
   // Everything below belongs to the thread in the seat.
+  Poller poller;
   SpinBudget spin;        // of the loop's own thread
   SpinBudget guest_spin;  // of all who help
   std::function<void()> turn_end;
   std::function<void()> turn_told;
   LoopSource* source = nullptr;
+  TimePoint timer_at{};
+  std::function<void()> timer_fire;  // empty: no timer
   bool in_turn = false;
   bool in_pass = false;  // of Run or Help, which tell at the end of it
-  bool empty_turn_posted = false;
+  bool empty_turn_wanted = false;
 };
 
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
@@ -124,7 +158,7 @@ EventLoop::~EventLoop() = default;
 void EventLoop::Run() {
   Impl& impl = *impl_;
   impl.SitDown();
-  while (!impl.io.stopped()) {
+  while (!impl.stopped()) {
     if (impl.seat.wanted()) {
       impl.StandUp();
       impl.seat.Lend([&impl] { return impl.source != nullptr && impl.source->HasWork(); });
@@ -134,8 +168,7 @@ void EventLoop::Run() {
     // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
     // unless it sleeps.
     impl.spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
-    impl.Pass(
-        impl.spin, [&impl] { return impl.seat.wanted(); }, [&impl] { impl.io.run_one(); });
+    impl.Pass(impl.spin, [&impl] { return impl.seat.wanted(); });
   }
   impl.StandUp();
   impl.seat.Close();
@@ -143,19 +176,19 @@ void EventLoop::Run() {
 
 bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
   Impl& impl = *impl_;
-  if (IsRunner() || !impl.seat.Enter([&impl] { asio::post(impl.io, [] {}); })) return false;
+  if (IsRunner() || !impl.seat.Enter([&impl] { impl.Wake(); })) return false;
   impl.SitDown();
-  const std::chrono::steady_clock::time_point limit(until.time_since_epoch());
   if (finished()) (void)impl.DoSome();  // what was posted while it asked for the seat
   bool late = false;
-  while (!late && !finished() && !impl.io.stopped()) {
-    impl.Pass(impl.guest_spin, finished, [&] { impl.io.run_one_until(limit); });
+  while (!late && !finished() && !impl.stopped()) {
+    impl.poller.WakeBy(until);
+    impl.Pass(impl.guest_spin, finished);
     late = Now() >= until;
   }
   const bool work_left = impl.source != nullptr && impl.source->HasWork();
   impl.StandUp();
   const bool crowd = impl.source != nullptr && impl.source->CallersWait();
-  impl.seat.Leave(/*to_own=*/work_left || impl.io.stopped(), crowd);
+  impl.seat.Leave(/*to_own=*/work_left || impl.stopped(), crowd);
   return true;
 }
 
@@ -166,20 +199,29 @@ bool EventLoop::IsRunner() const {
 }
 
 bool EventLoop::RunOnce(Duration wait) {
-  if (impl_->io.poll() > 0) return true;
-  if (wait <= Duration::zero()) return false;
-  if (impl_->io.run_one_for(wait) == 0) return false;
-  impl_->io.poll();
-  return true;
+  Impl& impl = *impl_;
+  bool any = false;
+  const TimePoint until = Now() + wait;
+  while (true) {
+    while (!impl.stopped() && impl.DoSome()) any = true;
+    if (any || impl.stopped() || wait <= Duration::zero() || Now() >= until) return any;
+    impl.poller.WakeBy(until);
+    any = impl.Sleep();
+  }
 }
 
 void EventLoop::Stop() {
-  impl_->io.stop();
+  impl_->stop.store(true);
+  impl_->Wake();
   impl_->seat.CallHome();
 }
 
 void EventLoop::Post(std::function<void()> task) {
-  asio::post(impl_->io, [impl = impl_.get(), task = std::move(task)] { impl->Turn(task); });
+  {
+    const std::lock_guard lock(impl_->tasks_mutex);
+    impl_->tasks.push_back(std::move(task));
+  }
+  impl_->Wake();
   impl_->seat.CallHome();
 }
 
@@ -188,8 +230,7 @@ void EventLoop::SetTurnTold(std::function<void()> hook) { impl_->turn_told = std
 void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
 
 void EventLoop::EnsureTurnEnd() {
-  if (impl_->in_turn || std::exchange(impl_->empty_turn_posted, true)) return;
-  Post([impl = impl_.get()] { impl->empty_turn_posted = false; });
+  if (!impl_->in_turn) impl_->empty_turn_wanted = true;
 }
 
 TimePoint EventLoop::Now() {
@@ -197,77 +238,29 @@ TimePoint EventLoop::Now() {
 }
 
 void EventLoop::WakeAt(TimePoint when, std::function<void()> fire) {
-  impl_->timer.expires_at(std::chrono::steady_clock::time_point(when.time_since_epoch()));
-  impl_->timer.async_wait([impl = impl_.get(), fire = std::move(fire)](const asio::error_code& error) {
-    if (!error) impl->Turn(fire);
-  });
+  impl_->timer_at = when;
+  impl_->timer_fire = std::move(fire);
+  impl_->poller.WakeBy(when);
 }
-
-void EventLoop::Resolve(const Endpoint& endpoint,
-                        std::function<void(Result<std::vector<SocketAddress>>)> done) {
-  const SignalsBlocked blocked;  // the first call makes a thread
-  impl_->resolver.async_resolve(
-      endpoint.host, std::to_string(endpoint.port), asio::ip::resolver_base::numeric_service,
-      [impl = impl_.get(), host = endpoint.host, done = std::move(done)](
-          const asio::error_code& error, const asio::ip::tcp::resolver::results_type& results) {
-        if (error == asio::error::operation_aborted) return;
-        impl->Turn([&] {
-          if (error) {
-            done(Unavailable("cannot look up host \"{}\": {}", host, error.message()));
-            return;
-          }
-          std::vector<SocketAddress> found;
-          for (const auto& result : results) {
-            const auto at = result.endpoint();
-            found.push_back(SocketAddress::FromRaw(at.data(), at.size()));
-          }
-          done(std::move(found));
-        });
-      });
-}
-
-struct EventLoop::Watch::State : std::enable_shared_from_this<State> {
-  State(EventLoop::Impl& the_loop, int fd, std::function<void()> on_readable,
-        std::function<void()> on_writable)
-      : loop(the_loop),
-        descriptor(the_loop.io, fd),
-        readable(std::move(on_readable)),
-        writable(std::move(on_writable)) {}
-
-  EventLoop::Impl& loop;
-  asio::posix::stream_descriptor descriptor;
-  std::function<void()> readable;
-  std::function<void()> writable;
-  bool read_pending = false;
-  bool write_pending = false;
-  bool closed = false;
-};
 
 EventLoop::Watch::Watch(EventLoop& loop, int fd, std::function<void()> readable,
                         std::function<void()> writable)
-    : state_(std::make_shared<State>(*loop.impl_, fd, std::move(readable), std::move(writable))) {}
-
-EventLoop::Watch::~Watch() {
-  state_->closed = true;
-  state_->descriptor.release();  // cancels what is pending, leaves the descriptor to its owner
+    : poller_(loop.impl_->poller), entry_(std::make_unique<Poller::Entry>()) {
+  entry_->fd = fd;
+  entry_->readable = std::move(readable);
+  entry_->writable = std::move(writable);
 }
 
+EventLoop::Watch::~Watch() { poller_.Remove(std::move(entry_)); }
+
 void EventLoop::Watch::WaitReadable() {
-  if (std::exchange(state_->read_pending, true)) return;
-  state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
-                                [state = state_](const asio::error_code&) {
-                                  state->read_pending = false;
-                                  if (!state->closed) state->loop.Turn(state->readable);
-                                });
+  entry_->read_wanted = true;
+  poller_.Want(*entry_);
 }
 
 void EventLoop::Watch::WaitWritable() {
-  if (std::exchange(state_->write_pending, true)) return;
-  state_->descriptor.async_wait(asio::posix::stream_descriptor::wait_write,
-                                [state = state_](const asio::error_code&) {
-                                  state->write_pending = false;
-                                  if (!state->closed) state->loop.Turn(state->writable);
-                                });
+  entry_->write_wanted = true;
+  poller_.Want(*entry_);
 }
 
 }  // namespace leeway

@@ -1,7 +1,6 @@
-// EventLoop: an Asio loop that one thread runs at a time, behind a header without Asio.
+// EventLoop: what waits in this folder waits here, on a Poller, and one thread at a time runs it.
 //
-// Everything in this folder that waits does so here: descriptors, one timer, name look-ups, tasks from other
-// threads. A *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends
+// That is descriptors, one timer, tasks from other threads, and a source of work. A *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends
 // all that was queued during the turn with one system call per connection. Thread rule: Post, Stop, Help and
 // IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that
 // called Run, and for a while one that helps. The loop outlives everything that is registered with it.
@@ -9,12 +8,9 @@
 
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "leeway/env.h"
-#include "leeway/status.h"
-#include "transport/stream/address.h"
+#include "transport/poller.h"
 
 namespace leeway {
 
@@ -72,8 +68,6 @@ class EventLoop {
   // The loop's one timer: calls `fire` at `when`; a new call replaces the one before.
   void WakeAt(TimePoint when, std::function<void()> fire);
   [[nodiscard]] static TimePoint Now();
-  // Looks a host name up off the loop; `done` comes as a turn unless the loop ends before.
-  void Resolve(const Endpoint& endpoint, std::function<void(Result<std::vector<SocketAddress>>)> done);
 
   // Waits on one descriptor. Handlers are set once; each wait is one-shot, and one of a kind may be pending.
   class Watch {
@@ -89,8 +83,8 @@ class EventLoop {
     void WaitWritable();
 
    private:
-    struct State;
-    std::shared_ptr<State> state_;  // shared with waits under way, which may end after the watch
+    Poller& poller_;
+    std::unique_ptr<Poller::Entry> entry_;
   };
 
  private:

@@ -40,7 +40,6 @@ SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES | KERN
 
 # Heavy or worldly headers -> where they may stand.
 HEAVY = {
-    r"asio(/|\.hpp)": ["src/transport/"],
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
     r"toml\+\+/": ["apps/leeway/role/job_file.cc"],
     r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],

@@ -293,6 +293,7 @@ class WorkerNode::Core final : private LinkEvents {
 
   BufferPool pool_;
   std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
+  std::uint64_t model_bytes_ = 0;                     // of all of them
   std::vector<WorkerBlock*> blocks_;                  // by BlockId; null: of a table that is not ours
   Link scheduler_;
   SchedulerRequests requests_;

@@ -60,6 +60,7 @@ Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const Frame
   LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, lease->answers));
   LW_RETURN_IF_ERROR(CheckAddressee(lease->answers.worker, lease->answers.incarnation));
   Landing landing;
+  landing.of_bytes = model_bytes_;
   landing.places.reserve(lease->answers.entries.size());
   for (const wire::AnswerEntry& entry : lease->answers.entries) {
     std::span<std::byte> place;

@@ -236,11 +236,6 @@ void StreamConnection::OnWritable() {
   if (state_ == State::kConnecting) return OnConnectReady();
   write_waiting_ = false;
   Flush();
-  if (!over_unix_ || write_waiting_ || !IsUp()) return;
-  // Once asked for, the kernel tells that a Unix socket is writable again with everything the peer reads, and
-  // wakes this thread each time. A new watch has not asked.
-  WatchSocket();
-  watch_->WaitReadable();
 }
 
 // The peer may have said why it closes before it did: what it sent is read first, then the end is reported.

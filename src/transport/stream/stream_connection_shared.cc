@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "transport/local/past_cache.h"
 #include "transport/stream/stream_connection.h"
 #include "wire/kind.h"
 
@@ -18,8 +19,8 @@ constexpr std::size_t kDescriptorsPerCall = 16;
 using ControlBytes = std::array<char, CMSG_SPACE(kDescriptorsPerCall * sizeof(int))>;
 
 // From memory of the peer's into places of ours, which have the same bytes together.
-void CopyInto(std::span<const std::span<std::byte>> places,
-              std::span<const std::span<const std::byte>> views) {
+void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std::span<const std::byte>> views,
+              bool past_cache) {
   std::size_t view = 0;
   std::size_t taken = 0;
   for (std::span<std::byte> place : places) {
@@ -30,7 +31,11 @@ void CopyInto(std::span<const std::span<std::byte>> places,
         continue;
       }
       const std::size_t n = std::min(place.size(), views[view].size() - taken);
-      std::memcpy(place.data(), views[view].data() + taken, n);
+      if (past_cache) {
+        CopyPastCache(place.data(), views[view].data() + taken, n);
+      } else {
+        std::memcpy(place.data(), views[view].data() + taken, n);
+      }
       place = place.subspan(n);
       taken += n;
     }
@@ -157,7 +162,7 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
       return Internal("{} frame: got a landing of {} bytes, wanted {} bytes",
                       wire::KindName(wire::Kind{head.kind}), bytes, head.payload_bytes);
     }
-    CopyInto(landing.places, views_);
+    CopyInto(landing.places, views_, landing.of_bytes >= options_.past_cache_bytes_min);
     // The peer may have taken its memory back while this process stood still.
     if (!exchange_->witness().Holds())
       return Unavailable("it closed the connection while its memory was read");

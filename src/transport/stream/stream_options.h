@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "transport/local/past_cache.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway {
@@ -35,6 +36,8 @@ struct StreamOptions {
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
   // below LinkOptions::hello_timeout, which has to be enough for both.
   std::chrono::milliseconds greeting_max{500};
+  // Answers of a model of so many bytes are copied out of shared memory past the cache.
+  std::uint64_t past_cache_bytes_min = PastCacheBytesMin();
   // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
   // announce what they do not have leave room for those that do.
   std::uint64_t peer_bytes_max = 1ULL << 40;

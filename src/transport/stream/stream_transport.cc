@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/errors.h"
+
 namespace leeway {
 namespace {
 
@@ -29,6 +31,7 @@ StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Rand
       random_(random),
       arena_(arena),
       options_(options),
+      look_ups_(loop, "leeway-look-up"),
       host_(ReadHostKey()),
       host_text_(host_.ok() ? TextOf(*host_) : "") {
   loop_.SetTurnEnd([this] { OnTurnEnd(); });
@@ -131,9 +134,12 @@ TimerId StreamTransport::RunAfter(Duration delay, ConnectionId id, void (StreamC
 }
 
 void StreamTransport::ResolveFor(ConnectionId id, const Endpoint& endpoint) {
-  loop_.Resolve(endpoint, [this, id](Result<std::vector<SocketAddress>> found) {
-    if (StreamConnection* connection = Find(id)) connection->OnResolved(std::move(found));
-  });
+  // Shared by the thread that looks it up and the loop, one after the other.
+  auto found = std::make_shared<Result<std::vector<SocketAddress>>>(Unavailable("not looked up"));
+  look_ups_.Run([endpoint, found] { *found = LookUp(endpoint); },
+                [this, id, found] {
+                  if (StreamConnection* connection = Find(id)) connection->OnResolved(std::move(*found));
+                });
 }
 
 void StreamTransport::Retire(ConnectionId id) {

@@ -17,6 +17,7 @@
 #include "transport/stream/stream_connection.h"
 #include "transport/stream/stream_listener.h"
 #include "transport/stream/stream_options.h"
+#include "transport/thread_compute.h"
 
 namespace leeway {
 
@@ -66,6 +67,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   Random& random_;
   SharedArena& arena_;
   const StreamOptions options_;
+  ThreadCompute look_ups_;
   const Result<HostKey> host_;
   const std::string host_text_;
   std::vector<Slot> slots_;

@@ -1,0 +1,35 @@
+#include "transport/local/past_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace leeway {
+namespace {
+
+TEST(PastCacheTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
+  constexpr std::size_t kRoom = 512;
+  std::vector<std::byte> from(kRoom);
+  for (std::size_t i = 0; i < kRoom; ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
+  for (std::size_t to_at = 0; to_at < 65; ++to_at) {
+    for (const std::size_t from_at : {0U, 1U, 4U, 63U}) {
+      for (const std::size_t bytes : {0U, 1U, 63U, 64U, 65U, 127U, 128U, 200U, 320U}) {
+        std::vector<std::byte> to(kRoom, std::byte{0});
+        CopyPastCache(to.data() + to_at, from.data() + from_at, bytes);
+        for (std::size_t i = 0; i < kRoom; ++i) {
+          const bool inside = i >= to_at && i < to_at + bytes;
+          ASSERT_EQ(to[i], inside ? from[from_at + i - to_at] : std::byte{0})
+              << "byte " << i << " of " << bytes << " from " << from_at << " to " << to_at;
+        }
+      }
+    }
+  }
+}
+
+TEST(PastCacheTest, TheMachineHasACacheOfSomeSize) {
+  EXPECT_GE(PastCacheBytesMin(), 256U << 10);
+  EXPECT_LE(PastCacheBytesMin(), std::uint64_t{8} << 30);
+}
+
+}  // namespace
+}  // namespace leeway
