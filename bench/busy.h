@@ -1,4 +1,5 @@
-// Busy: what share of the machine others used, just before a bench and during it, and how steadily a core runs.
+// Busy: what share of the machine others used, just before a bench and during it, and how steadily a core
+// runs.
 //
 // A figure taken beside somebody's compiler is no figure of a quiet machine; every bench says which it is.
 #pragma once

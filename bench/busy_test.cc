@@ -24,8 +24,9 @@ TEST(BusyTest, SaysSoWhenItIs) {
   EXPECT_THAT(TextOf({.before = 0.02, .during = 0.3}),
               HasSubstr("2 % of this machine just before the run and 30 %"));
   EXPECT_EQ(TextOf({.before = 0.02, .during = 0.05}).find("others"), std::string::npos);
-  EXPECT_THAT(JsonOf(Busy{.before = 0.4, .during = 0.25}).Done(),
-              HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"gaps_s":0,"gaps_share":0,"cores":)"));
+  EXPECT_THAT(
+      JsonOf(Busy{.before = 0.4, .during = 0.25}).Done(),
+      HasSubstr(R"("busy":0.4,"busy_before":0.4,"busy_during":0.25,"gaps_s":0,"gaps_share":0,"cores":)"));
 }
 
 TEST(BusyTest, SaysSoWhenACoreIsTakenAwayAllTheTime) {

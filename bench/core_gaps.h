@@ -9,8 +9,8 @@
 namespace leeway::bench {
 
 struct CoreGaps {
-  double per_s = 0;   // gaps of at least 5 microseconds
-  double share = 0;   // of the time, 0 to 1
+  double per_s = 0;  // gaps of at least 5 microseconds
+  double share = 0;  // of the time, 0 to 1
 };
 
 // Spins on the calling thread for so long.

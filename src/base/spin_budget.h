@@ -44,9 +44,9 @@ class SpinBudget {
     // Where what is found takes heavy_ns and more to be done with: less than a sleep with its wake-up costs.
     std::int64_t heavy_ns = 60'000;
     std::int64_t heavy_most_ns = 20'000;
-    std::int64_t least_ns = 4'000;   // below this the answer of a peer is no more likely to come in time
-    int misses_max = 3;              // in a row, before it rests
-    std::int64_t rest_min = 16;      // sleeps without a spin; doubles with every rest up to
+    std::int64_t least_ns = 4'000;  // below this the answer of a peer is no more likely to come in time
+    int misses_max = 3;             // in a row, before it rests
+    std::int64_t rest_min = 16;     // sleeps without a spin; doubles with every rest up to
     std::int64_t rest_max = 4096;
     std::int64_t preempted_rest_min_ns = 1'000'000;  // doubles while it is preempted again, up to
     std::int64_t preempted_rest_max_ns = 50'000'000;

@@ -117,6 +117,25 @@ TEST_F(SpinBudgetTest, WhatHappenedBeforeASpinDoesNotCount) {
   EXPECT_TRUE(Misses());
 }
 
+TEST_F(SpinBudgetTest, WhereWhatComesTakesLongItSpinsForLess) {
+  const auto spun_ns = [&] {
+    const std::int64_t before = world.now_ns;
+    EXPECT_TRUE(Misses());
+    return world.now_ns - before;
+  };
+  // What is found is done within the look.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(spin.Spin([&] {
+      world.now_ns += 2 * options.heavy_ns;
+      return true;
+    }));
+  }
+  EXPECT_LE(spun_ns(), options.heavy_most_ns + 2'000);
+  // Light work brings the long spins back, also if it is done after a sleep.
+  for (int i = 0; i < 20; ++i) spin.NoteWork(options.heavy_ns / 10);
+  EXPECT_GE(spun_ns(), options.most_ns / 2);
+}
+
 TEST_F(SpinBudgetTest, OnOneSharedCoreItNeverSpins) {
   world.cores = 1;
   SpinBudget alone(world);

@@ -135,8 +135,8 @@ class EventLoop::Impl {
   Ring<std::function<void()>> tasks;  // under the mutex
   LoopSeat seat;
   std::atomic<bool> stop{false};
-  std::atomic<bool> asleep{false};  // in a wait that does not end by itself
-  std::atomic<bool> woken{false};   // there may be tasks
+  std::atomic<bool> asleep{false};      // in a wait that does not end by itself
+  std::atomic<bool> woken{false};       // there may be tasks
   std::atomic<std::thread::id> runner;  // in the seat now
   // Everything below belongs to the thread in the seat.
   Poller poller;

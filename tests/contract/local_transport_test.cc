@@ -53,6 +53,21 @@ TEST_F(LocalTransportTest, WhatLiesInTheArenaIsNotCopiedAndPinnedUntilItWasRead)
   EXPECT_TRUE(RunUntil([&] { return memory.use_count() == 1; })) << "without a word from the peer";
 }
 
+TEST_F(LocalTransportTest, WhatIsCopiedPastTheCacheIsTheSame) {
+  Listen({.past_cache_bytes_min = 0});
+  Connect();
+  constexpr std::size_t kBytes = (1 << 20) + 36;
+  node_->places = {100, 4096, 65536 + 1};
+  std::shared_ptr<std::byte> memory = client_->env().arena.Allocate(kBytes, Arena::Use::kSent);
+  std::string sent(kBytes, '\0');
+  for (std::size_t i = 0; i < kBytes; ++i) sent[i] = static_cast<char>(i * 131 >> 3);
+  std::memcpy(memory.get(), sent.data(), kBytes);
+  other_->Send(to_server_, 1, "b", {{{memory.get(), kBytes}, memory}});
+  ASSERT_TRUE(RunUntil([&] { return node_->frames.size() == 1; }));
+  EXPECT_EQ(node_->read_in_place, 0U);
+  EXPECT_TRUE(node_->frames[0].payload == sent);
+}
+
 TEST_F(LocalTransportTest, OnlyTcpIsThereWhenOneSideWantsIt) {
   Listen({.carrier = Carrier::kTcp});
   Connect();

@@ -197,8 +197,8 @@ bool StreamConnection::Receive() {
   if (n > 0) {
     const auto received = static_cast<std::size_t>(n);
     last_received_ = EventLoop::Now();
-    // Now, since the peer is done with a payload before it says what became of it: whoever reads that here must
-    // find its memory free.
+    // Now, since the peer is done with a payload before it says what became of it: whoever reads that here
+    // must find its memory free.
     CollectShared();
     const Status status = reader_->Commit(received);
     if (!KeepReading()) return false;

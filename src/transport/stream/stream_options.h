@@ -30,8 +30,8 @@ struct StreamOptions {
   // Payload pieces below this are copied beside their header and their pin dropped at once: a copy of 4 KiB
   // costs less than an iovec, a reference count and a late release.
   std::size_t copy_bytes_max = 4096;
-  // Payloads whose pieces have fewer bytes on average go through the Unix socket: two copies of 1 KiB cost less
-  // than a place, a pin and a cold cache line of the other process.
+  // Payloads whose pieces have fewer bytes on average go through the Unix socket: two copies of 1 KiB cost
+  // less than a place, a pin and a cold cache line of the other process.
   std::size_t share_bytes_min = 1024;
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
   // below LinkOptions::hello_timeout, which has to be enough for both.
@@ -51,8 +51,8 @@ struct StreamOptions {
   // starve the others, nor sending starve receiving.
   std::size_t turn_write_bytes_max = std::size_t{2} << 20;
   std::size_t turn_read_bytes_max = std::size_t{2} << 20;
-  // Small frames leave at the end of a turn, together, or when so many bytes of them have come together, or they
-  // name so much shared memory: the peer begins to read it while this turn goes on.
+  // Small frames leave at the end of a turn, together, or when so many bytes of them have come together, or
+  // they name so much shared memory: the peer begins to read it while this turn goes on.
   std::size_t turn_copied_bytes_max = 4096;
   std::uint64_t turn_shared_bytes_max = 128 * 1024;
   // What is received at once beyond large payloads, which go straight to their place. Every connection has
