@@ -12,6 +12,7 @@
 #include <ctime>
 #include <thread>
 
+#include "transport/descriptor.h"
 #include "transport/real_env.h"
 #include "transport/stream/address.h"
 #include "transport/stream/socket.h"
@@ -255,9 +256,10 @@ TEST_F(StreamTransportTest, AnIdleConnectionUsesNoProcessor) {
 
 TEST(RealEnvTest, PostStopAndWatchWorkFromAnotherThread) {
   NoLog log;
-  RealEnv env(log);
-  const int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const Descriptor owned(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));  // open until the env is gone
+  const int event = owned.fd();
   ASSERT_GE(event, 0);
+  RealEnv env(log);
   int ready = 0;
   const auto ring = [&] {
     const std::uint64_t one = 1;
@@ -273,7 +275,6 @@ TEST(RealEnvTest, PostStopAndWatchWorkFromAnotherThread) {
   env.Run();
   other.join();
   EXPECT_EQ(ready, 3);
-  close(event);
 }
 
 }  // namespace
