@@ -13,7 +13,7 @@ struct CoreGaps {
   double share = 0;  // of the time, 0 to 1
 };
 
-// Spins on the calling thread for so long.
+// Spins on the calling thread for so long. REQUIRES: more than none.
 [[nodiscard]] CoreGaps MeasureCoreGaps(std::chrono::nanoseconds time);
 
 }  // namespace leeway::bench

@@ -20,7 +20,7 @@ BOXES = {
     "tests/": (620, 30, 140, "front", "contract, sim, cluster"),
     "process": (40, 130, 340, "world", "nodes on real threads; the Worker client"),
     "sim": (420, 130, 340, "world", "virtual clock, modelled links, seeded faults"),
-    "transport": (40, 230, 160, "world", "real Env: Asio, TCP"),
+    "transport": (40, 230, 160, "world", "real Env: sockets, memory"),
     "assembly": (240, 230, 520, "core", "options + Env -> policies -> wired node"),
     "node": (240, 330, 520, "core", "scheduler, server, worker: state machines over Env"),
     "block": (240, 430, 250, "core", "values, ledger, sums, waiting pulls"),

@@ -28,7 +28,6 @@ bool SpinBudget::Begin() {
   if (shared_ && one_core_) return false;
   const std::int64_t now_ns = world_.NowNs();
   if (now_ns < no_spin_before_ns_) return false;
-  looked_ns_ = now_ns;
   end_ns_ =
       now_ns + (work_ns_ < options_.heavy_ns ? budget_ns_ : std::min(budget_ns_, options_.heavy_most_ns));
   preemptions_ = -1;

@@ -21,6 +21,7 @@
 // load, or a poll without waiting). Thread rule: one thread at a time; SetShared as well.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace leeway {
@@ -59,11 +60,13 @@ class SpinBudget {
   // The one that this thread waits for runs on the same core and no other: spinning can only delay it.
   void SetShared(bool shared) { shared_ = shared; }
 
-  // Of those who sleep after a spin: how long it took to do what they were woken for.
-  void NoteWork(std::int64_t ns) { work_ns_ += (ns - work_ns_) / 4; }
+  // How long it took to do what was waited for, found in a spin or after a sleep.
+  void NoteWork(std::int64_t ns) {
+    // A thread that lost its core meanwhile has not worked.
+    work_ns_ += (std::min(ns, 4 * options_.heavy_ns) - work_ns_) / 4;
+  }
 
   // Calls `ready` until it is true, for no longer than the budget. False at once when spinning does not pay.
-  // `ready` may do what it finds: the time of that is noted.
   template <typename Ready>
   [[nodiscard]] bool Spin(Ready ready) {
     if (!Begin()) return false;
@@ -76,9 +79,7 @@ class SpinBudget {
       }
       if (found) break;
       Continue();
-      looked_ns_ = world_.NowNs();
-    } while (looked_ns_ < end_ns_);
-    if (found) NoteWork(world_.NowNs() - looked_ns_);
+    } while (world_.NowNs() < end_ns_);
     End(found);
     return found;
   }
@@ -107,7 +108,6 @@ class SpinBudget {
   bool one_core_ = false;
   std::int64_t budget_ns_;
   std::int64_t end_ns_ = 0;
-  std::int64_t looked_ns_ = 0;     // at the clock
   std::int64_t work_ns_ = 0;       // what comes takes so long, about
   std::int64_t preemptions_ = -1;  // when this spin had begun; -1: not looked yet
   std::int64_t preempted_rest_ns_;

@@ -123,17 +123,14 @@ TEST_F(SpinBudgetTest, WhereWhatComesTakesLongItSpinsForLess) {
     EXPECT_TRUE(Misses());
     return world.now_ns - before;
   };
-  // What is found is done within the look.
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_TRUE(spin.Spin([&] {
-      world.now_ns += 2 * options.heavy_ns;
-      return true;
-    }));
-  }
+  for (int i = 0; i < 20; ++i) spin.NoteWork(2 * options.heavy_ns);
   EXPECT_LE(spun_ns(), options.heavy_most_ns + 2'000);
-  // Light work brings the long spins back, also if it is done after a sleep.
   for (int i = 0; i < 20; ++i) spin.NoteWork(options.heavy_ns / 10);
   EXPECT_GE(spun_ns(), options.most_ns / 2);
+  spin.NoteWork(1'000'000'000);
+  for (int i = 0; i < 8; ++i) spin.NoteWork(options.heavy_ns / 10);
+  EXPECT_TRUE(Hits());
+  EXPECT_GE(spun_ns(), options.most_ns / 4) << "one that lost its core once is soon forgotten";
 }
 
 TEST_F(SpinBudgetTest, OnOneSharedCoreItNeverSpins) {

@@ -250,8 +250,8 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   const bool asks = gated_.load(std::memory_order_acquire) && !left_;
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
-    const What what = [&] {
-      return fmt::format("using table \"{}\" in iteration {}", table->spec.name, iteration().value());
+    const What what = [table, now = iteration()] {
+      return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
     do {
       LW_RETURN_IF_ERROR(CheckAlive());

@@ -49,10 +49,12 @@ class EventLoop::Impl {
     // Those that are there now: what they post comes after descriptors have had their turn.
     std::unique_lock lock(tasks_mutex);
     for (std::size_t left = tasks.size(); left > 0 && !stopped(); --left) {
-      const std::function<void()> task = tasks.pop_front();
-      lock.unlock();
-      any = true;
-      Turn(task);
+      {
+        const std::function<void()> task = tasks.pop_front();
+        lock.unlock();
+        any = true;
+        Turn(task);
+      }  // what it holds is let go without the lock
       lock.lock();
     }
     return any;
@@ -63,7 +65,7 @@ class EventLoop::Impl {
     bool any = poller.Dispatch([this](const std::function<void()>& handler) {
       if (!stopped()) Turn(handler);
     });
-    if (poller.TakeTimeFound() && timer_fire) {
+    if (poller.TakeTimeFound() && timer_fire && !stopped()) {
       if (timer_at > Now()) {
         poller.WakeBy(timer_at);
       } else {
@@ -74,7 +76,7 @@ class EventLoop::Impl {
     return any;
   }
 
-  bool DoSome() {
+  bool DoSome() noexcept {
     bool any = PollSource();
     any |= RunTasks();
     poller.Wait(/*sleep=*/false);
@@ -82,13 +84,15 @@ class EventLoop::Impl {
     return any;
   }
 
-  // Waits in the kernel, unless there is something already, and does what it has found.
-  bool Sleep(SpinBudget* budget = nullptr) {
+  // Waits in the kernel until `until`, unless there is something already, and does what it has found.
+  bool Sleep(TimePoint until, SpinBudget* budget = nullptr) {
     const bool may_sleep = source == nullptr || source->MaySleep();
     // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
     // or they see that this sleeps.
     asleep.store(true);
     const bool sleep = may_sleep && !woken.load() && !stop.load() && !empty_turn_wanted;
+    // Here, and not before the looks of a spin, which may have found an earlier time and forgotten it.
+    if (sleep && until != TimePoint::max()) poller.WakeBy(until);
     poller.Wait(sleep);
     asleep.store(false);
     if (source != nullptr && may_sleep) source->OnAwake();
@@ -106,12 +110,18 @@ class EventLoop::Impl {
   }
 
   // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
-  // looks again as long as the budget says, or until `enough`, then sleeps and does what came.
+  // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
   template <typename Enough>
-  void Pass(SpinBudget& budget, Enough enough) noexcept {
+  void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept {
     if (PollSource()) Tell();
     // A wake-up across cores costs more than anything else in a small message.
-    if (!budget.Spin([&] { return DoSome() || enough() || stopped(); })) Sleep(&budget);
+    const auto look = [&] {
+      const TimePoint before = Now();
+      if (!DoSome()) return enough() || stopped();
+      budget.NoteWork((Now() - before).count());
+      return true;
+    };
+    if (!budget.Spin(look)) Sleep(until, &budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }
 
@@ -120,26 +130,29 @@ class EventLoop::Impl {
     in_pass = true;
     if (source != nullptr) source->OnRunner(true);
   }
-  void StandUp() {
-    while (std::exchange(empty_turn_wanted, false)) Turn([] {});
+  // Leaves nothing queued behind, also after Stop.
+  void StandUp() noexcept {
+    do {
+      while (std::exchange(empty_turn_wanted, false)) Turn([] {});
+      Tell();
+    } while (empty_turn_wanted);
     in_pass = false;
-    Tell();
     if (source != nullptr) source->OnRunner(false);
     runner.store(std::thread::id(), std::memory_order_relaxed);
   }
 
   [[nodiscard]] bool stopped() const { return stop.load(std::memory_order_relaxed); }
 
+  Poller poller;  // of the thread in the seat; outlives what tasks hold
   // Any thread.
   std::mutex tasks_mutex;
   Ring<std::function<void()>> tasks;  // under the mutex
   LoopSeat seat;
   std::atomic<bool> stop{false};
-  std::atomic<bool> asleep{false};      // in a wait that does not end by itself
+  std::atomic<bool> asleep{false};      // in a wait, or about to be
   std::atomic<bool> woken{false};       // there may be tasks
   std::atomic<std::thread::id> runner;  // in the seat now
   // Everything below belongs to the thread in the seat.
-  Poller poller;
   SpinBudget spin;        // of the loop's own thread
   SpinBudget guest_spin;  // of all who help
   std::function<void()> turn_end;
@@ -168,7 +181,8 @@ void EventLoop::Run() {
     // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
     // unless it sleeps.
     impl.spin.SetShared(impl.source != nullptr && !impl.source->CallersSleep());
-    impl.Pass(impl.spin, [&impl] { return impl.seat.wanted(); });
+    impl.Pass(
+        impl.spin, [&impl] { return impl.seat.wanted(); }, TimePoint::max());
   }
   impl.StandUp();
   impl.seat.Close();
@@ -181,8 +195,7 @@ bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
   if (finished()) (void)impl.DoSome();  // what was posted while it asked for the seat
   bool late = false;
   while (!late && !finished() && !impl.stopped()) {
-    impl.poller.WakeBy(until);
-    impl.Pass(impl.guest_spin, finished);
+    impl.Pass(impl.guest_spin, finished, until);
     late = Now() >= until;
   }
   const bool work_left = impl.source != nullptr && impl.source->HasWork();
@@ -205,8 +218,7 @@ bool EventLoop::RunOnce(Duration wait) {
   while (true) {
     while (!impl.stopped() && impl.DoSome()) any = true;
     if (any || impl.stopped() || wait <= Duration::zero() || Now() >= until) return any;
-    impl.poller.WakeBy(until);
-    any = impl.Sleep();
+    any = impl.Sleep(until);
   }
 }
 

@@ -192,6 +192,48 @@ TEST_F(LoopHelpTest, ItEndsAtItsLimit) {
   EXPECT_GE(EventLoop::Now() - before, std::chrono::milliseconds(29));
 }
 
+TEST_F(LoopHelpTest, ItEndsAtItsLimitAlsoIfAnEarlierTimePassesWhileItSpins) {
+  Run();
+  for (int i = 0; i < 200; ++i) {
+    // Leaves a time behind that comes while the next one spins, which it does for 150 microseconds at the
+    // most.
+    ASSERT_TRUE(Soon([&] {
+      return loop_.Help([] { return true; }, EventLoop::Now() + std::chrono::microseconds(20 + i % 100));
+    }));
+    const TimePoint limit = In(std::chrono::milliseconds(2));
+    if (loop_.Help([] { return false; }, limit)) {
+      ASSERT_LT(EventLoop::Now(), limit + std::chrono::seconds(5)) << "it slept for ever";
+    }
+  }
+}
+
+TEST_F(LoopHelpTest, AHelpThatEndsLeavesTheTimerAsItWas) {
+  Run();
+  std::atomic<bool> fired{false};
+  loop_.Post([&] { loop_.WakeAt(In(std::chrono::milliseconds(30)), [&] { fired = true; }); });
+  ASSERT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(5)));
+  EXPECT_TRUE(Soon([&] { return fired.load(); }));
+}
+
+TEST_F(LoopHelpTest, ATaskMayPostWhenItIsLetGo) {
+  Run();
+  std::atomic<bool> posted{false};
+  loop_.Post([held = std::shared_ptr<void>(nullptr, [&](void*) { loop_.Post([&] { posted = true; }); })] {});
+  EXPECT_TRUE(Soon([&] { return posted.load(); }));
+}
+
+TEST_F(LoopHelpTest, NothingRunsAfterStop) {
+  std::atomic<bool> late{false};
+  loop_.Post([&] {
+    loop_.WakeAt(EventLoop::Now(), [&] { late = true; });
+    loop_.Stop();
+    loop_.Post([&] { late = true; });
+  });
+  Run();
+  thread_.join();
+  EXPECT_FALSE(late);
+}
+
 TEST_F(LoopHelpTest, ItEndsAtItsLimitAlsoWhereThereIsAlwaysSomethingToDo) {
   const AlwaysReady always(loop_);
   Run();

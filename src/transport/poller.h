@@ -34,7 +34,7 @@ class Poller {
 
   // Sees to it that the kernel tells what `entry` wants.
   void Want(Entry& entry);
-  // It is not called any more; its functions live until the current Dispatch is over.
+  // It is not called any more; its functions live until the current Dispatch, or the next one, is over.
   void Remove(std::unique_ptr<Entry> entry);
   // Sees to it that a wait ends at `when`, or before. Costs nothing while an earlier time is set.
   void WakeBy(TimePoint when);

@@ -64,6 +64,7 @@ TEST_F(PollerTest, WhatAHandlerWantsAgainStaysKnownToTheKernel) {
   Poller::Entry* const raw = entry.get();
   entry->readable = [this, raw] {
     called_ += 'r';
+    EXPECT_NE(raw->known, 0U) << "a system call would be needed to want it again";
     raw->read_wanted = true;
     poller_.Want(*raw);
   };

@@ -293,8 +293,9 @@ class WorkerNode::Core final : private LinkEvents {
 
   BufferPool pool_;
   std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
-  std::uint64_t model_bytes_ = 0;                     // of all of them
-  std::vector<WorkerBlock*> blocks_;                  // by BlockId; null: of a table that is not ours
+  // Of all of them, by their clock: what lands in turn before the first of it is used again.
+  std::uint64_t job_clock_bytes_ = 0, own_clock_bytes_ = 0;
+  std::vector<WorkerBlock*> blocks_;  // by BlockId; null: of a table that is not ours
   Link scheduler_;
   SchedulerRequests requests_;
   ClientState client_state_;

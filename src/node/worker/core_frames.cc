@@ -60,13 +60,17 @@ Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const Frame
   LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, lease->answers));
   LW_RETURN_IF_ERROR(CheckAddressee(lease->answers.worker, lease->answers.incarnation));
   Landing landing;
-  landing.of_bytes = model_bytes_;
   landing.places.reserve(lease->answers.entries.size());
   for (const wire::AnswerEntry& entry : lease->answers.entries) {
     std::span<std::byte> place;
     LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, place));
+    if (!place.empty()) {
+      // Of a frame that has both the smaller.
+      const std::uint64_t bytes = slot.use == Slot::Use::kPair ? job_clock_bytes_ : own_clock_bytes_;
+      landing.of_bytes = landing.places.empty() ? bytes : std::min(landing.of_bytes, bytes);
+      landing.places.push_back(place);
+    }
     lease->slots.push_back(std::move(slot));
-    if (!place.empty()) landing.places.push_back(place);
   }
   landing.lease = std::move(lease);
   return landing;
