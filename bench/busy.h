@@ -38,7 +38,7 @@ class BusyMeter {
 
 // busy (the worse of the two), busy_before, busy_during, gaps_s, gaps_share and cores.
 [[nodiscard]] JsonLine JsonOf(const Busy& busy);
-// A line when the machine was not quiet, or has but one core; else nothing.
+// A line for each: the machine was not quiet, a core does not run steadily, there is but one. Else nothing.
 [[nodiscard]] std::string TextOf(const Busy& busy);
 
 }  // namespace leeway::bench

@@ -15,6 +15,12 @@ namespace leeway {
 class EventLoop::Impl {
  public:
   Impl() : spin(SystemSpinWorld()), guest_spin(SystemSpinWorld()) {}
+  ~Impl() {
+    // One by one, while all else is there: what a task holds may post when it is let go.
+    while (!tasks.empty()) (void)tasks.pop_front();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   template <typename Callback>
   void Turn(Callback&& callback) {
@@ -36,6 +42,7 @@ class EventLoop::Impl {
     const bool any = source->Poll();
     in_turn = false;
     if (any && turn_end) turn_end();
+    if (any && !in_pass) Tell();
     return any;
   }
 
@@ -113,7 +120,11 @@ class EventLoop::Impl {
   // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept {
-    if (PollSource()) Tell();
+    const TimePoint begin = Now();
+    if (PollSource()) {
+      budget.NoteWork((Now() - begin).count());
+      Tell();
+    }
     // A wake-up across cores costs more than anything else in a small message.
     const auto look = [&] {
       const TimePoint before = Now();

@@ -2,9 +2,9 @@
 //
 // That is descriptors, one timer, tasks from other threads, and a source of work. A *turn* is one callback;
 // after each turn the loop runs the turn-end hook, where a transport sends all that was queued during the
-// turn with one system call per connection. Thread rule: Post, Stop, Help and IsRunner from anywhere, the
-// rest on the thread that runs the loop (or before it runs): mostly the one that called Run, and for a while
-// one that helps. The loop outlives everything that is registered with it.
+// turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and IsRunner from
+// anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that called Run,
+// and for a while one that helps. The loop outlives everything that is registered with it.
 #pragma once
 
 #include <functional>
@@ -73,7 +73,7 @@ class EventLoop {
   // Waits on one descriptor. Handlers are set once; each wait is one-shot, and one of a kind may be pending.
   class Watch {
    public:
-    // Does not own `fd`, which must stay open as long as the watch lives.
+    // Does not own `fd`, which must stay open as long as the watch lives: closing it before ends the process.
     Watch(EventLoop& loop, int fd, std::function<void()> readable, std::function<void()> writable);
     // Cancels; safe inside its own handlers.
     ~Watch();

@@ -31,6 +31,8 @@ class Poller {
   };
 
   Poller();
+  Poller(const Poller&) = delete;  // the kernel knows where it is
+  Poller& operator=(const Poller&) = delete;
 
   // Sees to it that the kernel tells what `entry` wants.
   void Want(Entry& entry);

@@ -66,7 +66,8 @@ Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const Frame
     LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, place));
     if (!place.empty()) {
       // Of a frame that has both the smaller.
-      const std::uint64_t bytes = slot.use == Slot::Use::kPair ? job_clock_bytes_ : own_clock_bytes_;
+      const bool own_clock = FindBlock(entry.block)->table->IsOwnClock();
+      const std::uint64_t bytes = own_clock ? own_clock_bytes_ : job_clock_bytes_;
       landing.of_bytes = landing.places.empty() ? bytes : std::min(landing.of_bytes, bytes);
       landing.places.push_back(place);
     }
