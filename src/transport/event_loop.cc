@@ -120,11 +120,7 @@ class EventLoop::Impl {
   // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept {
-    const TimePoint begin = Now();
-    if (PollSource()) {
-      budget.NoteWork((Now() - begin).count());
-      Tell();
-    }
+    if (PollSource()) Tell();
     // A wake-up across cores costs more than anything else in a small message.
     const auto look = [&] {
       const TimePoint before = Now();
