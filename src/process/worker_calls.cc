@@ -231,7 +231,7 @@ Status WorkerClient::Clock() {
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Call call;
   call.kind = Call::Kind::kClock;
-  const Status queued = calls_.Push(std::move(call), options_.wait_max);
+  Status queued = calls_.Push(std::move(call), options_.wait_max);
   if (!queued.ok()) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;
