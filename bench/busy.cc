@@ -43,8 +43,7 @@ std::string TextOf(const Busy& busy) {
   if (busy.gaps.share > kGapsShareMax) {
     text += fmt::format(
         "a thread that only looked at the clock lost its core {:.0f} times a second, {:.1f} % of the time: "
-        "what "
-        "takes microseconds, a p99 above all, is the machine's as much as Leeway's\n",
+        "what takes microseconds, a p99 above all, is the machine's as much as Leeway's\n",
         busy.gaps.per_s, busy.gaps.share * 100);
   }
   if (Cores() < 2) text += "one core only: everything shares it\n";

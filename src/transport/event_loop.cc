@@ -46,12 +46,17 @@ class EventLoop::Impl {
     return any;
   }
 
-  bool RunTasks() {
+  bool RunEmptyTurns() {
     bool any = false;
     while (std::exchange(empty_turn_wanted, false)) {
       any = true;
       Turn([] {});
     }
+    return any;
+  }
+
+  bool RunTasks() {
+    bool any = RunEmptyTurns();
     if (!woken.exchange(false)) return any;
     // Those that are there now: what they post comes after descriptors have had their turn.
     std::unique_lock lock(tasks_mutex);
@@ -92,7 +97,7 @@ class EventLoop::Impl {
   }
 
   // Waits in the kernel until `until`, unless there is something already, and does what it has found.
-  bool Sleep(TimePoint until, SpinBudget* budget = nullptr) {
+  bool Sleep(TimePoint until, SpinBudget& budget) {
     const bool may_sleep = source == nullptr || source->MaySleep();
     // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
     // or they see that this sleeps.
@@ -103,10 +108,10 @@ class EventLoop::Impl {
     poller.Wait(sleep);
     asleep.store(false);
     if (source != nullptr && may_sleep) source->OnAwake();
-    const TimePoint awake = budget != nullptr ? Now() : TimePoint();
+    const TimePoint awake = Now();
     bool any = RunTasks();
     any |= RunFound();
-    if (any && budget != nullptr) budget->NoteWork((Now() - awake).count());
+    if (any) budget.NoteWork((Now() - awake).count());
     return any;
   }
 
@@ -128,7 +133,7 @@ class EventLoop::Impl {
       budget.NoteWork((Now() - before).count());
       return true;
     };
-    if (!budget.Spin(look)) Sleep(until, &budget);
+    if (!budget.Spin(look)) Sleep(until, budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }
 
@@ -140,7 +145,7 @@ class EventLoop::Impl {
   // Leaves nothing queued behind, also after Stop.
   void StandUp() noexcept {
     do {
-      while (std::exchange(empty_turn_wanted, false)) Turn([] {});
+      RunEmptyTurns();
       Tell();
     } while (empty_turn_wanted);
     in_pass = false;
@@ -225,7 +230,7 @@ bool EventLoop::RunOnce(Duration wait) {
   while (true) {
     while (!impl.stopped() && impl.DoSome()) any = true;
     if (any || impl.stopped() || wait <= Duration::zero() || Now() >= until) return any;
-    any = impl.Sleep(until);
+    any = impl.Sleep(until, impl.spin);
   }
 }
 

@@ -137,7 +137,8 @@ class WorkerNode::Core final : private LinkEvents {
   void GuardOffer(WorkerTable& table, LentGradient& offer, Done& done);
   Result<Landing> LandAnswers(const ShardPort& port, const FrameHead& head, std::span<const std::byte> body);
   [[nodiscard]] Status CheckAddressee(WorkerId worker, Incarnation incarnation) const;
-  Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, std::span<std::byte>& place);
+  // Adds its place to `landing`, if it has one.
+  Result<Slot> ChooseSlot(const ShardPort& port, const wire::AnswerEntry& entry, Landing& landing);
   Status OnAnswers(ShardPort& port, AnswerLanding& landing);
   [[nodiscard]] std::shared_ptr<AnswerLanding> TakeLanding();
   Status OnAnswer(ShardPort& port, const wire::AnswerEntry& entry, Slot& slot);

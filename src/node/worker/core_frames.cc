@@ -62,15 +62,7 @@ Result<Landing> WorkerNode::Core::LandAnswers(const ShardPort& port, const Frame
   Landing landing;
   landing.places.reserve(lease->answers.entries.size());
   for (const wire::AnswerEntry& entry : lease->answers.entries) {
-    std::span<std::byte> place;
-    LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, place));
-    if (!place.empty()) {
-      // Of a frame that has both the smaller.
-      const bool own_clock = FindBlock(entry.block)->table->IsOwnClock();
-      const std::uint64_t bytes = own_clock ? own_clock_bytes_ : job_clock_bytes_;
-      landing.of_bytes = landing.places.empty() ? bytes : std::min(landing.of_bytes, bytes);
-      landing.places.push_back(place);
-    }
+    LW_ASSIGN_OR_RETURN(Slot slot, ChooseSlot(port, entry, landing));
     lease->slots.push_back(std::move(slot));
   }
   landing.lease = std::move(lease);
@@ -87,7 +79,7 @@ bool WorkerNode::Core::IsWanted(const ShardPort& port, const WorkerBlock& block,
 
 Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& port,
                                                             const wire::AnswerEntry& entry,
-                                                            std::span<std::byte>& place) {
+                                                            Landing& landing) {
   if (entry.payload_bytes == 0) return Slot();
   WorkerBlock* block = FindBlock(entry.block);
   if (block == nullptr)
@@ -98,6 +90,7 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
                     block->bytes());
   }
   Slot slot;
+  std::span<std::byte> place;
   if (!IsWanted(port, *block, entry)) {
     // Answered before, or asked anew since: its bytes must go somewhere.
     slot.staged = pool_.Take(block->elements);
@@ -111,6 +104,10 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
     slot.staged = std::move(chosen.staged);
     place = std::as_writable_bytes(chosen.values);
   }
+  // Of a frame that has tables of both clocks the smaller.
+  const std::uint64_t bytes = block->table->IsOwnClock() ? own_clock_bytes_ : job_clock_bytes_;
+  landing.of_bytes = landing.places.empty() ? bytes : std::min(landing.of_bytes, bytes);
+  landing.places.push_back(place);
   return slot;
 }
 
