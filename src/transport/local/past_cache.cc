@@ -1,17 +1,16 @@
 #include "transport/local/past_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
+#include "transport/local/last_cache.h"
+
 namespace leeway {
 namespace {
 
-constexpr std::uint64_t kUsualCacheBytes = 32U << 20;
 #if defined(__SSE2__)
 constexpr std::size_t kLineBytes = 64;
 
@@ -45,8 +44,8 @@ void CopyPastCache(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 std::uint64_t PastCacheBytesMin() {
-  const long last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return (last > 0 ? static_cast<std::uint64_t>(last) : kUsualCacheBytes) / 2;
+  static const std::uint64_t bytes = LastCacheBytes() / 2;  // the table is a few files
+  return bytes;
 }
 
 }  // namespace leeway
