@@ -1,0 +1,63 @@
+// Problem: what simulated workers train. One file per kind in src/problem/, one row in builtin.def.
+//
+// A problem has tables, in the order in which a forward pass uses them, a batch and a gradient for every
+// (rank, step), and a judgement of parameters. It keeps no state of a run: what it gives depends on its spec
+// and on its arguments alone, so the same seed gives the same run. One thread at a time; instances of one
+// spec share what they have read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/registry.h"
+
+namespace leeway::problem {
+
+struct Table {
+  std::string name;
+  std::vector<std::int64_t> shape;  // one element stands for grain() of them
+};
+
+// The values of every table, in their order: of parameters, or of gradients.
+using Values = std::span<const std::span<const float>>;
+using MutableValues = std::span<const std::span<float>>;
+
+// Which batch: samples are drawn by a hash of all three.
+struct BatchKey {
+  std::uint64_t seed = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t step = 0;
+};
+
+// Of parameters. Not a number where a problem has no such figure.
+struct Judgement {
+  double loss = 0;
+  double accuracy = 0;  // share of a test set that is classified rightly
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  [[nodiscard]] virtual const std::vector<Table>& tables() const = 0;
+  // How many elements of the true model one element stands for: above 1, values mean nothing and sizes are to
+  // be multiplied.
+  [[nodiscard]] virtual std::uint32_t grain() const { return 1; }
+  // Samples in a batch, for learning rates and for people.
+  [[nodiscard]] virtual std::uint32_t batch() const = 0;
+  // The values to begin with.
+  virtual void Begin(std::uint64_t seed, MutableValues values) const = 0;
+  // The gradient of the mean loss over the batch, written into `gradient`; returns that loss.
+  virtual double Gradient(const BatchKey& batch, Values at, MutableValues gradient) = 0;
+  // Over all that is held back for it. May take much longer than a gradient.
+  [[nodiscard]] virtual Judgement Judge(Values at) = 0;
+};
+
+using ProblemPtr = std::unique_ptr<Problem>;
+
+// "quadratic:...", "softmax:...", "mlp:...", "ghost:...": the rows of builtin.def.
+[[nodiscard]] Registry<Problem> BuiltinProblems();
+
+}  // namespace leeway::problem
