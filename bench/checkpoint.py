@@ -52,7 +52,7 @@ def main():
     parser.add_argument("--lr", type=float, default=0.004, help="highest learning rate (%(default)s)")
     parser.add_argument("--data", help="the folder with the IDX files, if not the Debian package's")
     arguments = parser.parse_args()
-    arguments.evaluate_every = math.inf
+    arguments.evaluate_every, arguments.history = math.inf, None
 
     torch.set_num_threads(1)
     torch.manual_seed(1)

@@ -1,0 +1,47 @@
+// SharedLink: one direction of one network card, as a processor-sharing queue. All flows that it serves get
+// the same share of its rate at every moment.
+//
+// Knows no events: whoever drives it asks when the next flow is through, and comes back then. What is served
+// is counted in virtual time, the bytes that one flow has got since the link was last idle, so a flow that
+// comes or goes costs O(log n) and changes nothing of the others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "leeway/env.h"
+
+namespace leeway::sim {
+
+class SharedLink {
+ public:
+  explicit SharedLink(double bytes_per_second) : rate_(bytes_per_second * 1e-9) {}
+
+  // A flow of so many bytes begins. Times never go back from call to call.
+  void Begin(std::uint32_t flow, double bytes, Duration now);
+  // When the next flow is through, if none begins before; nothing if there is none.
+  [[nodiscard]] std::optional<Duration> NextEnd() const;
+  // A flow that is through by `now`, and is forgotten; in the order of their ends.
+  std::optional<std::uint32_t> TakeEnded(Duration now);
+
+  [[nodiscard]] std::size_t flows() const { return flows_.size(); }
+
+ private:
+  struct Flow {
+    double ends;  // in virtual time
+    std::uint64_t sequence;
+    std::uint32_t id;
+  };
+  [[nodiscard]] static bool Later(const Flow& a, const Flow& b);
+  void Serve(Duration until);
+
+  const double rate_;   // bytes per nanosecond
+  double served_ = 0;   // virtual time
+  Duration served_at_{0};
+  std::uint64_t next_sequence_ = 0;
+  std::vector<Flow> flows_;  // a heap: the first to end in front
+};
+
+}  // namespace leeway::sim
