@@ -48,6 +48,7 @@ Cluster::Cluster(const ClusterOptions& options)
       policies_(options.policies),
       ring_(queue_),
       network_(queue_, options.network, Hash64({options.seed, kNetwork}), trace_),
+      other_(options.make_network ? options.make_network(queue_) : nullptr),
       faults_(queue_, network_, options.fault_plan, Hash64({options.seed, kFaults})),
       random_(Hash64({options.seed, kStart})) {
   const JobOptions& job = options_.job;
@@ -64,7 +65,7 @@ Cluster::Cluster(const ClusterOptions& options)
 
 HostId Cluster::AddHost() {
   disks_.push_back(std::make_unique<Disk>(options_.disk, Hash64({options_.seed, kDisks + disks_.size()})));
-  return network_.AddHost();
+  return wires().AddHost();
 }
 
 Cluster::~Cluster() {
@@ -96,7 +97,7 @@ void Cluster::Start(std::function<void(std::uint32_t)> on_worker) {
 void Cluster::StartScheduler() {
   ++scheduler_lives_;
   scheduler_env_ =
-      std::make_unique<SimEnv>(queue_, network_, scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
+      std::make_unique<SimEnv>(queue_, wires(), scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
                                scheduler_lives_ == 1 ? Hash64({options_.seed, kScheduler})
                                                      : Hash64({options_.seed, kScheduler, scheduler_lives_}),
                                SharedFolder());
@@ -147,7 +148,7 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
   Shard& at = *shards_[index];
   at.index = index;
   at.env = std::make_unique<SimEnv>(
-      queue_, network_, host, disk(host), ring_, name,
+      queue_, wires(), host, disk(host), ring_, name,
       life == 1 ? Hash64({options_.seed, kShards + index}) : Hash64({options_.seed, kShards + index, life}),
       SharedFolder());
   ServerOptions options;
@@ -174,11 +175,11 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
 void Cluster::StartWorker(std::uint32_t rank) {
   WorkerProcess& at = *workers_[rank];
   ++at.lives;
-  at.env = std::make_unique<SimEnv>(queue_, network_, at.host, disk(at.host), ring_,
-                                    fmt::format("worker {}", rank),
-                                    at.lives == 1 ? Hash64({options_.seed, kWorkers + rank})
-                                                  : Hash64({options_.seed, kWorkers + rank, at.lives}),
-                                    SharedFolder());
+  at.env =
+      std::make_unique<SimEnv>(queue_, wires(), at.host, disk(at.host), ring_, fmt::format("worker {}", rank),
+                               at.lives == 1 ? Hash64({options_.seed, kWorkers + rank})
+                                             : Hash64({options_.seed, kWorkers + rank, at.lives}),
+                               SharedFolder());
   WorkerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;

@@ -29,6 +29,9 @@ struct ClusterOptions {
   Policies policies = Policies::Builtin();
   LinkOptions link = QuickLinks();
   NetworkOptions network;
+  // Makes another network for the nodes, on the clock given. Then there are no faults, and nobody can be
+  // paused.
+  std::function<std::unique_ptr<Network>(EventQueue&)> make_network;
   DiskOptions disk;             // one in every host
   Disk* shared_disk = nullptr;  // or this one for all of them, which outlives the cluster,
   std::string shared_folder;    // or for this folder alone
@@ -147,6 +150,7 @@ class Cluster {
     std::unique_ptr<WorkerNode> node;
   };
 
+  [[nodiscard]] Network& wires() { return other_ != nullptr ? *other_ : network_; }
   [[nodiscard]] HostId AddHost();
   void StartScheduler();
   void StartShard(std::uint32_t server, std::uint32_t shard);
@@ -169,7 +173,8 @@ class Cluster {
   EventQueue queue_;
   TraceHash trace_;
   LogRing ring_;
-  SimNetwork network_;
+  SimNetwork network_;                    // of the nodes, unless there is
+  const std::unique_ptr<Network> other_;  // ... another one
   FaultPlan faults_;
   SeededRandom random_;
   std::vector<std::unique_ptr<Disk>> disks_;  // by HostId

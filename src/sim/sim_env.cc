@@ -37,15 +37,15 @@ void SimTimers::Cancel(TimerId id) {
   set_.erase(found);
 }
 
-SimEnv::SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, LogRing& log,
-               std::string name, std::uint64_t seed, Mount mount)
+SimEnv::SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,
+               std::uint64_t seed, Mount mount)
     : random_(seed),
       clock_(queue, std::chrono::milliseconds(random_.Below(1'000'000))),
       timers_(queue),
-      transport_(network, host, clock_),
+      transport_(network.MakeTransport(host, clock_)),
       log_(log, std::move(name)),
       storage_(queue, disk, std::move(mount)),
       compute_(queue, Hash64({seed, kJobTimes})),
-      env_{clock_, timers_, transport_, random_, log_, storage_, compute_, arena_} {}
+      env_{clock_, timers_, *transport_, random_, log_, storage_, compute_, arena_} {}
 
 }  // namespace leeway::sim

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -14,11 +15,10 @@
 #include "sim/disk.h"
 #include "sim/event_queue.h"
 #include "sim/log_ring.h"
+#include "sim/network.h"
 #include "sim/seeded_random.h"
 #include "sim/sim_compute.h"
-#include "sim/sim_network.h"
 #include "sim/sim_storage.h"
-#include "sim/sim_transport.h"
 
 namespace leeway::sim {
 
@@ -57,7 +57,7 @@ class SimTimers final : public Timers {
 class SimEnv {
  public:
   // `disk` is that of `host`.
-  SimEnv(EventQueue& queue, SimNetwork& network, HostId host, Disk& disk, LogRing& log, std::string name,
+  SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,
          std::uint64_t seed, Mount mount = {});
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
@@ -72,7 +72,7 @@ class SimEnv {
   SeededRandom random_;
   SimClock clock_;
   SimTimers timers_;
-  SimTransport transport_;
+  const std::unique_ptr<Transport> transport_;
   RingLog log_;
   SimStorage storage_;
   SimCompute compute_;

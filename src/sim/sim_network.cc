@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "sim/sim_transport.h"
 #include "wire/kind.h"
 #include "wire/messages.h"
 
@@ -31,6 +32,10 @@ SimNetwork::SimNetwork(EventQueue& queue, const NetworkOptions& options, std::ui
       trace_(trace) {}
 
 SimNetwork::~SimNetwork() = default;
+
+std::unique_ptr<Transport> SimNetwork::MakeTransport(HostId host, const Clock& clock) {
+  return std::make_unique<SimTransport>(*this, host, clock);
+}
 
 HostId SimNetwork::AddHost() { return HostId(hosts_++); }
 

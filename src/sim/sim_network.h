@@ -20,6 +20,7 @@
 #include "sim/connection.h"
 #include "sim/event_queue.h"
 #include "sim/link_model.h"
+#include "sim/network.h"
 #include "sim/seeded_random.h"
 #include "sim/trace.h"
 
@@ -53,13 +54,14 @@ class NetworkWatcher {
   virtual void OnLeft(std::uint64_t connection, bool verdict) = 0;
 };
 
-class SimNetwork {
+class SimNetwork final : public Network {
  public:
   // Borrows `queue` and `trace`.
   SimNetwork(EventQueue& queue, const NetworkOptions& options, std::uint64_t seed, TraceHash& trace);
-  ~SimNetwork();
+  ~SimNetwork() override;
 
-  [[nodiscard]] HostId AddHost();
+  [[nodiscard]] HostId AddHost() override;
+  [[nodiscard]] std::unique_ptr<Transport> MakeTransport(HostId host, const Clock& clock) override;
   [[nodiscard]] std::uint32_t hosts() const { return hosts_; }
   void Watch(NetworkWatcher* watcher) { watcher_ = watcher; }
 

@@ -1,5 +1,9 @@
-// Two simulated Envs on two hosts of one virtual network.
+// Two simulated Envs on two hosts of a virtual network: one of bytes, and one of whole messages.
+#include <optional>
+
+#include "sim/flow/flow_network.h"
 #include "sim/sim_env.h"
+#include "sim/sim_network.h"
 #include "transport_world.h"
 
 namespace leeway::contract {
@@ -26,10 +30,11 @@ class SimRawPeer final : public RawPeer, private TransportEvents {
   const ConnectionId id_;
 };
 
-class SimWorld final : public TransportWorld {
+// Two Envs on two hosts of the network that it is given.
+class VirtualWorld : public TransportWorld {
  public:
-  Env& server() override { return server_.env(); }
-  Env& client() override { return client_.env(); }
+  Env& server() override { return server_->env(); }
+  Env& client() override { return client_->env(); }
   std::string ListenAddress() override { return "10.0.0.1:0"; }
   std::string DeadAddress() override { return "10.0.0.9:9"; }
 
@@ -47,25 +52,55 @@ class SimWorld final : public TransportWorld {
     while (!over) queue_.RunOne();
   }
 
+ protected:
+  void Connect(sim::Network& network) {
+    server_.emplace(queue_, network, network.AddHost(), server_disk_, ring_, "server", 1);
+    client_host_ = network.AddHost();
+    client_.emplace(queue_, network, client_host_, client_disk_, ring_, "client", 2);
+  }
+  // Before the network goes.
+  void Disconnect() {
+    client_.reset();
+    server_.reset();
+  }
+
+  sim::EventQueue queue_;
+  sim::HostId client_host_;
+
+ private:
+  sim::LogRing ring_{queue_};
+  sim::Disk server_disk_{{}, 1};
+  sim::Disk client_disk_{{}, 2};
+  std::optional<sim::SimEnv> server_, client_;
+};
+
+class SimWorld final : public VirtualWorld {
+ public:
+  SimWorld() { Connect(network_); }
+  ~SimWorld() override { Disconnect(); }
   std::unique_ptr<RawPeer> ConnectRaw(const std::string& address) override {
     return std::make_unique<SimRawPeer>(network_, client_host_, address);
   }
 
  private:
-  sim::EventQueue queue_;
   sim::TraceHash trace_;
   sim::SimNetwork network_{queue_, {}, 1, trace_};
-  sim::LogRing ring_{queue_};
-  sim::HostId server_host_ = network_.AddHost();
-  sim::HostId client_host_ = network_.AddHost();
-  sim::Disk server_disk_{{}, 1};
-  sim::Disk client_disk_{{}, 2};
-  sim::SimEnv server_{queue_, network_, server_host_, server_disk_, ring_, "server", 1};
-  sim::SimEnv client_{queue_, network_, client_host_, client_disk_, ring_, "client", 2};
+};
+
+class FlowWorld final : public VirtualWorld {
+ public:
+  FlowWorld() { Connect(network_); }
+  ~FlowWorld() override { Disconnect(); }
+  [[nodiscard]] bool CutsFrames() const override { return false; }
+  std::unique_ptr<RawPeer> ConnectRaw(const std::string&) override { return nullptr; }
+
+ private:
+  sim::FlowNetwork network_{queue_, {}};
 };
 
 }  // namespace
 
 std::unique_ptr<TransportWorld> MakeSimWorld() { return std::make_unique<SimWorld>(); }
+std::unique_ptr<TransportWorld> MakeFlowWorld() { return std::make_unique<FlowWorld>(); }
 
 }  // namespace leeway::contract

@@ -35,6 +35,8 @@ class TransportWorld {
   virtual bool RunUntil(const std::function<bool()>& done) = 0;
   // Runs both Envs for `time` of their clocks.
   virtual void RunFor(Duration time) = 0;
+  // A frame can be half there.
+  [[nodiscard]] virtual bool CutsFrames() const { return true; }
   // Connects bytes to an address where `server` listens; null if the world cannot.
   virtual std::unique_ptr<RawPeer> ConnectRaw(const std::string& address) = 0;
 };

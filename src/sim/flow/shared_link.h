@@ -37,8 +37,8 @@ class SharedLink {
   [[nodiscard]] static bool Later(const Flow& a, const Flow& b);
   void Serve(Duration until);
 
-  const double rate_;   // bytes per nanosecond
-  double served_ = 0;   // virtual time
+  const double rate_;  // bytes per nanosecond
+  double served_ = 0;  // virtual time
   Duration served_at_{0};
   std::uint64_t next_sequence_ = 0;
   std::vector<Flow> flows_;  // a heap: the first to end in front

@@ -59,7 +59,8 @@ TEST(SharedLinkTest, IsWhatSmallStepsGive) {
     };
     std::vector<Job> jobs;
     for (std::uint64_t i = 0; i < 12; ++i) {
-      jobs.push_back({Duration(Hash64({seed, i, 1}) % 3000), 1.0 + static_cast<double>(Hash64({seed, i, 2}) % 900)});
+      jobs.push_back(
+          {Duration(Hash64({seed, i, 1}) % 3000), 1.0 + static_cast<double>(Hash64({seed, i, 2}) % 900)});
     }
     std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.begins < b.begins; });
     SharedLink link(kGigabyte);
@@ -77,8 +78,11 @@ TEST(SharedLinkTest, IsWhatSmallStepsGive) {
         ++over;
       }
     }
-    for (std::int64_t now = 0; std::ranges::any_of(jobs, [](const Job& job) { return job.ends.count() == 0; }); ++now) {
-      const auto is_there = [now](const Job& job) { return job.begins.count() <= now && job.ends.count() == 0; };
+    for (std::int64_t now = 0;
+         std::ranges::any_of(jobs, [](const Job& job) { return job.ends.count() == 0; }); ++now) {
+      const auto is_there = [now](const Job& job) {
+        return job.begins.count() <= now && job.ends.count() == 0;
+      };
       const auto n = static_cast<double>(std::ranges::count_if(jobs, is_there));
       for (Job& job : jobs) {
         if (!is_there(job)) continue;

@@ -1,0 +1,149 @@
+// FlowNetwork: a network that keeps time. Whole messages, as flows through the cards of the hosts.
+//
+// Each direction of each card is a SharedLink. A message is served by the card it leaves and by the card it
+// reaches at once, and is there when the later of the two is through with it, and the latency has passed:
+// what one sender, or one receiver, can carry bounds it, and nobody stores it on the way. Messages of one
+// connection follow each other. A node that is not infinitely fast (NodeCost) takes one message after the
+// other. Nothing is encoded and nothing is copied: a receiver reads payloads where they lie.
+//
+// Nothing fails here; for that there is SimNetwork.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "leeway/status.h"
+#include "leeway/transport.h"
+#include "sim/event_queue.h"
+#include "sim/flow/message_store.h"
+#include "sim/flow/shared_link.h"
+#include "sim/network.h"
+
+namespace leeway::sim {
+
+// What a node does for each message that it gets or sends.
+struct NodeCost {
+  Duration per_message{0};  // that it gets
+  double per_byte_ns = 0;   // of payloads that it gets or sends
+  [[nodiscard]] bool none() const { return per_message == Duration::zero() && per_byte_ns == 0; }
+};
+
+struct HostModel {
+  double bytes_per_second = 125e6;  // of each direction of its card
+  NodeCost cost;                    // of each node on it
+};
+
+struct FlowOptions {
+  Duration latency{50'000};          // of every path, one way
+  std::uint64_t small_bytes = 1500;  // messages up to this size pass between the packets of others
+  std::uint64_t payload_grain = 1;   // bytes that one byte of a payload stands for
+  // Of each host, by its number; nothing: the default of HostModel.
+  std::function<HostModel(HostId)> host_model;
+  // What a message takes longer than the links say; nothing: no longer.
+  std::function<Duration(HostId from, HostId to, std::uint8_t kind)> extra_delay;
+};
+
+struct FlowCounters {
+  std::uint64_t messages = 0;  // that have been delivered
+  double bytes = 0;            // of those, with the grain
+};
+
+class FlowNetwork final : public Network {
+ public:
+  // Borrows `queue`.
+  FlowNetwork(EventQueue& queue, const FlowOptions& options);
+  ~FlowNetwork() override;
+
+  [[nodiscard]] HostId AddHost() override;
+  [[nodiscard]] std::unique_ptr<Transport> MakeTransport(HostId host, const Clock& clock) override;
+  [[nodiscard]] const FlowCounters& counters() const { return counters_; }
+
+ private:
+  class NodeTransport;
+  enum class State : std::uint8_t { kConnecting, kOpen, kClosed };
+  struct End {
+    HostId host;
+    NodeTransport* node = nullptr;  // of an end that is not closed
+    TransportEvents* events = nullptr;
+    State state = State::kConnecting;
+    bool drains = false;          // closed by its node, once what is queued has left
+    std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
+    bool busy = false;            // the first message of `out` is under way, or not ready yet
+    MessageList out;              // not yet through the links, the one under way in front
+    std::uint64_t queued_bytes = 0;
+    Duration last_arrival{0};  // of what this end has sent
+    Duration last_received{-1};
+    FrameLimits limits;  // of what this end gets
+  };
+  struct Connection {
+    std::string address;
+    End ends[2];  // [0] connected, [1] accepted
+  };
+  struct Direction {
+    SharedLink link;
+    Duration looked_at = Duration::max();  // next
+  };
+  struct Card {
+    explicit Card(const HostModel& its_model);
+    HostModel model;
+    Direction out, in;
+  };
+  struct Listener {
+    NodeTransport* node;
+    TransportEvents* events;
+  };
+  using EndIndex = std::uint32_t;  // connection * 2 + side
+
+  [[nodiscard]] static EndIndex IndexOf(ConnectionId id) { return static_cast<EndIndex>(id.value() - 1); }
+  [[nodiscard]] static ConnectionId IdOf(EndIndex index) { return ConnectionId(std::uint64_t{index} + 1); }
+  [[nodiscard]] bool Knows(ConnectionId id) const {
+    return id.value() > 0 && id.value() <= connections_.size() * 2;
+  }
+  [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
+  [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
+  [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
+
+  Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
+  ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
+  void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
+            std::span<const Pinned> payload);
+  void Close(ConnectionId id);
+  void CloseAfterSend(ConnectionId id);
+  void Forget(NodeTransport& node);
+
+  void Knock(EndIndex index);   // a connect reaches the other host
+  void Answer(EndIndex index);  // ... and its answer the one that asked
+  // Begins with what is queued, if nothing is under way.
+  void StartNext(EndIndex index);
+  // Asks to look at the link when its next flow is through; LookAt takes out all that are.
+  void Watch(Direction& direction);
+  void LookAt(Direction& direction);
+  // The message in front has passed both cards.
+  void Through(EndIndex index);
+  // Puts a message on its way; it arrives after all before it.
+  void Fly(EndIndex from, MessageId id, Duration takes);
+  void Arrive(EndIndex from, MessageId id);
+  void Hand(EndIndex from, MessageId id);
+  [[nodiscard]] Status HandFrame(EndIndex to, const Message& message);
+  // The end is gone for its node; its peer will hear of it.
+  void Shut(EndIndex index);
+  // ... and its node is told.
+  void Fail(EndIndex index, const Status& why);
+
+  EventQueue& queue_;
+  const FlowOptions options_;
+  std::vector<std::unique_ptr<Card>> cards_;  // by HostId
+  std::deque<Connection> connections_;        // never moved: callbacks may add some
+  std::map<std::string, Listener> listeners_;
+  MessageStore messages_;
+  std::uint32_t next_port_ = 10'000;
+  FlowCounters counters_;
+  std::vector<std::span<const std::byte>> views_;  // of the message that is handed over
+};
+
+}  // namespace leeway::sim

@@ -1,0 +1,41 @@
+#include "sim/flow/message_store.h"
+
+namespace leeway::sim {
+
+MessageId MessageStore::New() {
+  if (free_.empty()) {
+    messages_.emplace_back();
+    return static_cast<MessageId>(messages_.size() - 1);
+  }
+  const MessageId id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
+void MessageStore::Free(MessageId id) {
+  Message& message = messages_[id];
+  message.body.clear();
+  message.is_end = false;
+  message.next = kNoMessage;
+  message.payload.clear();
+  free_.push_back(id);
+}
+
+void MessageStore::Append(MessageList& list, MessageId id) {
+  if (list.empty()) {
+    list.first = id;
+  } else {
+    messages_[list.last].next = id;
+  }
+  list.last = id;
+}
+
+MessageId MessageStore::TakeFirst(MessageList& list) {
+  const MessageId id = list.first;
+  list.first = messages_[id].next;
+  messages_[id].next = kNoMessage;
+  if (list.first == kNoMessage) list.last = kNoMessage;
+  return id;
+}
+
+}  // namespace leeway::sim

@@ -1,0 +1,49 @@
+// MessageStore: the messages under way in a FlowNetwork. Each has a number and a place that is used again
+// with the memory it has; lists of them are chains through the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/transport.h"
+
+namespace leeway::sim {
+
+using MessageId = std::uint32_t;
+inline constexpr MessageId kNoMessage = UINT32_MAX;
+
+struct Message {
+  std::uint8_t kind = 0;
+  bool is_end = false;  // no frame: the sender has closed, and this is how its peer hears of it
+  MessageId next = kNoMessage;
+  Duration ready{0};  // the sender is not done with it before
+  std::uint64_t payload_bytes = 0;
+  double wire_bytes = 0;
+  std::vector<std::byte> body;
+  std::vector<Pinned> payload;
+};
+
+struct MessageList {
+  MessageId first = kNoMessage, last = kNoMessage;
+  [[nodiscard]] bool empty() const { return first == kNoMessage; }
+};
+
+class MessageStore {
+ public:
+  [[nodiscard]] MessageId New();
+  // Its pins are dropped, which may call into nodes.
+  void Free(MessageId id);
+  [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
+  void Append(MessageList& list, MessageId id);
+  [[nodiscard]] MessageId TakeFirst(MessageList& list);
+
+ private:
+  std::deque<Message> messages_;  // never moved
+  std::vector<MessageId> free_;
+};
+
+}  // namespace leeway::sim
