@@ -297,6 +297,18 @@ const Block* Cluster::FindBlock(BlockId id) const {
   return owned;
 }
 
+std::vector<std::vector<std::uint64_t>> Cluster::ElementsOfServers() const {
+  std::vector<std::vector<std::uint64_t>> elements(options_.job.servers);
+  for (std::uint32_t id = 0; FindBlock(BlockId(id)) != nullptr; ++id) {
+    for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+      if (shards_[shard] == nullptr || shards_[shard]->node == nullptr) continue;
+      const Block* const block = shards_[shard]->node->FindBlock(BlockId(id));
+      if (block != nullptr) elements[shard / options_.job.shards].push_back(block->values().size());
+    }
+  }
+  return elements;
+}
+
 BlockCounters Cluster::ServerCounters() const {
   BlockCounters sum;
   for (const auto& shard : shards_) {

@@ -109,6 +109,8 @@ class Cluster {
   // The block, whichever shard owns it, under the highest term; null if none does.
   [[nodiscard]] const Block* FindBlock(BlockId id) const;
   [[nodiscard]] BlockCounters ServerCounters() const;  // summed over shards
+  // Of every block, by the server that has it now.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> ElementsOfServers() const;
   [[nodiscard]] const SchedulerNode& scheduler() const { return *scheduler_; }
 
   // Hosts: the scheduler's, then one per server (with all its shards), then one per worker.

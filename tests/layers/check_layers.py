@@ -27,6 +27,8 @@ EDGES = {
     "transport": ["wire"],
     "process": ["assembly", "transport"],
     "sim": ["assembly", "wire"],
+    "problem": ["base"],
+    "scenario": ["sim", "problem"],
 }
 
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.

@@ -1,0 +1,31 @@
+// ComputeTime: how long the gradients of one worker take, one after the other, by a ComputeModel. Drawn by a
+// hash of (seed, rank, iteration), so that two policies meet the same machines.
+#pragma once
+
+#include <cstdint>
+
+#include "leeway/env.h"
+#include "scenario/scenario.h"
+
+namespace leeway::scenario {
+
+class ComputeTime {
+ public:
+  ComputeTime(const ComputeModel& model, std::uint64_t seed, std::uint32_t rank);
+  // Of iteration `iteration`. Iterations may be left out, and do not go back.
+  [[nodiscard]] Duration Of(std::uint64_t iteration);
+  // What the worker keeps: base and its own factors.
+  [[nodiscard]] double usual_s() const { return usual_s_; }
+
+ private:
+  [[nodiscard]] double Draw(std::uint64_t iteration, std::uint64_t what) const;
+  [[nodiscard]] double PhaseFactor(std::uint64_t iteration);
+
+  const ComputeModel model_;
+  const std::uint64_t seed_, rank_;
+  double usual_s_;
+  std::uint64_t looked_until_ = 0;  // iterations before it have been asked whether a phase begins
+  std::uint64_t slow_until_ = 0;
+};
+
+}  // namespace leeway::scenario

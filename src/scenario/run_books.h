@@ -1,0 +1,33 @@
+// RunBooks: what the workers of one run write down while it goes on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/worker.h"
+#include "scenario/run_record.h"
+
+namespace leeway::scenario {
+
+// One iteration of one worker, in simulated time since the world began.
+struct Step {
+  std::uint32_t rank = 0;
+  std::uint32_t iteration = 0;
+  Duration asked{}, began{}, ended{};
+};
+
+struct RunBooks {
+  std::vector<std::string> errors;
+  Duration origin = Duration::max();  // the first worker began
+  Duration over{0};                   // the last gradient was pushed
+  std::vector<Step> steps;
+  std::vector<CurvePoint> curve;  // its seconds are since the world began
+  double loss = 0, accuracy = 0;  // at the end
+  WorkerCounters workers;         // of all together, as far as they are read
+  std::uint32_t training = 0;     // workers that have not done their last iteration
+  std::uint32_t present = 0;      // ... that have not left
+};
+
+}  // namespace leeway::scenario

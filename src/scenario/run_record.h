@@ -1,0 +1,56 @@
+// RunRecord: what one run of a scenario gave. Simulated time everywhere, from the moment at which all workers
+// begin their first iteration.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace leeway::scenario {
+
+// Parameters as rank 0 sees them when it begins an iteration, and at the end those of the servers.
+struct CurvePoint {
+  double seconds = 0;
+  std::uint64_t iteration = 0;
+  double loss = 0, accuracy = 0;
+};
+
+// One iteration of one worker: it asks for parameters, has them, has a gradient.
+struct IterationSpan {
+  std::uint32_t rank = 0;
+  std::uint64_t iteration = 0;
+  double asked_s = 0, began_s = 0, ended_s = 0;
+};
+
+// Values of one thing by worker (rows) and time (columns).
+struct TimeMap {
+  std::uint32_t rows = 0, columns = 0;
+  double column_s = 0;
+  std::vector<double> values;  // row by row; not a number where nothing happened
+};
+
+struct RunRecord {
+  std::uint64_t seed = 0;
+  std::vector<std::string> errors;   // empty: the job ended well
+  double seconds = 0;                // until the last worker had done its last iteration
+  double compute_s = 0, wait_s = 0;  // of a worker on average
+  std::uint64_t iterations = 0;      // that workers went through, together
+  std::uint64_t skipped = 0;         // ... and that they left out to catch up
+  double loss = 0, accuracy = 0;     // of the servers' parameters at the end
+  // Pulls that had to wait (DPRs), as requests of a worker to a server: blocks of one request count as one
+  // together.
+  double dprs = 0;
+  double dprs_per_100 = 0;  // ... per 100 iterations of the job
+  double staleness = 0;     // of the blocks that gradients were computed on, in iterations, on average
+  std::uint64_t applied = 0, late_dropped = 0;  // pushes, by block
+  std::uint64_t messages = 0;                   // delivered
+  std::uint64_t events = 0;                     // of the simulation
+  double bytes = 0;                             // through the network
+  std::vector<double> server_bytes;             // parameters that each server has
+  std::vector<CurvePoint> curve;
+  std::vector<IterationSpan> timeline;  // of the window
+  TimeMap lag;                          // iterations behind the fastest worker
+  TimeMap waits;                        // share of the time that was waited
+};
+
+}  // namespace leeway::scenario

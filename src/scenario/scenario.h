@@ -1,0 +1,90 @@
+// Scenario: everything that decides a simulated training job. The same scenario and seed give the same run.
+//
+// docs/simulator.md says what the models of compute, links and servers leave out; scenario files
+// (apps/leeway/scenario/) say the same words.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leeway/optimizer.h"
+#include "leeway/options.h"
+
+namespace leeway::scenario {
+
+// How long one worker computes one gradient:
+//   base x its own factor x (lognormal of this iteration) x (tail of this iteration) x (slow phase)
+struct ComputeModel {
+  double base_s = 0.1;
+  double spread = 0;         // sigma of the lognormal factor of each iteration; its median is 1
+  double heterogeneity = 0;  // sigma of the lognormal factor that a worker keeps; its median is 1
+  // Factors of single ranks, beside that.
+  std::vector<std::pair<std::uint32_t, double>> factors;
+  // A share of the iterations takes longer by a factor with a Pareto tail: above x with chance x^-alpha.
+  double tail_chance = 0;
+  double tail_alpha = 2;
+  double tail_max = 100;
+  // Slow phases begin with this chance in each iteration, last so many iterations on average, and multiply.
+  double phase_chance = 0;
+  double phase_iterations = 10;
+  double phase_factor = 1;
+  // The part of it in which gradients become ready, table by table from the last; 0: all at its end.
+  double backward_share = 0;
+};
+
+// Of the answers with parameters of a server to a worker in an iteration, this share takes so much longer.
+struct AnswerDelay {
+  double chance = 0;
+  double seconds = 0;
+};
+
+struct LinkModel {
+  double latency_s = 50e-6;                // one way
+  double worker_bytes_per_second = 125e6;  // each direction of a worker's card
+  double server_bytes_per_second = 125e6;  // ... of a server's
+};
+
+// What one shard does for its messages, one after the other.
+struct ServerModel {
+  double per_message_s = 0;
+  double per_byte_s = 0;  // of gradients that it gets and of parameters that it sends
+  // Factors on both of single servers: a slow one has more than 1.
+  std::vector<std::pair<std::uint32_t, double>> factors;
+};
+
+// The learning rate: `rate`, times `factor` from each of the iterations `at` on.
+struct RateSchedule {
+  double rate = 0.1;
+  double factor = 0.1;
+  std::vector<std::uint64_t> at;
+};
+
+// How much of a run is kept for pictures.
+struct Recording {
+  std::uint64_t judge_every = 0;  // iterations of rank 0 between judgements; 0: at the end only
+  double timeline_from_s = 0;     // what every worker does when, in this window
+  double timeline_s = 0;
+  std::uint32_t staleness_columns = 60;  // of the map: worker against time
+};
+
+struct Scenario {
+  std::string name = "scenario";
+  JobOptions job;  // workers, servers, shards, policies, block_bytes; its seed is that of the run
+  ComputeModel compute;
+  AnswerDelay answer_delay;
+  LinkModel links;
+  ServerModel server;
+  std::string problem = "quadratic";
+  std::string optimizer = "sgd";
+  Hyper hyper;  // its lr is that of `rate`
+  RateSchedule rate;
+  std::uint64_t iterations = 100;  // of every worker
+  double seconds_max =
+      std::numeric_limits<double>::infinity();  // simulated; a job that is not done is stopped
+  Recording recording;
+};
+
+}  // namespace leeway::scenario

@@ -1,0 +1,239 @@
+#include "scenario/simulated_worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+
+namespace leeway::scenario {
+namespace {
+
+// Which use of the run's seed.
+enum Use : std::uint64_t { kComputeTimes = 11, kBatches, kFirstValues };
+
+std::vector<std::span<float>> SpansOf(std::vector<std::vector<float>>& tables) {
+  std::vector<std::span<float>> spans;
+  spans.reserve(tables.size());
+  for (std::vector<float>& table : tables) spans.emplace_back(table);
+  return spans;
+}
+
+double RateAt(const RateSchedule& schedule, std::uint64_t iteration) {
+  double rate = schedule.rate;
+  for (const std::uint64_t at : schedule.at) {
+    if (iteration >= at) rate *= schedule.factor;
+  }
+  return rate;
+}
+
+// When the gradient of each table is ready, as a share of the compute time: from the last table on, each
+// after as much of the backward pass as it has elements.
+std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, double backward_share) {
+  std::vector<double> elements;
+  double all = 0;
+  for (const problem::Table& table : tables) {
+    double n = 1;
+    for (const std::int64_t d : table.shape) n *= static_cast<double>(d);
+    elements.push_back(n);
+    all += n;
+  }
+  std::vector<double> shares(tables.size());
+  double behind = 0;
+  for (std::size_t i = tables.size(); i-- > 0;) {
+    behind += elements[i];
+    shares[i] = 1.0 - backward_share * (1.0 - behind / all);
+  }
+  return shares;
+}
+
+}  // namespace
+
+SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario, problem::Problem& problem,
+                                 RunBooks& books, std::uint64_t seed, std::uint32_t rank)
+    : cluster_(cluster),
+      scenario_(scenario),
+      problem_(problem),
+      books_(books),
+      seed_(seed),
+      rank_(rank),
+      node_(cluster.worker(rank)),
+      env_(cluster.worker_env(rank)),
+      compute_time_(scenario.compute, Hash64({seed, kComputeTimes}), rank),
+      ready_share_(ReadyShares(problem.tables(), scenario.compute.backward_share)) {}
+
+Done SimulatedWorker::Then(std::function<void()> next) {
+  return [this, next = std::move(next)](const Status& status) {
+    if (Ok(status)) next();
+  };
+}
+
+bool SimulatedWorker::Ok(const Status& status) {
+  if (!status.ok()) books_.errors.push_back(fmt::format("worker {}: {}", rank_, status.ToString()));
+  return status.ok();
+}
+
+std::string SimulatedWorker::Where() const {
+  return fmt::format("worker {} in iteration {} waits for: {}", rank_, node_.iteration().value(),
+                     node_.WaitingFor());
+}
+
+void SimulatedWorker::Begin() {
+  node_.Join(Then([this] { MakeTables(); }));
+}
+
+void SimulatedWorker::MakeTables() {
+  for (const problem::Table& table : problem_.tables()) {
+    TableSpec spec;
+    spec.name = table.name;
+    spec.shape = table.shape;
+    spec.optimizer = scenario_.optimizer;
+    pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), nullptr, nullptr));
+    if (!Ok(node_.CreateTable(spec, *pairs_.back()).status())) return;
+  }
+  node_.Start(Then([this] { OfferValues(); }));
+}
+
+void SimulatedWorker::OfferValues() {
+  auto first = std::make_shared<std::vector<std::vector<float>>>();
+  for (const auto& pair : pairs_) first->emplace_back(pair->elements());
+  if (rank_ == 0) problem_.Begin(Hash64({seed_, kFirstValues}), SpansOf(*first));
+  auto left = std::make_shared<std::size_t>(pairs_.size());
+  for (std::size_t table = 0; table < pairs_.size(); ++table) {
+    node_.Broadcast(TableId(static_cast<std::uint32_t>(table)), (*first)[table], first, Then([this, left] {
+                      // All begin together: what is measured is training, not the start of a job.
+                      if (--*left == 0) node_.Barrier("begin", Then([this] { Ask(); }));
+                    }));
+  }
+}
+
+void SimulatedWorker::Ask() {
+  const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
+  asked_ = Now();
+  books_.origin = std::min(books_.origin, asked_);
+  if (iteration >= scenario_.iterations) return Leave();
+  used_ = 0;
+  UseTables();
+}
+
+// In the order of a forward pass. WhenUsable calls back at once for what is there.
+void SimulatedWorker::UseTables() {
+  if (std::exchange(using_, true)) return;
+  while (used_ < pairs_.size()) {
+    const std::size_t at = used_;
+    node_.WhenUsable(TableId(static_cast<std::uint32_t>(at)), Then([this] {
+                       (void)pairs_[used_]->Take();
+                       ++used_;
+                       UseTables();
+                     }));
+    if (used_ == at) {
+      using_ = false;
+      return;
+    }
+  }
+  using_ = false;
+  Compute();
+}
+
+void SimulatedWorker::JudgeIfDue() {
+  const std::uint64_t every = scenario_.recording.judge_every;
+  if (rank_ != 0 || every == 0) return;
+  const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
+  if (iteration < judged_) return;
+  judged_ = iteration - iteration % every + every;
+  const problem::Judgement judged = Judge();
+  books_.curve.push_back(
+      {std::chrono::duration<double>(Now()).count(), iteration, judged.loss, judged.accuracy});
+}
+
+problem::Judgement SimulatedWorker::Judge() {
+  std::vector<std::span<const float>> values;
+  for (const auto& pair : pairs_) values.push_back(pair->Front());
+  return problem_.Judge(values);
+}
+
+std::shared_ptr<SimulatedWorker::Gradient> SimulatedWorker::FreeGradient() {
+  for (const auto& gradient : gradients_) {
+    if (gradient.use_count() == 1) return gradient;
+  }
+  auto gradient = std::make_shared<Gradient>();
+  for (const auto& pair : pairs_) gradient->values.emplace_back(pair->elements());
+  gradients_.push_back(gradient);
+  return gradient;
+}
+
+void SimulatedWorker::Compute() {
+  const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
+  JudgeIfDue();
+  began_ = Now();
+  takes_ = compute_time_.Of(iteration);
+  gradient_ = FreeGradient();
+  std::vector<std::span<const float>> at;
+  at.reserve(pairs_.size());
+  for (const auto& pair : pairs_) at.push_back(pair->Front());
+  (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, at, SpansOf(gradient_->values));
+  PushFrom(pairs_.size());
+}
+
+// Waits until the table below `above` is ready, pushes it and all others that are, and goes on.
+void SimulatedWorker::PushFrom(std::size_t above) {
+  const auto ready = [this](std::size_t table) {
+    return began_ +
+           Duration(static_cast<Duration::rep>(static_cast<double>(takes_.count()) * ready_share_[table]));
+  };
+  (void)env_.timers.After(std::max(Duration::zero(), ready(above - 1) - Now()), [this, above, ready] {
+    node_.BeginCalls();
+    std::size_t left = above;
+    while (left > 0 && ready(left - 1) <= Now()) {
+      if (!Push(left - 1)) break;
+      --left;
+    }
+    if (left == 0) EndIteration();
+    node_.EndCalls();
+    if (!books_.errors.empty()) return;
+    if (left > 0) return PushFrom(left);
+    Ask();
+  });
+}
+
+bool SimulatedWorker::Push(std::size_t table) {
+  LentGradient lent;
+  lent.values = gradient_->values[table];
+  lent.pin = gradient_;
+  lent.samples = problem_.batch();
+  lent.hyper = scenario_.hyper;
+  lent.hyper.lr =
+      static_cast<float>(RateAt(scenario_.rate, static_cast<std::uint64_t>(node_.iteration().value())));
+  return Ok(node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), std::move(lent), Then([] {})));
+}
+
+void SimulatedWorker::EndIteration() {
+  books_.steps.push_back(
+      {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
+  books_.over = std::max(books_.over, Now());
+  gradient_.reset();
+  (void)Ok(node_.EndIteration());
+}
+
+void SimulatedWorker::Leave() {
+  --books_.training;
+  const WorkerCounters& counters = node_.counters();
+  for (std::size_t i = 0; i < counters.staleness.size(); ++i) {
+    books_.workers.staleness[i] += counters.staleness[i];
+  }
+  books_.workers.iterations_skipped += counters.iterations_skipped;
+  node_.Leave(Then([this] {
+    node_.Finish(Then([this] {
+      if (rank_ == 0) {
+        for (const auto& pair : pairs_) (void)pair->Take();
+        const problem::Judgement judged = Judge();
+        books_.loss = judged.loss;
+        books_.accuracy = judged.accuracy;
+      }
+      node_.Shutdown(Then([this] { --books_.present; }));
+    }));
+  }));
+}
+
+}  // namespace leeway::scenario

@@ -1,0 +1,70 @@
+// SimulatedWorker: one rank of a simulated job. Drives the node as the PyTorch front drives it: parameters
+// when they are usable, a gradient that takes its time, pushes from the last table to the first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "problem/problem.h"
+#include "scenario/compute_time.h"
+#include "scenario/run_books.h"
+#include "scenario/scenario.h"
+#include "sim/cluster.h"
+
+namespace leeway::scenario {
+
+class SimulatedWorker {
+ public:
+  // Borrows all of them. `seed` is that of the run.
+  SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario, problem::Problem& problem, RunBooks& books,
+                  std::uint64_t seed, std::uint32_t rank);
+
+  void Begin();
+  // Where it is and what it waits for, for people.
+  [[nodiscard]] std::string Where() const;
+
+ private:
+  struct Gradient {
+    std::vector<std::vector<float>> values;  // by table
+  };
+  [[nodiscard]] Done Then(std::function<void()> next);
+  // Does the next thing if `status` is ok.
+  [[nodiscard]] bool Ok(const Status& status);
+  [[nodiscard]] Duration Now() const { return cluster_.queue().now(); }
+
+  void MakeTables();
+  void OfferValues();
+  void Ask();
+  void UseTables();
+  void Compute();
+  void JudgeIfDue();
+  [[nodiscard]] std::shared_ptr<Gradient> FreeGradient();
+  void PushFrom(std::size_t above);
+  [[nodiscard]] bool Push(std::size_t table);
+  void EndIteration();
+  void Leave();
+  [[nodiscard]] problem::Judgement Judge();
+
+  sim::Cluster& cluster_;
+  const Scenario& scenario_;
+  problem::Problem& problem_;
+  RunBooks& books_;
+  const std::uint64_t seed_;
+  const std::uint32_t rank_;
+  WorkerNode& node_;
+  Env& env_;
+  ComputeTime compute_time_;
+  std::vector<std::unique_ptr<ParameterPair>> pairs_;  // by table
+  std::vector<std::shared_ptr<Gradient>> gradients_;   // lent, or free again
+  std::shared_ptr<Gradient> gradient_;                 // of the iteration under way
+  std::vector<double> ready_share_;                    // of the compute time, by table
+  std::size_t used_ = 0;                               // tables of this iteration so far
+  bool using_ = false;                                 // UseTables is at work
+  Duration asked_{}, began_{}, takes_{};
+  std::uint64_t judged_ = 0;  // iterations that a judgement was due at, so far
+};
+
+}  // namespace leeway::scenario
