@@ -9,7 +9,7 @@
 namespace leeway {
 
 inline std::map<std::string, std::vector<std::string>> PlacementExamples() {
-  return {{"round_robin", {"round_robin"}}};
+  return {{"range", {"range"}}, {"round_robin", {"round_robin"}}};
 }
 
 }  // namespace leeway
