@@ -9,7 +9,7 @@
 namespace leeway {
 
 inline std::map<std::string, std::vector<std::string>> PlacementExamples() {
-  return {{"range", {"range"}}, {"round_robin", {"round_robin"}}};
+  return {{"eps", {"eps"}}, {"range", {"range"}}, {"round_robin", {"round_robin"}}};
 }
 
 }  // namespace leeway
