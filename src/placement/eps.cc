@@ -9,8 +9,7 @@
 //
 // Rebalance: shards differ by no more than the largest block, and what moves is at most the lower bound for
 // an even load (all bytes of shards that went, and what each other one has above an even share), plus less
-// than one block for each shard that has more than that. Runs are given up for this: a block moves only if it
-// must.
+// than one block for each shard that has more than that. Runs are given up for this.
 #include <algorithm>
 #include <cstddef>
 #include <map>
