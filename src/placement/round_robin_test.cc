@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "placement/placements.h"
 
 namespace leeway {
@@ -20,6 +22,34 @@ TEST(RoundRobinTest, GoesOnWhereTheTablesBeforeStopped) {
             (std::vector<ShardId>{ShardId(0), ShardId(1), ShardId(2), ShardId(0)}));
   EXPECT_EQ((*placement)->Place(RoundRobinBlocks(3), shards, 4),
             (std::vector<ShardId>{ShardId(1), ShardId(2), ShardId(0)}));
+}
+
+TEST(RoundRobinTest, CountsOfBlocksAreEvenWithinOneOverAllRounds) {
+  const auto placement = BuiltinPlacements().MakeFromSpec("round_robin");
+  ASSERT_TRUE(placement.ok()) << placement.status().ToString();
+  for (const std::uint32_t n : {1U, 2U, 3U, 8U, 12U}) {
+    std::vector<PlacedShard> shards;
+    for (std::uint32_t s = 0; s < n; ++s) shards.push_back({ShardId(s), ServerId(s)});
+    std::vector<std::uint32_t> count(n);
+    std::uint64_t before = 0;
+    for (const std::uint32_t round : {0U, 1U, 5U, 13U, 2U}) {
+      for (const ShardId shard : (*placement)->Place(RoundRobinBlocks(round), shards, before)) {
+        ++count[shard.index()];
+      }
+      before += round;
+    }
+    const auto [low, high] = std::ranges::minmax(count);
+    EXPECT_LE(high - low, 1U) << n << " shards";
+  }
+}
+
+TEST(RoundRobinTest, ABlockWhoseOwnerIsThereStays) {
+  const auto placement = BuiltinPlacements().MakeFromSpec("round_robin");
+  ASSERT_TRUE(placement.ok()) << placement.status().ToString();
+  const std::vector<PlacedShard> now = {{ShardId(0), ServerId(0)}, {ShardId(2), ServerId(2)}};
+  const std::vector<ShardId> owners = {ShardId(0), ShardId(1), ShardId(2), ShardId(0), ShardId(1)};
+  EXPECT_EQ((*placement)->Rebalance(RoundRobinBlocks(5), owners, now),
+            (std::vector<ShardId>{ShardId(0), ShardId(2), ShardId(2), ShardId(0), ShardId(0)}));
 }
 
 TEST(RoundRobinTest, TakesNoArguments) {

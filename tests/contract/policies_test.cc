@@ -1,6 +1,6 @@
 // What every policy must do, run over every row of each builtin.def. A row joins by having an example spec
-// here (synchronization models: in sync_examples.h); a row without one fails. sync_contract_test.cc has what
-// models must do.
+// here (synchronization models: in sync_examples.h, placements: in placement_examples.h); a row without one
+// fails. What models and placements must do is in sync_contract_test.cc and placement_contract_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +14,7 @@
 
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
+#include "placement_examples.h"
 #include "sync/sync_policy.h"
 #include "sync_examples.h"
 
@@ -35,7 +36,6 @@ Examples OptimizerExamples() {
       {"sgd", {"sgd"}},
       {"sum", {"sum"}}};
 }
-Examples PlacementExamples() { return {{"round_robin", {"round_robin"}}}; }
 
 std::vector<std::string> AllSpecs(const Examples& examples) {
   std::vector<std::string> all;
@@ -125,39 +125,6 @@ TEST(OptimizerContractTest, AZeroGradientWithoutDecayLeavesStatelessOptimizersUn
     ASSERT_TRUE(optimizer.ok()) << optimizer.status().ToString();
     const ContractStep step(**optimizer, 9, 0.3F, 0.0F, {.weight_decay = 0.0F});
     EXPECT_EQ(step.w_out, step.w_in) << spec;
-  }
-}
-
-TEST(PlacementContractTest, EveryBlockIsOnAShardThatExistsAndShardsAreEvenWithinOne) {
-  for (const std::string& spec : AllSpecs(PlacementExamples())) {
-    const auto placement = BuiltinPlacements().MakeFromSpec(spec);
-    ASSERT_TRUE(placement.ok()) << placement.status().ToString();
-    for (const std::uint32_t servers : {1U, 2U, 3U}) {
-      for (const std::uint32_t shards_each : {1U, 2U, 4U}) {
-        std::vector<PlacedShard> shards;
-        for (std::uint32_t s = 0; s < servers * shards_each; ++s)
-          shards.push_back({ShardId(s), ServerId(s / shards_each)});
-        // Tables come in rounds, of sizes that do not divide evenly.
-        std::map<ShardId, std::uint32_t> load;
-        for (const PlacedShard& shard : shards) load[shard.shard] = 0;
-        std::uint32_t before = 0;
-        for (const std::uint32_t round : {0U, 1U, 5U, 13U, 2U}) {
-          std::vector<PlacedBlock> blocks;
-          for (std::uint32_t b = 0; b < round; ++b)
-            blocks.push_back({BlockId(before + b), TableId(round), 4096});
-          const std::vector<ShardId> placed = (*placement)->Place(blocks, shards, before);
-          ASSERT_EQ(placed.size(), blocks.size()) << spec;
-          for (const ShardId shard : placed) {
-            ASSERT_TRUE(load.contains(shard)) << spec << ": no shard " << shard.value();
-            ++load[shard];
-          }
-          before += round;
-        }
-        const auto [low, high] =
-            std::ranges::minmax_element(load, {}, [](const auto& l) { return l.second; });
-        EXPECT_LE(high->second - low->second, 1U) << spec << " over " << shards.size() << " shards";
-      }
-    }
   }
 }
 

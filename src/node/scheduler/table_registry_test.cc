@@ -10,6 +10,7 @@
 namespace leeway {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class TableRegistryTest : public ::testing::Test {
@@ -98,6 +99,22 @@ TEST_F(TableRegistryTest, LaterTablesGoOnWhereTheFirstStopped) {
   EXPECT_EQ(registry().all()[1].map.blocks(0).block(), 1U);
   EXPECT_EQ(registry().all()[1].map.blocks(0).shard(), 1U);
   EXPECT_EQ(registry().all()[1].created, Epoch(3));
+}
+
+TEST_F(TableRegistryTest, APlacementSeesAllTablesOfTheRequest) {
+  const auto shards = [&](const std::string& placement) {
+    made = nullptr;
+    job.placement = placement;
+    EXPECT_TRUE(Define({Table("a", {16}), Table("b", {16}), Table("c", {96})}).ok());
+    std::vector<std::uint32_t> all;
+    for (const TableRegistry::Entry& entry : registry().all()) {
+      for (const wire::pb::Block& block : entry.map.blocks()) all.push_back(block.shard());
+    }
+    return all;
+  };
+  EXPECT_THAT(shards("round_robin"), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+  EXPECT_THAT(shards("range"), ElementsAre(0, 1, 2, 3, 2, 3, 2, 3)) << "two tables of three on server 0";
+  EXPECT_THAT(shards("eps"), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
 }
 
 TEST_F(TableRegistryTest, FillsInTheJobsDefaults) {
