@@ -12,6 +12,12 @@
 #include "node/seconds.h"
 
 namespace leeway {
+namespace {
+
+// Between two rosters that say who is gone, for each worker that gets them.
+constexpr std::chrono::milliseconds kTogetherPerWorker{1};
+
+}  // namespace
 
 SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
                           std::function<void(const Status&)> ended)
@@ -36,6 +42,7 @@ SchedulerNode::Core::~Core() {
   env_.timers.Cancel(review_timer_);
   env_.timers.Cancel(linger_timer_);
   env_.timers.Cancel(commit_timer_);
+  env_.timers.Cancel(gone_timer_);
 }
 
 Status SchedulerNode::Core::Start() {
@@ -165,9 +172,8 @@ void SchedulerNode::Core::Gather() {
   members_.Gather(++epoch_);
   for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
-    if (peer.role == wire::pb::ROLE_WORKER)
-      inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
   }
+  SendRosterTo(wire::pb::ROLE_WORKER);
 }
 
 void SchedulerNode::Core::OnGatherTimeout() {
@@ -240,8 +246,26 @@ void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
 
 void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
   pools_.Gone(seat.rank);
-  SendRoster();
+  SendRosterTo(wire::pb::ROLE_SERVER);
+  TellWorkersWhoIsGone();
   ReleaseBarriers();
+}
+
+// A roster is as long as the job has members, and goes to each of them: told one by one, a job of a thousand
+// would end with a thousand million entries.
+void SchedulerNode::Core::TellWorkersWhoIsGone() {
+  const bool is_last = members_.LiveCount() == 0;
+  if (gone_timer_ != TimerId{} && !is_last) {
+    gone_untold_ = true;
+    return;
+  }
+  gone_untold_ = false;
+  SendRosterTo(wire::pb::ROLE_WORKER);
+  env_.timers.Cancel(gone_timer_);
+  gone_timer_ = env_.timers.After(kTogetherPerWorker * members_.workers().size(), [this] {
+    gone_timer_ = {};
+    if (gone_untold_ && !over_) TellWorkersWhoIsGone();
+  });
 }
 
 void SchedulerNode::Core::DropPeer(ConnectionId id) {
@@ -251,11 +275,17 @@ void SchedulerNode::Core::DropPeer(ConnectionId id) {
   switches_.Forget(id);
 }
 
-void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
-  const wire::pb::Roster roster = members_.BuildRoster();
+void SchedulerNode::Core::SendRosterTo(wire::pb::Role role) {
+  const auto roster = ControlBody(members_.BuildRoster());
   for (const auto& [id, peer] : peers_) {
-    if (peer.role != wire::pb::ROLE_MONITOR && id != than)
-      inbound_.SendControl(id, wire::Kind::kRoster, roster);
+    if (peer.role == role) inbound_.Send(id, wire::Kind::kRoster, roster);
+  }
+}
+
+void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
+  const auto roster = ControlBody(members_.BuildRoster());
+  for (const auto& [id, peer] : peers_) {
+    if (peer.role != wire::pb::ROLE_MONITOR && id != than) inbound_.Send(id, wire::Kind::kRoster, roster);
   }
 }
 
@@ -340,6 +370,7 @@ void SchedulerNode::Core::Finish(const Status& why) {
   outcome_ = why;
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   env_.timers.Cancel(std::exchange(review_timer_, {}));
+  env_.timers.Cancel(std::exchange(gone_timer_, {}));
   requests_.AnswerAll(
       {FailedPrecondition("the job ended before the checkpoint was whole"), 0, Iteration(-1), {}});
   for (const auto& [id, peer] : peers_) SendJobEnd(id);

@@ -83,6 +83,9 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void DropPeer(ConnectionId id);
   void SendRoster() { SendRosterToOthers(ConnectionId{}); }
   void SendRosterToOthers(ConnectionId than);
+  void SendRosterTo(wire::pb::Role role);
+  // Workers hear of those that are gone: at once, and while many go, of several together.
+  void TellWorkersWhoIsGone();
 
   // Servers that die (core_servers.cc).
   // Its process is gone: another one is waited for if it can go on from a checkpoint, else the job ends.
@@ -210,7 +213,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status outcome_;
   TimePoint over_since_;
   TimePoint review_due_;
-  TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_;
+  TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_, gone_timer_;
+  bool gone_untold_ = false;  // to workers: gone_timer_ will
 
   bool log_read_ = false;
   bool over_before_ = false;           // the log that was found says that the job is over
