@@ -34,6 +34,7 @@ std::size_t Pick(std::size_t count, std::uint64_t bits) {
 Result<ImageTask> AskImageTask(const PolicyConfig& config, ImageShelf& shelf) {
   const std::vector<ImageSource> sources = ImageSources();
   std::vector<std::string> names;
+  names.reserve(sources.size());
   for (const ImageSource& source : sources) names.push_back(source.name);
   LW_ASSIGN_OR_RETURN(const std::string data, config.OneOf("data", names, sources.front().name));
   LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 100'000, 32));
