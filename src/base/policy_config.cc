@@ -143,6 +143,14 @@ Result<std::string> PolicyConfig::OneOf(std::string_view key, const std::vector<
   return InvalidArgument("{}: got nothing, wanted one of: {}", Where(key), fmt::join(known, ", "));
 }
 
+Result<std::string> PolicyConfig::Text(std::string_view key, std::string_view wanted,
+                                       std::optional<std::string> absent) const {
+  const SpecArg* arg = Take(key, true);
+  if (arg != nullptr) return Note<std::string>(key, arg->value);
+  if (absent) return Note<std::string>(key, *std::move(absent));
+  return InvalidArgument("{}: got nothing, wanted {}", Where(key), wanted);
+}
+
 Result<std::string> PolicyConfig::KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
                                              std::string absent) const {
   const SpecArg* arg = Take(key, false);

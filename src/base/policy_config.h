@@ -37,6 +37,9 @@ class PolicyConfig {
                                              std::optional<double> absent = std::nullopt) const;
   [[nodiscard]] Result<std::string> OneOf(std::string_view key, const std::vector<std::string>& known,
                                           std::optional<std::string> absent = std::nullopt) const;
+  // Any text. Without a default an absent one is an error that says what was wanted.
+  [[nodiscard]] Result<std::string> Text(std::string_view key, std::string_view wanted,
+                                         std::optional<std::string> absent = std::nullopt) const;
   // Key-only arguments (never positional): `release=soft`.
   [[nodiscard]] Result<std::string> KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
                                                std::string absent) const;

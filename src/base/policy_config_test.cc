@@ -177,6 +177,16 @@ TEST(PolicyConfigTest, TextIsTakenAsItIs) {
   EXPECT_EQ(config.resolved(), wanted);
 }
 
+TEST(PolicyConfigTest, TextMayComeByPositionToo) {
+  const PolicyConfig config = ConfigOf("ghost:some/where.layers,7");
+  EXPECT_EQ(*config.Text("model", "a model"), "some/where.layers");
+  EXPECT_EQ(*config.IntInRange("grain", 1, 9), 7);
+  EXPECT_EQ(config.Text("more", "some more").status().message(),
+            "sync model \"ghost\": more: got nothing, wanted some more");
+  EXPECT_EQ(*config.Text("more", "some more", "none"), "none");
+  EXPECT_TRUE(config.Finish().ok());
+}
+
 TEST(PolicyConfigTest, ConstantsOfTheUserAreWhatIsLeft) {
   const PolicyConfig config = ConfigOf("when:pull=x,s=3,release=soft,p=0.25");
   EXPECT_TRUE(config.KeyedText("pull", "a formula").ok());

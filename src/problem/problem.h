@@ -2,8 +2,8 @@
 //
 // A problem has tables, in the order in which a forward pass uses them, a batch and a gradient for every
 // (rank, step), and a judgement of parameters. It keeps no state of a run: what it gives depends on its spec
-// and on its arguments alone, so the same seed gives the same run. One thread at a time; instances of one
-// spec share what they have read.
+// and on its arguments alone, so the same seed gives the same run. One thread at a time; instances that one
+// registry made share what they have read.
 #pragma once
 
 #include <cstdint>

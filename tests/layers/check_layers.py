@@ -20,6 +20,7 @@ EDGES = {
     "placement": ["base"],
     "codec": ["base"],
     "optimizer": ["base"],
+    "problem": ["base"],
     "block": ["base", "sync", "codec", "optimizer"],
     "checkpoint": ["base", "block"],
     "node": ["block", "checkpoint", "wire", "monitor", "placement"],
@@ -27,7 +28,6 @@ EDGES = {
     "transport": ["wire"],
     "process": ["assembly", "transport"],
     "sim": ["assembly", "wire"],
-    "problem": ["base"],
     "scenario": ["sim", "problem"],
 }
 
@@ -49,6 +49,8 @@ HEAVY = {
     r"pybind11/": ["python/"],
     r"muParser": ["src/sync/formula.cc"],
     r"hwy/": ["src/optimizer/"],
+    r"Eigen/": ["src/problem/dense_network.cc"],
+    r"zlib\.h": ["src/problem/idx_file.cc", "src/problem/testing/"],
 }
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"

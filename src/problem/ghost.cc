@@ -1,0 +1,79 @@
+// ghost: the sizes of a real model and nothing else, for runs in which only bytes and times matter. One
+// element stands for `grain` of the model's, so that a simulation of VGG16 does not move half a gigabyte for
+// each worker.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/policy_config.h"
+#include "problem/image_shelf.h"
+#include "problem/layer_file.h"
+#include "problem/problem.h"
+
+namespace leeway::problem {
+namespace {
+
+constexpr std::string_view kLayersEnding = ".layers";
+
+class Ghost final : public Problem {
+ public:
+  Ghost(std::vector<Table> model, std::uint32_t grain, std::uint32_t batch)
+      : tables_(std::move(model)), grain_(grain), batch_(batch) {
+    for (Table& table : tables_) {
+      std::int64_t elements = 1;
+      for (const std::int64_t extent : table.shape) elements *= extent;
+      table.shape = {(elements + grain - 1) / grain};
+    }
+  }
+
+  const std::vector<Table>& tables() const override { return tables_; }
+  std::uint32_t grain() const override { return grain_; }
+  std::uint32_t batch() const override { return batch_; }
+
+  void Begin(std::uint64_t, MutableValues values) const override {
+    for (const std::span<float> table : values) std::ranges::fill(table, 0.0F);
+  }
+
+  // Not zeros, so that whoever looks at values sees that something was pushed.
+  double Gradient(const BatchKey&, Values, MutableValues gradient) override {
+    for (const std::span<float> table : gradient) std::ranges::fill(table, 1e-3F);
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  Judgement Judge(Values) override {
+    return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  }
+
+ private:
+  std::vector<Table> tables_;
+  const std::uint32_t grain_;
+  const std::uint32_t batch_;
+};
+
+Result<std::vector<Table>> TensorsOf(const std::string& model, const PolicyConfig& config) {
+  if (model.ends_with(kLayersEnding)) return ReadLayerFile(model);
+  std::vector<std::string> known;
+  for (const ModelFile& file : ModelFiles()) {
+    if (file.name == model) return ParseLayers(file.name, file.text);
+    known.emplace_back(file.name);
+  }
+  return InvalidArgument(
+      "problem \"{}\": model: got \"{}\", wanted one of: {}, or the path of a file that ends in {}{}",
+      config.name(), model, fmt::join(known, ", "), kLayersEnding, DidYouMean(model, known));
+}
+
+}  // namespace
+
+Result<ProblemPtr> MakeGhost(const PolicyConfig& config, ImageShelf&) {
+  LW_ASSIGN_OR_RETURN(const std::string model, config.Text("model", "the name of a model, such as resnet50"));
+  LW_ASSIGN_OR_RETURN(const std::int64_t grain, config.IntInRange("grain", 1, 1'000'000'000, 1'024));
+  LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 1'000'000, 32));
+  LW_ASSIGN_OR_RETURN(std::vector<Table> tensors, TensorsOf(model, config));
+  return ProblemPtr(std::make_unique<Ghost>(std::move(tensors), static_cast<std::uint32_t>(grain),
+                                            static_cast<std::uint32_t>(batch)));
+}
+
+}  // namespace leeway::problem

@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "problem/layer_file.h"
+#include "problem/problem.h"
+#include "problem/testing/held_values.h"
+
+namespace leeway::problem {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+ProblemPtr MadeGhost(const std::string& spec) {
+  Result<ProblemPtr> made = BuiltinProblems().MakeFromSpec(spec);
+  EXPECT_TRUE(made.ok()) << made.status().ToString();
+  return *std::move(made);
+}
+
+std::int64_t ElementsOf(const Problem& problem) {
+  std::int64_t sum = 0;
+  for (const Table& table : problem.tables()) {
+    EXPECT_EQ(table.shape.size(), 1U);
+    sum += table.shape[0];
+  }
+  return sum;
+}
+
+TEST(GhostTest, EveryModelHasTheParametersThatItIsKnownFor) {
+  const std::vector<std::pair<std::string, std::int64_t>> known = {
+      {"alexnet", 61'100'840},      {"densenet121", 7'978'856}, {"googlenet", 6'624'904},
+      {"inception-v4", 42'679'816}, {"resnet101", 44'549'160},  {"resnet110", 1'727'962},
+      {"resnet50", 25'557'032},     {"resnet56", 853'018},      {"vgg16", 138'357'544}};
+  std::vector<std::pair<std::string, std::int64_t>> got;
+  for (const ModelFile& file : ModelFiles()) {
+    got.emplace_back(file.name, ElementsOf(*MadeGhost("ghost:" + std::string(file.name) + ",grain=1")));
+  }
+  EXPECT_EQ(got, known);
+}
+
+TEST(GhostTest, OneElementStandsForAGrain) {
+  const ProblemPtr problem = MadeGhost("ghost:model=vgg16");
+  EXPECT_EQ(problem->grain(), 1024U);
+  EXPECT_EQ(problem->tables()[0].name, "conv1_1.weight");
+  EXPECT_EQ(problem->tables()[0].shape, std::vector<std::int64_t>{2});  // 1,728 elements
+  EXPECT_EQ(problem->tables()[1].shape, std::vector<std::int64_t>{1});  // 64 elements
+  EXPECT_NEAR(static_cast<double>(ElementsOf(*problem)), 138'357'544 / 1024.0, 32);
+}
+
+TEST(GhostTest, GradientsAreSmallAndLossesNoNumbers) {
+  const ProblemPtr problem = MadeGhost("ghost:resnet56,100,batch=128");
+  EXPECT_EQ(problem->batch(), 128U);
+  const HeldValues at(*problem);
+  const HeldValues gradient(*problem);
+  problem->Begin(1, at.tables());
+  EXPECT_TRUE(std::isnan(problem->Gradient({1, 0, 0}, at.views(), gradient.tables())));
+  for (const std::span<float> table : at.tables()) EXPECT_THAT(table, Each(0.0F));
+  for (const std::span<float> table : gradient.tables()) EXPECT_THAT(table, Each(1e-3F));
+  EXPECT_TRUE(std::isnan(problem->Judge(at.views()).loss));
+  EXPECT_TRUE(std::isnan(problem->Judge(at.views()).accuracy));
+}
+
+TEST(GhostTest, AFileOfOnesOwnIsAModel) {
+  const std::string path = ::testing::TempDir() + "leeway_ghost_test.layers";
+  std::ofstream(path) << "# mine\nfirst 1000x3\nsecond 7\n";
+  const ProblemPtr problem = MadeGhost("ghost:" + path + ",grain=1000");
+  std::remove(path.c_str());
+  ASSERT_EQ(problem->tables().size(), 2U);
+  EXPECT_EQ(problem->tables()[0].shape, std::vector<std::int64_t>{3});
+  EXPECT_EQ(problem->tables()[1].shape, std::vector<std::int64_t>{1});
+}
+
+TEST(GhostTest, WrongArgumentsAreNamed) {
+  const Registry<Problem> problems = BuiltinProblems();
+  EXPECT_THAT(
+      problems.MakeFromSpec("ghost:resnet5").status().message(),
+      AllOf(HasSubstr("problem \"ghost\": model: got \"resnet5\", wanted one of: alexnet, densenet121, "),
+            HasSubstr("ends in .layers"), HasSubstr("(did you mean \"resnet5")));
+  EXPECT_THAT(problems.MakeFromSpec("ghost").status().message(),
+              HasSubstr("model: got nothing, wanted the name of a model"));
+  EXPECT_THAT(problems.MakeFromSpec("ghost:model=none.layers").status().message(),
+              HasSubstr("cannot read layers \"none.layers\": No such file"));
+  EXPECT_THAT(problems.MakeFromSpec("ghost:vgg16,grain=0").status().message(), HasSubstr("grain: got \"0\""));
+}
+
+}  // namespace
+}  // namespace leeway::problem

@@ -1,0 +1,123 @@
+#include "problem/image_classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "problem/cross_entropy.h"
+
+namespace leeway::problem {
+namespace {
+
+// What a hash is drawn for, so that no two uses see the same draws.
+enum ImageDraw : std::uint64_t { kWeightDraw = 0x61, kSampleDraw = 0x62 };
+
+// Whatever the batch, so that a judgement depends on the parameters alone.
+constexpr std::size_t kJudgedRows = 250;
+
+std::vector<std::size_t> SizesOf(const std::vector<ImageClassifier::Layer>& layers) {
+  std::vector<std::size_t> sizes = {kImagePixels};
+  for (const ImageClassifier::Layer& layer : layers) sizes.push_back(layer.outputs);
+  LW_CHECK(sizes.back() == kImageClasses, "{} outputs", sizes.back());
+  return sizes;
+}
+
+// One of `count`, each as likely as the others but for one part in 2^32 / count.
+std::size_t Pick(std::size_t count, std::uint64_t bits) {
+  return static_cast<std::size_t>(((bits >> 32) * static_cast<std::uint64_t>(count)) >> 32);
+}
+
+}  // namespace
+
+Result<ImageTask> AskImageTask(const PolicyConfig& config, ImageShelf& shelf) {
+  const std::vector<ImageSource> sources = ImageSources();
+  std::vector<std::string> names;
+  names.reserve(sources.size());
+  for (const ImageSource& source : sources) names.push_back(source.name);
+  LW_ASSIGN_OR_RETURN(const std::string data, config.OneOf("data", names, sources.front().name));
+  LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 100'000, 32));
+  ImageTask task;
+  task.source = *std::ranges::find(sources, data, &ImageSource::name);
+  task.batch = static_cast<std::uint32_t>(batch);
+  LW_ASSIGN_OR_RETURN(const std::string folder,
+                      config.KeyedText("folder", "the folder of its files", task.source.folder));
+  Result<ImageSetsPtr> images = shelf.Get(folder);
+  if (!images.ok()) {
+    const Status& status = images.status();
+    return Status(status.code(), "problem \"" + config.name() + "\": " + data + ": " + status.message() +
+                                     " (" + task.source.how_to_get + "; folder=... names another folder)");
+  }
+  task.images = *std::move(images);
+  const auto judged_max = static_cast<std::int64_t>(task.images->test.size());
+  LW_ASSIGN_OR_RETURN(const std::int64_t judged, config.KeyedIntInRange("judge", 1, judged_max, judged_max));
+  task.judged = static_cast<std::size_t>(judged);
+  return task;
+}
+
+ImageClassifier::ImageClassifier(ImageTask task, const std::vector<Layer>& layers)
+    : task_(std::move(task)), sizes_(SizesOf(layers)), network_(sizes_, task_.batch), labels_(task_.batch) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const auto outputs = static_cast<std::int64_t>(layers[i].outputs);
+    tables_.push_back({layers[i].prefix + "weight", {outputs, static_cast<std::int64_t>(sizes_[i])}});
+    tables_.push_back({layers[i].prefix + "bias", {outputs}});
+  }
+}
+
+// Biases begin with zeros. Weights do too where there is no hidden layer, as the loss is convex then; else
+// they are uniform with the variance 2 / inputs, which keeps the scale of the activations (He et al. 2015).
+void ImageClassifier::Begin(std::uint64_t seed, MutableValues values) const {
+  for (const std::span<float> table : values) std::ranges::fill(table, 0.0F);
+  if (sizes_.size() == 2) return;
+  for (std::size_t layer = 0; layer + 1 < sizes_.size(); ++layer) {
+    const double bound = std::sqrt(6.0 / static_cast<double>(sizes_[layer]));
+    const std::span<float> weight = values[2 * layer];
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      const double unit = UnitInterval(Hash64({kWeightDraw, seed, layer, i}));
+      weight[i] = static_cast<float>(bound * (2.0 * unit - 1.0));
+    }
+  }
+}
+
+double ImageClassifier::Gradient(const BatchKey& batch, Values at, MutableValues gradient) {
+  const ImageSet& train = task_.images->train;
+  for (std::uint32_t i = 0; i < task_.batch; ++i) {
+    const std::size_t drawn =
+        Pick(train.size(), Hash64({kSampleDraw, batch.seed, batch.rank, batch.step, i}));
+    WriteImage(train.image(drawn), network_.input().subspan(i * kImagePixels, kImagePixels));
+    labels_[i] = train.labels[drawn];
+  }
+  const std::span<const float> scores = network_.Forward(at, task_.batch);
+  const CrossEntropy measured =
+      MeasureCrossEntropy({scores, labels_, kImageClasses}, network_.output_gradient());
+  network_.Backward(at, gradient);
+  return measured.loss_sum / task_.batch;
+}
+
+Judgement ImageClassifier::Judge(Values at) {
+  if (judging_.empty()) judging_.emplace_back(sizes_, kJudgedRows);
+  DenseNetwork& network = judging_.front();
+  const ImageSet& test = task_.images->test;
+  Judgement sum;
+  for (std::size_t first = 0; first < task_.judged; first += kJudgedRows) {
+    const std::size_t rows = std::min(kJudgedRows, task_.judged - first);
+    for (std::size_t i = 0; i < rows; ++i) {
+      WriteImage(test.image(first + i), network.input().subspan(i * kImagePixels, kImagePixels));
+    }
+    const CrossEntropy measured = MeasureCrossEntropy(
+        {network.Forward(at, rows), std::span(test.labels).subspan(first, rows), kImageClasses});
+    sum.loss += measured.loss_sum;
+    sum.accuracy += static_cast<double>(measured.right);
+  }
+  const auto judged = static_cast<double>(task_.judged);
+  return {sum.loss / judged, sum.accuracy / judged};
+}
+
+void ImageClassifier::WriteImage(std::span<const std::uint8_t> pixels, std::span<float> into) const {
+  const float scale = 1.0F / (255.0F * task_.source.deviation);
+  const float shift = task_.source.mean / task_.source.deviation;
+  for (std::size_t i = 0; i < kImagePixels; ++i) into[i] = static_cast<float>(pixels[i]) * scale - shift;
+}
+
+}  // namespace leeway::problem

@@ -1,0 +1,40 @@
+// Layer files: name and shape of every parameter tensor of a model, in the order of a forward pass.
+//
+//   # a comment, to the end of its line
+//   conv1.weight 64x3x7x7
+//   conv1.bias 64
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leeway/status.h"
+#include "problem/problem.h"
+
+namespace leeway::problem {
+
+struct LayerLimits {
+  std::size_t file_bytes_max = 1U << 20;
+  std::size_t tensors_max = 10'000;
+  std::size_t name_bytes_max = 256;  // the scheduler's, of a table
+  std::size_t dimensions_max = 8;
+  std::int64_t elements_max = std::int64_t{1} << 40;  // of one tensor
+};
+
+// `file` is for messages, which name the line too.
+[[nodiscard]] Result<std::vector<Table>> ParseLayers(std::string_view file, std::string_view text,
+                                                     const LayerLimits& limits = {});
+[[nodiscard]] Result<std::vector<Table>> ReadLayerFile(const std::string& path,
+                                                       const LayerLimits& limits = {});
+
+// The files of src/problem/models, which are part of the program.
+struct ModelFile {
+  std::string_view name;  // "resnet50"
+  std::string_view text;
+};
+[[nodiscard]] std::span<const ModelFile> ModelFiles();
+
+}  // namespace leeway::problem
