@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/hash.h"
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "problem/testing/image_folder.h"
 
 namespace leeway::problem {

@@ -1,5 +1,6 @@
 #include "problem/layer_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
