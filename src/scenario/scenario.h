@@ -1,7 +1,7 @@
 // Scenario: everything that decides a simulated training job. The same scenario and seed give the same run.
 //
 // docs/simulator.md says what the models of compute, links and servers leave out; scenario files
-// (apps/leeway/scenario/) say the same words.
+// (apps/leeway/simulate/) say the same words.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,8 @@ SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES | KERN
 # Heavy or worldly headers -> where they may stand.
 HEAVY = {
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
-    r"toml\+\+/": ["apps/leeway/role/job_file.cc"],
+    r"toml\+\+/": ["apps/leeway/toml/"],
+    r"toml/toml_node\.h": ["apps/leeway/toml/", "apps/leeway/role/job_file.cc", "apps/leeway/simulate/scenario_file.cc"],
     r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
     r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],

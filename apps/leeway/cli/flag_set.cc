@@ -86,6 +86,17 @@ void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::millisec
                     FlagKind::kTime, true});
 }
 
+void FlagSet::OptionalText(std::string names, std::string value, bool& given, std::string& target,
+                           std::string help) {
+  auto take = [&given, &target](const std::string& text) {
+    if (!text.empty()) target = text;
+    given = true;
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "[" + value + "]", std::move(help), target, false, std::move(take),
+                    FlagKind::kText, true});
+}
+
 void FlagSet::File(std::string names, std::string value, ReadFlagFile read, std::string help) {
   read_file_ = std::move(read);
   auto take = [](const std::string&) { return Status::Ok(); };  // taken before the flags

@@ -61,6 +61,8 @@ class FlagSet {
   void Each(std::string names, std::string value, Check take, std::string help);
   // "--watch" and "--watch 2s" alike: `given` becomes true, `target` changes with a value.
   void OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help);
+  // "--json" and "--json FILE" alike.
+  void OptionalText(std::string names, std::string value, bool& given, std::string& target, std::string help);
   // A file that says what flags say, taken before them (cli/flag_file.h). At most one.
   void File(std::string names, std::string value, ReadFlagFile read, std::string help);
   // For checks of several flags together, which come when all have been taken. REQUIRES: the flag is here.

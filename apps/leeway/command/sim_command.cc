@@ -12,10 +12,12 @@
 #include "command/commands.h"
 #include "launch/screen.h"
 #include "role/policy_check.h"
+#include "scenario/keys.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/scheduler_death.h"
 #include "sim/workloads/timeline.h"
+#include "simulate/simulate.h"
 
 namespace leeway::app {
 namespace {
@@ -121,11 +123,22 @@ class SimCommand final : public Command {
  public:
   std::string name() const override { return "sim"; }
   std::string summary() const override {
-    return "run a workload in the simulated cluster, under faults, from a seed";
+    return "simulate a training job from a scenario file, or test the cluster under faults";
   }
   std::string lesson() const override {
     return fmt::format(
         "Examples:\n"
+        "  leeway sim scenarios/uneven.toml\n"
+        "  leeway sim scenarios/uneven.toml --set cluster.workers=64 --sweep policies.sync=bsp,ssp:3,asp "
+        "--seeds 5\n"
+        "  leeway sim scenarios/uneven.toml --sweep 'policies.sync=ssp:3;pssp:3,0.3' --report out.html\n"
+        "  leeway sim scenarios/uneven.toml --set record.timeline_s=5 --trace out.json\n"
+        "  leeway sim --keys\n\n"
+        "A scenario file says what cluster trains what, and how; docs/simulator.md explains it. The same "
+        "file and seeds\n"
+        "give the same report. --sweep may be given several times; values with commas are parted by \";\". "
+        "--trace opens\n"
+        "in ui.perfetto.dev. Without a file, a workload tests the cluster's own code:\n\n"
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
@@ -147,6 +160,17 @@ class SimCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
+    flags.Words("SCENARIO", words_, 0, 1, "a scenario file");
+    flags.Each(
+        "--set", "KEY=VALUE", [this](const std::string& text) { return Keep(text, simulate_.sets); },
+        "of the scenario, over what the file says");
+    flags.Each(
+        "--sweep", "KEY=A,B,...", [this](const std::string& text) { return Keep(text, simulate_.sweeps); },
+        "runs for each of the values, instead of the file's own sweeps");
+    flags.Switch("--quick", simulate_.quick, "the short form that the file has of itself");
+    flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
+    flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
+    flags.Switch("--keys", keys_, "lists everything that a scenario can say");
     flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
       const std::vector<std::string> known{"ledger", "churn", "faults", "scheduler-death", "timeline"};
       return std::ranges::count(known, name) > 0
@@ -156,7 +180,7 @@ class SimCommand final : public Command {
                        name, DidYouMean(name, known));
     });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
-    flags.Number("--seeds", "N", seeds_, 1, 100'000'000, "how many seeds, one after another");
+    flags.Number("--seeds", "N", seeds_, 0, 100'000'000, "how many seeds; 0: as the scenario says, else one");
     flags.Text("--sync", "SPEC", options_.sync, "synchronization model [default: drawn]", CheckSync);
     flags.Text("--apply", "SPEC", options_.apply, "apply mode [default: drawn, or the model's own]");
     flags.Number("-w,--workers", "N", options_.workers, 0, 64, "workers; 0: drawn");
@@ -171,10 +195,18 @@ class SimCommand final : public Command {
                [](const std::string& text) { return ParsePace(text).status(); });
     flags.Switch("--states", states_, "churn: checkpoints are written, with a state of every worker");
     flags.Number("--threads", "N", threads_, 1, 256, "runs at a time");
-    flags.Switch("--json", json_, "one JSON object");
+    flags.OptionalText("--json", "FILE", json_, simulate_.json, "one JSON object, on stdout or in a file");
   }
 
   Result<int> Run() override {
+    if (keys_) return ListKeys();
+    if (!words_.empty()) return RunScenarioFile();
+    if (!simulate_.sets.empty() || !simulate_.sweeps.empty() || simulate_.quick ||
+        !simulate_.report.empty() || !simulate_.trace.empty() || !simulate_.json.empty()) {
+      return InvalidArgument(
+          "got no scenario file; --set, --sweep, --quick, --report, --trace and --json FILE want one");
+    }
+    seeds_ = std::max<std::uint64_t>(seeds_, 1);
     if (!options_.apply.empty()) {
       if (options_.sync.empty())
         return InvalidArgument("--apply: given without --sync, wanted both or neither");
@@ -209,6 +241,36 @@ class SimCommand final : public Command {
   }
 
  private:
+  static Status Keep(const std::string& text, std::vector<std::string>& list) {
+    list.push_back(text);
+    return Status::Ok();
+  }
+
+  static Result<int> ListKeys() {
+    for (const scenario::KeyText& key : scenario::KeysOf({})) {
+      fmt::print("{:<26} {} [{}]\n{:<26} {}\n", key.key, key.help, key.value, "", key.wanted);
+    }
+    return 0;
+  }
+
+  Result<int> RunScenarioFile() {
+    if (!options_.sync.empty() || !options_.apply.empty() || !pace_.empty() || no_faults_ || states_ ||
+        options_.workers + options_.servers + options_.shards + options_.iterations + options_.switches > 0) {
+      return InvalidArgument(
+          "a scenario file takes --set, --sweep, --seed, --seeds, --threads, --quick, --json, --report and "
+          "--trace; "
+          "what the job is stands in the file: --set policies.sync=ssp:3");
+    }
+    if (seeds_ > 10'000)
+      return InvalidArgument("--seeds: got {}, wanted at most 10000 of a scenario", seeds_);
+    simulate_.file = words_[0];
+    simulate_.seed = options_.seed;
+    simulate_.seeds = static_cast<std::uint32_t>(seeds_);
+    simulate_.threads = threads_;
+    if (json_ && simulate_.json.empty()) simulate_.json = "-";
+    return Simulate(simulate_);
+  }
+
   static Result<std::vector<Duration>> ParsePace(const std::string& text) {
     std::vector<Duration> pace;
     for (std::size_t at = 0; at <= text.size();) {
@@ -376,11 +438,14 @@ class SimCommand final : public Command {
 
   std::string workload_ = "ledger";
   sim::LedgerOptions options_;
-  std::uint64_t seeds_ = 1;
+  std::uint64_t seeds_ = 0;
   std::uint32_t threads_ = std::max(1U, std::thread::hardware_concurrency());
   std::string pace_;  // empty: the workload's own
   bool no_faults_ = false;
   bool states_ = false;
+  bool keys_ = false;
+  std::vector<std::string> words_;
+  SimulateOptions simulate_;
   bool json_ = false;
 };
 

@@ -1,41 +1,15 @@
-// The only file that includes toml++.
 #include "role/job_file.h"
 
-// A file that is no TOML is a value to us, not an exception.
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
-
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/errors.h"
 #include "sync/sync_rules.h"
+#include "toml/toml_node.h"
 
 namespace leeway::app {
 namespace {
-
-constexpr std::size_t kFileBytesMax = 1U << 20;
-
-std::uint32_t LineOf(const toml::node& node) { return node.source().begin.line; }
-
-// How a message calls a value.
-std::string Shown(const toml::node& node) {
-  constexpr std::size_t kShownMax = 100;
-  if (const auto text = node.value<std::string>(); text && node.is_string()) {
-    return text->size() <= kShownMax ? fmt::format("text \"{}\"", *text)
-                                     : fmt::format("text of {} bytes", text->size());
-  }
-  if (node.is_integer()) return fmt::format("the number {}", *node.value<std::int64_t>());
-  if (node.is_floating_point()) return fmt::format("the number {}", *node.value<double>());
-  if (node.is_boolean()) return *node.value<bool>() ? "true" : "false";
-  if (node.is_array()) return "a list";
-  if (node.is_table()) return "a section";
-  return "a date or time";
-}
 
 FileValue ValueOf(const std::string& key, const toml::node& node) {
   FileValue value{
@@ -111,44 +85,14 @@ class RuleReader {
   const std::string& name_;
 };
 
-// The parser's check for white space beyond ASCII does not know every character (toml++ 3.3). Nothing that a
-// job file says needs one; whole lines of comment may have what they like.
-Status CheckAscii(std::string_view text, const std::string& name) {
-  bool comment = false, blank = true;  // of the line so far
-  std::uint32_t line = 1;
-  for (const char c : text) {
-    if (c == '\n') {
-      comment = false;
-      blank = true;
-      ++line;
-      continue;
-    }
-    if (blank && c == '#') comment = true;
-    if (c != ' ' && c != '\t') blank = false;
-    if (!comment && (static_cast<unsigned char>(c) & 0x80U) != 0) {
-      return InvalidArgument("{} line {}: got a character that is not ASCII, wanted such in comments only",
-                             name, line);
-    }
-  }
-  return Status::Ok();
-}
-
 }  // namespace
 
 Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name) {
-  if (text.size() > kFileBytesMax) {
-    return InvalidArgument("{}: got {} bytes, wanted at most {}", name, text.size(), kFileBytesMax);
-  }
-  LW_RETURN_IF_ERROR(CheckAscii(text, name));
-  const toml::parse_result parsed = toml::parse(text, name);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    return InvalidArgument("{} line {}: {}", name, error.source().begin.line, error.description());
-  }
+  LW_ASSIGN_OR_RETURN(const toml::table parsed, ParseToml(text, name));
   FlagFile file;
   file.name = name;
   const RuleReader rules(file.name);
-  for (const auto& [key, node] : parsed.table()) {
+  for (const auto& [key, node] : parsed) {
     const std::string word(key.str());
     const toml::array* list = node.as_array();
     const bool sections = list != nullptr && !list->empty() && list->front().is_table();
@@ -175,13 +119,7 @@ Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name) {
 }
 
 Result<FlagFile> ReadJobFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return InvalidArgument("cannot read \"{}\", wanted a TOML file", path);
-  std::string text;
-  text.resize(kFileBytesMax + 1);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return InvalidArgument("cannot read \"{}\", wanted a TOML file", path);
-  text.resize(static_cast<std::size_t>(in.gcount()));
+  LW_ASSIGN_OR_RETURN(const std::string text, ReadTomlText(path));
   return ParseJobFile(text, path);
 }
 

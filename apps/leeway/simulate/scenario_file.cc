@@ -1,0 +1,187 @@
+#include "simulate/scenario_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "base/errors.h"
+#include "scenario/figures.h"
+#include "toml/toml_node.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr int kIncludesMax = 4;
+
+// A number as it would be written on a command line.
+std::string Bare(const toml::node& node) {
+  if (node.is_string()) return *node.value<std::string>();
+  if (node.is_integer()) return fmt::format("{}", *node.value<std::int64_t>());
+  if (node.is_floating_point()) return fmt::format("{}", *node.value<double>());
+  if (node.is_boolean()) return *node.value<bool>() ? "true" : "false";
+  return {};
+}
+
+Result<scenario::Written> WrittenOf(const toml::node& node, const std::string& key, const std::string& name) {
+  scenario::Written value{.texts = {}, .is_quoted = node.is_string(), .got = Shown(node)};
+  const toml::array* const list = node.as_array();
+  if (list == nullptr) {
+    if (!node.is_value() || node.is_date() || node.is_time() || node.is_date_time()) {
+      return InvalidArgument("{} line {}: {}: got {}, wanted a value", name, LineOf(node), key, Shown(node));
+    }
+    value.texts.push_back(Bare(node));
+    return value;
+  }
+  value.is_list = true;
+  for (const toml::node& each : *list) {
+    if (each.is_array() || each.is_table()) {
+      return InvalidArgument("{} line {}: {}: got a list with {} in it, wanted one of values", name,
+                             LineOf(each), key, Shown(each));
+    }
+    value.texts.push_back(Bare(each));
+  }
+  return value;
+}
+
+Status Collect(const toml::table& section, const std::string& before, ScenarioText& file) {
+  for (const auto& [word, node] : section) {
+    const std::string key = before + std::string(word.str());
+    if (const toml::table* const inner = node.as_table(); inner != nullptr) {
+      LW_RETURN_IF_ERROR(Collect(*inner, key + ".", file));
+      continue;
+    }
+    if (key == "include") {
+      if (!node.is_string()) {
+        return InvalidArgument("{} line {}: include: got {}, wanted the path of a file in quotes", file.name,
+                               LineOf(node), Shown(node));
+      }
+      file.includes = *node.value<std::string>();
+      continue;
+    }
+    LW_ASSIGN_OR_RETURN(scenario::Written value, WrittenOf(node, key, file.name));
+    file.lines.push_back({key, LineOf(node), std::move(value)});
+  }
+  return Status::Ok();
+}
+
+Status TakeSeeds(const ScenarioLine& line, StudyWords& study) {
+  scenario::Scenario counts;  // a count like any other
+  const Status set = scenario::SetKey(counts, "cluster.workers", line.value);
+  if (!set.ok() || counts.job.workers > 10'000) {
+    return InvalidArgument("study.seeds: got {}, wanted a whole number from 1 to 10000", line.value.got);
+  }
+  study.seeds = counts.job.workers;
+  return Status::Ok();
+}
+
+Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords& study) {
+  const auto known = scenario::AllFigures();
+  if (std::ranges::find(known, figure, &scenario::Figure::name) == known.end()) {
+    std::vector<std::string> names;
+    for (const scenario::Figure& each : known) names.push_back(each.name);
+    return InvalidArgument("study.paper: unknown figure \"{}\"; known: {}{}", figure, fmt::join(names, ", "),
+                           DidYouMean(figure, names));
+  }
+  PaperFigure paper{.figure = figure, .values = {}};
+  for (const std::string& text : line.value.texts) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stopped != end) {
+      return InvalidArgument("{}: got \"{}\" in the list, wanted numbers; nan where the paper has none",
+                             line.key, text);
+    }
+    paper.values.push_back(value);
+  }
+  study.paper.push_back(std::move(paper));
+  return Status::Ok();
+}
+
+// `word` is the key without "study.".
+Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& study) {
+  if (word == "seeds") return TakeSeeds(line, study);
+  if (word.starts_with("paper.")) return TakePaper(word.substr(6), line, study);
+  if (word.starts_with("quick.")) {
+    ScenarioLine quick = line;
+    quick.key = word.substr(6);
+    study.quick.push_back(std::move(quick));
+    return Status::Ok();
+  }
+  if (word == "title") {
+    study.title = line.value.texts[0];
+    return Status::Ok();
+  }
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {{"texts", &study.texts},
+                                                                     {"sweeps", &study.sweeps},
+                                                                     {"labels", &study.labels},
+                                                                     {"figures", &study.figures},
+                                                                     {"plots", &study.plots}};
+  std::vector<std::string> known = {"title", "seeds"};
+  for (const auto& [name, list] : lists) {
+    known.emplace_back(name);
+    if (word != name) continue;
+    if (!line.value.is_list)
+      return InvalidArgument("{}: got {}, wanted a list of texts", line.key, line.value.got);
+    *list = line.value.texts;
+    return Status::Ok();
+  }
+  return InvalidArgument("unknown key \"{}\"; known in [study]: {}, paper.FIGURE, quick.KEY{}", line.key,
+                         fmt::join(known, ", "), DidYouMean(word, known));
+}
+
+Status Apply(const std::string& path, int depth, ScenarioFile& all) {
+  if (depth > kIncludesMax) {
+    return InvalidArgument("{}: got more than {} files that include each other", path, kIncludesMax);
+  }
+  LW_ASSIGN_OR_RETURN(const std::string text, ReadTomlText(path));
+  LW_ASSIGN_OR_RETURN(const ScenarioText file, ParseScenario(text, path));
+  if (!file.includes.empty()) {
+    const auto beside = std::filesystem::path(path).parent_path() / file.includes;
+    LW_RETURN_IF_ERROR(Apply(beside.string(), depth + 1, all));
+  }
+  for (const ScenarioLine& line : file.lines) {
+    const Status set = line.key.starts_with("study.") ? TakeStudy(line.key.substr(6), line, all.study)
+                                                      : scenario::SetKey(all.scenario, line.key, line.value);
+    if (!set.ok()) return set.WithContext(fmt::format("{} line {}", file.name, line.line));
+  }
+  return Status::Ok();
+}
+
+Status MakeQuick(const std::string& path, ScenarioFile& all) {
+  for (const ScenarioLine& line : all.study.quick) {
+    const Status set = line.key == "seeds" ? TakeSeeds(line, all.study)
+                                           : scenario::SetKey(all.scenario, line.key, line.value);
+    if (!set.ok()) return set.WithContext(fmt::format("{} line {}: study.quick", path, line.line));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name) {
+  LW_ASSIGN_OR_RETURN(const toml::table parsed, ParseToml(text, name));
+  ScenarioText file;
+  file.name = name;
+  LW_RETURN_IF_ERROR(Collect(parsed, "", file));
+  // toml++ keeps keys by name; what is wrong first in the file is to be said first.
+  std::ranges::stable_sort(file.lines, {}, &ScenarioLine::line);
+  return file;
+}
+
+Result<ScenarioFile> ReadScenario(const std::string& path, Length length) {
+  ScenarioFile all;
+  all.scenario.name = std::filesystem::path(path).stem().string();
+  LW_RETURN_IF_ERROR(Apply(path, 0, all));
+  if (length == Length::kQuick) {
+    LW_RETURN_IF_ERROR(MakeQuick(path, all));
+  }
+  const Status whole = scenario::CheckWhole(all.scenario);
+  if (!whole.ok()) return whole.WithContext(path);
+  return all;
+}
+
+}  // namespace leeway::app

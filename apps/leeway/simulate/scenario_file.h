@@ -1,0 +1,57 @@
+// Scenario files: TOML, with the keys of src/scenario/keys.h in sections, and `include = "other.toml"`, whose
+// keys come first. An error says file, line, key, got, wanted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leeway/status.h"
+#include "scenario/keys.h"
+#include "scenario/scenario.h"
+
+namespace leeway::app {
+
+// One key of a file, where it stands.
+struct ScenarioLine {
+  std::string key;
+  std::uint32_t line = 0;
+  scenario::Written value;
+};
+
+struct ScenarioText {
+  std::string name;      // of the file
+  std::string includes;  // the path of another one, relative to this one's folder; empty: none
+  std::vector<ScenarioLine> lines;
+};
+
+// What a paper reports, beside the figures of the same name: one number for each cell of the study.
+struct PaperFigure {
+  std::string figure;
+  std::vector<double> values;  // not a number where the paper has none
+};
+
+// The section [study]: which runs of the scenario make a table or a plot.
+struct StudyWords {
+  std::string title;                // empty: the scenario's name
+  std::vector<std::string> texts;   // paragraphs: what is shown, what differs from the paper, and why
+  std::vector<std::string> sweeps;  // as --sweep takes them
+  std::vector<std::string> labels;  // of the cells, in their order; empty: the values
+  std::uint32_t seeds = 1;
+  std::vector<std::string> figures;  // columns of the table; empty: all
+  std::vector<std::string> plots;    // "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss"
+  std::vector<PaperFigure> paper;    // [study.paper]
+  std::vector<ScenarioLine> quick;   // [study.quick]: keys for a short run
+};
+
+struct ScenarioFile {
+  scenario::Scenario scenario;
+  StudyWords study;
+};
+
+[[nodiscard]] Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name);
+enum class Length : std::uint8_t { kWhole, kQuick };
+// What the file at `path` and what it includes say, over the defaults; kQuick: with what [study.quick] says.
+[[nodiscard]] Result<ScenarioFile> ReadScenario(const std::string& path, Length length = Length::kWhole);
+
+}  // namespace leeway::app

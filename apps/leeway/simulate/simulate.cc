@@ -1,0 +1,116 @@
+#include "simulate/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/errors.h"
+#include "chart/table.h"
+#include "launch/text_file.h"
+#include "scenario/keys.h"
+#include "simulate/study_bar.h"
+#include "simulate/study_json.h"
+#include "simulate/study_report.h"
+#include "simulate/study_table.h"
+#include "simulate/study_trace.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr int kFailedExitCode = 1;
+
+Status Set(scenario::Scenario& scenario, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("--set: got \"{}\", wanted KEY=VALUE: compute.spread=0.2", text);
+  }
+  const Status set =
+      scenario::SetKey(scenario, text.substr(0, equals), scenario::Plain(text.substr(equals + 1)));
+  return set.ok() ? set : set.WithContext("--set");
+}
+
+// One for each cell; where the last sweep is an axis, its value follows.
+Status Label(const std::vector<std::string>& labels, const std::string& file, scenario::Study& study) {
+  if (labels.empty()) return Status::Ok();
+  if (labels.size() != study.cells.size()) {
+    return InvalidArgument("{}: study.labels: got {} labels, wanted {}, one for each cell", file,
+                           labels.size(), study.cells.size());
+  }
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    scenario::Cell& cell = study.cells[i];
+    cell.label = labels[i];
+    if (cell.settings.size() > 1) cell.label += ", " + cell.settings.back().second;
+  }
+  return Status::Ok();
+}
+
+Status Write(const std::string& path, const std::string& text) {
+  if (path.empty()) return Status::Ok();
+  if (path != "-") return WriteTextFile(path, text);
+  fmt::print("{}", text);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem::Problem>& problems) {
+  LW_ASSIGN_OR_RETURN(ScenarioFile file,
+                      ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
+  for (const std::string& text : options.sets) {
+    LW_RETURN_IF_ERROR(Set(file.scenario, text));
+  }
+  if (!options.sweeps.empty()) {
+    // Of other cells than the file's.
+    file.study.sweeps = options.sweeps;
+    file.study.labels.clear();
+    file.study.paper.clear();
+    file.study.plots.clear();
+  }
+  std::vector<scenario::Sweep> sweeps;
+  for (const std::string& text : file.study.sweeps) {
+    const Result<scenario::Sweep> sweep = scenario::ParseSweep(text);
+    if (!sweep.ok()) return sweep.status().WithContext("sweep");
+    sweeps.push_back(*sweep);
+  }
+  if (!options.trace.empty() && file.scenario.recording.timeline_s == 0) {
+    return InvalidArgument(
+        "--trace: record.timeline_s is 0, wanted the length of the window: --set record.timeline_s=10");
+  }
+  Finished finished;
+  const std::uint32_t seeds = options.seeds > 0 ? options.seeds : file.study.seeds;
+  LW_ASSIGN_OR_RETURN(finished.study, scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds));
+  LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
+  StudyBar bar(file.scenario.name);
+  const auto show = [&bar](const scenario::StudyProgress& progress) {
+    bar.Show(progress);
+    return true;
+  };
+  LW_RETURN_IF_ERROR(scenario::RunStudy(finished.study, problems, options.threads, show));
+  finished.words = std::move(file.study);
+  return finished;
+}
+
+Result<int> Simulate(const SimulateOptions& options) {
+  LW_ASSIGN_OR_RETURN(const Finished done, RunFile(options, problem::BuiltinProblems()));
+  if (options.json != "-" && options.report != "-" && options.trace != "-") {
+    fmt::print("{}", chart::TableText(TableOf(done.study, done.words)));
+  }
+  LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study)));
+  LW_RETURN_IF_ERROR(Write(options.report, options.report.empty() ? "" : ReportHtml(done.study, done.words)));
+  if (!options.trace.empty()) {
+    const scenario::Cell& cell = done.study.cells[0];
+    LW_RETURN_IF_ERROR(Write(options.trace, TraceJson(cell.records[0], cell.label)));
+  }
+  int code = 0;
+  for (const scenario::Cell& cell : done.study.cells) {
+    for (const scenario::RunRecord& record : cell.records) {
+      for (const std::string& error : record.errors) {
+        fmt::print(stderr, "{}, seed {}: {}\n", cell.label, record.seed, error);
+        code = kFailedExitCode;
+      }
+    }
+  }
+  return code;
+}
+
+}  // namespace leeway::app

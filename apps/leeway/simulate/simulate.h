@@ -1,0 +1,37 @@
+// Simulate: a scenario file and what the command line adds to it, run and reported.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "leeway/status.h"
+#include "problem/problem.h"
+#include "scenario/study.h"
+#include "simulate/scenario_file.h"
+
+namespace leeway::app {
+
+struct SimulateOptions {
+  std::string file;
+  std::vector<std::string> sets;    // "key=value"
+  std::vector<std::string> sweeps;  // "key=a,b,c"; instead of the file's
+  std::uint64_t seed = 1;
+  std::uint32_t seeds = 0;  // 0: as many as the file says
+  std::uint32_t threads = 1;
+  bool quick = false;
+  std::string json, report, trace;  // files; empty: none, "-": stdout
+};
+
+struct Finished {
+  scenario::Study study;
+  StudyWords words;
+};
+
+// Reads, plans and runs; nothing is written.
+[[nodiscard]] Result<Finished> RunFile(const SimulateOptions& options,
+                                       const Registry<problem::Problem>& problems);
+// ... and writes what was asked for. The exit code: 1 if a run did not end well.
+[[nodiscard]] Result<int> Simulate(const SimulateOptions& options);
+
+}  // namespace leeway::app

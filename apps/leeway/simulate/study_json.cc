@@ -1,0 +1,61 @@
+#include "simulate/study_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "scenario/figures.h"
+#include "scenario/keys.h"
+
+namespace leeway::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json CurveOf(const scenario::RunRecord& record) {
+  Json points = Json::array();
+  for (const scenario::CurvePoint& point : record.curve) {
+    points.push_back({{"seconds", point.seconds},
+                      {"iteration", point.iteration},
+                      {"loss", Number(point.loss)},
+                      {"accuracy", Number(point.accuracy)}});
+  }
+  return points;
+}
+
+Json RunOf(const scenario::RunRecord& record) {
+  Json run = {{"seed", record.seed}};
+  for (const scenario::Figure& figure : scenario::AllFigures()) run[figure.name] = Number(figure.of(record));
+  run["iterations"] = record.iterations;
+  run["applied"] = record.applied;
+  run["server_bytes"] = record.server_bytes;
+  run["curve"] = CurveOf(record);
+  run["errors"] = record.errors;
+  return run;
+}
+
+}  // namespace
+
+std::string StudyJson(const scenario::Study& study) {
+  Json cells = Json::array();
+  for (const scenario::Cell& cell : study.cells) {
+    Json settings = Json::object();
+    for (const auto& [key, value] : cell.settings) settings[key] = value;
+    Json figures = Json::object();
+    for (const scenario::Figure& figure : scenario::AllFigures()) {
+      const scenario::Spread spread = SpreadOf(figure, cell.records);
+      figures[figure.name] = {{"mean", Number(spread.mean)},
+                              {"deviation", Number(spread.deviation)},
+                              {"low", Number(spread.low)},
+                              {"high", Number(spread.high)}};
+    }
+    Json runs = Json::array();
+    for (const scenario::RunRecord& record : cell.records) runs.push_back(RunOf(record));
+    cells.push_back({{"label", cell.label}, {"settings", settings}, {"figures", figures}, {"runs", runs}});
+  }
+  const Json all = {{"name", study.base.name}, {"scenario", ToToml(study.base)}, {"cells", cells}};
+  return all.dump(1) + "\n";
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,34 @@
+// Figures: the numbers of a run that tables and plots are made of, and what they are over several seeds.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenario/run_record.h"
+
+namespace leeway::scenario {
+
+struct Figure {
+  std::string name;   // in JSON: "dprs_per_100"
+  std::string title;  // for people, with its unit: "DPRs / 100 it."
+  double (*of)(const RunRecord&);
+};
+// In the order in which tables show them.
+[[nodiscard]] std::span<const Figure> AllFigures();
+// REQUIRES: there is such a figure.
+[[nodiscard]] const Figure& FigureNamed(std::string_view name);
+
+struct Spread {
+  double mean = 0;
+  double deviation = 0;  // of a sample; 0 with one
+  double low = 0, high = 0;
+};
+// Of what is a number; not a number if nothing is.
+[[nodiscard]] Spread SpreadOf(std::span<const double> values);
+[[nodiscard]] Spread SpreadOf(const Figure& figure, std::span<const RunRecord> records);
+
+// "12.3 ± 0.4"; the mean alone with one seed; "-" for what is no number.
+[[nodiscard]] std::string ToText(const Spread& spread, std::size_t seeds);
+
+}  // namespace leeway::scenario

@@ -1,0 +1,143 @@
+#include "scenario/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "base/errors.h"
+#include "scenario/keys.h"
+
+namespace leeway::scenario {
+namespace {
+
+// What is under way, added up over all runs.
+class Board {
+ public:
+  Board(std::size_t runs, const std::function<bool(const StudyProgress&)>& progress)
+      : parts_(runs), progress_(progress) {}
+
+  // False: stop.
+  bool Show(std::size_t run, const RunProgress& part) {
+    const std::lock_guard lock(mutex_);
+    parts_[run] = part;
+    return !stopped_ && Tell();
+  }
+  void Done(std::size_t run) {
+    const std::lock_guard lock(mutex_);
+    parts_[run].iterations = parts_[run].iterations_all =
+        std::max<std::uint64_t>(parts_[run].iterations_all, 1);
+    ++done_;
+    (void)Tell();
+  }
+  void Fail(const Status& why) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.ok()) failure_ = why;
+    stopped_ = true;
+  }
+  [[nodiscard]] Status failure() const { return failure_; }
+  [[nodiscard]] bool stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+
+ private:
+  bool Tell() {
+    if (!progress_) return true;
+    StudyProgress all;
+    all.runs = parts_.size();
+    all.runs_done = done_;
+    for (const RunProgress& part : parts_) {
+      all.simulated_s += part.simulated_s;
+      all.messages += part.messages;
+      if (part.iterations_all > 0) {
+        all.share += static_cast<double>(part.iterations) / static_cast<double>(part.iterations_all);
+      }
+    }
+    all.share /= static_cast<double>(parts_.size());
+    if (!progress_(all)) stopped_ = true;
+    return !stopped_;
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<RunProgress> parts_;
+  std::size_t done_ = 0;
+  bool stopped_ = false;
+  Status failure_;
+  const std::function<bool(const StudyProgress&)>& progress_;
+};
+
+}  // namespace
+
+Result<Sweep> ParseSweep(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return InvalidArgument("got \"{}\", wanted KEY=VALUE,VALUE,...: cluster.workers=8,16,32", text);
+  }
+  Sweep sweep{.key = text.substr(0, equals), .values = {}};
+  const std::string values = text.substr(equals + 1);
+  const char between = values.find(';') == std::string::npos ? ',' : ';';
+  for (std::size_t at = 0; at <= values.size();) {
+    const std::size_t end = std::min(values.find(between, at), values.size());
+    sweep.values.push_back(values.substr(at, end - at));
+    at = end + 1;
+  }
+  return sweep;
+}
+
+Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, std::uint64_t first_seed,
+                        std::uint32_t seeds) {
+  Study study;
+  study.base = base;
+  for (std::uint32_t i = 0; i < seeds; ++i) study.seeds.push_back(first_seed + i);
+  study.cells.push_back({.settings = {}, .label = "", .scenario = base, .records = {}});
+  for (const Sweep& sweep : sweeps) {
+    std::vector<Cell> wider;
+    for (const Cell& cell : study.cells) {
+      for (const std::string& value : sweep.values) {
+        Cell next = cell;
+        LW_RETURN_IF_ERROR(SetKey(next.scenario, sweep.key, Plain(value)));
+        next.settings.emplace_back(sweep.key, value);
+        next.label += (next.label.empty() ? "" : ", ") + value;
+        wider.push_back(std::move(next));
+      }
+    }
+    study.cells = std::move(wider);
+  }
+  for (Cell& cell : study.cells) {
+    if (cell.label.empty()) cell.label = base.name;
+    LW_RETURN_IF_ERROR(CheckWhole(cell.scenario));
+    cell.records.resize(seeds);
+  }
+  return study;
+}
+
+Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
+                const std::function<bool(const StudyProgress&)>& progress) {
+  const std::size_t seeds = study.seeds.size();
+  const std::size_t runs = study.cells.size() * seeds;
+  Board board(runs, progress);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t run = next++; run < runs && !board.stopped(); run = next++) {
+      Cell& cell = study.cells[run / seeds];
+      Result<RunRecord> record =
+          RunScenario(cell.scenario, problems, study.seeds[run % seeds],
+                      [&board, run](const RunProgress& part) { return board.Show(run, part); });
+      if (!record.ok()) return board.Fail(record.status());
+      cell.records[run % seeds] = std::move(*record);
+      board.Done(run);
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::uint32_t i = 1; i < std::min<std::size_t>(threads, runs); ++i) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  LW_RETURN_IF_ERROR(board.failure());
+  if (board.stopped()) return Cancelled("stopped before all {} runs were done", runs);
+  return Status::Ok();
+}
+
+}  // namespace leeway::scenario

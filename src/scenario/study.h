@@ -1,0 +1,54 @@
+// Study: one scenario, with every combination of the values that are swept over, and every seed for each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leeway/status.h"
+#include "problem/problem.h"
+#include "scenario/run_record.h"
+#include "scenario/run_scenario.h"
+#include "scenario/scenario.h"
+
+namespace leeway::scenario {
+
+// "policies.sync" over "bsp" and "ssp:3".
+struct Sweep {
+  std::string key;
+  std::vector<std::string> values;
+};
+// "key=a,b,c"; values with commas of their own are parted by ";": "policies.sync=ssp:3;pssp:3,0.5".
+[[nodiscard]] Result<Sweep> ParseSweep(const std::string& text);
+
+struct Cell {
+  std::vector<std::pair<std::string, std::string>> settings;  // key and value of each sweep
+  std::string label;                                          // the values, for people; the name without any
+  Scenario scenario;
+  std::vector<RunRecord> records;  // by seed
+};
+
+struct Study {
+  Scenario base;
+  std::vector<std::uint64_t> seeds;
+  std::vector<Cell> cells;
+};
+
+[[nodiscard]] Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps,
+                                      std::uint64_t first_seed, std::uint32_t seeds);
+
+struct StudyProgress {
+  std::size_t runs_done = 0, runs = 0;
+  double share = 0;        // of all iterations
+  double simulated_s = 0;  // of all runs together
+  std::uint64_t messages = 0;
+};
+
+// Runs all of it, `threads` runs at a time. The records do not depend on how many. An error of one run ends
+// the others. `progress` is called by one thread at a time; false: stop.
+[[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
+                              const std::function<bool(const StudyProgress&)>& progress = {});
+
+}  // namespace leeway::scenario
