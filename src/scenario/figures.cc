@@ -78,13 +78,11 @@ Spread SpreadOf(const Figure& figure, std::span<const RunRecord> records) {
 
 std::string ToText(const Spread& spread, std::size_t seeds) {
   if (!std::isfinite(spread.mean)) return "-";
-  const auto digits = [](double value) {
-    const double size = std::abs(value);
-    if (size >= 100 || size == std::floor(size)) return fmt::format("{:.0f}", value);
-    return size >= 1 ? fmt::format("{:.2f}", value) : fmt::format("{:.4f}", value);
-  };
-  if (seeds < 2) return digits(spread.mean);
-  return fmt::format("{} ± {}", digits(spread.mean), digits(spread.deviation));
+  const double size = std::abs(spread.mean);
+  const bool whole = size >= 1000 || (seeds < 2 && size == std::floor(size));
+  const int decimals = whole ? 0 : (size >= 100 ? 1 : (size >= 1 || size == 0 ? 2 : 4));
+  if (seeds < 2) return fmt::format("{:.{}f}", spread.mean, decimals);
+  return fmt::format("{:.{}f} ± {:.{}f}", spread.mean, decimals, spread.deviation, decimals);
 }
 
 }  // namespace leeway::scenario
