@@ -1,7 +1,6 @@
 #include "block/progress.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/check.h"
 
@@ -14,15 +13,14 @@ std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster)
     ended.push_back({worker, life.incarnation});
     End(life);
   };
-  std::unordered_map<WorkerId, const MemberState*> newest;
+  RankTable<const MemberState*> newest;
   for (const MemberState& member : roster) {
     const MemberState*& known = newest[member.key.worker];
     if (known == nullptr || known->key.incarnation < member.key.incarnation) known = &member;
   }
   lives_.ForEach([&](WorkerId worker, Life& life) {
-    const auto found = newest.find(worker);
-    if (found == newest.end() || found->second->gone || found->second->key.incarnation > life.incarnation)
-      end(worker, life);
+    const MemberState* const* const found = newest.Find(worker);
+    if (found == nullptr || (*found)->gone || (*found)->key.incarnation > life.incarnation) end(worker, life);
   });
   for (const MemberState& member : roster) {
     if (newest[member.key.worker] != &member) continue;

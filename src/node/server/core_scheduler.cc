@@ -10,6 +10,8 @@
 #include "leeway/storage.h"
 #include "node/control_frame.h"
 #include "node/server/core.h"
+
+#include <google/protobuf/arena.h>
 #include "node/server/firsts.h"
 
 namespace leeway {
@@ -67,7 +69,8 @@ void ServerNode::Core::OnFrame(std::uint32_t, const FrameHead& head, std::span<c
 }
 
 Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
-  wire::pb::Roster roster;
+  google::protobuf::Arena arena;  // of a large job there are many members
+  auto& roster = *google::protobuf::Arena::CreateMessage<wire::pb::Roster>(&arena);
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRoster, body, roster));
   if (roster_.Take(roster)) {
     CloseFenced();
@@ -78,10 +81,12 @@ Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
 }
 
 void ServerNode::Core::CloseFenced() {
-  const std::map<MemberKey, ConnectionId> sessions = sessions_.all();
-  for (const auto& [who, id] : sessions) {
+  std::vector<std::pair<MemberKey, ConnectionId>> fenced;
+  for (const auto& [who, id] : sessions_.all()) {
+    if (!roster_.CheckLife(who).ok()) fenced.emplace_back(who, id);
+  }
+  for (const auto& [who, id] : fenced) {
     const Status life = roster_.CheckLife(who);
-    if (life.ok()) continue;
     sessions_.Remove(id);
     inbound_.Close(id, life);
     ForgetPulls(who);

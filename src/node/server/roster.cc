@@ -13,7 +13,7 @@ bool Roster::Take(const wire::pb::Roster& roster) {
   own_clock_members_.clear();
   joining_.clear();
   dead_.clear();
-  newest_.clear();
+  newest_ = {};
   for (const wire::pb::Member& member : roster.members()) {
     const MemberKey key{WorkerId(member.worker()), Incarnation(member.incarnation())};
     members_.push_back({key, Iteration(member.first()), member.gone()});
@@ -31,10 +31,10 @@ Status Roster::CheckLife(MemberKey who) const {
     return Fenced("worker {} incarnation {} was declared dead at epoch {} or before", who.worker.value(),
                   who.incarnation.value(), epoch_.value());
   }
-  const auto newest = newest_.find(who.worker);
-  if (newest != newest_.end() && who.incarnation < newest->second) {
+  const Incarnation* const newest = newest_.Find(who.worker);
+  if (newest != nullptr && who.incarnation < *newest) {
     return Fenced("worker {} incarnation {} was replaced by incarnation {}", who.worker.value(),
-                  who.incarnation.value(), newest->second.value());
+                  who.incarnation.value(), newest->value());
   }
   return Status::Ok();
 }

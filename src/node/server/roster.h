@@ -1,12 +1,12 @@
 // Roster: who is a member of the job, as this shard last heard it from the scheduler.
 #pragma once
 
-#include <map>
 #include <set>
 #include <span>
 #include <vector>
 
 #include "block/block.h"
+#include "block/rank_table.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
 #include "wire/control.pb.h"
@@ -33,7 +33,7 @@ class Roster {
   std::vector<MemberState> members_, own_clock_members_;
   std::vector<MemberKey> joining_;
   std::set<MemberKey> dead_;
-  std::map<WorkerId, Incarnation> newest_;
+  RankTable<Incarnation> newest_;
 };
 
 }  // namespace leeway
