@@ -1,5 +1,6 @@
 #include "floors.h"
 
+#include "sim.h"
 #include "sync.h"
 
 namespace leeway::bench {
@@ -44,6 +45,8 @@ constexpr Floor kFloors[] = {
     {"scale.2+2.ratio", kAtLeast, 0.9, kWhyScale},
     {"scale.8+2.ratio", kAtLeast, 0.9, kWhyScale},
     {"sync.ratio_max", kAtMost, kSyncRatioMax, kWhyScale},
+    {"sim.events_s", kAtLeast, kSimEventsMin, "studies of large clusters"},
+    {"sim.growth", kAtMost, kSimGrowthMax, kWhyScale},
     {"optimizer.*.ratio", kAtLeast, 0.8, kWhyKernels},
     {"step.one_worker.ratio", kAtMost, 1.07, kWhyStep},
     {"step.four_workers.ratio", kAtMost, 1 / 0.9, kWhyStep},

@@ -1,7 +1,6 @@
 // What a shard says to the scheduler, and what it does at its word.
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -72,8 +71,9 @@ Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
   google::protobuf::Arena arena;  // of a large job there are many members
   auto& roster = *google::protobuf::Arena::CreateMessage<wire::pb::Roster>(&arena);
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kRoster, body, roster));
+  const std::uint64_t fences = roster_.fences();
   if (roster_.Take(roster)) {
-    CloseFenced();
+    if (roster_.fences() != fences) CloseFenced();
     TellAllMembers();
   }
   Acknowledge(roster.epoch());

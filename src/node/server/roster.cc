@@ -14,12 +14,14 @@ bool Roster::Take(const wire::pb::Roster& roster) {
   joining_.clear();
   dead_.clear();
   newest_ = {};
+  fences_ = 0;
   for (const wire::pb::Member& member : roster.members()) {
     const MemberKey key{WorkerId(member.worker()), Incarnation(member.incarnation())};
     members_.push_back({key, Iteration(member.first()), member.gone()});
     own_clock_members_.push_back({key, Iteration(0), member.gone()});
     if (member.joining()) joining_.push_back(key);
     if (member.dead()) dead_.insert(key);
+    fences_ += key.incarnation.value() + (member.dead() ? 1 : 0);
     Incarnation& newest = newest_[key.worker];
     newest = std::max(newest, key.incarnation);
   }

@@ -1,6 +1,7 @@
 // Roster: who is a member of the job, as this shard last heard it from the scheduler.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <span>
 #include <vector>
@@ -27,9 +28,12 @@ class Roster {
   // kFenced for a life that was declared dead or that a newer incarnation replaced. A life that the roster
   // does not know yet may pass: the worker heard of this epoch before we did.
   [[nodiscard]] Status CheckLife(MemberKey who) const;
+  // Another number whenever a life may have been fenced since.
+  [[nodiscard]] std::uint64_t fences() const { return fences_; }
 
  private:
   Epoch epoch_;
+  std::uint64_t fences_ = 0;  // the dead, and all incarnations added up
   std::vector<MemberState> members_, own_clock_members_;
   std::vector<MemberKey> joining_;
   std::set<MemberKey> dead_;

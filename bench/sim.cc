@@ -1,0 +1,156 @@
+#include "sim.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "base/errors.h"
+#include "json_line.h"
+#include "range.h"
+#include "scenario/run_scenario.h"
+#include "sim/event_queue.h"
+
+namespace leeway::bench {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+double SecondsBetween(SteadyTime from, SteadyTime to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+SteadyTime Now() { return std::chrono::steady_clock::now(); }
+
+scenario::Scenario ScenarioOf(const SimOptions& options, std::uint32_t workers) {
+  scenario::Scenario scenario;
+  scenario.job.workers = workers;
+  scenario.job.servers = 16;
+  scenario.job.sync = "ssp:3";
+  scenario.job.block_bytes = 1U << 30;  // a table is a block
+  scenario.problem = fmt::format("ghost:{},grain=65536", options.model);
+  scenario.compute.base_s = 1;
+  scenario.compute.spread = 0.1;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 12.5e9;
+  scenario.server.per_message_s = 1e-6;
+  scenario.iterations = std::max<std::uint32_t>(options.steps / workers, 2);
+  scenario.recording.staleness_columns = 1;
+  return scenario;
+}
+
+Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
+                       const Registry<problem::Problem>& problems) {
+  struct Look {
+    SteadyTime at;
+    std::uint64_t messages;
+  };
+  std::optional<Look> first, last;
+  const SteadyTime begin = Now();
+  const auto look = [&](const scenario::RunProgress& progress) {
+    if (progress.iterations == 0) return true;
+    last = Look{Now(), progress.messages};
+    if (!first) first = last;
+    return true;
+  };
+  LW_ASSIGN_OR_RETURN(const scenario::RunRecord record,
+                      RunScenario(ScenarioOf(options, workers), problems, 1, look));
+  const SteadyTime end = Now();
+  if (!record.errors.empty()) return Internal("{} workers: {}", workers, record.errors[0]);
+  if (!first || last->messages == first->messages) {
+    return InvalidArgument("steps: got {}, too few to measure {} workers", options.steps, workers);
+  }
+  SimRow row;
+  row.workers = workers;
+  row.events = last->messages - first->messages;
+  row.train_wall_s = SecondsBetween(first->at, last->at);
+  row.events_s = static_cast<double>(row.events) / row.train_wall_s;
+  row.event_ns = 1e9 / row.events_s;
+  row.simulated_s = record.seconds;
+  row.start_wall_s = SecondsBetween(begin, first->at);
+  row.end_wall_s = SecondsBetween(last->at, end);
+  return row;
+}
+
+// Events that schedule the next one, as many pending as a job of a hundred workers has.
+double QueueRate() {
+  constexpr std::uint64_t kPending = 1024, kEvents = 2'000'000;
+  sim::EventQueue queue;
+  std::uint64_t left = kEvents;
+  struct Again {
+    sim::EventQueue* queue;
+    std::uint64_t* left;
+    void operator()() const {
+      if (--*left > kPending) queue->After(Duration(1 + (*left * 7919) % 100'000), *this);
+    }
+  };
+  for (std::uint64_t i = 0; i < kPending; ++i) queue.After(Duration(i), Again{&queue, &left});
+  const SteadyTime begin = Now();
+  while (queue.RunOne()) {
+  }
+  return static_cast<double>(kEvents) / SecondsBetween(begin, Now());
+}
+
+}  // namespace
+
+Result<SimReport> RunSim(const SimOptions& options) {
+  LW_RETURN_IF_ERROR(CheckRange("steps", options.steps, 4096, 1U << 24));
+  SimReport report;
+  report.options = options;
+  const Registry<problem::Problem> problems = problem::BuiltinProblems();
+  const BusyMeter meter;
+  report.queue_events_s = QueueRate();
+  double slowest = 0, fastest = HUGE_VAL;
+  for (const std::uint32_t workers : kSimWorkers) {
+    LW_ASSIGN_OR_RETURN(const SimRow row, Measure(options, workers, problems));
+    slowest = std::max(slowest, row.event_ns);
+    fastest = std::min(fastest, row.event_ns);
+    report.rows.push_back(row);
+  }
+  report.growth = slowest / fastest;
+  report.ratio = report.rows[0].events_s / report.queue_events_s;
+  report.busy = meter.End();
+  return report;
+}
+
+std::string ToJson(const SimReport& report) {
+  JsonLine line;
+  line.Text("bench", "sim")
+      .Text("model", report.options.model)
+      .Real("events_s", report.rows[0].events_s, 6)
+      .Real("events_s_min", 1e9 / std::ranges::max(report.rows, {}, &SimRow::event_ns).event_ns, 6)
+      .Real("growth", report.growth)
+      .Real("queue_events_s", report.queue_events_s, 6)
+      .Real("ratio", report.ratio);
+  for (const SimRow& row : report.rows) {
+    const std::string of = fmt::format("workers_{}_", row.workers);
+    line.Whole(of + "events", row.events)
+        .Real(of + "events_s", row.events_s, 6)
+        .Real(of + "event_ns", row.event_ns)
+        .Real(of + "simulated_s", row.simulated_s)
+        .Real(of + "train_wall_s", row.train_wall_s)
+        .Real(of + "start_wall_s", row.start_wall_s)
+        .Real(of + "end_wall_s", row.end_wall_s);
+  }
+  return line.All(JsonOf(report.busy)).Done();
+}
+
+std::string ToText(const SimReport& report) {
+  std::string text = fmt::format("{}, sizes only, 16 servers, ssp:3; {} steps of workers in each row\n\n",
+                                 report.options.model, report.options.steps);
+  text += fmt::format("{:>8}{:>12}{:>12}{:>10}{:>14}{:>12}{:>10}{:>10}\n", "workers", "events", "events/s",
+                      "ns/event", "simulated s", "training s", "start s", "end s");
+  for (const SimRow& row : report.rows) {
+    text += fmt::format("{:>8}{:>12}{:>12.0f}{:>10.0f}{:>14.1f}{:>12.2f}{:>10.2f}{:>10.2f}\n", row.workers,
+                        row.events, row.events_s, row.event_ns, row.simulated_s, row.train_wall_s,
+                        row.start_wall_s, row.end_wall_s);
+  }
+  text += fmt::format(
+      "\nthe slowest row takes {:.2f} times the time per event of the fastest; the event queue alone runs "
+      "{:.0f} "
+      "events/s, of which {:.2f} with {} workers\n",
+      report.growth, report.queue_events_s, report.ratio, report.rows[0].workers);
+  return text + TextOf(report.busy);
+}
+
+}  // namespace leeway::bench

@@ -1,0 +1,49 @@
+// The sim bench: how many messages a second the simulated cluster delivers on one core, with few and with
+// many workers, beside the bare event queue in the same run.
+//
+// The nodes are the real ones; the problem is AlexNet's sizes, a table to each of 16 servers, so that a
+// message carries one block. What starting and ending a job costs is said beside, not counted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "busy.h"
+#include "leeway/status.h"
+
+namespace leeway::bench {
+
+inline constexpr std::array<std::uint32_t, 3> kSimWorkers = {16, 128, 1024};
+inline constexpr double kSimEventsMin = 400'000, kSimGrowthMax = 1.5;
+
+struct SimOptions {
+  // Of all workers together, in each row; enough of them that the time says something.
+  std::uint32_t steps = 24'576;
+  std::string model = "alexnet";
+};
+
+struct SimRow {
+  std::uint32_t workers = 0;
+  std::uint64_t events = 0;  // messages delivered while all trained
+  double events_s = 0;
+  double event_ns = 0;
+  double simulated_s = 0;
+  double train_wall_s = 0, start_wall_s = 0, end_wall_s = 0;
+};
+
+struct SimReport {
+  SimOptions options;
+  std::vector<SimRow> rows;   // as kSimWorkers
+  double queue_events_s = 0;  // the event queue alone: nothing simulated can be faster
+  double ratio = 0;           // of the row with the fewest workers to that
+  double growth = 0;          // nanoseconds per event, the slowest row over the fastest
+  Busy busy;
+};
+
+[[nodiscard]] Result<SimReport> RunSim(const SimOptions& options);
+[[nodiscard]] std::string ToJson(const SimReport& report);
+[[nodiscard]] std::string ToText(const SimReport& report);
+
+}  // namespace leeway::bench
