@@ -1,0 +1,72 @@
+// Canvas: the elements of a picture, one after the other. What the charts draw on; a Drawing comes out of it.
+//
+// Coordinates are pixels, written with one decimal. Texts are escaped here; classes are those of drawing.cc.
+// One chart, one thread, one canvas.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chart/drawing.h"
+
+namespace leeway::chart {
+
+struct Box {
+  double left = 0;
+  double top = 0;
+  double right = 0;
+  double bottom = 0;
+
+  [[nodiscard]] double width() const { return right - left; }
+  [[nodiscard]] double height() const { return bottom - top; }
+};
+
+// "12", "12.3": what coordinates look like.
+void AppendPixel(std::string& out, double pixel);
+// A command of a path ("M", "L") and its point.
+void AppendPoint(std::string& out, char command, double x, double y);
+
+class Canvas {
+ public:
+  Canvas(int width, int height) : width_(width), height_(height) {}
+
+  // Title and note at the top, wrapped to the width and cut after some lines; returns where they end.
+  double Heading(std::string_view title, std::string_view note);
+
+  // Everything until Close is in this class.
+  void Open(std::string_view classes);
+  // Everything until CloseClip is cut off outside the box. (A nested <svg>: a <clipPath> would need an id,
+  // and ids are not unique among the pictures of a page.)
+  void OpenClip(const Box& box);
+  void Close() { body_ += "</g>\n"; }
+  void CloseClip() { body_ += "</svg>\n"; }
+
+  // A tooltip is what the pointer shows; none if empty.
+  void Line(double x1, double y1, double x2, double y2, std::string_view classes);
+  void Rect(const Box& box, std::string_view classes, std::string_view tooltip = {}, double rounding = 0);
+  void Circle(double x, double y, double radius, std::string_view classes, std::string_view tooltip = {});
+  void Path(std::string_view path, std::string_view classes, std::string_view attributes = {},
+            std::string_view tooltip = {});
+  // A tooltip that says the same as the text is left out.
+  void Text(double x, double y, std::string_view text, std::string_view classes,
+            std::string_view tooltip = {});
+  // Turned by so many degrees around its anchor.
+  void TurnedText(double x, double y, double degrees, std::string_view text, std::string_view classes,
+                  std::string_view tooltip = {});
+
+  [[nodiscard]] int width() const { return width_; }
+  [[nodiscard]] int height() const { return height_; }
+  // For pictures whose height comes out of what is drawn.
+  void SetHeight(int height) { height_ = height; }
+  [[nodiscard]] Drawing Finish(std::string_view title) &&;
+
+ private:
+  void Attribute(std::string_view name, double value);
+  void End(std::string_view element, std::string_view tooltip);
+
+  int width_;
+  int height_;
+  std::string body_;
+};
+
+}  // namespace leeway::chart

@@ -1,0 +1,35 @@
+// Text that goes into a picture or a page: escaped, cut to a width, measured without a font.
+//
+// Names come from scenario files and users, so nothing here trusts them: bytes that are no UTF-8, and
+// characters that XML does not allow, become U+FFFD.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leeway::chart {
+
+// The code point at `at`, which moves past it; U+FFFD for a byte that begins none. REQUIRES: at <
+// text.size().
+char32_t NextCodePoint(std::string_view text, std::size_t& at);
+void AppendCodePoint(std::string& out, char32_t code);
+
+// Fit for the content and the quoted attributes of XML and HTML.
+std::string Escaped(std::string_view text);
+
+// How many pixels wide a text comes out. An estimate on the wide side of the usual sans-serif fonts, since
+// the reader's font is not known.
+double TextWidth(std::string_view text, double font_px);
+
+// The text, or as much of its beginning as fits into `width_px`, and an ellipsis.
+std::string Clipped(std::string_view text, double width_px, double font_px);
+// The text in lines that fit into `width_px`, broken at spaces; what is beyond `lines_max` is cut, with an
+// ellipsis.
+std::vector<std::string> Wrapped(std::string_view text, double width_px, double font_px,
+                                 std::size_t lines_max);
+// The same as Clipped with a limit in characters.
+std::string ClippedTo(std::string_view text, std::size_t characters_max);
+
+}  // namespace leeway::chart
