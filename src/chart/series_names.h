@@ -1,0 +1,35 @@
+// How the series of a line chart look, and their names at the right of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chart/canvas.h"
+#include "chart/line_chart.h"
+
+namespace leeway::chart {
+
+struct SeriesLook {
+  std::string classes;    // its colour
+  std::string_view dash;  // empty: solid
+  std::size_t marker = 0;
+  bool hollow = false;  // the markers of a paper's figures
+};
+std::vector<SeriesLook> LooksOf(const std::vector<Series>& series);
+
+// REQUIRES: within the class of the look.
+void DrawMarker(Canvas& canvas, const SeriesLook& look, double x, double y);
+
+struct NamePlace {
+  const Series* series = nullptr;
+  SeriesLook look;
+  double y = 0;  // where it would like to stand
+};
+// At the right of the box, in the order of their places and as near to them as they do not overlap. What has
+// no room is counted in a last line.
+void DrawSeriesNames(Canvas& canvas, std::vector<NamePlace> places, const Box& box);
+// 0 if no series has a name.
+double SeriesNamesWidth(const std::vector<Series>& series);
+
+}  // namespace leeway::chart
