@@ -62,13 +62,14 @@ bool Apply(const Axis& axis, Range& range) {
   if (axis.high && IsDrawable(*axis.high, axis.scale)) wanted.high = *axis.high;
   const double size = std::max(std::abs(wanted.low), std::abs(wanted.high));
   if (wanted.high - wanted.low <= size * 1e-9) return false;
+  if (axis.scale == ScaleKind::kLinear && wanted.high - wanted.low < 1e-100) return false;
   range = wanted;
   return true;
 }
 
 Range WithHeadroom(const Axis& axis, Range range, double headroom) {
   if (axis.scale == ScaleKind::kLog) {
-    if (!axis.high) range.high *= std::pow(range.high / range.low, headroom);
+    if (!axis.high) range.high = std::min(range.high * std::pow(range.high / range.low, headroom), 1e150);
     return range;
   }
   const double length = range.high - range.low;
@@ -112,15 +113,22 @@ void MarkLinear(const Axis& axis, const AxisFit& fit, FittedAxis& fitted) {
   for (const double mark : Multiples(range, step)) {
     if (!IsDrawable(mark * factor)) continue;
     std::string text = exponents ? FormatNumber(mark) : FormatFixed(mark, DecimalsOf(step));
-    if (mark != 0) text += fitted.shown.suffix;
+    if (mark == 0) {
+      text = "0";
+    } else {
+      text += fitted.shown.suffix;
+    }
     fitted.ticks.push_back({mark * factor, std::move(text)});
   }
 }
 
 void MarkLog(const AxisFit& fit, FittedAxis& fitted) {
   LogMarks marks = MarksOfLog(fitted.range, PartsIn(fit, fitted.kind));
-  for (const double mark : marks.major) fitted.ticks.push_back({mark, fitted.ValueText(mark)});
+  for (const double mark : marks.major) {
+    if (IsDrawable(mark, fitted.kind)) fitted.ticks.push_back({mark, fitted.ValueText(mark)});
+  }
   fitted.minor = std::move(marks.minor);
+  std::erase_if(fitted.minor, [&](double mark) { return !IsDrawable(mark, fitted.kind); });
 }
 
 void MarkAsTold(const Axis& axis, FittedAxis& fitted) {

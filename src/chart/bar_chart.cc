@@ -141,16 +141,17 @@ Drawing Draw(const BarChart& chart) {
 
   // The width of the labels at the left is not known before their axis is, and hardly changes what fits
   // below.
-  Box box{56, top + kLeftLabelHeight, chart.width - 16.0, 0};
+  Box box{56, top + kLeftLabelHeight, std::max(chart.width - 16.0, 116.0), 0};
   const CategoryNames names(chart.categories, SlotsIn(chart, layout, box).band);
   box.bottom = std::max(box.top + 40, chart.height - names.height());
   AxisFit fit{.length_px = box.height(), .upright = true, .with_zero = true};
   const double longest = LongestValue(layout, FitAxis(chart.y, layout.range, fit));
   const Values how = ValuesFor(chart, longest, SlotsIn(chart, layout, box).width);
   const double above = how == Values::kNone ? 4 : how == Values::kAcross ? 20 : longest + 12;
-  fit.headroom = above / std::max(40.0, box.height() - above);
+  fit.headroom = std::min(above / std::max(40.0, box.height() - above), 0.8);
   const FittedAxis axis = FitAxis(chart.y, layout.range, fit);
   box.left = LeftAxisWidth(axis);
+  box.right = std::max(box.right, box.left + 60);
   DrawLeftAxis(canvas, axis, box);
   DrawBars(canvas, chart, layout, axis, SlotsIn(chart, layout, box), box, how);
   names.Draw(canvas, box);

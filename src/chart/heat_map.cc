@@ -188,6 +188,7 @@ Drawing Draw(const HeatMap& map) {
   for (const std::string& name : map.rows)
     names = std::max(names, TextWidth(Clipped(name, kRowNameMax, 11), 11));
   Box box{22 + names, top + 32, map.width - 24.0, 0};
+  box.right = std::max(box.right, box.left + 60);
   box.bottom = box.top + std::max(row_height * static_cast<double>(grid.rows), 22.0);
   const bool one_line = !map.columns.empty() && map.x.label.empty();
   canvas.SetHeight(static_cast<int>(std::ceil(box.bottom + (one_line ? 26 : kBottomAxisHeight))));

@@ -24,7 +24,8 @@ struct Point {
 struct Series {
   std::string name = {};
   std::vector<Point> points = {};  // joined in this order
-  // Figures of a paper: dashed and thin; without a colour of its own it has that of the series before it.
+  // Figures of a paper: dashed, with hollow markers; without a colour of its own it has that of the series
+  // before it.
   bool dashed = false;
   std::optional<Colour> colour = std::nullopt;  // else by its place among the series
 };

@@ -9,6 +9,8 @@
 namespace leeway::chart {
 namespace {
 
+constexpr int kHalfWidth = 400;  // pixels; two such figures stand beside each other on paper too
+
 std::string_view ToneClass(Tone tone) {
   switch (tone) {
     case Tone::kGood:
@@ -52,7 +54,8 @@ class PieceWriter {
   void operator()(const Figure& figure) {
     if (!in_figures_) out_ += "<div class=\"figures\">\n";
     in_figures_ = true;
-    out_ += fmt::format("<figure style=\"flex-basis:{}px\">", figure.drawing.width);
+    out_ += fmt::format("<figure{} style=\"flex-basis:{}px\">",
+                        figure.drawing.width <= kHalfWidth ? " class=\"half\"" : "", figure.drawing.width);
     Add(figure.drawing, figure.narrow ? "scroll wide" : "scroll");
     if (figure.narrow) Add(*figure.narrow, "scroll narrow");
     if (!figure.caption.empty()) out_ += fmt::format("<figcaption>{}</figcaption>", Escaped(figure.caption));

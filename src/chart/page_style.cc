@@ -72,6 +72,7 @@ nav{display:none}
 header,.body,footer{max-width:none;padding-left:0;padding-right:0}
 figure,.card,tr,details{break-inside:avoid}
 h2{break-after:avoid}
+.half{flex-basis:calc(50% - 8px)!important}
 .scroll,.table{overflow:visible}
 .scroll>div{min-width:0!important}
 details::details-content{content-visibility:visible;height:auto}

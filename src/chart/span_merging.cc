@@ -17,23 +17,28 @@ class Shares {
       : left_(left),
         stretches_(static_cast<std::size_t>(std::ceil((right - left) / kMergedWidth))),
         kinds_(kinds),
-        shares_(stretches_ * kinds) {}
+        shares_(stretches_ * kinds),
+        covered_(stretches_) {}
 
+  // A span that is drawn by itself.
+  void Cover(double begin, double end) {
+    ForEach(begin, end, [&](std::size_t stretch, double share) { covered_[stretch] += share; });
+  }
   void Add(std::size_t kind, double begin, double end) {
-    const std::size_t last = StretchAt(end);
-    for (std::size_t stretch = StretchAt(begin); stretch <= last; ++stretch) {
-      const double share = std::min(end, BeginOf(stretch + 1)) - std::max(begin, BeginOf(stretch));
-      // Even what has no length at all leaves a trace where nothing else is.
+    Cover(begin, end);
+    // Even what has no length at all leaves a trace where nothing else is.
+    ForEach(begin, end, [&](std::size_t stretch, double share) {
       shares_[stretch * kinds_ + kind] += std::max(1e-9, share);
-    }
+    });
   }
 
   void AppendTo(std::vector<PixelSpan>& out) const {
     for (std::size_t stretch = 0; stretch < stretches_;) {
       const std::size_t kind = Largest(stretch);
+      const int thirds = Thirds(stretch);
       std::size_t end = stretch + 1;
-      while (end < stretches_ && Largest(end) == kind) ++end;
-      if (kind < kinds_) out.push_back({kind, BeginOf(stretch), BeginOf(end), nullptr});
+      while (end < stretches_ && Largest(end) == kind && Thirds(end) == thirds) ++end;
+      if (kind < kinds_) out.push_back({kind, BeginOf(stretch), BeginOf(end), nullptr, thirds});
       stretch = end;
     }
   }
@@ -52,10 +57,22 @@ class Shares {
     return *largest > 0 ? static_cast<std::size_t>(largest - shares) : kinds_;
   }
 
+  [[nodiscard]] int Thirds(std::size_t stretch) const {
+    return static_cast<int>(std::clamp(std::ceil(covered_[stretch] / kMergedWidth * 3 - 0.1), 1.0, 3.0));
+  }
+  template <typename Visit>
+  void ForEach(double begin, double end, Visit visit) const {
+    const std::size_t last = StretchAt(end);
+    for (std::size_t stretch = StretchAt(begin); stretch <= last; ++stretch) {
+      visit(stretch, std::max(0.0, std::min(end, BeginOf(stretch + 1)) - std::max(begin, BeginOf(stretch))));
+    }
+  }
+
   double left_;
   std::size_t stretches_;
   std::size_t kinds_;
-  std::vector<double> shares_;
+  std::vector<double> shares_;   // by stretch and kind
+  std::vector<double> covered_;  // by stretch
 };
 
 }  // namespace
@@ -78,6 +95,7 @@ std::vector<PixelSpan> MergedSpans(std::span<const Span> spans, std::size_t kind
     const double to = std::min(end, right);
     if (to - from >= kVisible && wide.size() < wide_max) {
       wide.push_back({one.kind, from, to, &one});
+      shares.Cover(from, to);
     } else {
       shares.Add(one.kind, from, to);
     }

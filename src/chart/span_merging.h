@@ -16,6 +16,7 @@ struct PixelSpan {
   double begin = 0;
   double end = 0;
   const Span* source = nullptr;  // null: merged from several
+  int thirds = 3;                // how much of its time is taken by spans; 1 to 3
 };
 
 // In the order in which they are drawn. REQUIRES: left < right.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "chart/legend.h"
@@ -50,8 +51,8 @@ struct Lane {
   double middle = 0;
   double height = 0;
 
-  [[nodiscard]] double HeightOf(const SpanKind& kind) const {
-    return kind.thin ? std::max(1.5, height * 0.36) : height;
+  [[nodiscard]] double HeightOf(const SpanKind& kind, int thirds) const {
+    return std::max(1.5, height * (kind.thin ? 0.36 : 1) * thirds / 3);
   }
 };
 
@@ -79,7 +80,7 @@ void DrawToldSpans(Canvas& canvas, const Timeline& timeline, const TimelineRow& 
                    const std::vector<PixelSpan>& spans, const Lane& lane) {
   for (const PixelSpan& span : spans) {
     const SpanKind& kind = timeline.kinds[span.kind];
-    const double height = lane.HeightOf(kind);
+    const double height = lane.HeightOf(kind, span.thirds);
     std::string tooltip = fmt::format("{}: {}", ClippedTo(row.name, 80), ClippedTo(kind.name, 40));
     if (span.source != nullptr) {
       tooltip += fmt::format(" {}{}{}, from {}", ClippedTo(span.source->text, 40),
@@ -96,21 +97,24 @@ void DrawToldSpans(Canvas& canvas, const Timeline& timeline, const TimelineRow& 
   }
 }
 
-// One path per run of spans of a kind, of strokes as wide as the lane.
+// One path for the spans of a kind and a height, of strokes as wide as that.
 void DrawManySpans(Canvas& canvas, const Timeline& timeline, const std::vector<PixelSpan>& spans,
                    const Lane& lane) {
-  std::vector<std::string> paths(timeline.kinds.size());
+  std::vector<std::array<std::string, 3>> paths(timeline.kinds.size());
   for (const PixelSpan& span : spans) {
-    std::string& path = paths[span.kind];
+    std::string& path = paths[span.kind][static_cast<std::size_t>(span.thirds - 1)];
     AppendPoint(path, 'M', span.begin, lane.middle);
     path += 'h';
     const double gap = span.source != nullptr && span.end - span.begin > 3 ? 0.6 : 0;
     AppendPixel(path, span.end - span.begin - gap);
   }
   for (std::size_t kind = 0; kind < paths.size(); ++kind) {
-    std::string width = "stroke-width=\"";
-    AppendPixel(width, lane.HeightOf(timeline.kinds[kind]));
-    canvas.Path(paths[kind], "st " + ClassOf(timeline.kinds[kind].colour), width + "\"");
+    for (int thirds = 1; thirds <= 3; ++thirds) {
+      std::string width = "stroke-width=\"";
+      AppendPixel(width, lane.HeightOf(timeline.kinds[kind], thirds));
+      canvas.Path(paths[kind][static_cast<std::size_t>(thirds - 1)],
+                  "st " + ClassOf(timeline.kinds[kind].colour), width + "\"");
+    }
   }
 }
 
@@ -150,9 +154,11 @@ Drawing Draw(const Timeline& timeline) {
   const std::vector<const TimelineRow*> rows = RowsShown(timeline);
   const double row_height =
       std::clamp(360 / static_cast<double>(std::max<std::size_t>(rows.size(), 1)), 7.0, 24.0);
-  const double notes = WidthOfNames(rows, &TimelineRow::note, kRowNoteMax);
+  const double note_max = std::min(kRowNoteMax, timeline.width * 0.22);
+  const double notes = WidthOfNames(rows, &TimelineRow::note, note_max);
   Box box{std::ceil(24 + WidthOfNames(rows, &TimelineRow::name, kNameMax)), top + 4,
           timeline.width - 24 - notes, 0};
+  box.right = std::max(box.right, box.left + 60);
   box.bottom = box.top + std::max(row_height * static_cast<double>(rows.size()), 20.0) + 4;
   canvas.SetHeight(static_cast<int>(std::ceil(box.bottom + kBottomAxisHeight)));
   Axis time = timeline.x;
@@ -181,7 +187,7 @@ Drawing Draw(const Timeline& timeline) {
     if (i % names_every != 0) continue;
     canvas.Text(box.left - 8, lane.middle + 4, Clipped(rows[i]->name, kNameMax, 12), "e",
                 RowTooltip(timeline, *rows[i]));
-    canvas.Text(box.right + 8, lane.middle + 4, Clipped(rows[i]->note, kRowNoteMax, 12), "n", rows[i]->note);
+    canvas.Text(box.right + 8, lane.middle + 4, Clipped(rows[i]->note, note_max, 12), "n", rows[i]->note);
   }
   return std::move(canvas).Finish(timeline.title);
 }

@@ -46,8 +46,9 @@ inline constexpr std::size_t kTimelineRowsMax = 64;
 // compute, wait, push, pull: the kinds that most timelines have, in this order.
 std::vector<SpanKind> WorkerSpanKinds();
 
-// Spans too narrow to be seen are merged: every two pixels show what took most of their time. A span that is
-// not finite, of an unknown kind, or that ends before it begins is left out.
+// Spans too narrow to be seen are merged: every two pixels show what took most of their time, lower if much
+// of it was nothing. A span that is not finite, of an unknown kind, or that ends before it begins is left
+// out.
 Drawing Draw(const Timeline& timeline);
 
 }  // namespace leeway::chart

@@ -63,6 +63,16 @@ TEST(SpanMergingTest, NarrowSpansBecomeWhatTookMostOfAPixel) {
   EXPECT_EQ(merged[1].source, nullptr);
 }
 
+TEST(SpanMergingTest, WhatIsHardlyBusyIsLower) {
+  std::vector<Span> spans;
+  for (int i = 0; i < 500; ++i) spans.push_back({0, i * 0.2, i * 0.2 + (i < 250 ? 0.05 : 0.1)});
+  const std::vector<PixelSpan> merged =
+      MergedSpans(spans, 1, Scale(ScaleKind::kLinear, {0, 100}, 0, 100), 0, 100);
+  ASSERT_EQ(merged.size(), 2U);
+  EXPECT_EQ(merged[0].thirds, 1);
+  EXPECT_EQ(merged[1].thirds, 2);
+}
+
 TEST(SpanMergingTest, AnEventWithoutALengthLeavesATrace) {
   const std::vector<Span> spans = {{2, 50, 50}};
   EXPECT_EQ(MergedSpans(spans, 4, Scale(ScaleKind::kLinear, {0, 100}, 0, 100), 0, 100).size(), 1U);

@@ -16,6 +16,7 @@ EDGES = {
     "base": ["include"],
     "wire": ["base"],
     "monitor": ["base"],
+    "chart": ["base"],
     "sync": ["base"],
     "placement": ["base"],
     "codec": ["base"],
@@ -56,8 +57,8 @@ HEAVY = {
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"
            r"random)$")
-UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "checkpoint", "node",
-             "assembly"]
+UNWORLDLY = ["include", "base", "wire", "monitor", "chart", "sync", "placement", "codec", "optimizer", "block", "checkpoint",
+             "node", "assembly"]
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
 # Only apps/ and python/ read the environment.
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
