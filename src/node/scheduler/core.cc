@@ -15,7 +15,7 @@ namespace leeway {
 namespace {
 
 // Between two rosters that say who is gone, for each worker that gets them.
-constexpr std::chrono::milliseconds kTogetherPerWorker{1};
+constexpr std::chrono::milliseconds kTogetherPerWorker{10};
 
 }  // namespace
 

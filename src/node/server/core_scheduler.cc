@@ -82,7 +82,7 @@ Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
 
 void ServerNode::Core::CloseFenced() {
   std::vector<std::pair<MemberKey, ConnectionId>> fenced;
-  for (const auto& [who, id] : sessions_.all()) {
+  for (const auto& [id, who] : sessions_.all()) {
     if (!roster_.CheckLife(who).ok()) fenced.emplace_back(who, id);
   }
   for (const auto& [who, id] : fenced) {

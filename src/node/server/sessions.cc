@@ -5,7 +5,7 @@
 namespace leeway {
 
 ConnectionId Sessions::Add(ConnectionId id, MemberKey who) {
-  const ConnectionId older = std::exchange(connections_[who], id);
+  const ConnectionId older = std::exchange(connections_[who.worker][who.incarnation], id);
   members_.erase(older);
   members_[id] = who;
   return older;
@@ -14,7 +14,10 @@ ConnectionId Sessions::Add(ConnectionId id, MemberKey who) {
 void Sessions::Remove(ConnectionId id) {
   const auto found = members_.find(id);
   if (found == members_.end()) return;
-  connections_.erase(found->second);
+  const MemberKey who = found->second;
+  std::map<Incarnation, ConnectionId>& lives = connections_[who.worker];
+  lives.erase(who.incarnation);
+  if (lives.empty()) connections_.Erase(who.worker);
   members_.erase(found);
 }
 
@@ -24,8 +27,10 @@ const MemberKey* Sessions::Find(ConnectionId id) const {
 }
 
 ConnectionId Sessions::Of(MemberKey who) const {
-  const auto found = connections_.find(who);
-  return found == connections_.end() ? ConnectionId{} : found->second;
+  const auto* const lives = connections_.Find(who.worker);
+  if (lives == nullptr) return {};
+  const auto found = lives->find(who.incarnation);
+  return found == lives->end() ? ConnectionId{} : found->second;
 }
 
 }  // namespace leeway

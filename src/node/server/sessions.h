@@ -2,8 +2,10 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 
 #include "block/block.h"
+#include "block/rank_table.h"
 #include "leeway/transport.h"
 
 namespace leeway {
@@ -17,11 +19,12 @@ class Sessions {
   [[nodiscard]] const MemberKey* Find(ConnectionId id) const;
   // 0 if this life is not connected.
   [[nodiscard]] ConnectionId Of(MemberKey who) const;
-  [[nodiscard]] const std::map<MemberKey, ConnectionId>& all() const { return connections_; }
+  [[nodiscard]] const std::unordered_map<ConnectionId, MemberKey>& all() const { return members_; }
 
  private:
-  std::map<ConnectionId, MemberKey> members_;
-  std::map<MemberKey, ConnectionId> connections_;
+  // Asked for every frame, so found in a step.
+  std::unordered_map<ConnectionId, MemberKey> members_;
+  RankTable<std::map<Incarnation, ConnectionId>> connections_;
 };
 
 }  // namespace leeway
