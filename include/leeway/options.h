@@ -20,6 +20,9 @@ struct LinkOptions {
   std::chrono::milliseconds give_up_after{30'000};  // no welcome for this long: the peer is unreachable
   std::uint32_t body_bytes_max = 16U << 20;         // frames after the hello
   std::uint64_t payload_bytes_max = 64ULL << 20;
+  // Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
+  // first block of a large table is on its way early.
+  std::uint64_t frame_payload_bytes = 1U << 20;
   // What carries frames: "auto" (shared memory between processes of one host that can share it, else TCP),
   // "local" (that or nothing), "uds" (the Unix socket alone, to compare), "tcp".
   std::string transport = "auto";

@@ -56,6 +56,9 @@ class ScenarioRun {
     Train(progress);
     RunRecord record = RecordOfTraining();
     Finish();
+    const BlockCounters counters = cluster_.ServerCounters();
+    record.applied = counters.applied + counters.summed;
+    record.late_dropped = counters.late_dropped;
     record.errors = books_.errors;
     for (const std::string& error : cluster_.Problems()) record.errors.push_back(error);
     record.loss = books_.loss;
@@ -77,6 +80,7 @@ class ScenarioRun {
     // A multiple of an element; one element stands for `grain_`.
     options.job.block_bytes = std::max<std::uint32_t>(scenario_.job.block_bytes / grain_ / 4, 1) * 4;
     options.link = PatientLinks();
+    options.link.frame_payload_bytes = std::max<std::uint64_t>(options.link.frame_payload_bytes / grain_, 1);
     options.suspect_after = kForever;
     options.expel_after = 2 * kForever;
     options.make_network = [this](sim::EventQueue& queue) { return MakeNetwork(queue); };
@@ -195,8 +199,6 @@ class ScenarioRun {
 
   void CountServers(RunRecord& record) {
     const BlockCounters counters = cluster_.ServerCounters();
-    record.applied = counters.applied + counters.summed;
-    record.late_dropped = counters.late_dropped;
     const std::vector<std::vector<std::uint64_t>> blocks = cluster_.ElementsOfServers();
     double count = 0;
     for (const auto& of_server : blocks) {

@@ -1,9 +1,12 @@
 #include "scenario/run_scenario.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace leeway::scenario {
 namespace {
+
+using ::testing::HasSubstr;
 
 Scenario Small() {
   Scenario scenario;
@@ -14,17 +17,133 @@ Scenario Small() {
   scenario.iterations = 20;
   scenario.compute.spread = 0.2;
   scenario.recording.judge_every = 5;
+  scenario.recording.timeline_s = 100;
   return scenario;
 }
 
+RunRecord RunOk(const Scenario& scenario, std::uint64_t seed = 1) {
+  Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), seed);
+  EXPECT_TRUE(record.ok()) << record.status().ToString();
+  if (!record.ok()) return {};
+  EXPECT_THAT(record->errors, ::testing::IsEmpty());
+  return *record;
+}
+
 TEST(RunScenarioTest, TrainsToTheEnd) {
-  const Result<RunRecord> record = RunScenario(Small(), problem::BuiltinProblems(), 1);
-  ASSERT_TRUE(record.ok()) << record.status().ToString();
-  ASSERT_TRUE(record->errors.empty()) << record->errors[0];
-  EXPECT_EQ(record->iterations, 80U);
-  EXPECT_GT(record->seconds, 1.9);
-  EXPECT_LT(record->seconds, 4.0);
-  EXPECT_LT(record->loss, record->curve.front().loss / 2);
+  const RunRecord record = RunOk(Small());
+  EXPECT_EQ(record.iterations, 80U);
+  EXPECT_GT(record.seconds, 1.9);
+  EXPECT_LT(record.seconds, 4.0);
+  EXPECT_LT(record.loss, record.curve.front().loss / 2);
+  EXPECT_EQ(record.timeline.size(), 80U);
+  EXPECT_EQ(record.applied, 4 * 20 * 4U);  // four tables
+}
+
+TEST(RunScenarioTest, TheSameSeedGivesTheSameRun) {
+  const RunRecord a = RunOk(Small(), 7), b = RunOk(Small(), 7), c = RunOk(Small(), 8);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.loss, b.loss);
+  EXPECT_EQ(a.events, b.events);
+  EXPECT_EQ(a.lag.values.size(), b.lag.values.size());
+  EXPECT_NE(a.seconds, c.seconds);
+  EXPECT_NE(a.loss, c.loss);
+}
+
+// What anyone can work out: without spread and with a free network, an iteration is its compute time.
+TEST(RunScenarioTest, ComputeAloneTakesItsTime) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 1e15;
+  const RunRecord record = RunOk(scenario);
+  EXPECT_NEAR(record.seconds, 20 * 0.1, 1e-6);
+  EXPECT_NEAR(record.compute_s, 2.0, 1e-6);
+  EXPECT_NEAR(record.wait_s, 0.0, 1e-6);
+}
+
+// One worker, one server, sizes only: an iteration is compute and the push of all bytes, with the pull of
+// each block behind its push; without overlap the pull of all bytes comes after it.
+TEST(RunScenarioTest, TheLinkTakesTheTimeOfItsBytes) {
+  Scenario scenario;
+  scenario.job.sync = "bsp";
+  scenario.problem = "ghost:alexnet,grain=65536";
+  scenario.iterations = 5;
+  scenario.compute.base_s = 1;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 1e9;
+  const RunRecord record = RunOk(scenario);
+  const double model_s = record.server_bytes[0] / 1e9;
+  EXPECT_NEAR(record.server_bytes[0], 4 * 61'100'840.0, 0.02 * 4 * 61'100'840.0);
+  // The last pull is after the last gradient.
+  const double block_s = 4.2e6 / 1e9;
+  EXPECT_NEAR(record.seconds, 5 * 1.0 + 4 * (model_s + block_s), 4 * 1.5 * block_s);
+  scenario.job.overlap = false;
+  EXPECT_NEAR(RunOk(scenario).seconds, 5 * 1.0 + 4 * 2 * model_s, 0.01 * record.seconds);
+}
+
+// The slowest worker sets the pace of bsp; asp waits for nobody.
+TEST(RunScenarioTest, AStragglerHoldsUpBspAndNotAsp) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  scenario.compute.factors = {{3, 4.0}};
+  scenario.job.sync = "bsp";
+  const RunRecord bsp = RunOk(scenario);
+  EXPECT_NEAR(bsp.seconds, 20 * 0.4, 0.1);
+  EXPECT_NEAR(bsp.wait_s, 0.75 * 19 * 0.3, 0.1);  // it need not wait after its last
+  EXPECT_GT(bsp.dprs, 0);
+  scenario.job.sync = "asp";
+  const RunRecord asp = RunOk(scenario);
+  EXPECT_LT(asp.wait_s, 0.1);
+  EXPECT_EQ(asp.dprs, 0);
+  EXPECT_GT(asp.staleness, 0);
+}
+
+TEST(RunScenarioTest, AServerThatIsSlowIsTheBottleneck) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  scenario.compute.base_s = 0.001;
+  scenario.server.per_message_s = 0.01;
+  const double even = RunOk(scenario).seconds;
+  scenario.server.factors = {{1, 5.0}};
+  EXPECT_NEAR(RunOk(scenario).seconds / even, 5.0, 0.5);
+}
+
+TEST(RunScenarioTest, AnswersThatAreLateHoldUpWhoWaitsForThem) {
+  Scenario scenario = Small();
+  scenario.job.sync = "bsp";
+  const double calm = RunOk(scenario).seconds;
+  scenario.answer_delay = {.chance = 0.02, .seconds = 4};
+  EXPECT_GT(RunOk(scenario).seconds, calm + 3.9);
+}
+
+TEST(RunScenarioTest, AJobThatTakesTooLongIsStopped) {
+  Scenario scenario = Small();
+  scenario.seconds_max = 0.5;
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
+  ASSERT_TRUE(record.ok());
+  ASSERT_EQ(record->errors.size(), 1U);
+  EXPECT_THAT(record->errors[0], HasSubstr("0.5 simulated seconds"));
+}
+
+TEST(RunScenarioTest, WhatCannotRunIsAnError) {
+  Scenario scenario = Small();
+  scenario.problem = "quadratc";
+  EXPECT_FALSE(RunScenario(scenario, problem::BuiltinProblems(), 1).ok());
+  scenario = Small();
+  scenario.job.sync = "sps:2";
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
+  EXPECT_TRUE(!record.ok() || !record->errors.empty());
+}
+
+TEST(RunScenarioTest, ProgressCanStopIt) {
+  int looks = 0;
+  Scenario scenario = Small();
+  scenario.iterations = 2000;
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1,
+                                               [&looks](const RunProgress&) { return ++looks < 3; });
+  ASSERT_TRUE(record.ok());
+  EXPECT_THAT(record->errors, ::testing::ElementsAre("stopped"));
+  EXPECT_EQ(looks, 3);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct ComputeModel {
   double spread = 0;         // sigma of the lognormal factor of each iteration; its median is 1
   double heterogeneity = 0;  // sigma of the lognormal factor that a worker keeps; its median is 1
   // Factors of single ranks, beside that.
-  std::vector<std::pair<std::uint32_t, double>> factors;
+  std::vector<std::pair<std::uint32_t, double>> factors = {};
   // A share of the iterations takes longer by a factor with a Pareto tail: above x with chance x^-alpha.
   double tail_chance = 0;
   double tail_alpha = 2;
@@ -52,14 +52,14 @@ struct ServerModel {
   double per_message_s = 0;
   double per_byte_s = 0;  // of gradients that it gets and of parameters that it sends
   // Factors on both of single servers: a slow one has more than 1.
-  std::vector<std::pair<std::uint32_t, double>> factors;
+  std::vector<std::pair<std::uint32_t, double>> factors = {};
 };
 
 // The learning rate: `rate`, times `factor` from each of the iterations `at` on.
 struct RateSchedule {
   double rate = 0.1;
   double factor = 0.1;
-  std::vector<std::uint64_t> at;
+  std::vector<std::uint64_t> at = {};
 };
 
 // How much of a run is kept for pictures.

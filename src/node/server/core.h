@@ -115,7 +115,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   BufferPool pool_;
   Roster roster_;
   Sessions sessions_;
-  Outbox outbox_;
+  Outbox outbox_{options_.link.frame_payload_bytes};
   DelayedPulls delayed_pulls_;
   TableReports table_reports_;
   ShardTraffic traffic_;

@@ -66,7 +66,7 @@ void Outbox::SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound) {
     std::size_t bytes = 0;
     while (at < letter.answers.size() && answers_.entries.size() < wire::kEntriesMax) {
       const std::size_t size = letter.values[at] ? letter.values[at]->bytes().size() : 0;
-      if (bytes > 0 && bytes + size > kAnswerBytesMax) break;
+      if (bytes > 0 && bytes + size > answer_bytes_max_) break;
       answers_.entries.push_back(letter.answers[at]);
       if (ConstBufferRef& values = letter.values[at]; values != nullptr) {
         const std::span<const std::byte> sent = values->bytes();

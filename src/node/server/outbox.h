@@ -21,9 +21,9 @@ namespace leeway {
 
 class Outbox {
  public:
-  // Payload of a frame of answers, unless a single block is larger: receivers take at least this, and a
-  // block.
-  static constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 20;
+  // `answer_bytes_max`: payload of a frame of answers, unless a single block is larger. Receivers take at
+  // least a MiB, and a block.
+  explicit Outbox(std::uint64_t answer_bytes_max) : answer_bytes_max_(answer_bytes_max) {}
 
   void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
   // `values` null: unchanged.
@@ -45,6 +45,7 @@ class Outbox {
   void SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound);
   void Send(ConnectionId id, wire::Kind kind, Inbound& inbound);
 
+  const std::uint64_t answer_bytes_max_;
   std::vector<Letter> letters_;
   std::size_t used_ = 0;  // letters_[0, used_) hold something
   // Where the letter to a life (rank and incarnation) is, or was in an earlier event.

@@ -6,17 +6,14 @@
 namespace leeway {
 namespace {
 
-// Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
-// first block of a large table is on its way early.
-constexpr std::uint64_t kFramePayloadBytes = 1U << 20;
-// So many blocks, or so many bytes of them, are sent at a time.
+// So many blocks, or such a part of the bytes of a frame, are sent at a time.
 constexpr std::size_t kBlocksAtATime = 32;
-constexpr std::uint64_t kBytesAtATime = 256 * 1024;
+constexpr std::uint64_t kTimesPerFrame = 4;
 
-std::span<WorkerBlock* const> FirstFew(std::span<WorkerBlock* const> blocks) {
+std::span<WorkerBlock* const> FirstFew(std::span<WorkerBlock* const> blocks, std::uint64_t bytes_max) {
   std::size_t count = 0;
   std::uint64_t bytes = 0;
-  while (count < blocks.size() && count < kBlocksAtATime && bytes < kBytesAtATime)
+  while (count < blocks.size() && count < kBlocksAtATime && bytes < bytes_max)
     bytes += blocks[count++]->bytes();
   return blocks.first(count);
 }
@@ -30,11 +27,13 @@ bool HaveOneHead(const LentPush& a, const LentPush& b) {
 }  // namespace
 
 ShardPort::ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
-                     std::uint64_t push_bytes_in_flight_max, WorkerCounters& counters)
+                     std::uint64_t push_bytes_in_flight_max, std::uint64_t frame_payload_bytes,
+                     WorkerCounters& counters)
     : shard_(shard),
       link_(std::move(link)),
       stance_(stance),
       push_bytes_in_flight_max_(push_bytes_in_flight_max),
+      frame_payload_bytes_(frame_payload_bytes),
       counters_(counters) {}
 
 void ShardPort::RemoveBlock(WorkerBlock& block) {
@@ -72,7 +71,7 @@ void ShardPort::Flush() {
   // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are
   // on their way.
   for (std::span<WorkerBlock* const> left(blocks); !left.empty();) {
-    const std::span<WorkerBlock* const> some = FirstFew(left);
+    const std::span<WorkerBlock* const> some = FirstFew(left, frame_payload_bytes_ / kTimesPerFrame);
     left = left.subspan(some.size());
     while (SendPushRound(some)) {
     }
@@ -102,8 +101,8 @@ void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
   for (WorkerBlock* block : blocks) {
     if (block->init == nullptr || block->init_sent) continue;
-    if (!init_.entries.empty() &&
-        (payload_bytes_ + block->bytes() > kFramePayloadBytes || init_.entries.size() == wire::kEntriesMax)) {
+    if (!init_.entries.empty() && (payload_bytes_ + block->bytes() > frame_payload_bytes_ ||
+                                   init_.entries.size() == wire::kEntriesMax)) {
       SendInitFrame();
     }
     block->init_sent = true;
@@ -135,9 +134,9 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
     if (next == nullptr || !HasCredit(next->bytes)) continue;
     any = true;
     const LentPush* const lent = next->withheld ? nullptr : next->lent.get();
-    if (in_frame != nullptr &&
-        (lent == nullptr || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
-         payload_bytes_ + block->bytes() > kFramePayloadBytes || push_.entries.size() == wire::kEntriesMax)) {
+    if (in_frame != nullptr && (lent == nullptr || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
+                                payload_bytes_ + block->bytes() > frame_payload_bytes_ ||
+                                push_.entries.size() == wire::kEntriesMax)) {
       SendPushFrame(*in_frame);
       in_frame = nullptr;
     }

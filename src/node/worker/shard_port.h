@@ -33,7 +33,8 @@ class ShardPort {
  public:
   // Borrows everything for its life. `link` reports to the node.
   ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
-            std::uint64_t push_bytes_in_flight_max, WorkerCounters& counters);
+            std::uint64_t push_bytes_in_flight_max, std::uint64_t frame_payload_bytes,
+            WorkerCounters& counters);
 
   [[nodiscard]] Link& link() { return *link_; }
   [[nodiscard]] const Link& link() const { return *link_; }
@@ -89,7 +90,7 @@ class ShardPort {
   const ShardId shard_;
   const std::unique_ptr<Link> link_;
   const Stance& stance_;
-  const std::uint64_t push_bytes_in_flight_max_;
+  const std::uint64_t push_bytes_in_flight_max_, frame_payload_bytes_;
   WorkerCounters& counters_;
 
   std::vector<WorkerBlock*> blocks_;

@@ -1,0 +1,83 @@
+#include "scenario/study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenario/figures.h"
+
+namespace leeway::scenario {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Scenario Tiny() {
+  Scenario scenario;
+  scenario.job.workers = 3;
+  scenario.problem = "quadratic:dimensions=20";
+  scenario.iterations = 10;
+  scenario.compute.spread = 0.2;
+  return scenario;
+}
+
+TEST(StudyTest, ASweepIsAKeyAndItsValues) {
+  EXPECT_THAT(ParseSweep("cluster.workers=8,16,32")->values, ElementsAre("8", "16", "32"));
+  EXPECT_THAT(ParseSweep("policies.sync=ssp:3;pssp:3,0.5")->values, ElementsAre("ssp:3", "pssp:3,0.5"));
+  for (const char* bad : {"", "=1", "key", "key="}) EXPECT_FALSE(ParseSweep(bad).ok()) << bad;
+}
+
+TEST(StudyTest, CellsAreAllCombinations) {
+  const auto study =
+      PlanStudy(Tiny(), {{"policies.sync", {"bsp", "asp"}}, {"cluster.workers", {"2", "4"}}}, 5, 2);
+  ASSERT_TRUE(study.ok()) << study.status().ToString();
+  ASSERT_EQ(study->cells.size(), 4U);
+  EXPECT_THAT(study->seeds, ElementsAre(5, 6));
+  EXPECT_EQ(study->cells[1].label, "bsp, 4");
+  EXPECT_EQ(study->cells[2].scenario.job.sync, "asp");
+  EXPECT_EQ(study->cells[3].scenario.job.workers, 4U);
+  EXPECT_FALSE(PlanStudy(Tiny(), {{"policies.snyc", {"bsp"}}}, 1, 1).ok());
+}
+
+TEST(StudyTest, RecordsDoNotDependOnTheNumberOfThreads) {
+  const auto run = [](std::uint32_t threads) {
+    auto study = PlanStudy(Tiny(), {{"policies.sync", {"bsp", "ssp:1", "asp"}}}, 1, 3);
+    EXPECT_TRUE(RunStudy(*study, problem::BuiltinProblems(), threads).ok());
+    std::vector<double> losses;
+    for (const Cell& cell : study->cells) {
+      for (const RunRecord& record : cell.records) losses.push_back(record.loss + record.seconds);
+    }
+    return losses;
+  };
+  EXPECT_EQ(run(1), run(3));
+}
+
+TEST(StudyTest, AnErrorOfOneRunIsTheStudys) {
+  auto study = PlanStudy(Tiny(), {{"training.problem", {"quadratic", "quadratc"}}}, 1, 2);
+  ASSERT_TRUE(study.ok());
+  EXPECT_THAT(RunStudy(*study, problem::BuiltinProblems(), 2).message(), HasSubstr("quadratc"));
+}
+
+TEST(StudyTest, ItCanBeStopped) {
+  Scenario scenario = Tiny();
+  scenario.iterations = 5000;
+  auto study = PlanStudy(scenario, {}, 1, 4);
+  const Status status =
+      RunStudy(*study, problem::BuiltinProblems(), 2, [](const StudyProgress&) { return false; });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+}
+
+TEST(FiguresTest, SpreadIsOfWhatIsANumber) {
+  const double values[] = {1, 2, 3, NAN};
+  const Spread spread = SpreadOf(values);
+  EXPECT_DOUBLE_EQ(spread.mean, 2);
+  EXPECT_DOUBLE_EQ(spread.deviation, 1);
+  EXPECT_DOUBLE_EQ(spread.low, 1);
+  EXPECT_DOUBLE_EQ(spread.high, 3);
+  EXPECT_EQ(ToText(spread, 3), "2.00 ± 1.00");
+  EXPECT_EQ(ToText(spread, 1), "2");
+  const double nothing[] = {NAN};
+  EXPECT_EQ(ToText(SpreadOf(nothing), 3), "-");
+}
+
+}  // namespace
+}  // namespace leeway::scenario
