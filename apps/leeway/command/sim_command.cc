@@ -167,6 +167,8 @@ class SimCommand final : public Command {
     flags.Each(
         "--sweep", "KEY=A,B,...", [this](const std::string& text) { return Keep(text, simulate_.sweeps); },
         "runs for each of the values, instead of the file's own sweeps");
+    flags.Text("--from-run", "FILE", simulate_.from_run,
+               "instead of a scenario file: the record of a real run, which leeway run --record wrote");
     flags.Switch("--quick", simulate_.quick, "the short form that the file has of itself");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
     flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
@@ -200,7 +202,9 @@ class SimCommand final : public Command {
 
   Result<int> Run() override {
     if (keys_) return ListKeys();
-    if (!words_.empty()) return RunScenarioFile();
+    if (!words_.empty() && !simulate_.from_run.empty())
+      return InvalidArgument("got the scenario file {} and --from-run, wanted one of them", words_[0]);
+    if (!words_.empty() || !simulate_.from_run.empty()) return RunScenarioFile();
     if (!simulate_.sets.empty() || !simulate_.sweeps.empty() || simulate_.quick ||
         !simulate_.report.empty() || !simulate_.trace.empty() || !simulate_.json.empty()) {
       return InvalidArgument(
@@ -263,7 +267,7 @@ class SimCommand final : public Command {
     }
     if (seeds_ > 10'000)
       return InvalidArgument("--seeds: got {}, wanted at most 10000 of a scenario", seeds_);
-    simulate_.file = words_[0];
+    if (!words_.empty()) simulate_.file = words_[0];
     simulate_.seed = options_.seed;
     simulate_.seeds = static_cast<std::uint32_t>(seeds_);
     simulate_.threads = threads_;
