@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/errors.h"
 #include "bench/json_line.h"
@@ -24,10 +25,7 @@ double MedianOf(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-double PredictedCase::error() const {
-  const double measured = MedianOf(measured_s);
-  return measured > 0 ? MedianOf(predicted_s) / measured - 1 : 0;
-}
+double PredictedCase::error() const { return MedianOf(predicted_s) / MedianOf(measured_s) - 1; }
 
 std::vector<PredictedCase> UsualCases() {
   return {

@@ -26,7 +26,8 @@ scenario::Scenario Truth() {
   return truth;
 }
 
-scenario::RunRecord Run(const scenario::Scenario& scenario, const Registry<problem::Problem>& problems) {
+scenario::RunRecord Simulated(const scenario::Scenario& scenario,
+                              const Registry<problem::Problem>& problems) {
   const Result<scenario::RunRecord> run = scenario::RunScenario(scenario, problems, 7);
   EXPECT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_TRUE(run->errors.empty()) << run->errors[0];
@@ -58,9 +59,9 @@ JobRecord RecordOf(const scenario::Scenario& truth, const scenario::RunRecord& r
 }
 
 TEST(RecordedScenarioTest, ARecordPredictsItsOwnRun) {
-  const scenario::RunRecord run = Run(Truth(), problem::BuiltinProblems());
+  const scenario::RunRecord run = Simulated(Truth(), problem::BuiltinProblems());
   const JobRecord record = RecordOf(Truth(), run);
-  const scenario::RunRecord predicted = Run(ScenarioOf(record, "again"), ProblemsWith(record));
+  const scenario::RunRecord predicted = Simulated(ScenarioOf(record, "again"), ProblemsWith(record));
   EXPECT_EQ(predicted.iterations, run.iterations);
   EXPECT_NEAR(predicted.seconds / run.seconds, 1.0, 0.03);
   EXPECT_NEAR(predicted.wait_s / run.wait_s, 1.0, 0.1);
@@ -68,20 +69,20 @@ TEST(RecordedScenarioTest, ARecordPredictsItsOwnRun) {
 }
 
 TEST(RecordedScenarioTest, TheRecordOfABspRunPredictsAnotherModel) {
-  const JobRecord record = RecordOf(Truth(), Run(Truth(), problem::BuiltinProblems()));
+  const JobRecord record = RecordOf(Truth(), Simulated(Truth(), problem::BuiltinProblems()));
   scenario::Scenario truth = Truth();
   truth.job.sync = "ssp:3";
   scenario::Scenario prediction = ScenarioOf(record, "ssp");
   prediction.job.sync = "ssp:3";
-  const double measured = Run(truth, problem::BuiltinProblems()).seconds;
-  EXPECT_NEAR(Run(prediction, ProblemsWith(record)).seconds / measured, 1.0, 0.03);
+  const double measured = Simulated(truth, problem::BuiltinProblems()).seconds;
+  EXPECT_NEAR(Simulated(prediction, ProblemsWith(record)).seconds / measured, 1.0, 0.03);
 }
 
 TEST(RecordedScenarioTest, MoreWorkersThanWereRecordedAreLikeThose) {
-  const JobRecord record = RecordOf(Truth(), Run(Truth(), problem::BuiltinProblems()));
+  const JobRecord record = RecordOf(Truth(), Simulated(Truth(), problem::BuiltinProblems()));
   scenario::Scenario wider = ScenarioOf(record, "wider");
   wider.job.workers = 6;
-  EXPECT_EQ(Run(wider, ProblemsWith(record)).iterations, 1200U);
+  EXPECT_EQ(Simulated(wider, ProblemsWith(record)).iterations, 1200U);
 }
 
 }  // namespace
