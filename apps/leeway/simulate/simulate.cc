@@ -102,7 +102,7 @@ Result<int> Simulate(const SimulateOptions& options) {
   if (options.json != "-" && options.report != "-" && options.trace != "-") {
     fmt::print("{}", chart::TableText(TableOf(done.study, done.words)));
   }
-  LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study)));
+  LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study, done.words)));
   LW_RETURN_IF_ERROR(Write(options.report, options.report.empty() ? "" : ReportHtml(done.study, done.words)));
   if (!options.trace.empty()) {
     const scenario::Cell& cell = done.study.cells[0];
