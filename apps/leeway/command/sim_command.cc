@@ -133,12 +133,17 @@ class SimCommand final : public Command {
         "--seeds 5\n"
         "  leeway sim scenarios/uneven.toml --sweep 'policies.sync=ssp:3;pssp:3,0.3' --report out.html\n"
         "  leeway sim scenarios/uneven.toml --set record.timeline_s=5 --trace out.json\n"
+        "  leeway sim --from-run run.json --sweep policies.sync=bsp,ssp:3,asp\n"
         "  leeway sim --keys\n\n"
         "A scenario file says what cluster trains what, and how; docs/simulator.md explains it. The same "
         "file and seeds\n"
         "give the same report. --sweep may be given several times; values with commas are parted by \";\". "
         "--trace opens\n"
-        "in ui.perfetto.dev. Without a file, a workload tests the cluster's own code:\n\n"
+        "in ui.perfetto.dev. --from-run predicts a real run from its record (leeway run --record), beside "
+        "what "
+        "was measured,\n"
+        "and with --set and --sweep other runs on the same machines: docs/calibration.md. Without a file, a "
+        "workload tests the cluster's own code:\n\n"
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
@@ -208,7 +213,9 @@ class SimCommand final : public Command {
     if (!simulate_.sets.empty() || !simulate_.sweeps.empty() || simulate_.quick ||
         !simulate_.report.empty() || !simulate_.trace.empty() || !simulate_.json.empty()) {
       return InvalidArgument(
-          "got no scenario file; --set, --sweep, --quick, --report, --trace and --json FILE want one");
+          "got no scenario file and no --from-run; --set, --sweep, --quick, --report, --trace and --json "
+          "FILE "
+          "want one of them");
     }
     seeds_ = std::max<std::uint64_t>(seeds_, 1);
     if (!options_.apply.empty()) {
