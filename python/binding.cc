@@ -109,9 +109,9 @@ struct Life {
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
-                                      double wait_max_s, const std::string& transport) {
+                                      double wait_max_s, const std::string& transport, bool record) {
     auto life = std::make_shared<Life>();
-    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s), transport);
+    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s), transport, record);
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -129,7 +129,7 @@ class Client {
     job.exchange = exchange;
     job.rules = rules;
     life->local_job = Check(LocalJob::Start(job, life->log));
-    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max, "auto");
+    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max, "auto", false);
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -209,8 +209,9 @@ class Client {
 
   static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
                                          std::int64_t rank, std::chrono::milliseconds wait_max,
-                                         const std::string& transport) {
+                                         const std::string& transport, bool record) {
     WorkerOptions options;
+    options.record = record;
     options.link.transport = transport;
     options.scheduler = scheduler;
     options.job = job;
@@ -325,7 +326,7 @@ PYBIND11_MODULE(_leeway, m) {
 
   py::class_<Client>(m, "Worker")
       .def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
-                  py::arg("wait_max_s"), py::arg("transport") = "auto")
+                  py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false)
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
                   py::arg("rules") = std::vector<std::string>())

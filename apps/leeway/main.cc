@@ -53,6 +53,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewBenchMemoryCommand());
   commands.push_back(NewBenchOptimizerCommand());
   commands.push_back(NewBenchStepCommand(program));
+  commands.push_back(NewBenchPredictCommand(program));
   commands.push_back(NewBenchSyncCommand());
   commands.push_back(NewBenchSimCommand());
   commands.push_back(NewBenchCheckpointCommand(program));

@@ -118,6 +118,7 @@ struct WorkerOptions {
   std::int64_t rank = -1;  // -1: the scheduler picks the lowest free one
   std::string host;        // where this process runs and its id, for people; filled in when empty and 0
   std::uint64_t pid = 0;
+  bool record = false;       // reports what its own computing takes: leeway run --record
   bool keeps_state = false;  // checkpoints wait for a state of the user's own: Worker::GiveState
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard, pushes without a verdict
   // Outcomes of calls that nobody has asked for yet; and calls queued between the user's thread and the node,

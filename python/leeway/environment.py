@@ -12,6 +12,7 @@ class Launch:
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
+    record: bool = False    # reports what its computing takes (`leeway run --record`)
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
 
 
@@ -22,6 +23,7 @@ def read(environ=os.environ):
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
+        record=environ.get("LEEWAY_RECORD", "") == "1",
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
     )
 

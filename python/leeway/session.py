@@ -135,7 +135,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     scheduler = launch.scheduler if scheduler is None else scheduler
     if scheduler:
         worker = Worker.join(scheduler, launch.job if job is None else job, launch.rank if rank is None else rank,
-                             wait_max_s, launch.transport)
+                             wait_max_s, launch.transport, launch.record)
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max_s, pull, exchange, list(rules))
     _Process.session = Session(worker, launch.slowdown)

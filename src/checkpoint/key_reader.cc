@@ -74,6 +74,16 @@ std::int64_t KeyReader::Signed(std::string_view key, std::int64_t low) {
   return value.get<std::int64_t>();
 }
 
+double KeyReader::Real(std::string_view key, double low, double high) {
+  const Json& value = Find(key);
+  if (!error_.ok()) return low;
+  if (!value.is_number() || !(value.get<double>() >= low && value.get<double>() <= high)) {
+    Refuse(key, fmt::format("got {}, wanted a number from {} to {}", Shown(value), low, high));
+    return low;
+  }
+  return value.get<double>();
+}
+
 bool KeyReader::Bool(std::string_view key) {
   const Json& value = Find(key);
   if (error_.ok() && !value.is_boolean())

@@ -25,6 +25,7 @@ class KeyReader {
 
   [[nodiscard]] std::uint64_t Number(std::string_view key, std::uint64_t low, std::uint64_t high);
   [[nodiscard]] std::int64_t Signed(std::string_view key, std::int64_t low);
+  [[nodiscard]] double Real(std::string_view key, double low, double high);
   [[nodiscard]] bool Bool(std::string_view key);
   [[nodiscard]] std::string Text(std::string_view key);
   // 16 hexadecimal digits.

@@ -1,6 +1,8 @@
 // ghost: the sizes of a real model and nothing else, for runs in which only bytes and times matter. One
 // element stands for `grain` of the model's, so that a simulation of VGG16 does not move half a gigabyte for
 // each worker.
+#include "problem/ghost.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -67,13 +69,16 @@ Result<std::vector<Table>> TensorsOf(const std::string& model, const PolicyConfi
 
 }  // namespace
 
+ProblemPtr NewGhost(std::vector<Table> model, std::uint32_t grain, std::uint32_t batch) {
+  return std::make_unique<Ghost>(std::move(model), grain, batch);
+}
+
 Result<ProblemPtr> MakeGhost(const PolicyConfig& config, ImageShelf&) {
   LW_ASSIGN_OR_RETURN(const std::string model, config.Text("model", "the name of a model, such as resnet50"));
   LW_ASSIGN_OR_RETURN(const std::int64_t grain, config.IntInRange("grain", 1, 1'000'000'000, 1'024));
   LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 1'000'000, 32));
   LW_ASSIGN_OR_RETURN(std::vector<Table> tensors, TensorsOf(model, config));
-  return ProblemPtr(std::make_unique<Ghost>(std::move(tensors), static_cast<std::uint32_t>(grain),
-                                            static_cast<std::uint32_t>(batch)));
+  return NewGhost(std::move(tensors), static_cast<std::uint32_t>(grain), static_cast<std::uint32_t>(batch));
 }
 
 }  // namespace leeway::problem

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "process/compute_record.h"
+
 namespace leeway {
 
 enum class WaitCause : std::uint8_t {
@@ -24,8 +26,13 @@ class WaitTimes {
   class Scope {
    public:
     Scope(WaitTimes& times, WaitCause cause)
-        : ns_(times.ns_[static_cast<std::size_t>(cause)]), begin_(std::chrono::steady_clock::now()) {}
+        : record_(times.record_),
+          ns_(times.ns_[static_cast<std::size_t>(cause)]),
+          begin_(std::chrono::steady_clock::now()) {
+      if (record_ != nullptr) record_->BeginWait();
+    }
     ~Scope() {
+      if (record_ != nullptr) record_->EndWait();
       const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin_;
       ns_.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
     }
@@ -33,9 +40,13 @@ class WaitTimes {
     Scope& operator=(const Scope&) = delete;
 
    private:
+    ComputeRecord* const record_;
     std::atomic<std::uint64_t>& ns_;
     const std::chrono::steady_clock::time_point begin_;
   };
+
+  // Is told of waits from now on. Outlives this.
+  void Tell(ComputeRecord& record) { record_ = &record; }
 
   [[nodiscard]] std::uint64_t total_ns() const {
     std::uint64_t sum = 0;
@@ -55,6 +66,7 @@ class WaitTimes {
  private:
   static double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+  ComputeRecord* record_ = nullptr;
   std::array<std::atomic<std::uint64_t>, kWaitFigures.size()> ns_{};
 };
 

@@ -128,6 +128,14 @@ void WorkerClient::EndIteration() {
   OnIteration(node_->iteration());
 }
 
+void WorkerClient::ReportRecord() {
+  // A report that is not taken is made up for by the next one.
+  (void)calls_.Push(Call::Of([this, figures = record_->Figures()] {
+                      for (const auto& [name, value] : figures) node_->SetFigure(name, value);
+                    }),
+                    options_.wait_max);
+}
+
 Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Begin(std::move(call)));
   return WaitFor(ticket, what, /*forget=*/true);
@@ -214,6 +222,7 @@ Result<WorkerClient::Table*> WorkerClient::CheckUpdate(TableId id, std::span<con
 Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient, UpdateOptions how) {
   LW_RETURN_IF_ERROR(CheckMember());
   LW_ASSIGN_OR_RETURN(Table * table, CheckUpdate(id, gradient, how));
+  if (record_ != nullptr) record_->NoteReady(id);
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kUpdate, id, gradient, std::move(how))));
   table->updated = clocks_;
   return ticket;
@@ -237,6 +246,10 @@ Status WorkerClient::Clock() {
     return queued;
   }
   ++clocks_;
+  if (record_ != nullptr) {
+    record_->EndIteration();
+    if (record_->IsDue()) ReportRecord();
+  }
   return Status::Ok();
 }
 

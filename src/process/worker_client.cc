@@ -76,7 +76,11 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),
       tickets_(options.queue_max),
-      calls_(options.queue_max, *this) {}
+      calls_(options.queue_max, *this) {
+  if (!options_.record) return;
+  record_ = std::make_unique<ComputeRecord>();
+  waits_.Tell(*record_);
+}
 
 WorkerClient::~WorkerClient() {
   if (fork_.forked()) {
@@ -272,6 +276,7 @@ Status WorkerClient::Leave() {
   LW_RETURN_IF_ERROR(CheckAlive());
   if (left_) return Status::Ok();
   left_ = true;
+  if (record_ != nullptr) ReportRecord();
   return Block([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); }, "leaving the job");
 }
 

@@ -17,6 +17,7 @@
 #include "assembly/assembly.h"
 #include "leeway/worker.h"
 #include "process/call_queue.h"
+#include "process/compute_record.h"
 #include "process/console_log.h"
 #include "process/help_gate.h"
 #include "process/node_thread.h"
@@ -153,6 +154,8 @@ class WorkerClient final : public Worker,
   void EndCalls() override { node_->EndCalls(); }
   void MakePushPull(Call& call);
   void EndIteration();
+  // What the record has so far goes to the scheduler with the next beat.
+  void ReportRecord();
   // What a call ends with, or each of its parts.
   [[nodiscard]] leeway::Done DoneOf(const Call& call);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
@@ -183,6 +186,7 @@ class WorkerClient final : public Worker,
   std::atomic<bool> gated_{false};
   std::atomic<std::int64_t> state_wanted_from_{kIterationMax.value()};
   std::vector<std::byte> restored_state_;
+  std::unique_ptr<ComputeRecord> record_;  // null: nobody wants it
   WaitTimes waits_;
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;

@@ -19,6 +19,9 @@ Result<std::vector<Ticket>> WorkerClient::UpdateAll(std::vector<TableUpdate> upd
     // At once, so that a table that is here twice is seen.
     marked.emplace_back(*table, std::exchange((*table)->updated, clocks_));
   }
+  if (record_ != nullptr) {
+    for (const TableUpdate& update : updates) record_->NoteReady(update.table);
+  }
   std::vector<Ticket> tickets;
   auto calls = std::make_shared<std::vector<Call>>();  // shared: a std::function can be copied
   for (TableUpdate& update : updates) {

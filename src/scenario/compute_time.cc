@@ -10,7 +10,7 @@ namespace leeway::scenario {
 namespace {
 
 // Which draw; mixed with seed, rank and iteration.
-enum Drawn : std::uint64_t { kOwn = 1, kSpread = 3, kTailCoin = 5, kTail, kPhaseCoin, kPhaseLength };
+enum Drawn : std::uint64_t { kOwn = 1, kSpread = 3, kTailCoin = 5, kTail, kPhaseCoin, kPhaseLength, kSample };
 
 // Standard normal out of two uniforms (Box and Muller 1958).
 double Normal(double a, double b) {
@@ -44,6 +44,12 @@ double ComputeTime::PhaseFactor(std::uint64_t iteration) {
 
 Duration ComputeTime::Of(std::uint64_t iteration) {
   double seconds = usual_s_ * PhaseFactor(iteration);
+  if (!model_.samples.empty()) {
+    const std::vector<float>& samples = model_.samples[rank_ % model_.samples.size()];
+    const auto drawn =
+        static_cast<std::size_t>(Draw(iteration, kSample) * static_cast<double>(samples.size()));
+    if (!samples.empty()) seconds *= samples[std::min(drawn, samples.size() - 1)];
+  }
   if (model_.spread > 0) {
     seconds *= std::exp(model_.spread * Normal(Draw(iteration, kSpread), Draw(iteration, kSpread + 1)));
   }

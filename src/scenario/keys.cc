@@ -201,11 +201,16 @@ std::vector<Key> MakeKeys() {
   return {
       TextKey("name", "text", LW_AT(name), "what the report calls it"),
       CountKey<std::uint64_t>("iterations", 1, 100'000'000, LW_AT(iterations), "of every worker"),
+      CountKey<std::uint64_t>(
+          "pool", 0, 100'000'000'000, LW_AT(pool),
+          "iterations of all together, drawn as from a BatchPool; 0: `iterations` of each"),
       RealKey("seconds_max", 1e-3, std::numeric_limits<double>::infinity(), LW_AT(seconds_max),
               "simulated; a job that is not done by then is stopped"),
 
       CountKey<std::uint32_t>("cluster.workers", 1, 65'536, LW_AT(job.workers), "one machine each"),
       CountKey<std::uint32_t>("cluster.servers", 1, 4'096, LW_AT(job.servers), "one machine each"),
+      RealKey("cluster.cores", 0, 1e6, LW_AT(cores),
+              "that all workers and servers share, as on one machine; 0: each has one of its own"),
       CountKey<std::uint32_t>("cluster.shards", 1, 256, LW_AT(job.shards),
                               "cores of a server that serve blocks"),
 
@@ -226,6 +231,10 @@ std::vector<Key> MakeKeys() {
       RealKey("compute.phase_factor", 1e-3, 1e3, LW_AT(compute.phase_factor), "its factor"),
       RealKey("compute.backward_share", 0, 1, LW_AT(compute.backward_share),
               "the last part of the compute time, in which gradients become ready; 0: all at the end"),
+      RealKey("compute.elsewhere_s", 0, kDay, LW_AT(compute.elsewhere_s),
+              "seconds of each iteration that need no core, before the rest"),
+      FactorsKey("compute.slowed", LW_AT(compute.slowed),
+                 "ranks that sleep after their pushes, as with leeway run --slow-worker: [\"3:4\"]"),
 
       RealKey("links.latency_s", 0, 100, LW_AT(links.latency_s), "one way"),
       GigabitKey("links.worker_gbit", LW_AT(links.worker_bytes_per_second),
@@ -360,6 +369,15 @@ Status CheckWhole(const Scenario& scenario) {
     if (rank >= scenario.job.workers) {
       return InvalidArgument("compute.factors: got rank {}, wanted one below {}, the number of workers", rank,
                              scenario.job.workers);
+    }
+  }
+  for (const auto& [rank, factor] : scenario.compute.slowed) {
+    if (rank >= scenario.job.workers || factor < 1) {
+      return InvalidArgument(
+          "compute.slowed: got {}:{}, wanted a rank below {}, the number of workers, and a factor of at "
+          "least "
+          "1",
+          rank, factor, scenario.job.workers);
     }
   }
   for (const auto& [server, factor] : scenario.server.factors) {

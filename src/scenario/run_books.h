@@ -23,6 +23,7 @@ struct RunBooks {
   Duration origin = Duration::max();  // the first worker began
   Duration over{0};                   // the last gradient was pushed
   std::vector<Step> steps;
+  std::uint64_t drawn = 0;        // from the pool
   std::vector<CurvePoint> curve;  // its seconds are since the world began
   double loss = 0, accuracy = 0;  // at the end
   WorkerCounters workers;         // of all together, as far as they are read

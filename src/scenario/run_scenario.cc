@@ -14,6 +14,7 @@
 #include "scenario/simulated_worker.h"
 #include "sim/cluster.h"
 #include "sim/flow/flow_network.h"
+#include "sim/flow/shared_cores.h"
 #include "wire/kind.h"
 
 namespace leeway::scenario {
@@ -50,7 +51,8 @@ class ScenarioRun {
   RunRecord Go(const std::function<bool(const RunProgress&)>& progress) {
     workers_.resize(scenario_.job.workers);
     cluster_.Start([this](std::uint32_t rank) {
-      workers_[rank] = std::make_unique<SimulatedWorker>(cluster_, scenario_, problem_, books_, seed_, rank);
+      workers_[rank] =
+          std::make_unique<SimulatedWorker>(cluster_, cores_.get(), scenario_, problem_, books_, seed_, rank);
       workers_[rank]->Begin();
     });
     Train(progress);
@@ -97,6 +99,7 @@ class ScenarioRun {
         return ExtraDelay(from, to, kind);
       };
     }
+    if (scenario_.cores > 0) cores_ = std::make_unique<sim::SharedCores>(queue, scenario_.cores);
     auto network = std::make_unique<sim::FlowNetwork>(queue, options);
     network_ = network.get();
     return network;
@@ -110,6 +113,7 @@ class ScenarioRun {
   [[nodiscard]] sim::HostModel ModelOf(sim::HostId host) const {
     sim::HostModel model;
     model.bytes_per_second = scenario_.links.worker_bytes_per_second;
+    model.cores = cores_.get();
     if (!IsServer(host)) return model;
     model.bytes_per_second = scenario_.links.server_bytes_per_second;
     double factor = 1;
@@ -130,7 +134,8 @@ class ScenarioRun {
   }
 
   void Train(const std::function<bool(const RunProgress&)>& progress) {
-    const std::uint64_t all = scenario_.iterations * scenario_.job.workers;
+    const std::uint64_t all =
+        scenario_.pool > 0 ? scenario_.pool : scenario_.iterations * scenario_.job.workers;
     const bool limited = std::isfinite(scenario_.seconds_max);
     const auto is_late = [&] {
       return limited && books_.origin != Duration::max() &&
@@ -268,7 +273,8 @@ class ScenarioRun {
   const std::uint64_t seed_;
   const std::uint32_t grain_;
   RunBooks books_;
-  sim::FlowNetwork* network_ = nullptr;  // the cluster's
+  sim::FlowNetwork* network_ = nullptr;      // the cluster's
+  std::unique_ptr<sim::SharedCores> cores_;  // null: everyone has one
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
   sim::Cluster cluster_;  // its end comes before that of the workers, which its events call
 };

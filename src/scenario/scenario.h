@@ -33,6 +33,16 @@ struct ComputeModel {
   double phase_factor = 1;
   // The part of it in which gradients become ready, table by table from the last; 0: all at its end.
   double backward_share = 0;
+  // Measured on a real run, rank by rank, in units of base_s; a rank above takes those of another. Drawn one
+  // by one: that a slow iteration often follows a slow one is lost. Empty: none.
+  std::vector<std::vector<float>> samples;
+  // Measured as well: the share of the compute time after which each table's gradient is ready. Empty: by
+  // backward_share.
+  std::vector<double> ready;
+  double elsewhere_s = 0;  // of each iteration that needs no core: a GPU's part, a disk's
+  // Ranks that sleep when they have computed and pushed, until it has taken so many times as long: what
+  // `leeway run --slow-worker` does.
+  std::vector<std::pair<std::uint32_t, double>> slowed;
 };
 
 // Of the answers with parameters of a server to a worker in an iteration, this share takes so much longer.
@@ -73,6 +83,8 @@ struct Recording {
 struct Scenario {
   std::string name = "scenario";
   JobOptions job;  // workers, servers, shards, policies, block_bytes; its seed is that of the run
+  // That all workers and servers share, as processes of one host do; 0: each has one of its own.
+  double cores = 0;
   ComputeModel compute;
   AnswerDelay answer_delay;
   LinkModel links;
@@ -82,6 +94,8 @@ struct Scenario {
   Hyper hyper;  // its lr is that of `rate`
   RateSchedule rate;
   std::uint64_t iterations = 100;  // of every worker
+  // Of all workers together: each draws its next one from here, as from a BatchPool. 0: `iterations` of each.
+  std::uint64_t pool = 0;
   double seconds_max =
       std::numeric_limits<double>::infinity();  // simulated; a job that is not done is stopped
   Recording recording;

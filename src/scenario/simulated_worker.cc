@@ -29,8 +29,14 @@ double RateAt(const RateSchedule& schedule, std::uint64_t iteration) {
 }
 
 // When the gradient of each table is ready, as a share of the compute time: from the last table on, each
-// after as much of the backward pass as it has elements.
-std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, double backward_share) {
+// after as much of the backward pass as it has elements, unless it was measured.
+std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
+  if (compute.ready.size() == tables.size()) {
+    std::vector<double> shares = compute.ready;
+    // None before one that is pushed earlier.
+    for (std::size_t i = shares.size(); i-- > 1;) shares[i - 1] = std::max(shares[i - 1], shares[i]);
+    return shares;
+  }
   std::vector<double> elements;
   double all = 0;
   for (const problem::Table& table : tables) {
@@ -43,16 +49,18 @@ std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, doubl
   double behind = 0;
   for (std::size_t i = tables.size(); i-- > 0;) {
     behind += elements[i];
-    shares[i] = 1.0 - backward_share * (1.0 - behind / all);
+    shares[i] = 1.0 - compute.backward_share * (1.0 - behind / all);
   }
   return shares;
 }
 
 }  // namespace
 
-SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario, problem::Problem& problem,
-                                 RunBooks& books, std::uint64_t seed, std::uint32_t rank)
+SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
+                                 problem::Problem& problem, RunBooks& books, std::uint64_t seed,
+                                 std::uint32_t rank)
     : cluster_(cluster),
+      cores_(cores),
       scenario_(scenario),
       problem_(problem),
       books_(books),
@@ -61,7 +69,11 @@ SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario
       node_(cluster.worker(rank)),
       env_(cluster.worker_env(rank)),
       compute_time_(scenario.compute, Hash64({seed, kComputeTimes}), rank),
-      ready_share_(ReadyShares(problem.tables(), scenario.compute.backward_share)) {}
+      ready_share_(ReadyShares(problem.tables(), scenario.compute)) {
+  for (const auto& [whose, factor] : scenario.compute.slowed) {
+    if (whose == rank) slowed_ *= factor;
+  }
+}
 
 Done SimulatedWorker::Then(std::function<void()> next) {
   return [this, next = std::move(next)](const Status& status) {
@@ -112,7 +124,8 @@ void SimulatedWorker::Ask() {
   const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
   asked_ = Now();
   books_.origin = std::min(books_.origin, asked_);
-  if (iteration >= scenario_.iterations) return Leave();
+  if (scenario_.pool > 0 ? books_.drawn >= scenario_.pool : iteration >= scenario_.iterations) return Leave();
+  ++books_.drawn;
   used_ = 0;
   UseTables();
 }
@@ -173,27 +186,46 @@ void SimulatedWorker::Compute() {
   at.reserve(pairs_.size());
   for (const auto& pair : pairs_) at.push_back(pair->Front());
   (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, at, SpansOf(gradient_->values));
-  PushFrom(pairs_.size());
+  done_share_ = 0;
+  if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
+  const auto elsewhere = Duration(static_cast<Duration::rep>(scenario_.compute.elsewhere_s * 1e9));
+  (void)env_.timers.After(elsewhere, [this] { PushFrom(pairs_.size()); });
+}
+
+void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
+  const double part = std::max(0.0, share - done_share_);
+  done_share_ = std::max(done_share_, share);
+  const auto takes = Duration(static_cast<Duration::rep>(static_cast<double>(takes_.count()) * part));
+  if (cores_ != nullptr) return cores_->Run(takes, std::move(next));
+  (void)env_.timers.After(takes, std::move(next));
 }
 
 // Waits until the table below `above` is ready, pushes it and all others that are, and goes on.
 void SimulatedWorker::PushFrom(std::size_t above) {
-  const auto ready = [this](std::size_t table) {
-    return began_ +
-           Duration(static_cast<Duration::rep>(static_cast<double>(takes_.count()) * ready_share_[table]));
-  };
-  (void)env_.timers.After(std::max(Duration::zero(), ready(above - 1) - Now()), [this, above, ready] {
+  if (above > 0) return ComputeUntil(ready_share_[above - 1], [this, above] { PushReady(above); });
+  ComputeUntil(1.0, [this] { SleepIfSlowed(); });
+}
+
+void SimulatedWorker::PushReady(std::size_t above) {
+  node_.BeginCalls();
+  std::size_t left = above;
+  while (left > 0 && ready_share_[left - 1] <= done_share_ && Push(left - 1)) --left;
+  const bool at_end = left == 0 && done_share_ >= 1.0 && slowed_ <= 1;
+  if (at_end) EndIteration();  // with the last pushes: one turn of the node
+  node_.EndCalls();
+  if (!books_.errors.empty()) return;
+  if (at_end) return Ask();
+  PushFrom(left);
+}
+
+void SimulatedWorker::SleepIfSlowed() {
+  const auto computed = static_cast<double>((Now() - began_).count());
+  const auto pause = Duration(static_cast<Duration::rep>(computed * (slowed_ - 1)));
+  (void)env_.timers.After(pause, [this] {
     node_.BeginCalls();
-    std::size_t left = above;
-    while (left > 0 && ready(left - 1) <= Now()) {
-      if (!Push(left - 1)) break;
-      --left;
-    }
-    if (left == 0) EndIteration();
+    EndIteration();
     node_.EndCalls();
-    if (!books_.errors.empty()) return;
-    if (left > 0) return PushFrom(left);
-    Ask();
+    if (books_.errors.empty()) Ask();
   });
 }
 

@@ -13,14 +13,15 @@
 #include "scenario/run_books.h"
 #include "scenario/scenario.h"
 #include "sim/cluster.h"
+#include "sim/flow/shared_cores.h"
 
 namespace leeway::scenario {
 
 class SimulatedWorker {
  public:
-  // Borrows all of them. `seed` is that of the run.
-  SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario, problem::Problem& problem, RunBooks& books,
-                  std::uint64_t seed, std::uint32_t rank);
+  // Borrows all of them. `cores` may be null: then it has one of its own. `seed` is that of the run.
+  SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
+                  problem::Problem& problem, RunBooks& books, std::uint64_t seed, std::uint32_t rank);
 
   void Begin();
   // Where it is and what it waits for, for people.
@@ -42,13 +43,18 @@ class SimulatedWorker {
   void Compute();
   void JudgeIfDue();
   [[nodiscard]] std::shared_ptr<Gradient> FreeGradient();
+  // Calls `next` when the compute time of this iteration is done up to a share of it.
+  void ComputeUntil(double share, std::function<void()> next);
   void PushFrom(std::size_t above);
+  void PushReady(std::size_t above);
+  void SleepIfSlowed();
   [[nodiscard]] bool Push(std::size_t table);
   void EndIteration();
   void Leave();
   [[nodiscard]] problem::Judgement Judge();
 
   sim::Cluster& cluster_;
+  sim::SharedCores* const cores_;
   const Scenario& scenario_;
   problem::Problem& problem_;
   RunBooks& books_;
@@ -63,7 +69,9 @@ class SimulatedWorker {
   std::vector<double> ready_share_;                    // of the compute time, by table
   std::size_t used_ = 0;                               // tables of this iteration so far
   bool using_ = false;                                 // UseTables is at work
+  double slowed_ = 1;                                  // by so much
   Duration asked_{}, began_{}, takes_{};
+  double done_share_ = 0;     // of takes_
   std::uint64_t judged_ = 0;  // iterations that a judgement was due at, so far
 };
 

@@ -28,6 +28,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewBenchOptimizerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSimCommand();
+[[nodiscard]] std::unique_ptr<Command> NewBenchPredictCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSyncCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewVersionCommand();

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "calibrate/exchange_costs.h"
 #include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
@@ -34,6 +35,8 @@ class RunCommand final : public Command {
            "  leeway run -w 4 -s 2 --restarts 3 --rejoin -- python3 train.py\n"
            "  leeway run -w 4 -s 2 --checkpoint-dir ckpt --checkpoint-every 500 -- python3 train.py\n"
            "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt -- python3 train.py\n"
+           "  leeway run -w 4 -s 2 --record run.json -- python3 train.py, then: leeway sim --from-run "
+           "run.json\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered -- python3 train.py\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_JOB, LEEWAY_RANK and LEEWAY_SIZE; a script "
            "that calls\n"
@@ -78,6 +81,8 @@ class RunCommand final : public Command {
     flags.Switch("--rejoin", options_.restart.rejoin,
                  "start a worker again that was declared dead while it lived (exit code 131), uncounted");
     flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
+    flags.Text("--record", "FILE", options_.record,
+               "write what computing, links and servers cost in this run, for leeway sim --from-run");
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet, "no bar and no summary: only what workers print");
     DeclareLogFlag(flags, options_.log_level);
@@ -92,7 +97,8 @@ class RunCommand final : public Command {
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
     LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParsePlan(on_server_loss_));
     LW_RETURN_IF_ERROR(CheckWaits());
-    LW_RETURN_IF_ERROR(CheckSummaryFile());
+    LW_RETURN_IF_ERROR(CheckFile("--summary-json", options_.summary_json));
+    LW_RETURN_IF_ERROR(CheckFile("--record", options_.record));
     for (const auto& [rank, factor] : options_.slow_workers) {
       if (rank >= job.workers) {
         return InvalidArgument("--slow-worker: got rank {}, wanted 0 to {} ({} workers)", rank,
@@ -103,6 +109,9 @@ class RunCommand final : public Command {
     options_.scheduler.suspect_after =
         std::min(options_.scheduler.suspect_after, options_.scheduler.expel_after);
     options_.prefix = !no_prefix_;
+    if (!options_.record.empty()) {
+      LW_ASSIGN_OR_RETURN(options_.exchange_costs, MeasureExchange(options_.scheduler.link.transport));
+    }
     return LaunchJob(program_, options_);
   }
 
@@ -125,17 +134,16 @@ class RunCommand final : public Command {
   }
 
   // Found out before the job, not after hours of it.
-  Status CheckSummaryFile() const {
-    if (options_.summary_json.empty()) return Status::Ok();
-    const std::filesystem::path file = options_.summary_json;
+  static Status CheckFile(const std::string& flag, const std::string& name) {
+    if (name.empty()) return Status::Ok();
+    const std::filesystem::path file = name;
     const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
     std::error_code error;
     if (std::filesystem::is_directory(file, error)) {
-      return InvalidArgument("--summary-json: got \"{}\", a folder; wanted a file", options_.summary_json);
+      return InvalidArgument("{}: got \"{}\", a folder; wanted a file", flag, name);
     }
     if (!std::filesystem::is_directory(folder, error) || access(folder.c_str(), W_OK | X_OK) != 0) {
-      return InvalidArgument("--summary-json: got \"{}\", wanted a file in a folder that can be written to",
-                             options_.summary_json);
+      return InvalidArgument("{}: got \"{}\", wanted a file in a folder that can be written to", flag, name);
     }
     return Status::Ok();
   }

@@ -133,12 +133,17 @@ class SimCommand final : public Command {
         "--seeds 5\n"
         "  leeway sim scenarios/uneven.toml --sweep 'policies.sync=ssp:3;pssp:3,0.3' --report out.html\n"
         "  leeway sim scenarios/uneven.toml --set record.timeline_s=5 --trace out.json\n"
+        "  leeway sim --from-run run.json --sweep policies.sync=bsp,ssp:3,asp\n"
         "  leeway sim --keys\n\n"
         "A scenario file says what cluster trains what, and how; docs/simulator.md explains it. The same "
         "file and seeds\n"
         "give the same report. --sweep may be given several times; values with commas are parted by \";\". "
         "--trace opens\n"
-        "in ui.perfetto.dev. Without a file, a workload tests the cluster's own code:\n\n"
+        "in ui.perfetto.dev. --from-run predicts a real run from its record (leeway run --record), beside "
+        "what "
+        "was measured,\n"
+        "and with --set and --sweep other runs on the same machines: docs/calibration.md. Without a file, a "
+        "workload tests the cluster's own code:\n\n"
         "  leeway sim --workload ledger --seed 7\n"
         "  leeway sim --workload ledger --seeds 5000 --json\n"
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
@@ -167,6 +172,8 @@ class SimCommand final : public Command {
     flags.Each(
         "--sweep", "KEY=A,B,...", [this](const std::string& text) { return Keep(text, simulate_.sweeps); },
         "runs for each of the values, instead of the file's own sweeps");
+    flags.Text("--from-run", "FILE", simulate_.from_run,
+               "instead of a scenario file: the record of a real run, which leeway run --record wrote");
     flags.Switch("--quick", simulate_.quick, "the short form that the file has of itself");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
     flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
@@ -200,11 +207,15 @@ class SimCommand final : public Command {
 
   Result<int> Run() override {
     if (keys_) return ListKeys();
-    if (!words_.empty()) return RunScenarioFile();
+    if (!words_.empty() && !simulate_.from_run.empty())
+      return InvalidArgument("got the scenario file {} and --from-run, wanted one of them", words_[0]);
+    if (!words_.empty() || !simulate_.from_run.empty()) return RunScenarioFile();
     if (!simulate_.sets.empty() || !simulate_.sweeps.empty() || simulate_.quick ||
         !simulate_.report.empty() || !simulate_.trace.empty() || !simulate_.json.empty()) {
       return InvalidArgument(
-          "got no scenario file; --set, --sweep, --quick, --report, --trace and --json FILE want one");
+          "got no scenario file and no --from-run; --set, --sweep, --quick, --report, --trace and --json "
+          "FILE "
+          "want one of them");
     }
     seeds_ = std::max<std::uint64_t>(seeds_, 1);
     if (!options_.apply.empty()) {
@@ -263,7 +274,7 @@ class SimCommand final : public Command {
     }
     if (seeds_ > 10'000)
       return InvalidArgument("--seeds: got {}, wanted at most 10000 of a scenario", seeds_);
-    simulate_.file = words_[0];
+    if (!words_.empty()) simulate_.file = words_[0];
     simulate_.seed = options_.seed;
     simulate_.seeds = static_cast<std::uint32_t>(seeds_);
     simulate_.threads = threads_;

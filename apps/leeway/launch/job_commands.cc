@@ -102,6 +102,7 @@ ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& option
   environment.Set("LEEWAY_RANK", fmt::format("{}", rank));
   environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
   environment.Set("LEEWAY_RESTART", fmt::format("{}", restarts));
+  if (!options.record.empty()) environment.Set("LEEWAY_RECORD", "1");
   if (const auto slow = options.slow_workers.find(rank); slow != options.slow_workers.end()) {
     environment.Set("LEEWAY_SLOWDOWN", fmt::format("{}", slow->second));
   }

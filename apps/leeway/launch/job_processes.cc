@@ -104,6 +104,14 @@ bool JobProcesses::IsRunning(JobRole role, std::uint32_t index) const {
   });
 }
 
+std::vector<pid_t> JobProcesses::Pids(JobRole role) const {
+  std::vector<pid_t> pids;
+  for (const Process& process : processes_) {
+    if (process.role == role && process.child.running()) pids.push_back(process.child.pid());
+  }
+  return pids;
+}
+
 std::size_t JobProcesses::Running(JobRole role) const {
   std::size_t n = 0;
   for (const Process& process : processes_) n += process.role == role && process.child.running() ? 1 : 0;

@@ -43,6 +43,8 @@ class JobProcesses {
   void SignalAll(JobRole role, int signal) const;
   void Signal(JobRole role, std::uint32_t index, int signal) const;
   [[nodiscard]] bool IsRunning(JobRole role, std::uint32_t index) const;
+  // Of those that run.
+  [[nodiscard]] std::vector<pid_t> Pids(JobRole role) const;
   [[nodiscard]] std::size_t Running(JobRole role) const;
   [[nodiscard]] std::size_t Running() const;
 

@@ -26,7 +26,8 @@ Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles
       screen_(Screen::StderrIsTerminal() && !options.quiet, stop.get()),
       processes_(screen_, guard, options.prefix),
       role_restarts_(options.role_restart),
-      progress_(options.scheduler.job.workers) {
+      progress_(options.scheduler.job.workers),
+      recorder_(options) {
   outcome_.lives = WorkerLives(options.scheduler.job.workers, options.restart);
 }
 
@@ -181,6 +182,7 @@ void Launch::TakeStatus(const std::string& json) {
   progress_.Add(*status, Elapsed());
   if (status->phase != "gathering") begun_ = true;
   if (begun_ && !gathered_s_) gathered_s_ = Elapsed();
+  if (!options_.record.empty()) LookForRecord(*status);
   outcome_.status = std::move(*status);
   status_at_ = SteadyClock::now();
   outcome_.status_json = json;
@@ -189,6 +191,20 @@ void Launch::TakeStatus(const std::string& json) {
 // The scheduler's last word holds figures that came after the last status asked for.
 void Launch::TakeLastStatus() {
   if (const Result<std::string> json = ReadTextFile(files_.status()); json.ok()) TakeStatus(*json);
+}
+
+void Launch::LookForRecord(const JobStatus& status) {
+  std::vector<pid_t> others = processes_.Pids(JobRole::kWorker);
+  for (const pid_t pid : processes_.Pids(JobRole::kScheduler)) others.push_back(pid);
+  // One that has ended took its time with it.
+  if (others.size() == options_.scheduler.job.workers + 1)
+    recorder_.Look(status, processes_.Pids(JobRole::kServer), others);
+}
+
+Status Launch::WriteRecord() const {
+  if (!outcome_.status) return FailedPrecondition("the scheduler never answered");
+  LW_ASSIGN_OR_RETURN(const JobRecord record, recorder_.Make(*outcome_.status));
+  return WriteTextFile(options_.record, ToJson(record));
 }
 
 bool Launch::WillRollBack() const {
@@ -212,6 +228,13 @@ void Launch::Conclude() {
       Say("summary: " + written.message());
       if (outcome_.exit_code == 0)
         outcome_.exit_code = ExitCode(written);  // whoever reads it must hear of it
+    }
+  }
+  if (!options_.record.empty() && outcome_.exit_code == 0) {
+    const Status written = WriteRecord();
+    if (!written.ok()) {
+      Say("record: " + written.message());
+      outcome_.exit_code = ExitCode(written);
     }
   }
   if (options_.quiet || WillRollBack()) return;

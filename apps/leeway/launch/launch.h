@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/run_recorder.h"
 #include "launch/guard.h"
 #include "launch/job_checkpoints.h"
 #include "launch/job_commands.h"
@@ -108,6 +109,8 @@ class Launch {
   void End(int exit_code, const std::string& why);
   void TakeStatus(const std::string& json);
   void TakeLastStatus();
+  void LookForRecord(const JobStatus& status);
+  [[nodiscard]] Status WriteRecord() const;
   void Conclude();
   [[nodiscard]] bool WillRollBack() const;
 
@@ -161,6 +164,7 @@ class Launch {
   RoleRestarts role_restarts_;
   std::unique_ptr<MonitorClient> monitor_;
   Progress progress_;
+  RunRecorder recorder_;
   Outcome outcome_;
 
   const SteadyClock::time_point begin_ = SteadyClock::now();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/job_record.h"
 #include "launch/environment.h"
 #include "launch/role_restarts.h"
 #include "launch/worker_lives.h"
@@ -39,6 +40,8 @@ struct LaunchOptions {
   std::vector<std::string> command;              // what every worker runs
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none
+  std::string record;                            // a file for the record of the run; empty: none
+  ExchangeCosts exchange_costs;                  // with `record`: measured before
   std::string log_level = "warning";             // of scheduler and servers
   bool prefix = true;                            // "[w0] " before every line of worker 0
   bool quiet = false;                            // nothing but the workers' output

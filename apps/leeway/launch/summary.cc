@@ -16,8 +16,11 @@
 namespace leeway::app {
 namespace {
 
-// Waits by what they ended with ("wait.table.conv_s") have a place of their own, whatever names end with.
-bool IsSeconds(const std::string& figure) { return figure.ends_with("_s") && !figure.starts_with("wait."); }
+// Waits by what they ended with ("wait.table.conv_s") have a place of their own, whatever names end with, and
+// what is recorded is of the same seconds again.
+bool IsSeconds(const std::string& figure) {
+  return figure.ends_with("_s") && !figure.starts_with("wait.") && !figure.starts_with("record.");
+}
 bool IsWaitCause(const std::string& figure) {
   return figure.starts_with("wait_") && IsSeconds(figure) && figure != "wait_s";
 }

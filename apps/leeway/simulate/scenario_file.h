@@ -41,6 +41,7 @@ struct StudyWords {
   std::vector<std::string> figures;  // columns of the table; empty: all
   std::vector<std::string> plots;    // "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss"
   std::vector<PaperFigure> paper;    // [study.paper]
+  std::string paper_name = "paper";  // what tables and plots call those: "measured" where a run gave them
   std::vector<ScenarioLine> quick;   // [study.quick]: keys for a short run
 };
 

@@ -56,6 +56,11 @@ Status Write(const std::string& path, const std::string& text) {
 Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem::Problem>& problems) {
   LW_ASSIGN_OR_RETURN(ScenarioFile file,
                       ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
+  return RunScenarioFile(std::move(file), options, problems);
+}
+
+Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& options,
+                                 const Registry<problem::Problem>& problems) {
   for (const std::string& text : options.sets) {
     LW_RETURN_IF_ERROR(Set(file.scenario, text));
   }
@@ -91,11 +96,13 @@ Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem:
 }
 
 Result<int> Simulate(const SimulateOptions& options) {
-  LW_ASSIGN_OR_RETURN(const Finished done, RunFile(options, problem::BuiltinProblems()));
+  LW_ASSIGN_OR_RETURN(const Finished done, options.from_run.empty()
+                                               ? RunFile(options, problem::BuiltinProblems())
+                                               : RunPrediction(options));
   if (options.json != "-" && options.report != "-" && options.trace != "-") {
     fmt::print("{}", chart::TableText(TableOf(done.study, done.words)));
   }
-  LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study)));
+  LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study, done.words)));
   LW_RETURN_IF_ERROR(Write(options.report, options.report.empty() ? "" : ReportHtml(done.study, done.words)));
   if (!options.trace.empty()) {
     const scenario::Cell& cell = done.study.cells[0];

@@ -13,7 +13,8 @@
 namespace leeway::app {
 
 struct SimulateOptions {
-  std::string file;
+  std::string file;                 // of a scenario
+  std::string from_run;             // instead: the record of a real run
   std::vector<std::string> sets;    // "key=value"
   std::vector<std::string> sweeps;  // "key=a,b,c"; instead of the file's
   std::uint64_t seed = 1;
@@ -31,6 +32,11 @@ struct Finished {
 // Reads, plans and runs; nothing is written.
 [[nodiscard]] Result<Finished> RunFile(const SimulateOptions& options,
                                        const Registry<problem::Problem>& problems);
+// The same of a scenario that has been read.
+[[nodiscard]] Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& options,
+                                               const Registry<problem::Problem>& problems);
+// Of options.from_run: predicts, beside what was measured where the run predicted is the one recorded.
+[[nodiscard]] Result<Finished> RunPrediction(const SimulateOptions& options);
 // ... and writes what was asked for. The exit code: 1 if a run did not end well.
 [[nodiscard]] Result<int> Simulate(const SimulateOptions& options);
 

@@ -5,6 +5,7 @@
 
 #include "scenario/figures.h"
 #include "scenario/keys.h"
+#include "simulate/study_table.h"
 
 namespace leeway::app {
 namespace {
@@ -37,9 +38,10 @@ Json RunOf(const scenario::RunRecord& record) {
 
 }  // namespace
 
-std::string StudyJson(const scenario::Study& study) {
+std::string StudyJson(const scenario::Study& study, const StudyWords& words) {
   Json cells = Json::array();
-  for (const scenario::Cell& cell : study.cells) {
+  for (std::size_t i = 0; i < study.cells.size(); ++i) {
+    const scenario::Cell& cell = study.cells[i];
     Json settings = Json::object();
     for (const auto& [key, value] : cell.settings) settings[key] = value;
     Json figures = Json::object();
@@ -49,6 +51,9 @@ std::string StudyJson(const scenario::Study& study) {
                               {"deviation", Number(spread.deviation)},
                               {"low", Number(spread.low)},
                               {"high", Number(spread.high)}};
+      const PaperFigure* const paper = PaperOf(words, figure.name);
+      if (paper != nullptr && i < paper->values.size())
+        figures[figure.name][words.paper_name] = Number(paper->values[i]);
     }
     Json runs = Json::array();
     for (const scenario::RunRecord& record : cell.records) runs.push_back(RunOf(record));

@@ -4,9 +4,11 @@
 #include <string>
 
 #include "scenario/study.h"
+#include "simulate/scenario_file.h"
 
 namespace leeway::app {
 
-[[nodiscard]] std::string StudyJson(const scenario::Study& study);
+// With what `words` have of a paper, or of a run that was measured, beside the figures of the same name.
+[[nodiscard]] std::string StudyJson(const scenario::Study& study, const StudyWords& words = {});
 
 }  // namespace leeway::app

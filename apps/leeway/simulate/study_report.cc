@@ -110,7 +110,7 @@ chart::Drawing DrawBars(const Study& study, const StudyWords& words, const std::
   chart.series.push_back(ours);
   bool wide = name == "dprs_per_100" && IsWide(ours);
   if (const PaperFigure* const paper = PaperOf(words, name)) {
-    chart::BarSeries theirs{.name = "paper", .paper = true};
+    chart::BarSeries theirs{.name = words.paper_name, .paper = true};
     for (const double value : paper->values) theirs.bars.push_back({.value = value});
     wide = wide || IsWide(theirs);
     chart.series.push_back(theirs);
@@ -135,7 +135,7 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
     if (!words.labels.empty() && cell.settings.size() > 1) line = words.labels[i];
     if (chart.series.empty() || chart.series.back().name != line) {
       chart.series.push_back({.name = line});
-      if (paper != nullptr) theirs.push_back({.name = line + ", paper", .dashed = true});
+      if (paper != nullptr) theirs.push_back({.name = line + ", " + words.paper_name, .dashed = true});
     }
     const std::string& at = cell.settings.back().second;
     double x = static_cast<double>(i);

@@ -42,7 +42,7 @@ chart::Table TableOf(const scenario::Study& study, const StudyWords& words) {
   table.columns.push_back({"", chart::Align::kLeft});
   for (const std::string& name : names) {
     table.columns.push_back({scenario::FigureNamed(name).title});
-    if (PaperOf(words, name) != nullptr) table.columns.push_back({"paper"});
+    if (PaperOf(words, name) != nullptr) table.columns.push_back({words.paper_name});
   }
   const auto unwell = [](const scenario::RunRecord& record) { return !record.errors.empty(); };
   for (std::size_t i = 0; i < study.cells.size(); ++i) {

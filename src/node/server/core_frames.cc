@@ -28,6 +28,7 @@ Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead&
 
 Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                                  Landing landing) {
+  ++traffic_.frames_in;
   traffic_.bytes_in += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
   const MemberKey from = *sessions_.Find(id);
   Status taken;

@@ -81,8 +81,9 @@ class FlowNetwork::NodeTransport final : public Transport {
   [[nodiscard]] std::string_view Host() const override { return ""; }
 
   const HostId host;
-  std::vector<EndIndex> ends;  // ever opened
-  Duration busy_until{0};
+  std::vector<EndIndex> ends;      // ever opened
+  Duration busy_until{0};          // without shared cores
+  std::unique_ptr<WorkLine> line;  // on shared cores; made by the first work
 
  private:
   FlowNetwork& network_;
@@ -181,28 +182,34 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
   message.wire_bytes = static_cast<double>(wire::kHeaderBytes + body.size()) + bytes;
   message.ready = queue_.now();
   const NodeCost& cost = cards_[end.host.index()]->model.cost;
-  if (bytes > 0 && cost.per_byte_ns > 0) {
-    end.node->busy_until =
-        std::max(end.node->busy_until, queue_.now()) + Nanoseconds(bytes * cost.per_byte_ns);
-    message.ready = end.node->busy_until;
-  }
   end.queued_bytes += wire::kHeaderBytes + body.size() + message.payload_bytes;
   messages_.Append(end.out, number);
+  if (bytes > 0 && cost.per_byte_ns > 0) {
+    message.ready = Duration::max();
+    Work(*end.node, Nanoseconds(bytes * cost.per_byte_ns), [this, index, number] {
+      if (at(index).state == State::kClosed) return;  // and the message is gone
+      messages_[number].ready = queue_.now();
+      if (at(index).state == State::kOpen) StartNext(index);
+    });
+    return;
+  }
   if (end.state == State::kOpen) StartNext(index);
+}
+
+void FlowNetwork::Work(NodeTransport& node, Duration takes, std::function<void()> done) {
+  if (SharedCores* const cores = cards_[node.host.index()]->model.cores; cores != nullptr) {
+    if (node.line == nullptr) node.line = std::make_unique<WorkLine>(*cores);
+    return node.line->Add(takes, std::move(done));
+  }
+  node.busy_until = std::max(node.busy_until, queue_.now()) + takes;
+  queue_.At(node.busy_until, std::move(done));
 }
 
 void FlowNetwork::StartNext(EndIndex index) {
   End& end = at(index);
   while (!end.busy && !end.out.empty()) {
     const Message& message = messages_[end.out.first];
-    if (message.ready > queue_.now()) {
-      end.busy = true;
-      queue_.At(message.ready, [this, index] {
-        at(index).busy = false;
-        StartNext(index);
-      });
-      return;
-    }
+    if (message.ready > queue_.now()) return;  // its node comes back when it is
     Card& from = *cards_[end.host.index()];
     Card& to = *cards_[peer(index).host.index()];
     const bool within = &from == &to;
@@ -272,8 +279,7 @@ void FlowNetwork::Arrive(EndIndex from, MessageId id) {
     const double bytes = static_cast<double>(message.payload_bytes * options_.payload_grain);
     takes = cost.per_message + Nanoseconds(bytes * cost.per_byte_ns);
   }
-  to.node->busy_until = std::max(to.node->busy_until, queue_.now()) + takes;
-  queue_.At(to.node->busy_until, [this, from, id] { Hand(from, id); });
+  Work(*to.node, takes, [this, from, id] { Hand(from, id); });
 }
 
 void FlowNetwork::Hand(EndIndex from, MessageId id) {

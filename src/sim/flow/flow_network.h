@@ -21,6 +21,7 @@
 #include "leeway/transport.h"
 #include "sim/event_queue.h"
 #include "sim/flow/message_store.h"
+#include "sim/flow/shared_cores.h"
 #include "sim/flow/shared_link.h"
 #include "sim/network.h"
 
@@ -36,6 +37,7 @@ struct NodeCost {
 struct HostModel {
   double bytes_per_second = 125e6;  // of each direction of its card
   NodeCost cost;                    // of each node on it
+  SharedCores* cores = nullptr;     // that its nodes work on with others; null: each has one of its own
 };
 
 struct FlowOptions {
@@ -125,6 +127,8 @@ class FlowNetwork final : public Network {
   void LookAt(Direction& direction);
   // The message in front has passed both cards.
   void Through(EndIndex index);
+  // Calls `done` when the node has done so much, after what it has to do already.
+  void Work(NodeTransport& node, Duration takes, std::function<void()> done);
   // Puts a message on its way; it arrives after all before it.
   void Fly(EndIndex from, MessageId id, Duration takes);
   void Arrive(EndIndex from, MessageId id);

@@ -11,9 +11,7 @@ bool SharedLink::Later(const Flow& a, const Flow& b) {
 }
 
 void SharedLink::Serve(Duration until) {
-  if (!flows_.empty()) {
-    served_ += rate_ * static_cast<double>((until - served_at_).count()) / static_cast<double>(flows_.size());
-  }
+  if (!flows_.empty()) served_ += Share() * static_cast<double>((until - served_at_).count());
   served_at_ = until;
 }
 
@@ -27,7 +25,7 @@ void SharedLink::Begin(std::uint32_t flow, double bytes, Duration now) {
 std::optional<Duration> SharedLink::NextEnd() const {
   if (flows_.empty()) return std::nullopt;
   const double left = std::max(0.0, flows_.front().ends - served_);
-  const double takes = std::ceil(left * static_cast<double>(flows_.size()) / rate_);
+  const double takes = std::ceil(left / Share());
   return served_at_ + Duration(static_cast<Duration::rep>(takes));
 }
 
@@ -35,7 +33,7 @@ std::optional<std::uint32_t> SharedLink::TakeEnded(Duration now) {
   if (flows_.empty()) return std::nullopt;
   Serve(now);
   // Times are whole nanoseconds: what would be through within the next one is.
-  if (flows_.front().ends > served_ + rate_) return std::nullopt;
+  if (flows_.front().ends > served_ + std::min(rate_, flow_max_)) return std::nullopt;
   const std::uint32_t flow = flows_.front().id;
   std::pop_heap(flows_.begin(), flows_.end(), Later);
   flows_.pop_back();

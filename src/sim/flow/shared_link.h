@@ -6,8 +6,10 @@
 // comes or goes costs O(log n) and changes nothing of the others.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,7 +19,9 @@ namespace leeway::sim {
 
 class SharedLink {
  public:
-  explicit SharedLink(double bytes_per_second) : rate_(bytes_per_second * 1e-9) {}
+  // No flow gets more than `flow_max` of it: a thread runs on one core, however many are free.
+  explicit SharedLink(double bytes_per_second, double flow_max = std::numeric_limits<double>::infinity())
+      : rate_(bytes_per_second * 1e-9), flow_max_(flow_max * 1e-9) {}
 
   // A flow of so many bytes begins. Times never go back from call to call.
   void Begin(std::uint32_t flow, double bytes, Duration now);
@@ -36,9 +40,13 @@ class SharedLink {
   };
   [[nodiscard]] static bool Later(const Flow& a, const Flow& b);
   void Serve(Duration until);
+  // Of each flow now. REQUIRES: there is one.
+  [[nodiscard]] double Share() const {
+    return std::min(flow_max_, rate_ / static_cast<double>(flows_.size()));
+  }
 
-  const double rate_;  // bytes per nanosecond
-  double served_ = 0;  // virtual time
+  const double rate_, flow_max_;  // bytes per nanosecond
+  double served_ = 0;             // virtual time
   Duration served_at_{0};
   std::uint64_t next_sequence_ = 0;
   std::vector<Flow> flows_;  // a heap: the first to end in front

@@ -1,0 +1,142 @@
+#include "calibrate/run_recorder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <thread>
+
+#include "base/errors.h"
+#include "bench/cpu.h"
+#include "process/compute_record.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr std::size_t kQuantiles = 200;
+
+// record.cpu.N: how many iterations took about kBucketBase^N microseconds.
+std::vector<std::pair<double, double>> TimesOf(const Figures& figures) {
+  constexpr std::string_view kPrefix = "record.cpu.";
+  std::vector<std::pair<double, double>> times;  // seconds, and how often
+  for (const auto& [name, count] : figures) {
+    if (!name.starts_with(kPrefix)) continue;
+    int bucket = 0;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), bucket);
+    times.emplace_back(std::pow(ComputeRecord::kBucketBase, bucket) * 1e-6, count);
+  }
+  std::ranges::sort(times);
+  return times;
+}
+
+std::vector<double> QuantilesOf(const std::vector<std::pair<double, double>>& times, double mean) {
+  double all = 0;
+  for (const auto& [time, count] : times) all += count;
+  std::vector<double> quantiles;
+  double sum = 0, below = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kQuantiles && !times.empty(); ++i) {
+    const double rank = (static_cast<double>(i) + 0.5) / kQuantiles * all;
+    while (at + 1 < times.size() && below + times[at].second < rank) below += times[at++].second;
+    quantiles.push_back(times[at].first);
+    sum += times[at].first;
+  }
+  // A bucket is a few percent wide; the mean is known exactly.
+  for (double& quantile : quantiles) quantile *= mean * static_cast<double>(quantiles.size()) / sum;
+  return quantiles;
+}
+
+Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions& options) {
+  const Figures& figures = status.figures;
+  RecordedWorker worker;
+  worker.iterations = static_cast<std::uint64_t>(Figure(figures, "record.iterations"));
+  if (worker.iterations == 0) {
+    return FailedPrecondition(
+        "worker {} has not reported what its computing takes, wanted one that ends two iterations or more "
+        "with Clock or step()",
+        status.rank);
+  }
+  if (status.incarnation > 1) {
+    return FailedPrecondition("worker {} was started again, wanted a run in which none was", status.rank);
+  }
+  const auto n = static_cast<double>(worker.iterations);
+  worker.cpu_s = Figure(figures, "record.cpu_s") / n;
+  const auto slowed = options.slow_workers.find(status.rank);
+  if (slowed != options.slow_workers.end()) worker.slowed = slowed->second;
+  // A slow worker's sleep is known by its factor.
+  worker.elsewhere_s = std::max(0.0, Figure(figures, "record.elsewhere_s") - Figure(figures, "slowed_s")) / n;
+  worker.cpu_s_quantiles = QuantilesOf(TimesOf(figures), worker.cpu_s);
+  return worker;
+}
+
+}  // namespace
+
+void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
+                       std::span<const pid_t> others) {
+  const bool all_train = status.workers.size() == options_.scheduler.job.workers &&
+                         std::ranges::all_of(status.workers, [](const WorkerStatus& worker) {
+                           return worker.state == "joined" && worker.iteration > 0;
+                         });
+  if (!all_train) return;
+  const bench::MachineTime machine = bench::MachineTimeNow();
+  Use use{.machine_all_s = machine.all_s, .machine_used_s = machine.used_s};
+  for (const pid_t pid : servers) use.servers_s += bench::ProcessorSeconds(pid);
+  use.job_s = use.servers_s + bench::OwnProcessorSeconds();
+  for (const pid_t pid : others) use.job_s += bench::ProcessorSeconds(pid);
+  use.server_bytes = status.OfShards("bytes_in") + status.OfShards("bytes_out");
+  use.server_frames = status.OfShards("frames_in");
+  if (!first_) first_ = use;
+  last_ = use;
+}
+
+RecordedHost RunRecorder::Host() const {
+  RecordedHost host;
+  host.cores = std::max(1U, std::thread::hardware_concurrency());
+  const double passed_s = last_->machine_all_s - first_->machine_all_s;
+  if (passed_s <= 0) return host;
+  const double others_s = last_->machine_used_s - first_->machine_used_s - (last_->job_s - first_->job_s);
+  host.others_cores = std::clamp(others_s / passed_s, 0.0, 1.0) * host.cores;
+  return host;
+}
+
+// What the servers did for a byte, all that they computed, is what is left of their time without what
+// messages cost.
+ExchangeCosts RunRecorder::Costs() const {
+  ExchangeCosts costs = options_.exchange_costs;
+  const double bytes = last_->server_bytes - first_->server_bytes;
+  const double frames = last_->server_frames - first_->server_frames;
+  const double work_s = last_->servers_s - first_->servers_s - frames * costs.per_message_s;
+  if (bytes > 0) costs.per_byte_s = std::max(0.0, work_s) / bytes;
+  return costs;
+}
+
+Result<JobRecord> RunRecorder::Make(const JobStatus& status) const {
+  JobRecord record;
+  record.job = options_.scheduler.job;
+  record.transport = options_.scheduler.link.transport;
+  if (status.workers.size() != record.job.workers) {
+    return FailedPrecondition("got figures of {} workers, wanted {}", status.workers.size(),
+                              record.job.workers);
+  }
+  for (const WorkerStatus& worker : status.workers) {
+    LW_ASSIGN_OR_RETURN(RecordedWorker recorded, WorkerOf(worker, options_));
+    record.iterations += recorded.iterations;
+    record.seconds = std::max(record.seconds, Figure(worker.figures, "record.seconds"));
+    record.workers.push_back(std::move(recorded));
+  }
+  if (!first_ || record.seconds <= 0) {
+    return FailedPrecondition(
+        "the job was over before it was looked at while all workers trained, wanted a run of some seconds");
+  }
+  for (const TableStatus& table : status.tables) {
+    const std::string ready = fmt::format("record.ready.{}", record.tables.size());
+    const double share = status.OfWorkers(ready) / static_cast<double>(record.iterations);
+    record.tables.push_back({table.name, table.elements, share > 0 ? std::min(share, 1.0) : 1.0});
+  }
+  if (record.tables.empty()) return FailedPrecondition("the job has no table, wanted one or more");
+  record.pooled = !status.pools.empty();
+  record.host = Host();
+  record.costs = Costs();
+  return record;
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,44 @@
+// RunRecorder: makes the record of a job while the launcher runs it: looks at the machine with every status,
+// and puts together what the nodes have reported at the end.
+//
+// One thread, the launcher's. Borrows the options.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "calibrate/job_record.h"
+#include "launch/job_status.h"
+#include "launch/launcher.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+class RunRecorder {
+ public:
+  explicit RunRecorder(const LaunchOptions& options) : options_(options) {}
+
+  // With every status while the job runs. `servers` and `others` are the job's processes.
+  void Look(const JobStatus& status, std::span<const pid_t> servers, std::span<const pid_t> others);
+  // At the end, from the scheduler's last status. An error says what is missing.
+  [[nodiscard]] Result<JobRecord> Make(const JobStatus& status) const;
+
+ private:
+  // Since some moment.
+  struct Use {
+    double machine_all_s = 0, machine_used_s = 0;
+    double job_s = 0, servers_s = 0;  // processor time
+    double server_bytes = 0, server_frames = 0;
+  };
+  [[nodiscard]] RecordedHost Host() const;
+  [[nodiscard]] ExchangeCosts Costs() const;
+
+  const LaunchOptions& options_;
+  std::optional<Use> first_, last_;  // in which all workers trained
+};
+
+}  // namespace leeway::app

@@ -1,0 +1,74 @@
+// ComputeRecord: what a worker's own computing takes, iteration by iteration, with everything that it waits
+// for taken out; for `leeway run --record` (docs/calibration.md).
+//
+// What counts is processor time, of all threads of this process: on cores that several workers share, wall
+// time holds what the others took. The time in which the user's thread needed no core and waited for nobody
+// here (a GPU, a disk) is kept beside it. The first iteration, in which everything is warmed up, is left out.
+//
+// Thread rule: the first thread that ends an iteration is the one that is measured; calls of others are
+// ignored.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "leeway/ids.h"
+
+namespace leeway {
+
+class ComputeRecord {
+ public:
+  // Times are counted by their logarithm: bucket n is around kBucketBase^n microseconds.
+  static constexpr double kBucketBase = 1.04;
+  // Of more tables than this it is not noted when each was ready.
+  static constexpr std::uint32_t kTablesMax = 512;
+
+  ComputeRecord() = default;
+  ~ComputeRecord();
+  ComputeRecord(const ComputeRecord&) = delete;
+  ComputeRecord& operator=(const ComputeRecord&) = delete;
+
+  void BeginWait();
+  void EndWait();
+  // A gradient of this table is handed over.
+  void NoteReady(TableId table);
+  void EndIteration();
+
+  // True now and then: it is time to report.
+  [[nodiscard]] bool IsDue();
+  // record.iterations, record.seconds (from the end of the first to the end of the last), record.cpu_s,
+  // record.elsewhere_s, record.wait_cpu_s, record.cpu.N for bucket N, and record.ready.T for table T: the sum
+  // of the shares of its iterations' processor time after which it was ready.
+  [[nodiscard]] std::vector<std::pair<std::string, double>> Figures() const;
+
+ private:
+  // Since some moment, in seconds.
+  struct Reading {
+    double wall_s = 0;
+    double process_cpu_s = 0;
+    double thread_cpu_s = 0;
+    double queued_s = 0;  // the thread was ready to run, and others had the cores
+  };
+  [[nodiscard]] Reading Read() const;
+  [[nodiscard]] bool IsOwner() const { return owner_ == std::this_thread::get_id(); }
+
+  std::thread::id owner_;
+  int schedstat_ = -1;  // of the owner
+  Reading first_, began_, wait_began_;
+  Reading aside_;  // waits since began_
+  double last_end_s_ = 0;
+  double reported_s_ = 0;
+  std::vector<std::pair<std::uint32_t, double>> ready_;  // tables of this iteration, and the time so far
+  std::uint64_t iterations_ = 0;
+  double cpu_s_ = 0, elsewhere_s_ = 0, wait_cpu_s_ = 0;
+  std::map<int, std::uint64_t> buckets_;
+  std::map<std::uint32_t, double> ready_shares_;
+};
+
+}  // namespace leeway

@@ -1,0 +1,70 @@
+"""leeway run --record, and leeway sim --from-run on what it wrote."""
+
+import json
+import sys
+
+import pytest
+from cli_process import leeway
+from job import PROGRAMS
+
+
+def run(path, *flags):
+    result = leeway("run", "-w", 3, "-s", 2, "--sync", "bsp", "--quiet", "--record", path, *flags, "--", sys.executable,
+                    PROGRAMS / "busy.py", "--iterations", 120, "--cpu-ms", 4, limit_s=60)
+    assert result.returncode == 0, result
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="module", name="plain")
+def fixture_plain(tmp_path_factory):
+    """One run for all: the file, and what is in it."""
+    path = tmp_path_factory.mktemp("record") / "plain.json"
+    return path, run(path)
+
+
+def test_a_record_predicts_its_own_run(tmp_path, plain):
+    path, record = plain
+    assert record["leeway_record"] == 1 and record["job"]["workers"] == 3 and record["job"]["sync"] == "bsp"
+    assert record["measured"]["iterations"] == 3 * 119  # without the first of each
+    assert [table["name"] for table in record["tables"]] == ["w", "b"]
+    for worker in record["workers"]:
+        assert 0.004 <= worker["cpu_s"] < 0.012, worker  # with what the front and the I/O thread take
+    predicted = tmp_path / "predicted.json"
+    report = tmp_path / "report.html"
+    result = leeway("sim", "--from-run", path, "--json", predicted, "--report", report, limit_s=60)
+    assert result.returncode == 0, result
+    assert "measured" in result.stdout and "measured" in report.read_text()
+    figures = json.loads(predicted.read_text())["cells"][0]["figures"]
+    seconds = figures["seconds"]["mean"]
+    assert figures["seconds"]["measured"] == record["measured"]["seconds"]
+    # A bound that a busy machine keeps as well; leeway bench predict says how near it is.
+    assert 0.4 < seconds / record["measured"]["seconds"] < 1.6, (seconds, record["measured"])
+
+
+def test_a_slow_worker_makes_the_others_wait_and_not_compute(tmp_path, plain):
+    before = plain[1]
+    slow = run(tmp_path / "slow.json", "--slow-worker", "2:6x")
+    assert slow["measured"]["seconds"] > 1.5 * before["measured"]["seconds"]
+    assert [worker["slowed"] for worker in slow["workers"]] == [1, 1, 6]
+    for rank in range(3):
+        assert slow["workers"][rank]["cpu_s"] < 1.5 * before["workers"][rank]["cpu_s"], (before, slow)
+        assert slow["workers"][rank]["elsewhere_s"] < 0.004, slow["workers"][rank]
+
+
+def test_keys_can_be_set_and_swept_over(plain):
+    result = leeway("sim", "--from-run", plain[0], "--set", "cluster.workers=6", "--sweep", "policies.sync=bsp,asp", limit_s=60)
+    assert result.returncode == 0 and "asp" in result.stdout, result
+
+
+def test_what_is_no_record_is_refused(tmp_path):
+    for text, said in (("nonsense", "no JSON object"), ('{"leeway_record": 7}', "got 7, wanted"), ("{}", "is missing")):
+        path = tmp_path / "damaged.json"
+        path.write_text(text)
+        result = leeway("sim", "--from-run", path)
+        assert result.returncode != 0 and said in result.stderr and "damaged.json" in result.stderr, result
+
+
+def test_a_run_without_a_table_gives_no_record_and_says_so(tmp_path):
+    path = tmp_path / "none.json"
+    result = leeway("run", "-w", 1, "--record", path, "--", "true")
+    assert result.returncode != 0 and "record: " in result.stderr and not path.exists(), result
