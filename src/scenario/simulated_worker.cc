@@ -60,7 +60,7 @@ SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Scenario& scenario
       rank_(rank),
       node_(cluster.worker(rank)),
       env_(cluster.worker_env(rank)),
-      compute_time_(scenario.compute, Hash64({seed, kComputeTimes}), rank),
+      compute_time_(scenario.compute, problem.batch(), Hash64({seed, kComputeTimes}), rank),
       ready_share_(ReadyShares(problem.tables(), scenario.compute.backward_share)) {}
 
 Done SimulatedWorker::Then(std::function<void()> next) {
