@@ -65,6 +65,7 @@ Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem:
     file.study.labels.clear();
     file.study.paper.clear();
     file.study.plots.clear();
+    file.study.directions.clear();
   }
   std::vector<scenario::Sweep> sweeps;
   for (const std::string& text : file.study.sweeps) {
