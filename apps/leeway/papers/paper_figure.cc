@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/errors.h"
 #include "papers/cluster_rule.h"
@@ -47,7 +48,8 @@ Result<std::vector<std::string>> FoldersIn(const std::string& folder) {
         "cannot read the folder \"{}\" ({}); --scenarios FOLDER says where the papers' scenarios are", folder,
         error.message());
   }
-  std::ranges::sort(names);
+  // What is no paper comes behind those.
+  std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name == "clusters", name); });
   return names;
 }
 
