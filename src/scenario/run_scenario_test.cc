@@ -52,7 +52,9 @@ TEST(RunScenarioTest, WaitsAreInBinsThatAddUpToOne) {
 
 TEST(RunScenarioTest, ALargerBatchTakesLonger) {
   Scenario scenario = Small();
-  scenario.compute = {.base_s = 0.01, .per_sample_s = 0.01};
+  scenario.compute.base_s = 0.01;
+  scenario.compute.per_sample_s = 0.01;
+  scenario.compute.spread = 0;
   scenario.problem = "quadratic:dimensions=100,batch=9";
   const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
   ASSERT_TRUE(record.ok());
