@@ -23,7 +23,7 @@ SOAK_SECONDS ?= 300
 # How many inputs `make fuzz` gives to each target.
 RUNS ?= 10000000
 
-.PHONY: help deps build test train compare-sync pictures soak check check-asan check-tsan check-counts check-memory mutants \
+.PHONY: help deps build test train compare-sync pictures papers soak check check-asan check-tsan check-counts check-memory mutants \
   fuzz bench lint format clean
 
 help:  ## this text
@@ -50,6 +50,10 @@ compare-sync: build  ## the same training under every synchronization model, one
 
 pictures: build  ## the timelines of all synchronization models in docs/pictures, from simulations
 	@"$$(cat $(BUILD)/python/interpreter)" tools/draw_timelines.py --build $(BUILD)
+
+papers: build  ## the papers' tables and figures from simulations: docs/papers, and build/papers/report.html; ARGS=--quick tries it
+	@tools/get_mnist.sh data/mnist || echo 'make papers: without MNIST, its rows are left out' >&2
+	@$(BUILD)/leeway papers --out $(BUILD)/papers $(if $(findstring --quick,$(ARGS)),,--docs docs/papers) $(ARGS)
 
 soak: build  ## a random process of a job killed every 10 s, for 5 minutes under each of bsp, ssp:2 and asp
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/soak.py --seconds $(SOAK_SECONDS) $(ARGS)

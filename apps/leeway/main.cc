@@ -43,6 +43,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCtlCheckpointCommand(program));
   commands.push_back(NewCtlSetSyncCommand(program));
   commands.push_back(NewSimCommand());
+  commands.push_back(NewPapersCommand());
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());

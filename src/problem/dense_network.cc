@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "base/check.h"
@@ -26,6 +27,20 @@ Eigen::Map<DenseMatrix> MutableMatrix(std::span<float> values, std::size_t rows,
   return {values.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 
+// OpenBLAS without threads hands the same packing buffer to two threads that multiply at the same time: seen
+// as runs of one study that ran together and both came out with other bits than alone. So one product at a
+// time in a process; nothing else is shared.
+std::mutex& OneProductAtATime() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+template <typename Product>
+void Multiply(Eigen::Map<DenseMatrix> into, const Product& product) {
+  const std::lock_guard lock(OneProductAtATime());
+  into.noalias() = product;
+}
+
 void CheckSizes(std::size_t weight, std::size_t bias, std::size_t inputs, std::size_t outputs) {
   LW_CHECK(weight == outputs * inputs && bias == outputs, "a weight of {} and a bias of {} for {} x {}",
            weight, bias, outputs, inputs);
@@ -48,8 +63,8 @@ std::span<const float> DenseNetwork::Forward(Values at, std::size_t rows) {
     const std::size_t outputs = sizes_[layer + 1];
     const bool last = layer + 2 == sizes_.size();
     CheckSizes(at[2 * layer].size(), at[2 * layer + 1].size(), inputs, outputs);
-    MutableMatrix(activations_[layer + 1], rows, outputs).noalias() =
-        Matrix(activations_[layer], rows, inputs) * Matrix(at[2 * layer], outputs, inputs).transpose();
+    Multiply(MutableMatrix(activations_[layer + 1], rows, outputs),
+             Matrix(activations_[layer], rows, inputs) * Matrix(at[2 * layer], outputs, inputs).transpose());
     const std::span<const float> bias = at[2 * layer + 1];
     for (std::size_t row = 0; row < rows; ++row) {
       float* out = activations_[layer + 1].data() + row * outputs;
@@ -69,16 +84,16 @@ void DenseNetwork::Backward(Values at, MutableValues gradient) {
     const std::size_t outputs = sizes_[layer + 1];
     const std::vector<float>& above = gradients_[layer + 1];
     CheckSizes(gradient[2 * layer].size(), gradient[2 * layer + 1].size(), inputs, outputs);
-    MutableMatrix(gradient[2 * layer], outputs, inputs).noalias() =
-        Matrix(above, rows_, outputs).transpose() * Matrix(activations_[layer], rows_, inputs);
+    Multiply(MutableMatrix(gradient[2 * layer], outputs, inputs),
+             Matrix(above, rows_, outputs).transpose() * Matrix(activations_[layer], rows_, inputs));
     const std::span<float> bias = gradient[2 * layer + 1];
     std::ranges::fill(bias, 0.0F);
     for (std::size_t row = 0; row < rows_; ++row) {
       for (std::size_t i = 0; i < outputs; ++i) bias[i] += above[row * outputs + i];
     }
     if (layer == 0) break;
-    MutableMatrix(gradients_[layer], rows_, inputs).noalias() =
-        Matrix(above, rows_, outputs) * Matrix(at[2 * layer], outputs, inputs);
+    Multiply(MutableMatrix(gradients_[layer], rows_, inputs),
+             Matrix(above, rows_, outputs) * Matrix(at[2 * layer], outputs, inputs));
     for (std::size_t i = 0; i < rows_ * inputs; ++i) {
       if (activations_[layer][i] <= 0.0F) gradients_[layer][i] = 0.0F;
     }

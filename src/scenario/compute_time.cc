@@ -19,8 +19,9 @@ double Normal(double a, double b) {
 
 }  // namespace
 
-ComputeTime::ComputeTime(const ComputeModel& model, std::uint64_t seed, std::uint32_t rank)
-    : model_(model), seed_(seed), rank_(rank), usual_s_(model.base_s) {
+ComputeTime::ComputeTime(const ComputeModel& model, std::uint32_t batch, std::uint64_t seed,
+                         std::uint32_t rank)
+    : model_(model), seed_(seed), rank_(rank), usual_s_(model.base_s + model.per_sample_s * batch) {
   usual_s_ *= std::exp(model_.heterogeneity * Normal(Draw(0, kOwn), Draw(0, kOwn + 1)));
   for (const auto& [whose, factor] : model_.factors) {
     if (whose == rank) usual_s_ *= factor;

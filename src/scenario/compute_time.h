@@ -11,7 +11,8 @@ namespace leeway::scenario {
 
 class ComputeTime {
  public:
-  ComputeTime(const ComputeModel& model, std::uint64_t seed, std::uint32_t rank);
+  // `batch`: samples of one gradient.
+  ComputeTime(const ComputeModel& model, std::uint32_t batch, std::uint64_t seed, std::uint32_t rank);
   // Of iteration `iteration`. Iterations may be left out, and do not go back.
   [[nodiscard]] Duration Of(std::uint64_t iteration);
   // What the worker keeps: base and its own factors.

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<double> Times(const ComputeModel& model, std::uint32_t rank, std::uint64_t n,
                           std::uint64_t seed = 1) {
-  ComputeTime time(model, seed, rank);
+  ComputeTime time(model, 1, seed, rank);
   std::vector<double> seconds;
   for (std::uint64_t i = 0; i < n; ++i) seconds.push_back(std::chrono::duration<double>(time.Of(i)).count());
   return seconds;
@@ -74,7 +74,7 @@ TEST(ComputeTimeTest, PhasesLastAndTheirShareIsAsDrawn) {
 TEST(ComputeTimeTest, IterationsThatAreLeftOutChangeNoOther) {
   const ComputeModel model{.base_s = 1, .spread = 0.2, .phase_chance = 0.1, .phase_factor = 3};
   const std::vector<double> all = Times(model, 1, 100);
-  ComputeTime time(model, 1, 1);
+  ComputeTime time(model, 1, 1, 1);
   for (std::uint64_t i = 0; i < 100; i += 7) {
     EXPECT_DOUBLE_EQ(std::chrono::duration<double>(time.Of(i)).count(), all[i]);
   }

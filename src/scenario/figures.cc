@@ -24,12 +24,14 @@ double Imbalance(const RunRecord& record) {
 const std::vector<Figure>& Table() {
   static const std::vector<Figure> figures = {
       {"seconds", "time s", [](const RunRecord& r) { return r.seconds; }},
+      {"seconds_per_100", "time s / 100", [](const RunRecord& r) { return r.seconds_per_100; }},
       {"compute_s", "compute s", [](const RunRecord& r) { return r.compute_s; }},
       {"wait_s", "wait s", [](const RunRecord& r) { return r.wait_s; }},
       {"dprs_per_100", "DPRs / 100", [](const RunRecord& r) { return r.dprs_per_100; }},
       {"staleness", "staleness", [](const RunRecord& r) { return r.staleness; }},
       {"loss", "loss", [](const RunRecord& r) { return r.loss; }},
       {"accuracy", "accuracy", [](const RunRecord& r) { return r.accuracy; }},
+      {"error", "error", [](const RunRecord& r) { return 1 - r.accuracy; }},
       {"late_dropped", "late", [](const RunRecord& r) { return static_cast<double>(r.late_dropped); }},
       {"skipped", "skipped", [](const RunRecord& r) { return static_cast<double>(r.skipped); }},
       {"gigabytes", "GB", [](const RunRecord& r) { return r.bytes * 1e-9; }},

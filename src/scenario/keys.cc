@@ -215,6 +215,8 @@ std::vector<Key> MakeKeys() {
                               "cores of a server that serve blocks"),
 
       RealKey("compute.base_s", 0, kDay, LW_AT(compute.base_s), "seconds for a gradient"),
+      RealKey("compute.per_sample_s", 0, kDay, LW_AT(compute.per_sample_s),
+              "... and for each sample of the problem's batch"),
       RealKey("compute.spread", 0, 5, LW_AT(compute.spread),
               "sigma of the lognormal factor of each iteration"),
       RealKey("compute.heterogeneity", 0, 5, LW_AT(compute.heterogeneity),

@@ -41,7 +41,8 @@ struct RunRecord {
   // together.
   double dprs = 0;
   double dprs_per_100 = 0;  // ... per 100 iterations of the job
-  double staleness = 0;     // of the blocks that gradients were computed on, in iterations, on average
+  double seconds_per_100 = 0;
+  double staleness = 0;  // of the blocks that gradients were computed on, in iterations, on average
   std::uint64_t applied = 0, late_dropped = 0;  // pushes, by block
   std::uint64_t messages = 0;                   // delivered
   std::uint64_t events = 0;                     // of the simulation
@@ -51,6 +52,13 @@ struct RunRecord {
   std::vector<IterationSpan> timeline;  // of the window
   TimeMap lag;                          // iterations behind the fastest worker
   TimeMap waits;                        // share of the time that was waited
+  // Of the iterations of all workers: how large a share waited for parameters as long as a bin says.
+  std::vector<double> wait_bins;
 };
+
+// Bins of waits are as wide on a logarithmic scale; the first holds what is shorter, the last what is longer.
+inline constexpr std::size_t kWaitBins = 64;
+[[nodiscard]] std::size_t WaitBinOf(double seconds);
+[[nodiscard]] double WaitBinMiddle(std::size_t bin);  // seconds
 
 }  // namespace leeway::scenario

@@ -200,6 +200,12 @@ class ScenarioRun {
     }
     record.compute_s = InSeconds(computed) / scenario_.job.workers;
     record.wait_s = InSeconds(waited) / scenario_.job.workers;
+    record.seconds_per_100 = record.seconds * 100.0 / static_cast<double>(scenario_.iterations);
+    record.wait_bins.assign(kWaitBins, 0);
+    for (const Step& step : books_.steps) {
+      record.wait_bins[WaitBinOf(InSeconds(step.began - step.asked))] +=
+          1.0 / static_cast<double>(books_.steps.size());
+    }
   }
 
   void CountServers(RunRecord& record) {

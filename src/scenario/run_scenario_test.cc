@@ -146,5 +146,39 @@ TEST(RunScenarioTest, ProgressCanStopIt) {
   EXPECT_EQ(looks, 3);
 }
 
+// The first values that arrive are taken, whoever offers them.
+TEST(RunScenarioTest, BeginsWithTheProblemsValuesHoweverManyWorkersThereAre) {
+  Scenario alone = Small();
+  alone.job.workers = 1;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Result<RunRecord> many = RunScenario(Small(), problem::BuiltinProblems(), seed);
+    const Result<RunRecord> one = RunScenario(alone, problem::BuiltinProblems(), seed);
+    ASSERT_TRUE(many.ok() && one.ok());
+    EXPECT_EQ(many->curve.front().loss, one->curve.front().loss) << "seed " << seed;
+  }
+}
+
+TEST(RunScenarioTest, WaitsAreInBinsThatAddUpToOne) {
+  const Result<RunRecord> record = RunScenario(Small(), problem::BuiltinProblems(), 1);
+  ASSERT_TRUE(record.ok());
+  double sum = 0;
+  for (const double share : record->wait_bins) sum += share;
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_EQ(WaitBinOf(0), 0U);
+  EXPECT_EQ(WaitBinOf(1e9), kWaitBins - 1);
+  EXPECT_EQ(WaitBinOf(WaitBinMiddle(20)), 20U);
+}
+
+TEST(RunScenarioTest, ALargerBatchTakesLonger) {
+  Scenario scenario = Small();
+  scenario.compute.base_s = 0.01;
+  scenario.compute.per_sample_s = 0.01;
+  scenario.compute.spread = 0;
+  scenario.problem = "quadratic:dimensions=100,batch=9";
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
+  ASSERT_TRUE(record.ok());
+  EXPECT_NEAR(record->compute_s, 20 * 0.1, 1e-6);
+}
+
 }  // namespace
 }  // namespace leeway::scenario

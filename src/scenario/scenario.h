@@ -16,9 +16,11 @@
 namespace leeway::scenario {
 
 // How long one worker computes one gradient:
-//   base x its own factor x (lognormal of this iteration) x (tail of this iteration) x (slow phase)
+//   (base + batch x per sample) x its own factor x (lognormal of this iteration) x (tail of it) x (slow
+//   phase)
 struct ComputeModel {
   double base_s = 0.1;
+  double per_sample_s = 0;   // of the problem's batch, beside the base
   double spread = 0;         // sigma of the lognormal factor of each iteration; its median is 1
   double heterogeneity = 0;  // sigma of the lognormal factor that a worker keeps; its median is 1
   // Factors of single ranks, beside that.

@@ -68,7 +68,7 @@ SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores,
       rank_(rank),
       node_(cluster.worker(rank)),
       env_(cluster.worker_env(rank)),
-      compute_time_(scenario.compute, Hash64({seed, kComputeTimes}), rank),
+      compute_time_(scenario.compute, problem.batch(), Hash64({seed, kComputeTimes}), rank),
       ready_share_(ReadyShares(problem.tables(), scenario.compute)) {
   for (const auto& [whose, factor] : scenario.compute.slowed) {
     if (whose == rank) slowed_ *= factor;
@@ -110,7 +110,8 @@ void SimulatedWorker::MakeTables() {
 void SimulatedWorker::OfferValues() {
   auto first = std::make_shared<std::vector<std::vector<float>>>();
   for (const auto& pair : pairs_) first->emplace_back(pair->elements());
-  if (rank_ == 0) problem_.Begin(Hash64({seed_, kFirstValues}), SpansOf(*first));
+  // All offer the same: whose values are taken is the scheduler's choice of a rank, not ours.
+  problem_.Begin(Hash64({seed_, kFirstValues}), SpansOf(*first));
   auto left = std::make_shared<std::size_t>(pairs_.size());
   for (std::size_t table = 0; table < pairs_.size(); ++table) {
     node_.Broadcast(TableId(static_cast<std::uint32_t>(table)), (*first)[table], first, Then([this, left] {

@@ -87,6 +87,37 @@ Result<Sweep> ParseSweep(const std::string& text) {
   return sweep;
 }
 
+namespace {
+
+std::vector<std::string> SplitAtPlus(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('+', at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// Sets the keys of a sweep, which go together, to one of its values.
+Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
+  const std::vector<std::string> keys = SplitAtPlus(sweep.key);
+  const std::vector<std::string> texts =
+      keys.size() > 1 ? SplitAtPlus(value) : std::vector<std::string>{value};
+  if (texts.size() != keys.size()) {
+    return InvalidArgument("sweep over {}: got \"{}\", wanted {} values parted by +", sweep.key, value,
+                           keys.size());
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    LW_RETURN_IF_ERROR(SetKey(cell.scenario, keys[i], Plain(texts[i])));
+  }
+  cell.settings.emplace_back(keys[0], texts[0]);
+  cell.label += (cell.label.empty() ? "" : ", ") + texts[0];
+  return Status::Ok();
+}
+
+}  // namespace
+
 Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, std::uint64_t first_seed,
                         std::uint32_t seeds) {
   Study study;
@@ -98,9 +129,7 @@ Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, 
     for (const Cell& cell : study.cells) {
       for (const std::string& value : sweep.values) {
         Cell next = cell;
-        LW_RETURN_IF_ERROR(SetKey(next.scenario, sweep.key, Plain(value)));
-        next.settings.emplace_back(sweep.key, value);
-        next.label += (next.label.empty() ? "" : ", ") + value;
+        LW_RETURN_IF_ERROR(SetTogether(sweep, value, next));
         wider.push_back(std::move(next));
       }
     }

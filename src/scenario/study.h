@@ -15,7 +15,8 @@
 
 namespace leeway::scenario {
 
-// "policies.sync" over "bsp" and "ssp:3".
+// "policies.sync" over "bsp" and "ssp:3". Several keys go together, parted by "+":
+// "cluster.workers+iterations" over "8+400" and "16+200"; what a table and an axis show is the first.
 struct Sweep {
   std::string key;
   std::vector<std::string> values;

@@ -13,6 +13,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewServerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewSimCommand();
+[[nodiscard]] std::unique_ptr<Command> NewPapersCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();

@@ -78,14 +78,28 @@ Status TakeSeeds(const ScenarioLine& line, StudyWords& study) {
   return Status::Ok();
 }
 
-Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords& study) {
+Status CheckFigure(const std::string& figure, const std::string& where) {
   const auto known = scenario::AllFigures();
-  if (std::ranges::find(known, figure, &scenario::Figure::name) == known.end()) {
-    std::vector<std::string> names;
-    for (const scenario::Figure& each : known) names.push_back(each.name);
-    return InvalidArgument("study.paper: unknown figure \"{}\"; known: {}{}", figure, fmt::join(names, ", "),
-                           DidYouMean(figure, names));
-  }
+  if (std::ranges::find(known, figure, &scenario::Figure::name) != known.end()) return Status::Ok();
+  std::vector<std::string> names;
+  for (const scenario::Figure& each : known) names.push_back(each.name);
+  return InvalidArgument("{}: unknown figure \"{}\"; known: {}{}", where, figure, fmt::join(names, ", "),
+                         DidYouMean(figure, names));
+}
+
+// "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss" or "waits".
+Status CheckPlot(const std::string& plot) {
+  const std::size_t colon = plot.find(':');
+  const std::string kind = plot.substr(0, colon);
+  if (colon != std::string::npos && (kind == "bars" || kind == "lines"))
+    return CheckFigure(plot.substr(colon + 1), "study.plots");
+  if (plot == "curve:accuracy" || plot == "curve:loss" || plot == "waits") return Status::Ok();
+  return InvalidArgument(
+      "study.plots: got \"{}\", wanted bars:FIGURE, lines:FIGURE, curve:accuracy, curve:loss or waits", plot);
+}
+
+Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords& study) {
+  LW_RETURN_IF_ERROR(CheckFigure(figure, "study.paper"));
   PaperFigure paper{.figure = figure, .values = {}};
   for (const std::string& text : line.value.texts) {
     double value = 0;
@@ -115,17 +129,22 @@ Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& 
     study.title = line.value.texts[0];
     return Status::Ok();
   }
-  const std::pair<const char*, std::vector<std::string>*> lists[] = {{"texts", &study.texts},
-                                                                     {"sweeps", &study.sweeps},
-                                                                     {"labels", &study.labels},
-                                                                     {"figures", &study.figures},
-                                                                     {"plots", &study.plots}};
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {
+      {"texts", &study.texts},     {"sweeps", &study.sweeps}, {"labels", &study.labels},
+      {"figures", &study.figures}, {"plots", &study.plots},   {"directions", &study.directions}};
   std::vector<std::string> known = {"title", "seeds"};
   for (const auto& [name, list] : lists) {
     known.emplace_back(name);
     if (word != name) continue;
     if (!line.value.is_list)
       return InvalidArgument("{}: got {}, wanted a list of texts", line.key, line.value.got);
+    for (const std::string& text : line.value.texts) {
+      if (word == "figures") {
+        LW_RETURN_IF_ERROR(CheckFigure(text, line.key));
+      } else if (word == "plots") {
+        LW_RETURN_IF_ERROR(CheckPlot(text));
+      }
+    }
     *list = line.value.texts;
     return Status::Ok();
   }

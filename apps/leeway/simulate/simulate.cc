@@ -70,6 +70,7 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
     file.study.labels.clear();
     file.study.paper.clear();
     file.study.plots.clear();
+    file.study.directions.clear();
   }
   std::vector<scenario::Sweep> sweeps;
   for (const std::string& text : file.study.sweeps) {

@@ -161,6 +161,33 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
   return chart::Draw(chart);
 }
 
+// How long iterations waited for their parameters: a density, over all seeds.
+chart::Drawing DrawWaits(const Study& study) {
+  chart::LineChart chart;
+  chart.title = "Waits for parameters";
+  chart.note = SeedNote(study);
+  chart.x = {.label = "wait", .unit = "s", .scale = chart::ScaleKind::kLog};
+  chart.y.label = "share of iterations";
+  for (const Cell& cell : study.cells) {
+    chart::Series series{.name = cell.label};
+    for (std::size_t bin = 0; bin < scenario::kWaitBins; ++bin) {
+      std::vector<double> shares;
+      for (const RunRecord& record : cell.records) {
+        if (bin < record.wait_bins.size()) shares.push_back(record.wait_bins[bin]);
+      }
+      const scenario::Spread spread = scenario::SpreadOf(shares);
+      chart::Point point{.x = scenario::WaitBinMiddle(bin), .y = spread.mean};
+      if (shares.size() > 1) {
+        point.low = spread.low;
+        point.high = spread.high;
+      }
+      series.points.push_back(point);
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart::Draw(chart);
+}
+
 chart::Drawing DrawMap(const Cell& cell, const scenario::TimeMap& map, const std::string& title,
                        const std::string& what) {
   chart::HeatMap chart;
@@ -202,6 +229,8 @@ void AddPlot(const std::string& plot, const Study& study, const StudyWords& word
     plots.emplace_back(what, DrawBars(study, words, what));
   } else if (kind == "lines") {
     plots.emplace_back(what, DrawLines(study, words, what));
+  } else if (kind == "waits") {
+    plots.emplace_back(kind, DrawWaits(study));
   }
 }
 

@@ -31,7 +31,8 @@ std::vector<std::string> ShownFigures(const scenario::Study& study, const StudyW
   if (!words.figures.empty()) return words.figures;
   std::vector<std::string> names;
   for (const scenario::Figure& figure : scenario::AllFigures()) {
-    if (SaysSomething(figure, study)) names.push_back(figure.name);
+    const bool says_again = figure.name == "seconds_per_100" || figure.name == "error";
+    if (!says_again && SaysSomething(figure, study)) names.push_back(figure.name);
   }
   return names;
 }

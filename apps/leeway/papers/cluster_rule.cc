@@ -1,0 +1,62 @@
+#include "papers/cluster_rule.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/errors.h"
+#include "launch/text_file.h"
+
+namespace leeway::app {
+namespace {
+
+constexpr std::string_view kClusters = "clusters";
+constexpr int kIncludesMax = 4;
+
+bool IsOfCluster(std::string_view key) {
+  constexpr std::array<std::string_view, 3> kSections = {"compute.", "links.", "server."};
+  return std::ranges::any_of(kSections, [key](std::string_view section) { return key.starts_with(section); });
+}
+
+// Of "cluster.workers+compute.base_s=8+0.1;16+0.2", any of the keys.
+bool SweepsCluster(const std::string& sweep) {
+  const std::string keys = sweep.substr(0, sweep.find('='));
+  for (std::size_t at = 0; at <= keys.size();) {
+    const std::size_t end = std::min(keys.find('+', at), keys.size());
+    if (IsOfCluster(std::string_view(keys).substr(at, end - at))) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status CheckNoClusterKeys(const ScenarioText& figure) {
+  constexpr std::string_view kQuick = "study.quick.";
+  for (const ScenarioLine& line : figure.lines) {
+    const std::string key = line.key.starts_with(kQuick) ? line.key.substr(kQuick.size()) : line.key;
+    bool breach = IsOfCluster(key);
+    if (line.key == "study.sweeps") breach = std::ranges::any_of(line.value.texts, SweepsCluster);
+    if (!breach) continue;
+    return InvalidArgument(
+        "{} line {}: {} says something of the cluster: {}; wanted compute.*, links.* and server.* in "
+        "clusters/*.toml alone, for all figures of a cluster",
+        figure.name, line.line, line.key, line.value.got);
+  }
+  return Status::Ok();
+}
+
+Status CheckFigureFile(const std::string& path) {
+  std::filesystem::path at = path;
+  for (int depth = 0; depth <= kIncludesMax; ++depth) {
+    if (at.lexically_normal().parent_path().filename() == kClusters) return Status::Ok();
+    LW_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(at.string()));
+    LW_ASSIGN_OR_RETURN(const ScenarioText file, ParseScenario(text, at.string()));
+    LW_RETURN_IF_ERROR(CheckNoClusterKeys(file));
+    if (file.includes.empty()) break;
+    at = at.parent_path() / file.includes;
+  }
+  return InvalidArgument("{}: includes no file of clusters/, wanted the cluster that it runs on", path);
+}
+
+}  // namespace leeway::app

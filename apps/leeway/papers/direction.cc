@@ -1,0 +1,113 @@
+#include "papers/direction.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/errors.h"
+
+namespace leeway::app {
+namespace {
+
+std::vector<std::string> SplitAtBars(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('|', at), text.size());
+    std::string part = text.substr(at, end - at);
+    while (!part.empty() && part.front() == ' ') part.erase(part.begin());
+    while (!part.empty() && part.back() == ' ') part.pop_back();
+    parts.push_back(std::move(part));
+    at = end + 1;
+  }
+  return parts;
+}
+
+Result<const scenario::Cell*> CellLabelled(const scenario::Study& study, const std::string& label) {
+  const auto found = std::ranges::find(study.cells, label, &scenario::Cell::label);
+  if (found != study.cells.end()) return &*found;
+  std::vector<std::string> known;
+  for (const scenario::Cell& cell : study.cells) known.push_back(cell.label);
+  return InvalidArgument("unknown cell \"{}\"; known: {}{}", label, fmt::join(known, "; "),
+                         DidYouMean(label, known));
+}
+
+Result<Direction> DirectionOf(const scenario::Study& study, const std::string& line) {
+  const std::vector<std::string> parts = SplitAtBars(line);
+  if (parts.size() != 5) return InvalidArgument("got {} parts, wanted 5, parted by |", parts.size());
+  Direction direction{parts[0], parts[1], parts[2], parts[3], std::nullopt, {}};
+  const auto figures = scenario::AllFigures();
+  const auto figure = std::ranges::find(figures, parts[1], &scenario::Figure::name);
+  if (figure == figures.end()) return InvalidArgument("unknown figure \"{}\"", parts[1]);
+  LW_ASSIGN_OR_RETURN(const scenario::Cell* const of, CellLabelled(study, parts[2]));
+  LW_ASSIGN_OR_RETURN(const scenario::Cell* const over, CellLabelled(study, parts[3]));
+  if (parts[4] != "-") {
+    double paper = 0;
+    const char* const end = parts[4].data() + parts[4].size();
+    const auto [stopped, error] = std::from_chars(parts[4].data(), end, paper);
+    if (error != std::errc() || stopped != end)
+      return InvalidArgument("got \"{}\", wanted the paper's ratio, or -", parts[4]);
+    direction.paper = paper;
+  }
+  std::vector<double> ratios;
+  for (std::size_t seed = 0; seed < study.seeds.size(); ++seed) {
+    ratios.push_back(figure->of(of->records[seed]) / figure->of(over->records[seed]));
+  }
+  direction.ours = scenario::SpreadOf(ratios);
+  return direction;
+}
+
+// Whether every seed is on the paper's side of 1; a hundredth is no side.
+std::string Verdict(const Direction& direction) {
+  constexpr double kNothing = 0.01;
+  if (!direction.paper || !std::isfinite(direction.ours.mean)) return "-";
+  if (std::abs(*direction.paper - 1) <= kNothing)
+    return std::abs(direction.ours.mean - 1) <= kNothing ? "yes" : "no";
+  const bool less = *direction.paper < 1;
+  if (less ? direction.ours.high < 1 - kNothing : direction.ours.low > 1 + kNothing) return "yes";
+  return (less ? direction.ours.low >= 1 - kNothing : direction.ours.high <= 1 + kNothing)
+             ? "no"
+             : "not in every seed";
+}
+
+std::string Ratio(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : std::string("-");
+}
+
+}  // namespace
+
+Result<std::vector<Direction>> DirectionsOf(const scenario::Study& study, const StudyWords& words) {
+  std::vector<Direction> directions;
+  for (const std::string& line : words.directions) {
+    Result<Direction> direction = DirectionOf(study, line);
+    if (!direction.ok()) return direction.status().WithContext(fmt::format("direction \"{}\"", line));
+    directions.push_back(std::move(*direction));
+  }
+  return directions;
+}
+
+chart::Table TableOfDirections(const std::vector<Direction>& directions, std::size_t seeds) {
+  chart::Table table;
+  table.columns = {{"direction", chart::Align::kLeft},
+                   {"figure", chart::Align::kLeft},
+                   {"ratio"},
+                   {"least"},
+                   {"most"},
+                   {"paper"},
+                   {"same side", chart::Align::kLeft}};
+  for (const Direction& direction : directions) {
+    std::string ratio = Ratio(direction.ours.mean);
+    if (seeds > 1 && std::isfinite(direction.ours.mean))
+      ratio += fmt::format(" ± {:.3f}", direction.ours.deviation);
+    table.rows.push_back({direction.what, scenario::FigureNamed(direction.figure).title, ratio,
+                          Ratio(direction.ours.low), Ratio(direction.ours.high),
+                          direction.paper ? Ratio(*direction.paper) : std::string("-"), Verdict(direction)});
+  }
+  table.note = fmt::format("Ratios, taken seed by seed over {}.",
+                           seeds == 1 ? std::string("one seed") : fmt::format("{} seeds", seeds));
+  return table;
+}
+
+}  // namespace leeway::app
