@@ -77,6 +77,8 @@ TEST(FiguresTest, SpreadIsOfWhatIsANumber) {
   EXPECT_EQ(ToText(spread, 1), "2");
   const double nothing[] = {NAN};
   EXPECT_EQ(ToText(SpreadOf(nothing), 3), "-");
+}
+
 TEST(StudyTest, KeysThatGoTogetherAreSetTogether) {
   const Result<Sweep> sweep = ParseSweep("cluster.workers+iterations=8+400;16+200");
   ASSERT_TRUE(sweep.ok());

@@ -1,0 +1,104 @@
+#include "simulate/scenario_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace leeway::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ScenarioFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string Write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ + "/" + name) << text;
+    return folder_ + "/" + name;
+  }
+  std::string MessageOf(const std::string& text) {
+    const Result<ScenarioFile> file = ReadScenario(Write("bad.toml", text));
+    return file.ok() ? "" : file.status().message();
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "leeway_scenario_file";
+};
+
+TEST_F(ScenarioFileTest, SaysWhatTheJobIs) {
+  const Result<ScenarioFile> file = ReadScenario(Write("job.toml",
+                                                       "iterations = 7\n"
+                                                       "[cluster]\nworkers = 3\n"
+                                                       "[compute]\nbase_s = 2\nfactors = [\"1:2.5\"]\n"
+                                                       "[policies]\nsync = \"ssp:2\"\noverlap = false\n"
+                                                       "[training]\nrate_at = [10, 20]\n"));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_EQ(file->scenario.name, "job");
+  EXPECT_EQ(file->scenario.iterations, 7U);
+  EXPECT_EQ(file->scenario.job.workers, 3U);
+  EXPECT_EQ(file->scenario.compute.base_s, 2.0);
+  EXPECT_EQ(file->scenario.compute.factors[0].second, 2.5);
+  EXPECT_EQ(file->scenario.job.sync, "ssp:2");
+  EXPECT_FALSE(file->scenario.job.overlap);
+  EXPECT_THAT(file->scenario.rate.at, ElementsAre(10, 20));
+}
+
+TEST_F(ScenarioFileTest, WhatItIncludesComesFirst) {
+  Write("cluster.toml", "[cluster]\nworkers = 9\nservers = 2\n");
+  const Result<ScenarioFile> file =
+      ReadScenario(Write("job.toml", "include = \"cluster.toml\"\n[cluster]\nworkers = 4\n"));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_EQ(file->scenario.job.workers, 4U);
+  EXPECT_EQ(file->scenario.job.servers, 2U);
+  EXPECT_FALSE(ReadScenario(Write("self.toml", "include = \"self.toml\"\n")).ok());
+  EXPECT_FALSE(ReadScenario(Write("none.toml", "include = \"nobody.toml\"\n")).ok());
+}
+
+TEST_F(ScenarioFileTest, AMistakeIsToldWithFileLineKeyGotAndWanted) {
+  EXPECT_THAT(MessageOf("\n[compute]\nspread = 9\n"),
+              AllOf(HasSubstr("bad.toml line 3"), HasSubstr("compute.spread"), HasSubstr("got the number 9"),
+                    HasSubstr("wanted a number from 0 to 5")));
+  EXPECT_THAT(MessageOf("[compute]\nspread = \"0.2\"\n"), AllOf(HasSubstr("line 2"), HasSubstr("got text")));
+  EXPECT_THAT(MessageOf("[compute]\nspred = 1\n"), AllOf(HasSubstr("line 2"), HasSubstr("compute.spread")));
+  EXPECT_THAT(MessageOf("[compute]\nspread = [1]\n"), HasSubstr("got a list"));
+  EXPECT_THAT(MessageOf("[compute]\nspread = 1979-05-27\n"), HasSubstr("line 2"));
+  EXPECT_THAT(MessageOf("[[compute]]\nspread = 1\n"), HasSubstr("compute"));
+  EXPECT_THAT(MessageOf("iterations = \n"), HasSubstr("bad.toml line 1"));
+  EXPECT_THAT(MessageOf("[cluster]\nworkers = 2\n[compute]\nfactors = [\"2:3\"]\n"),
+              AllOf(HasSubstr("bad.toml"), HasSubstr("rank 2")));
+  EXPECT_THAT(MessageOf("include = 7\n"), HasSubstr("include"));
+}
+
+TEST_F(ScenarioFileTest, TheFirstMistakeOfAFileIsToldFirst) {
+  EXPECT_THAT(MessageOf("[training]\nrate = -1\n[cluster]\nworkers = 0\n"), HasSubstr("training.rate"));
+}
+
+TEST_F(ScenarioFileTest, AStudyHasSweepsSeedsPaperAndAQuickForm) {
+  const std::string path = Write("study.toml",
+                                 "iterations = 100\n"
+                                 "[study]\nsweeps = [\"policies.sync=bsp,asp\"]\nseeds = 3\n"
+                                 "labels = [\"a\", \"b\"]\n"
+                                 "[study.paper]\nseconds = [1.5, nan]\n"
+                                 "[study.quick]\niterations = 5\nseeds = 1\n");
+  const Result<ScenarioFile> whole = ReadScenario(path);
+  ASSERT_TRUE(whole.ok()) << whole.status().ToString();
+  EXPECT_EQ(whole->scenario.iterations, 100U);
+  EXPECT_EQ(whole->study.seeds, 3U);
+  EXPECT_THAT(whole->study.labels, ElementsAre("a", "b"));
+  ASSERT_EQ(whole->study.paper.size(), 1U);
+  EXPECT_EQ(whole->study.paper[0].values[0], 1.5);
+  const Result<ScenarioFile> quick = ReadScenario(path, Length::kQuick);
+  ASSERT_TRUE(quick.ok());
+  EXPECT_EQ(quick->scenario.iterations, 5U);
+  EXPECT_EQ(quick->study.seeds, 1U);
+  EXPECT_THAT(MessageOf("[study]\nsead = 1\n"), HasSubstr("study.sead"));
+  EXPECT_THAT(MessageOf("[study.paper]\nspeed = [1]\n"), HasSubstr("unknown figure \"speed\""));
+  EXPECT_THAT(MessageOf("[study]\nseeds = 0\n"), HasSubstr("study.seeds"));
+}
+
+}  // namespace
+}  // namespace leeway::app
