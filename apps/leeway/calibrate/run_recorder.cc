@@ -72,11 +72,11 @@ Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions&
 
 void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
                        std::span<const pid_t> others) {
-  const bool all_train = status.workers.size() == options_.scheduler.job.workers &&
-                         std::ranges::all_of(status.workers, [](const WorkerStatus& worker) {
-                           return worker.state == "joined" && worker.iteration > 0;
-                         });
-  if (!all_train) return;
+  const auto all = [&status](auto is) { return std::ranges::all_of(status.workers, is); };
+  if (status.workers.size() != options_.scheduler.job.workers ||
+      !all([](const WorkerStatus& worker) { return worker.state == "joined"; })) {
+    return;
+  }
   const bench::MachineTime machine = bench::MachineTimeNow();
   Use use{.machine_all_s = machine.all_s, .machine_used_s = machine.used_s};
   for (const pid_t pid : servers) use.servers_s += bench::ProcessorSeconds(pid);
@@ -84,7 +84,10 @@ void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
   for (const pid_t pid : others) use.job_s += bench::ProcessorSeconds(pid);
   use.server_bytes = status.OfShards("bytes_in") + status.OfShards("bytes_out");
   use.server_frames = status.OfShards("frames_in");
-  if (!first_) first_ = use;
+  // Best from when they all train; a short job is over before anybody has said so.
+  const bool trains = all([](const WorkerStatus& worker) { return worker.iteration > 0; });
+  if (!first_ || (trains && !trained_)) first_ = use;
+  trained_ = trained_ || trains;
   last_ = use;
 }
 
@@ -125,7 +128,7 @@ Result<JobRecord> RunRecorder::Make(const JobStatus& status) const {
   }
   if (!first_ || record.seconds <= 0) {
     return FailedPrecondition(
-        "the job was over before it was looked at while all workers trained, wanted a run of some seconds");
+        "the job was over before it was looked at while all workers were there, wanted a longer run");
   }
   for (const TableStatus& table : status.tables) {
     const std::string ready = fmt::format("record.ready.{}", record.tables.size());

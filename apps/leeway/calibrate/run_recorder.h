@@ -38,7 +38,8 @@ class RunRecorder {
   [[nodiscard]] ExchangeCosts Costs() const;
 
   const LaunchOptions& options_;
-  std::optional<Use> first_, last_;  // in which all workers trained
+  std::optional<Use> first_, last_;  // between them all workers were there
+  bool trained_ = false;             // and had begun to train at first_
 };
 
 }  // namespace leeway::app
