@@ -37,14 +37,14 @@ struct ComputeModel {
   double backward_share = 0;
   // Measured on a real run, rank by rank, in units of base_s; a rank above takes those of another. Drawn one
   // by one: that a slow iteration often follows a slow one is lost. Empty: none.
-  std::vector<std::vector<float>> samples;
+  std::vector<std::vector<float>> samples = {};
   // Measured as well: the share of the compute time after which each table's gradient is ready. Empty: by
   // backward_share.
-  std::vector<double> ready;
+  std::vector<double> ready = {};
   double elsewhere_s = 0;  // of each iteration that needs no core: a GPU's part, a disk's
   // Ranks that sleep when they have computed and pushed, until it has taken so many times as long: what
   // `leeway run --slow-worker` does.
-  std::vector<std::pair<std::uint32_t, double>> slowed;
+  std::vector<std::pair<std::uint32_t, double>> slowed = {};
 };
 
 // Of the answers with parameters of a server to a worker in an iteration, this share takes so much longer.

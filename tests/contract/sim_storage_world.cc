@@ -1,6 +1,7 @@
 // A simulated Env on a host with a disk.
 #include "sim/disk.h"
 #include "sim/sim_env.h"
+#include "sim/sim_network.h"
 #include "storage_world.h"
 
 namespace leeway::contract {
