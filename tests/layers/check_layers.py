@@ -64,6 +64,7 @@ WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSi
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
 
 LINES_MAX = 500
+GENERATED = "docs/papers/"  # by make papers: as long as what it reports
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 MEASURED = {".h", ".cc", ".py", ".sh", ".cmake", ".proto", ".def", ".md"}
 TREES = ["include", "src", "apps", "python", "bench", "tests", "examples", "tools", "docs", "cmake"]
@@ -155,7 +156,7 @@ def check_source(path, text):
 
 def check_file(path, text):
     lines = text.count("\n")
-    if Path(path).suffix in MEASURED and lines > LINES_MAX:
+    if Path(path).suffix in MEASURED and lines > LINES_MAX and not path.startswith(GENERATED):
         yield 1, f"has {lines} lines, wanted at most {LINES_MAX}: split it by noun"
     for part in path.split("/"):
         if part.split(".")[0] in BANNED_NAMES:
