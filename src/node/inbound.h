@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <unordered_map>
 #include <span>
 #include <string>
 
@@ -124,7 +123,7 @@ class Inbound final : private TransportEvents {
   const std::string job_;
   InboundEvents& events_;
   StrangerLog strangers_;
-  std::unordered_map<ConnectionId, Peer> peers_;
+  std::map<ConnectionId, Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;
   std::function<void()> waiting_;  // null: nothing is held

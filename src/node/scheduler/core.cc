@@ -170,10 +170,11 @@ Iteration SchedulerNode::Core::Fastest() const {
 void SchedulerNode::Core::Gather() {
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   members_.Gather(++epoch_);
+  const auto roster = ControlBody(members_.BuildRoster());
   for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
+    if (peer.role == wire::pb::ROLE_WORKER) inbound_.Send(id, wire::Kind::kRoster, roster);
   }
-  SendRosterTo(wire::pb::ROLE_WORKER);
 }
 
 void SchedulerNode::Core::OnGatherTimeout() {

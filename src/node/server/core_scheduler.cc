@@ -1,4 +1,6 @@
 // What a shard says to the scheduler, and what it does at its word.
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -9,8 +11,6 @@
 #include "leeway/storage.h"
 #include "node/control_frame.h"
 #include "node/server/core.h"
-
-#include <google/protobuf/arena.h>
 #include "node/server/firsts.h"
 
 namespace leeway {
