@@ -20,7 +20,7 @@ inline constexpr double kSimEventsMin = 400'000, kSimGrowthMax = 1.5;
 
 struct SimOptions {
   // Of all workers together, in each row; enough of them that the time says something.
-  std::uint32_t steps = 24'576;
+  std::uint32_t steps = 12'288;
   std::string model = "alexnet";
 };
 
