@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "base/split.h"
 
 namespace leeway::scenario {
 namespace {
@@ -294,16 +295,6 @@ const std::vector<Key>& AllKeys() {
   return keys;
 }
 
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size() && !text.empty();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    parts.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -339,7 +330,7 @@ Status SetKey(Scenario& scenario, const std::string& name, const Written& value)
   std::vector<std::string> texts = value.texts;
   if (key.is_list && !value.is_list) {
     if (value.is_quoted) return refused;
-    texts = SplitAtCommas(value.texts[0]);
+    texts = value.texts[0].empty() ? std::vector<std::string>{} : SplitAt(value.texts[0], ',');
   }
   Scenario changed = scenario;
   if (!key.read(changed, texts)) return refused;

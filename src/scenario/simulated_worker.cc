@@ -161,10 +161,13 @@ void SimulatedWorker::JudgeIfDue() {
       {std::chrono::duration<double>(Now()).count(), iteration, judged.loss, judged.accuracy});
 }
 
-problem::Judgement SimulatedWorker::Judge() {
+problem::Judgement SimulatedWorker::Judge() { return problem_.Judge(Fronts()); }
+
+std::vector<std::span<const float>> SimulatedWorker::Fronts() const {
   std::vector<std::span<const float>> values;
+  values.reserve(pairs_.size());
   for (const auto& pair : pairs_) values.push_back(pair->Front());
-  return problem_.Judge(values);
+  return values;
 }
 
 std::shared_ptr<SimulatedWorker::Gradient> SimulatedWorker::FreeGradient() {
@@ -183,10 +186,8 @@ void SimulatedWorker::Compute() {
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
   gradient_ = FreeGradient();
-  std::vector<std::span<const float>> at;
-  at.reserve(pairs_.size());
-  for (const auto& pair : pairs_) at.push_back(pair->Front());
-  (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, at, SpansOf(gradient_->values));
+  (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, Fronts(),
+                          SpansOf(gradient_->values));
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
   const auto elsewhere = Duration(static_cast<Duration::rep>(scenario_.compute.elsewhere_s * 1e9));

@@ -52,6 +52,8 @@ class SimulatedWorker {
   void EndIteration();
   void Leave();
   [[nodiscard]] problem::Judgement Judge();
+  // The parameters in use, by table.
+  [[nodiscard]] std::vector<std::span<const float>> Fronts() const;
 
   sim::Cluster& cluster_;
   sim::SharedCores* const cores_;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/errors.h"
+#include "base/split.h"
 #include "scenario/keys.h"
 
 namespace leeway::scenario {
@@ -76,34 +77,18 @@ Result<Sweep> ParseSweep(const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     return InvalidArgument("got \"{}\", wanted KEY=VALUE,VALUE,...: cluster.workers=8,16,32", text);
   }
-  Sweep sweep{.key = text.substr(0, equals), .values = {}};
   const std::string values = text.substr(equals + 1);
   const char between = values.find(';') == std::string::npos ? ',' : ';';
-  for (std::size_t at = 0; at <= values.size();) {
-    const std::size_t end = std::min(values.find(between, at), values.size());
-    sweep.values.push_back(values.substr(at, end - at));
-    at = end + 1;
-  }
-  return sweep;
+  return Sweep{.key = text.substr(0, equals), .values = SplitAt(values, between)};
 }
 
 namespace {
 
-std::vector<std::string> SplitAtPlus(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('+', at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 // Sets the keys of a sweep, which go together, to one of its values.
 Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
-  const std::vector<std::string> keys = SplitAtPlus(sweep.key);
+  const std::vector<std::string> keys = SplitAt(sweep.key, '+');
   const std::vector<std::string> texts =
-      keys.size() > 1 ? SplitAtPlus(value) : std::vector<std::string>{value};
+      keys.size() > 1 ? SplitAt(value, '+') : std::vector<std::string>{value};
   if (texts.size() != keys.size()) {
     return InvalidArgument("sweep over {}: got \"{}\", wanted {} values parted by +", sweep.key, value,
                            keys.size());
@@ -167,6 +152,18 @@ Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::u
   LW_RETURN_IF_ERROR(board.failure());
   if (board.stopped()) return Cancelled("stopped before all {} runs were done", runs);
   return Status::Ok();
+}
+
+std::vector<std::string> ErrorsOf(const Study& study) {
+  std::vector<std::string> errors;
+  for (const Cell& cell : study.cells) {
+    for (const RunRecord& record : cell.records) {
+      for (const std::string& error : record.errors) {
+        errors.push_back(fmt::format("{}, seed {}: {}", cell.label, record.seed, error));
+      }
+    }
+  }
+  return errors;
 }
 
 }  // namespace leeway::scenario

@@ -52,4 +52,7 @@ struct StudyProgress {
 [[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
                               const std::function<bool(const StudyProgress&)>& progress = {});
 
+// What runs did not end well with, for people: cell, seed, error. Empty: all did.
+[[nodiscard]] std::vector<std::string> ErrorsOf(const Study& study);
+
 }  // namespace leeway::scenario

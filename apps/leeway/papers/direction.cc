@@ -8,21 +8,14 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "base/split.h"
 
 namespace leeway::app {
 namespace {
 
-std::vector<std::string> SplitAtBars(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find('|', at), text.size());
-    std::string part = text.substr(at, end - at);
-    while (!part.empty() && part.front() == ' ') part.erase(part.begin());
-    while (!part.empty() && part.back() == ' ') part.pop_back();
-    parts.push_back(std::move(part));
-    at = end + 1;
-  }
-  return parts;
+void Trim(std::string& text) {
+  while (!text.empty() && text.front() == ' ') text.erase(text.begin());
+  while (!text.empty() && text.back() == ' ') text.pop_back();
 }
 
 Result<const scenario::Cell*> CellLabelled(const scenario::Study& study, const std::string& label) {
@@ -35,7 +28,8 @@ Result<const scenario::Cell*> CellLabelled(const scenario::Study& study, const s
 }
 
 Result<Direction> DirectionOf(const scenario::Study& study, const std::string& line) {
-  const std::vector<std::string> parts = SplitAtBars(line);
+  std::vector<std::string> parts = SplitAt(line, '|');
+  std::ranges::for_each(parts, Trim);
   if (parts.size() != 5) return InvalidArgument("got {} parts, wanted 5, parted by |", parts.size());
   Direction direction{parts[0], parts[1], parts[2], parts[3], std::nullopt, {}};
   const auto figures = scenario::AllFigures();

@@ -25,23 +25,12 @@ std::string PicturePath(const PaperResult& result, const std::string& plot) {
   return fmt::format("{}/{}_{}.svg", result.file.paper, result.file.figure, plot);
 }
 
-std::string ErrorsOf(const PaperResult& result) {
-  std::string text;
-  for (const scenario::Cell& cell : result.finished.study.cells) {
-    for (const scenario::RunRecord& record : cell.records) {
-      for (const std::string& error : record.errors)
-        text += fmt::format("**{}, seed {}: {}**\n\n", cell.label, record.seed, error);
-    }
-  }
-  return text;
-}
-
 std::string FigureMarkdown(const PaperResult& result) {
   std::string text = fmt::format("## {}\n\n", result.file.title);
   if (!result.skipped.empty()) return text + fmt::format("Not run: {}\n\n", result.skipped);
   const Finished& done = result.finished;
   for (const std::string& paragraph : done.words.texts) text += paragraph + "\n\n";
-  text += ErrorsOf(result);
+  for (const std::string& error : scenario::ErrorsOf(done.study)) text += fmt::format("**{}**\n\n", error);
   text += fmt::format("```\n{}\n```\n\n", CommandOf(result));
   text += chart::TableMarkdown(TableOf(done.study, done.words)) + "\n";
   if (!result.directions.empty()) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <vector>
@@ -56,12 +55,6 @@ void Print(const PaperResult& result) {
   (void)std::fflush(stdout);
 }
 
-bool EndedWell(const PaperResult& result) {
-  return std::ranges::all_of(result.finished.study.cells, [](const scenario::Cell& cell) {
-    return std::ranges::all_of(cell.records, [](const auto& record) { return record.errors.empty(); });
-  });
-}
-
 Status MakeFolder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -109,7 +102,7 @@ Result<int> RunPapers(const PapersOptions& options) {
     Print(result);
     if (!result.skipped.empty())
       fmt::print(stderr, "leeway: {} {} was not run: {}\n", file.paper, file.figure, result.skipped);
-    if (!EndedWell(result)) code = kFailedExitCode;
+    if (!scenario::ErrorsOf(result.finished.study).empty()) code = kFailedExitCode;
     results.push_back(std::move(result));
   }
   if (!options.out.empty()) {

@@ -109,16 +109,9 @@ Result<int> Simulate(const SimulateOptions& options) {
     const scenario::Cell& cell = done.study.cells[0];
     LW_RETURN_IF_ERROR(Write(options.trace, TraceJson(cell.records[0], cell.label)));
   }
-  int code = 0;
-  for (const scenario::Cell& cell : done.study.cells) {
-    for (const scenario::RunRecord& record : cell.records) {
-      for (const std::string& error : record.errors) {
-        fmt::print(stderr, "{}, seed {}: {}\n", cell.label, record.seed, error);
-        code = kFailedExitCode;
-      }
-    }
-  }
-  return code;
+  const std::vector<std::string> errors = scenario::ErrorsOf(done.study);
+  for (const std::string& error : errors) fmt::print(stderr, "{}\n", error);
+  return errors.empty() ? 0 : kFailedExitCode;
 }
 
 }  // namespace leeway::app

@@ -268,14 +268,8 @@ chart::Section SectionOf(const Study& study, const StudyWords& words) {
   chart::Section section;
   section.title = words.title.empty() ? study.base.name : words.title;
   for (const std::string& text : words.texts) section.pieces.push_back(chart::Paragraph{.text = text});
-  for (const Cell& cell : study.cells) {
-    for (const RunRecord& record : cell.records) {
-      for (const std::string& error : record.errors) {
-        section.pieces.push_back(
-            chart::Paragraph{.text = fmt::format("{}, seed {}: {}", cell.label, record.seed, error),
-                             .tone = chart::Tone::kBad});
-      }
-    }
+  for (const std::string& error : scenario::ErrorsOf(study)) {
+    section.pieces.push_back(chart::Paragraph{.text = error, .tone = chart::Tone::kBad});
   }
   section.pieces.push_back(TableOf(study, words));
   for (NamedDrawing& plot : PlotsOf(study, words)) {
