@@ -21,5 +21,14 @@ TEST(CheckpointTest, AfterALossOfPowerAJobEndsWithTheSameBits) {
   EXPECT_GE(states, 1000U);
 }
 
+// 28 found a worker that left while its state was on its way, and a checkpoint made without it; 1597 one that
+// left just where the cut was.
+TEST(CheckpointTest, AWorkerThatLeavesTakesNoStateAwayFromACheckpoint) {
+  for (const std::uint64_t seed : {28, 1597}) {
+    const PowerLossReport report = RunPowerLoss(seed);
+    EXPECT_TRUE(report.ok()) << report.problems[0];
+  }
+}
+
 }  // namespace
 }  // namespace leeway::sim

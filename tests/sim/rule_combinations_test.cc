@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/workloads/steps.h"
@@ -37,6 +38,7 @@ constexpr Combined kCombined[] = {{"bsp"},
 // Every model with these options of the job, a few seeds each.
 struct Sum {
   std::uint64_t skipped_blocks = 0, exchanges_skipped = 0, iterations_skipped = 0, cuts = 0;
+  std::int64_t longest_skip = 0;  // iterations between two steps of a worker
 };
 Sum RunAll(const JobOptions& with, const std::string& without) {
   Sum sum;
@@ -71,6 +73,11 @@ Sum RunAll(const JobOptions& with, const std::string& without) {
         sum.iterations_skipped += counters.iterations_skipped;
       }
       sum.cuts += report.cuts;
+      for (const std::vector<StepRecord>& steps : report.steps) {
+        for (std::size_t i = 1; i < steps.size(); ++i) {
+          sum.longest_skip = std::max(sum.longest_skip, steps[i].iteration - steps[i - 1].iteration - 1);
+        }
+      }
     }
   }
   return sum;
@@ -82,6 +89,7 @@ TEST(RuleCombinationsSimTest, PartialPullUnderEveryModelThatAllowsIt) {
   const Sum sum = RunAll(with, "ssptable:2");
   EXPECT_GT(sum.skipped_blocks, 50U);
   EXPECT_GT(sum.iterations_skipped, 0U);
+  EXPECT_GT(sum.longest_skip, 1);
   EXPECT_GT(sum.cuts, 20U);
 }
 
@@ -97,7 +105,8 @@ TEST(RuleCombinationsSimTest, StepsWithoutOverlapUnderEveryModel) {
   JobOptions with;
   with.overlap = false;
   const Sum sum = RunAll(with, "");
-  EXPECT_EQ(sum.iterations_skipped, 0U) << "all make a step together: nobody falls behind";
+  // The others may end one without a worker that was cut off after the barrier; then they wait at the next.
+  EXPECT_LE(sum.longest_skip, 1) << "all make a step together";
   EXPECT_GT(sum.cuts, 20U);
 }
 

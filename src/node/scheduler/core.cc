@@ -171,8 +171,11 @@ void SchedulerNode::Core::Gather() {
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   members_.Gather(++epoch_);
   const auto roster = ControlBody(members_.BuildRoster());
+  // Shards first: the workers come to them as soon as they are told.
   for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
+  }
+  for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_WORKER) inbound_.Send(id, wire::Kind::kRoster, roster);
   }
 }

@@ -15,7 +15,9 @@ void RankStates::Begin(const wire::pb::Cut& cut, Moment moment) {
 }
 
 std::optional<wire::pb::Cut> RankStates::OpenFor(const WorkerSeat& seat) const {
-  if (!asks_ || !seat.live() || seat.joining) return std::nullopt;
+  // One that has left gives what it had passed the cut with, until it is gone.
+  const bool there = seat.live() || (seat.state == WorkerState::kLeft && !seat.done);
+  if (!asks_ || !there || seat.joining) return std::nullopt;
   const bool joined_beyond = cut_.exact() && seat.first > Iteration(cut_.iteration());
   if (joined_beyond) return std::nullopt;
   const auto found = answers_.find(seat.rank);

@@ -5,8 +5,9 @@
 // worker gives its state when it is about to begin just the cut's iteration, and one that joined beyond it
 // has nothing to give. Where workers may leave iterations out it gives it when it is about to begin that or a
 // later one; so it does where blocks are taken one by one, and between any two where they are taken at once.
-// In a job without iterations nobody is asked. One that left, died or was lost is not waited for; what it had
-// written by then counts. Pure state, told of events by the scheduler node.
+// In a job without iterations nobody is asked. One that has left is waited for until it says goodbye: it may
+// have passed the cut, and still be writing. One that died or was lost is not; what it had written by then
+// counts. Pure state, told of events by the scheduler node.
 #pragma once
 
 #include <cstdint>

@@ -248,11 +248,29 @@ TEST_F(SchedulerRanksTest, AStateOfAnotherIterationIsNoConsistentCut) {
   EXPECT_FALSE(manifest->consistent);
 }
 
-TEST_F(SchedulerRanksTest, AWorkerThatLeavesIsNotWaitedFor) {
+TEST_F(SchedulerRanksTest, AWorkerThatHasLeftIsAskedUntilItIsGone) {
   BeginCheckpoint();
   ShardsWrite();
   Answer(w0, StateOf(1, 0));
   Leave(w1);
+  PassTime(std::chrono::seconds(1));
+  EXPECT_FALSE(Published()) << "it may have passed the cut before it left";
+  (void)world.transport.Lose(w1);
+  world.transport.sent.clear();
+  w1 = HelloWorker(1, 101);
+  EXPECT_EQ(Take<wire::pb::Cut>(w1, Kind::kCut).size(), 1U);
+  Answer(w1, StateOf(1, 1));
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_THAT(Ranks(*manifest), ElementsAre(0, 1));
+}
+
+TEST_F(SchedulerRanksTest, AWorkerThatHasSaidGoodbyeIsNotWaitedFor) {
+  BeginCheckpoint();
+  ShardsWrite();
+  Answer(w0, StateOf(1, 0));
+  Leave(w1);
+  SayGoodbye(w1, StatusCode::kOk);
   PassTime(std::chrono::seconds(1));
   const auto manifest = Published();
   ASSERT_TRUE(manifest);

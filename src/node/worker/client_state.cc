@@ -12,6 +12,7 @@ namespace leeway {
 
 struct ClientState::Writing {
   std::string name, path;
+  TimePoint since;
   RankFileHead head;
   RankBytes state;
   EncodedRankFile file;
@@ -32,9 +33,9 @@ void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Itera
   head_ = who;
   head_.checkpoint = cut.checkpoint();
   open_ = cut;
-  if (cut.exact() && (lacks || (keeps_ && now > Iteration(cut.iteration())))) {
+  if (cut.exact() && (lacks || (keeps_ && IsPast(cut, now)))) {
     answer_.set_late(now.value());
-  } else if (!keeps_) {
+  } else if (!keeps_ || left_) {
     answer_.set_none(true);
     answer_.set_lacks(lacks);
   } else {
@@ -47,7 +48,7 @@ bool ClientState::IsWanted(Iteration now) const { return open_ && now >= Iterati
 
 void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
   if (!IsWanted(now)) return;
-  if (open_->exact() && (lacks || now > Iteration(open_->iteration()))) {
+  if (open_->exact() && (lacks || IsPast(*open_, now))) {
     answer_.set_late(now.value());
     return Answer();
   }
@@ -60,6 +61,7 @@ void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
   head_.iteration = now;
   writing->name = RankFileName(head_.rank, head_.incarnation);
   writing->path = JoinPath(open_->folder(), writing->name);
+  writing->since = env_.clock.Now();
   writing->head = head_;
   writing->state = std::move(state);
   open_.reset();
@@ -70,6 +72,26 @@ void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
                    [this, alive = std::weak_ptr(alive_), writing] {
                      if (!alive.expired() && writing_ == writing) Write(writing);
                    });
+}
+
+void ClientState::Leave(Iteration now) {
+  left_ = true;
+  if (!open_) return;
+  if (open_->exact() && IsPast(*open_, now)) {
+    answer_.set_late(now.value());
+  } else {
+    answer_.set_none(true);
+  }
+  Answer();
+}
+
+bool ClientState::IsPast(const wire::pb::Cut& cut, Iteration now) const {
+  const Iteration at(cut.iteration());
+  return now > at || (left_ && now == at);
+}
+
+std::optional<TimePoint> ClientState::writing_since() const {
+  return writing_ == nullptr ? std::nullopt : std::optional(writing_->since);
 }
 
 void ClientState::Write(const std::shared_ptr<Writing>& writing) {

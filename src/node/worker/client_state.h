@@ -38,6 +38,12 @@ class ClientState {
   [[nodiscard]] bool IsWanted(Iteration now) const;
   // Taken if it is wanted; else nothing happens. An empty one is none.
   void Give(Iteration now, RankBytes state, bool lacks = false);
+  // The client begins no further iteration. Cuts that it has not reached hear that it has none, a cut that
+  // it has reached without giving its state that it is too late; what is being written is answered when it
+  // is.
+  void Leave(Iteration now);
+  // Since when a state is being written; nothing: none is.
+  [[nodiscard]] std::optional<TimePoint> writing_since() const;
 
   // Reads and checks the state that the rank gave to a checkpoint. An error names the file.
   void Read(const wire::pb::RankRestore& from, WorkerId rank, std::function<void(const Status&)> done);
@@ -46,12 +52,14 @@ class ClientState {
  private:
   struct Writing;
 
+  [[nodiscard]] bool IsPast(const wire::pb::Cut& cut, Iteration now) const;
   void Write(const std::shared_ptr<Writing>& writing);
   void Answer();
 
   Env& env_;
   const Events events_;
   const bool keeps_;
+  bool left_ = false;
   RankFileHead head_;                  // of the last checkpoint
   std::optional<wire::pb::Cut> open_;  // the client has not given its state to it
   std::shared_ptr<Writing> writing_;   // shared with calls to Env that are under way

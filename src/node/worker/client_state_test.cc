@@ -133,6 +133,17 @@ TEST_F(ClientStateTest, OneThatThisWorkerHasPassedIsLate) {
   EXPECT_EQ(world.compute.pending(), 0U) << "nothing is written of it";
 }
 
+TEST_F(ClientStateTest, OneThatLeavesWhereTheCutIsHasPassedIt) {
+  Ask(7, 20, 19);
+  state.Leave(Iteration(20));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].late(), 20);
+  Ask(8, 20, 20);
+  EXPECT_EQ(answers.at(1).late(), 20);
+  Ask(9, 21, 20);
+  EXPECT_TRUE(answers.at(2).none()) << "it will not come there";
+}
+
 TEST_F(ClientStateTest, WithoutAnIterationTheNextPauseBetweenTwoWillDo) {
   Ask(7, 0, 100);
   EXPECT_TRUE(state.IsWanted(Iteration(101)));

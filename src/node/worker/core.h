@@ -233,6 +233,7 @@ class WorkerNode::Core final : private LinkEvents {
   void OnLeft(Epoch epoch);
   void PullFinal();
   void FinishIfWhole();
+  [[nodiscard]] bool WritesState() const;
   void StopLinks(const Status& why);
   void FailPending(const Status& why);
 

@@ -49,6 +49,9 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<Sy
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
                            scheduler_.SendControl(wire::Kind::kRankState, answer);
+                           if (phase_ != Phase::kFinishing) return;
+                           FinishIfWhole();
+                           RunLater();
                          },
                      .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}) {
   stance_.worker = kNoWorker;

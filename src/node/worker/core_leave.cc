@@ -122,6 +122,7 @@ void WorkerNode::Core::Leave(Done done) {
     phase_ = Phase::kLeaving;
     phase_since_ = env_.clock.Now();
     leave_done_.push_back(std::move(done));
+    client_state_.Leave(iteration_);
     DropSteps();
     PushSums();
     LeaveIfSettled();
@@ -205,12 +206,19 @@ void WorkerNode::Core::PullFinal() {
   FinishIfWhole();
 }
 
+bool WorkerNode::Core::WritesState() const {
+  // A disk that does not answer holds nobody up for longer than a peer that does not.
+  const std::optional<TimePoint> since = client_state_.writing_since();
+  return since && env_.clock.Now() - *since < options_.link.give_up_after;
+}
+
 void WorkerNode::Core::FinishIfWhole() {
   if (phase_ != Phase::kFinishing || final_progress_ == kIterationMax || final_left_ > 0) return;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     if (table->state != WorkerTable::State::kPlaced || table->IsOwnClock()) continue;
     if (table->landing.published() < final_progress_) return;
   }
+  if (WritesState()) return;
   phase_ = Phase::kFinished;
   for (Done& done : std::exchange(finish_done_, {})) LaterDone(std::move(done), Status::Ok());
 }

@@ -19,7 +19,9 @@ constexpr std::size_t kBlocksNamed = 8;
 
 void WorkerNode::Core::OnReportTimer() {
   SendReport();
+  FinishIfWhole();  // what it writes may have taken too long
   report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
+  RunLater();
 }
 
 void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {

@@ -134,6 +134,10 @@ Wait WorkerNode::Core::WaitingToFinish() const {
       return {Wait::Cause::kValues, DescribeBlock(block, "its final values", block.pull.since()), &block};
     }
   }
+  if (const std::optional<TimePoint> since = client_state_.writing_since()) {
+    return {Wait::Cause::kFile, fmt::format("its state to be written into the checkpoint, for {:.1f} s",
+                                            Seconds(env_.clock.Now() - *since))};
+  }
   return {};
 }
 

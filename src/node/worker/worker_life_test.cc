@@ -18,11 +18,6 @@ class WorkerLifeTest : public WorkerRig {
     scheduler = env.transport.CompleteConnect();
     WelcomeAtScheduler();
   }
-  void Left(std::uint64_t epoch) {
-    wire::pb::Left left;
-    left.set_epoch(epoch);
-    Control(scheduler, wire::Kind::kLeft, left);
-  }
 };
 
 TEST_F(WorkerLifeTest, JoiningNeedsEverybodyAndEveryShard) {

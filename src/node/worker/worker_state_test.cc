@@ -56,6 +56,25 @@ class WorkerStateTest : public WorkerRig {
     }
     Control(scheduler, wire::Kind::kRoster, roster);
   }
+  // It has left, and all final values are here.
+  void FinishWhileWriting() {
+    StartTables();
+    SendCut(4, 1);
+    ASSERT_TRUE(node->EndIteration().ok());
+    node->GiveState(Bytes(100));
+    for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
+      Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent, 1, 1);
+    }
+    node->Leave({});
+    EXPECT_THAT(Answers(), IsEmpty());
+    Left(2);
+    node->Finish(Into(finished));
+    SendRoster(3, {{0, true}, {kRank, true}});
+    Answer(0, 0, 2, 9, {7, 7});
+    Answer(0, 2, 2, 1);
+    Answer(1, 1, 2, 9, {8, 8});
+    Answer(1, 3, 0, 4, {6, 6});
+  }
   void ConnectShards() {
     for (std::size_t i = 0; i < 2; ++i) {
       shard[i] = env.transport.connects[1 + i].first;
@@ -76,6 +95,8 @@ class WorkerStateTest : public WorkerRig {
     restore.set_checksum(file.checksum);
     return restore;
   }
+
+  std::optional<Status> finished;
 };
 
 TEST_F(WorkerStateTest, TheStateIsGivenAtTheBeginOfItsIterationAndWrittenMeanwhile) {
@@ -154,6 +175,33 @@ TEST_F(WorkerStateTest, WhereIterationsAreLeftOutASumGoesOutBeforeTheCutAllTheSa
   node->GiveState(Bytes(10));
   RunAll();
   EXPECT_FALSE(Answers().at(0).lacks());
+}
+
+TEST_F(WorkerStateTest, OneThatLeavesHasNoneForWhatItDidNotReach) {
+  StartTables();
+  SendCut(4, 2);
+  node->Leave({});
+  ASSERT_EQ(Answers().at(0).none(), true);
+  SendCut(5, 0);
+  EXPECT_TRUE(Answers().at(0).none()) << "and for those that follow";
+  EXPECT_FALSE(node->StateWanted());
+}
+
+TEST_F(WorkerStateTest, AJobIsNotFinishedWhileTheStateIsWritten) {
+  FinishWhileWriting();
+  EXPECT_FALSE(finished.has_value());
+  EXPECT_THAT(node->WaitingFor(), HasSubstr("its state to be written"));
+  RunAll();
+  EXPECT_EQ(Answers().at(0).iteration(), 1);
+  EXPECT_TRUE(finished.has_value() && finished->ok());
+}
+
+TEST_F(WorkerStateTest, ADiskThatDoesNotAnswerDoesNotKeepAJobFromItsEnd) {
+  FinishWhileWriting();
+  env.Advance(std::chrono::seconds(29));
+  EXPECT_FALSE(finished.has_value());
+  env.Advance(std::chrono::seconds(2));
+  EXPECT_TRUE(finished.has_value() && finished->ok());
 }
 
 TEST_F(WorkerStateTest, TheJoinWaitsForTheStateOfTheCheckpoint) {

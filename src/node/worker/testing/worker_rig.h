@@ -79,6 +79,11 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     }
     Control(scheduler, wire::Kind::kRoster, roster);
   }
+  void Left(std::uint64_t epoch) {
+    wire::pb::Left left;
+    left.set_epoch(epoch);
+    Control(scheduler, wire::Kind::kLeft, left);
+  }
   void WelcomeAtShard(std::size_t index) {
     wire::pb::Welcome welcome;
     welcome.set_version(1);
