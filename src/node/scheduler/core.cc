@@ -12,12 +12,6 @@
 #include "node/seconds.h"
 
 namespace leeway {
-namespace {
-
-// Between two rosters that say who is gone, for each worker that gets them.
-constexpr std::chrono::milliseconds kTogetherPerWorker{10};
-
-}  // namespace
 
 SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
                           std::function<void(const Status&)> ended)
@@ -42,7 +36,8 @@ SchedulerNode::Core::~Core() {
   env_.timers.Cancel(review_timer_);
   env_.timers.Cancel(linger_timer_);
   env_.timers.Cancel(commit_timer_);
-  env_.timers.Cancel(gone_timer_);
+  env_.timers.Cancel(shards_hear_.timer);
+  env_.timers.Cancel(workers_hear_.timer);
 }
 
 Status SchedulerNode::Core::Start() {
@@ -92,7 +87,7 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     if (admitted.fresh && members_.gathered()) {
       pools_.Gone(admitted.seat.rank);  // of the life before
       barriers_.Forget(admitted.seat.rank);
-      members_.Enter(admitted.seat, ++epoch_, std::max(Fastest() + 1, barriers_.passed()));
+      members_.Enter(admitted.seat, NextEpoch(), std::max(Fastest() + 1, barriers_.passed()));
       env_.log.Write(LogLevel::kInfo,
                      fmt::format("worker {} joins the running job as incarnation {}",
                                  admitted.seat.rank.value(), admitted.seat.incarnation.value()));
@@ -169,7 +164,7 @@ Iteration SchedulerNode::Core::Fastest() const {
 
 void SchedulerNode::Core::Gather() {
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
-  members_.Gather(++epoch_);
+  members_.Gather(NextEpoch());
   const auto roster = ControlBody(members_.BuildRoster());
   // Shards first: the workers come to them as soon as they are told.
   for (const auto& [id, peer] : peers_) {
@@ -250,26 +245,30 @@ void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
 
 void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
   pools_.Gone(seat.rank);
-  SendRosterTo(wire::pb::ROLE_SERVER);
-  TellWorkersWhoIsGone();
+  TellWhoIsGone(shards_hear_);
+  TellWhoIsGone(workers_hear_);
   ReleaseBarriers();
 }
 
 // A roster is as long as the job has members, and goes to each of them: told one by one, a job of a thousand
 // would end with a thousand million entries.
-void SchedulerNode::Core::TellWorkersWhoIsGone() {
+void SchedulerNode::Core::TellWhoIsGone(GoneNotice& notice) {
   const bool is_last = members_.LiveCount() == 0;
-  if (gone_timer_ != TimerId{} && !is_last) {
-    gone_untold_ = true;
+  if (notice.timer != TimerId{} && !is_last) {
+    notice.untold = true;
     return;
   }
-  gone_untold_ = false;
-  SendRosterTo(wire::pb::ROLE_WORKER);
-  env_.timers.Cancel(gone_timer_);
-  gone_timer_ = env_.timers.After(kTogetherPerWorker * members_.workers().size(), [this] {
-    gone_timer_ = {};
-    if (gone_untold_ && !over_) TellWorkersWhoIsGone();
+  SendRosterTo(notice.role);
+  env_.timers.Cancel(notice.timer);
+  notice.timer = env_.timers.After(notice.per_worker * members_.workers().size(), [this, &notice] {
+    notice.timer = {};
+    if (notice.untold && !over_) TellWhoIsGone(notice);
   });
+}
+
+Epoch SchedulerNode::Core::NextEpoch() {
+  if (shards_hear_.untold) SendRosterTo(wire::pb::ROLE_SERVER);
+  return ++epoch_;
 }
 
 void SchedulerNode::Core::DropPeer(ConnectionId id) {
@@ -280,6 +279,7 @@ void SchedulerNode::Core::DropPeer(ConnectionId id) {
 }
 
 void SchedulerNode::Core::SendRosterTo(wire::pb::Role role) {
+  (role == wire::pb::ROLE_SERVER ? shards_hear_ : workers_hear_).untold = false;
   const auto roster = ControlBody(members_.BuildRoster());
   for (const auto& [id, peer] : peers_) {
     if (peer.role == role) inbound_.Send(id, wire::Kind::kRoster, roster);
@@ -287,6 +287,7 @@ void SchedulerNode::Core::SendRosterTo(wire::pb::Role role) {
 }
 
 void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
+  shards_hear_.untold = workers_hear_.untold = false;
   const auto roster = ControlBody(members_.BuildRoster());
   for (const auto& [id, peer] : peers_) {
     if (peer.role != wire::pb::ROLE_MONITOR && id != than) inbound_.Send(id, wire::Kind::kRoster, roster);
@@ -374,7 +375,8 @@ void SchedulerNode::Core::Finish(const Status& why) {
   outcome_ = why;
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   env_.timers.Cancel(std::exchange(review_timer_, {}));
-  env_.timers.Cancel(std::exchange(gone_timer_, {}));
+  for (GoneNotice* notice : {&shards_hear_, &workers_hear_})
+    env_.timers.Cancel(std::exchange(notice->timer, {}));
   requests_.AnswerAll(
       {FailedPrecondition("the job ended before the checkpoint was whole"), 0, Iteration(-1), {}});
   for (const auto& [id, peer] : peers_) SendJobEnd(id);

@@ -84,8 +84,17 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void SendRoster() { SendRosterToOthers(ConnectionId{}); }
   void SendRosterToOthers(ConnectionId than);
   void SendRosterTo(wire::pb::Role role);
-  // Workers hear of those that are gone: at once, and while many go, of several together.
-  void TellWorkersWhoIsGone();
+  // Who hears of those that are gone: at once, and while many go, of several together.
+  struct GoneNotice {
+    wire::pb::Role role;
+    Duration per_worker;  // times the job's workers: between two notices
+    TimerId timer = {};
+    bool untold = false;  // some are, until the timer
+  };
+  void TellWhoIsGone(GoneNotice& notice);
+  // Of a change that is sent to the shards at once. An acknowledgement covers what came before it, so they
+  // hear first who is gone.
+  [[nodiscard]] Epoch NextEpoch();
 
   // Servers that die (core_servers.cc).
   // Its process is gone: another one is waited for if it can go on from a checkpoint, else the job ends.
@@ -213,8 +222,10 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status outcome_;
   TimePoint over_since_;
   TimePoint review_due_;
-  TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_, gone_timer_;
-  bool gone_untold_ = false;  // to workers: gone_timer_ will
+  TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_;
+  // A shard lets the others go on when it hears; a worker needs to know at the end.
+  GoneNotice shards_hear_{wire::pb::ROLE_SERVER, std::chrono::microseconds(250)};
+  GoneNotice workers_hear_{wire::pb::ROLE_WORKER, std::chrono::milliseconds(10)};
 
   bool log_read_ = false;
   bool over_before_ = false;           // the log that was found says that the job is over

@@ -105,7 +105,7 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
   }
   if (!defined->created.empty()) {
     wire::pb::TableMap change;
-    change.set_epoch((++epoch_).value());
+    change.set_epoch(NextEpoch().value());
     tables_.AddTo(change, defined->created);
     for (const ShardSeat& shard : members_.shards()) {
       inbound_.SendControl(shard.connection, wire::Kind::kTableMap, change);

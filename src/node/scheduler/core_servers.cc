@@ -55,7 +55,7 @@ Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& add
     GiveUpCheckpoint(fmt::format("server {} shard {} was replaced", seat.server.value(), seat.shard));
     if (over_) return Status::Ok();  // by whoever waited for it: the new process hears so
   }
-  members_.Replace(seat, ++epoch_);
+  members_.Replace(seat, NextEpoch());
   acks_.Reset(seat.id);  // the new process has nothing in force yet
   env_.log.Write(
       LogLevel::kWarning,

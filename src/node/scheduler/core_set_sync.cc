@@ -70,7 +70,7 @@ SetSyncAnswers::Answer SchedulerNode::Core::SetRule(const std::string& rule) {
 }
 
 void SchedulerNode::Core::AnnounceSync(std::span<const TableId> tables) {
-  synced_at_ = ++epoch_;
+  synced_at_ = NextEpoch();
   wire::pb::TableMap for_workers;
   wire::pb::TableMap for_owners;
   for_workers.set_epoch(epoch_.value());

@@ -57,6 +57,50 @@ TEST_F(SchedulerLossesTest, ALeavingWorkerIsGoneInTheRosterAndLearnsItsEpoch) {
   EXPECT_EQ(State()["workers"][0]["state"], "left");
 }
 
+TEST_F(SchedulerLossesTest, WhileManyGoTheyAreToldOfTogether) {
+  options.job.workers = 1000;
+  StartNode();
+  std::vector<ConnectionId> workers;
+  for (std::uint32_t rank = 0; rank < 1000; ++rank) workers.push_back(HelloWorker(rank, 1000 + rank));
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  AckAll(1);
+  world.transport.sent.clear();
+  const auto rosters = [this](ConnectionId id) { return Take<wire::pb::Roster>(id, Kind::kRoster); };
+  for (std::uint32_t rank = 0; rank < 5; ++rank) Leave(workers[rank]);
+  EXPECT_EQ(rosters(s0).size(), 1U) << "of the first at once";
+  EXPECT_EQ(rosters(workers[9]).size(), 1U);
+  world.Advance(std::chrono::milliseconds(250));
+  const auto together = rosters(s0);
+  ASSERT_EQ(together.size(), 1U);
+  EXPECT_TRUE(together[0].members(4).gone());
+  EXPECT_FALSE(together[0].members(5).gone());
+  EXPECT_EQ(together[0].epoch(), 6U);
+  EXPECT_TRUE(rosters(workers[9]).empty()) << "workers can wait longer";
+}
+
+TEST_F(SchedulerLossesTest, ShardsHearWhoIsGoneBeforeAnythingElseOfALaterEpoch) {
+  options.job.workers = 3;
+  StartNode();
+  w0 = HelloWorker(0, 100);
+  w1 = HelloWorker(1, 101);
+  const ConnectionId w2 = HelloWorker(2, 102);
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  AckAll(1);
+  Leave(w0);
+  Leave(w1);
+  world.transport.sent.clear();
+  Define(w2, 1, "t", 8);
+  const auto sent = world.transport.TakeSent(s0);
+  ASSERT_EQ(sent.size(), 2U);
+  ASSERT_EQ(sent[0].kind, Kind::kRoster) << "an acknowledgement of the tables covers it";
+  EXPECT_TRUE(ParseAs<wire::pb::Roster>(sent[0]).members(1).gone());
+  EXPECT_EQ(ParseAs<wire::pb::TableMap>(sent[1]).epoch(), 4U);
+  world.Advance(std::chrono::milliseconds(1));
+  EXPECT_TRUE(Take<wire::pb::Roster>(s0, Kind::kRoster).empty()) << "and not again";
+}
+
 TEST_F(SchedulerLossesTest, TheJobEndsWellWhenAllHaveLeftAndSaidGoodbye) {
   GatherAll();
   Leave(w0);
