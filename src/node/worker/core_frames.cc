@@ -1,4 +1,6 @@
 // What the scheduler and the shards send.
+#include <google/protobuf/arena.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,7 +13,8 @@ namespace {
 
 template <typename Message, typename Take>
 Status Parsed(wire::Kind kind, std::span<const std::byte> body, Take take) {
-  Message message;
+  google::protobuf::Arena arena;  // of a large job there are many members
+  auto& message = *google::protobuf::Arena::CreateMessage<Message>(&arena);
   LW_RETURN_IF_ERROR(ParseControl(kind, body, message));
   take(message);
   return Status::Ok();

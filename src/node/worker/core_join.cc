@@ -140,9 +140,9 @@ void WorkerNode::Core::OnFailed(std::uint32_t, const Status& why) {
 
 void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
   const std::vector<wire::pb::Shard> before = roster_.shards();
-  if (!roster_.Take(roster)) return;
-  const wire::pb::Member* self = roster_.Find(stance_.worker, stance_.incarnation);
-  if ((self != nullptr && self->dead()) || roster_.IsReplaced(stance_.worker, stance_.incarnation)) {
+  if (!roster_.Take(roster, stance_.worker, stance_.incarnation)) return;
+  const wire::pb::Member* self = roster_.self();
+  if ((self != nullptr && self->dead()) || roster_.is_replaced()) {
     return Fail(Fenced("worker {} incarnation {} was declared dead in epoch {}", stance_.worker.value(),
                        stance_.incarnation.value(), roster_.epoch().value()));
   }

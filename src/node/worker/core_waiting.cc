@@ -1,6 +1,8 @@
 // What the worker waits for, in words.
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,6 +11,12 @@
 #include "node/worker/core.h"
 
 namespace leeway {
+namespace {
+
+// Of those that a worker waits for: a report is sent every beat.
+constexpr std::size_t kRanksNamed = 16;
+
+}  // namespace
 
 Wait WorkerNode::Core::Waiting() const {
   switch (phase_) {
@@ -123,9 +131,11 @@ Wait WorkerNode::Core::WaitingToFinish() const {
   const double waited_s = Seconds(env_.clock.Now() - phase_since_);
   if (final_progress_ == kIterationMax) {
     Wait wait{Wait::Cause::kMembers, ""};
-    wait.ranks = roster_.Present();
-    wait.text =
-        fmt::format("workers {} to leave the job, for {:.1f} s", fmt::join(wait.ranks, ", "), waited_s);
+    wait.ranks = roster_.present();
+    const auto named = std::span(wait.ranks).first(std::min(wait.ranks.size(), kRanksNamed));
+    const std::size_t more = wait.ranks.size() - named.size();
+    wait.text = fmt::format("workers {}{} to leave the job, for {:.1f} s", fmt::join(named, ", "),
+                            more > 0 ? fmt::format(" and {} more", more) : "", waited_s);
     return wait;
   }
   for (const std::unique_ptr<WorkerTable>& table : tables_) {

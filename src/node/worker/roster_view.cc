@@ -4,37 +4,24 @@
 
 namespace leeway {
 
-bool RosterView::Take(const wire::pb::Roster& roster) {
-  if (roster.epoch() < roster_.epoch()) return false;
-  roster_ = roster;
+bool RosterView::Take(const wire::pb::Roster& roster, WorkerId worker, Incarnation incarnation) {
+  if (Epoch(roster.epoch()) < epoch_) return false;
+  epoch_ = Epoch(roster.epoch());
+  gathered_ = roster.gathered();
+  knows_self_ = is_replaced_ = false;
+  present_.clear();
+  for (const wire::pb::Member& member : roster.members()) {
+    if (!member.gone()) present_.push_back(member.worker());
+    if (member.worker() != worker.value()) continue;
+    if (member.incarnation() > incarnation.value()) is_replaced_ = true;
+    if (member.incarnation() != incarnation.value()) continue;
+    self_ = member;
+    knows_self_ = true;
+  }
+  std::ranges::sort(present_);
   shards_.assign(roster.shards().begin(), roster.shards().end());
-  std::sort(shards_.begin(), shards_.end(),
-            [](const wire::pb::Shard& a, const wire::pb::Shard& b) { return a.shard() < b.shard(); });
+  std::ranges::sort(shards_, {}, [](const wire::pb::Shard& shard) { return shard.shard(); });
   return true;
-}
-
-bool RosterView::AllGone() const { return gathered() && Present().empty(); }
-
-std::vector<std::uint32_t> RosterView::Present() const {
-  std::vector<std::uint32_t> ranks;
-  for (const wire::pb::Member& member : roster_.members()) {
-    if (!member.gone()) ranks.push_back(member.worker());
-  }
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
-
-const wire::pb::Member* RosterView::Find(WorkerId worker, Incarnation incarnation) const {
-  for (const wire::pb::Member& member : roster_.members()) {
-    if (member.worker() == worker.value() && member.incarnation() == incarnation.value()) return &member;
-  }
-  return nullptr;
-}
-
-bool RosterView::IsReplaced(WorkerId worker, Incarnation incarnation) const {
-  return std::any_of(roster_.members().begin(), roster_.members().end(), [&](const wire::pb::Member& member) {
-    return member.worker() == worker.value() && member.incarnation() > incarnation.value();
-  });
 }
 
 }  // namespace leeway

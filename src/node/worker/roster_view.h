@@ -1,4 +1,5 @@
-// RosterView: the newest membership that the scheduler told this worker, and where the shards are.
+// RosterView: what a worker keeps of the newest roster that the scheduler told it: who is present, what is
+// said of itself, and where the shards are. A thousand workers of a thousand each: no more than that is kept.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,27 @@ namespace leeway {
 
 class RosterView {
  public:
-  // False if it is older than what is known.
-  bool Take(const wire::pb::Roster& roster);
+  // As this life of a worker sees it. False if it is older than what is known.
+  bool Take(const wire::pb::Roster& roster, WorkerId worker, Incarnation incarnation);
 
-  [[nodiscard]] Epoch epoch() const { return Epoch(roster_.epoch()); }
-  [[nodiscard]] bool gathered() const { return roster_.gathered(); }
-  [[nodiscard]] bool AllGone() const;
-  // Ranks that still count.
-  [[nodiscard]] std::vector<std::uint32_t> Present() const;
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] bool gathered() const { return gathered_; }
+  [[nodiscard]] bool AllGone() const { return gathered_ && present_.empty(); }
+  // Ranks that still count, in their order.
+  [[nodiscard]] const std::vector<std::uint32_t>& present() const { return present_; }
   // Null when the roster does not know this life.
-  [[nodiscard]] const wire::pb::Member* Find(WorkerId worker, Incarnation incarnation) const;
+  [[nodiscard]] const wire::pb::Member* self() const { return knows_self_ ? &self_ : nullptr; }
   // This worker lives on in a later incarnation.
-  [[nodiscard]] bool IsReplaced(WorkerId worker, Incarnation incarnation) const;
+  [[nodiscard]] bool is_replaced() const { return is_replaced_; }
   [[nodiscard]] const std::vector<wire::pb::Shard>& shards() const { return shards_; }
 
  private:
-  wire::pb::Roster roster_;
+  Epoch epoch_;
+  bool gathered_ = false;
+  bool knows_self_ = false;
+  bool is_replaced_ = false;
+  wire::pb::Member self_;
+  std::vector<std::uint32_t> present_;
   std::vector<wire::pb::Shard> shards_;  // by their dense ids
 };
 
