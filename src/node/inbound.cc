@@ -59,7 +59,7 @@ void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> 
                    std::span<const Pinned> payload) {
   const auto found = peers_.find(id);
   if (found == peers_.end() || found->second.choked) return;
-  if (!waiting_) return Transmit(id, kind, body, payload);
+  if (!waiting_) return Transmit(id, &found->second, kind, body, payload);
   LW_CHECK(payload.empty(), "{} with a payload cannot be held", wire::KindName(kind));
   if (held_.Add(id, kind, body)) return waiting_();
   env_.log.Write(LogLevel::kWarning,
@@ -69,12 +69,11 @@ void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> 
   found->second.choked = true;
 }
 
-void Inbound::Transmit(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+void Inbound::Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
                        std::span<const Pinned> payload) {
-  // One that was closed meanwhile still hears what was said before.
-  if (const auto found = peers_.find(id); found != peers_.end()) {
-    found->second.last_sent = env_.clock.Now();
-    if (kind == wire::Kind::kWelcome) found->second.greeted = true;
+  if (peer != nullptr) {
+    peer->last_sent = env_.clock.Now();
+    if (kind == wire::Kind::kWelcome) peer->greeted = true;
   }
   env_.transport.Send(id, static_cast<std::uint8_t>(kind), body, payload);
 }
@@ -98,7 +97,8 @@ void Inbound::Release(std::uint64_t up_to) {
 
 void Inbound::LetGo(const HeldFrames::Held& held) {
   if (held.close) return env_.transport.CloseAfterSend(held.to);
-  Transmit(held.to, held.kind, held.body, {});
+  const auto found = peers_.find(held.to);
+  Transmit(held.to, found == peers_.end() ? nullptr : &found->second, held.kind, held.body, {});
 }
 
 void Inbound::EndHold(bool drop) {
@@ -161,10 +161,11 @@ Result<Landing> Inbound::OnFrameStart(ConnectionId id, const FrameHead& head,
                                       std::span<const std::byte> body) {
   const auto found = peers_.find(id);
   if (found == peers_.end() || !found->second.welcomed) return Protocol("a payload before the hello");
-  found->second.last_heard = env_.clock.Now();
+  Peer& peer = found->second;
+  peer.last_heard = env_.clock.Now();
   Result<Landing> landing = events_.OnFrameStart(id, head, body);
   if (landing.ok()) return landing;
-  found->second.refusal = landing.status();
+  peer.refusal = landing.status();
   return Drain(head.payload_bytes);
 }
 
@@ -184,7 +185,7 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
   if (!peer.refusal.ok()) return CutOff(id, Status(peer.refusal));
   switch (kind) {
     case wire::Kind::kPing:
-      return Transmit(id, wire::Kind::kPong, {}, {});
+      return Transmit(id, &peer, wire::Kind::kPong, {}, {});
     case wire::Kind::kPong:
       return;
     case wire::Kind::kGoodbye:
@@ -309,7 +310,7 @@ void Inbound::OnBeat() {
     if (peer.choked || now - peer.last_heard >= options_.silence_max) {
       silent.emplace_back(id, now - peer.last_heard);
     } else if (peer.greeted && now - peer.last_sent >= options_.beat) {
-      Transmit(id, wire::Kind::kPing, {}, {});
+      Transmit(id, &peer, wire::Kind::kPing, {}, {});
     }
   }
   // No goodbye: a peer that was only stopped for a while finds the connection closed and comes back.

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "leeway/env.h"
 #include "leeway/options.h"
@@ -101,8 +101,8 @@ class Inbound final : private TransportEvents {
   // The peer broke the protocol: says why, closes, tells the node.
   void CutOff(ConnectionId id, const Status& why);
   void SayGoodbye(ConnectionId id, const Status& why);
-  // Past the gate.
-  void Transmit(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
+  // Past the gate. `peer` is null for one that was closed meanwhile: it still hears what was said before.
+  void Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
                 std::span<const Pinned> payload);
   void CloseAfterSend(ConnectionId id);
   // Closes at once; what is held for it is dropped.
@@ -123,7 +123,7 @@ class Inbound final : private TransportEvents {
   const std::string job_;
   InboundEvents& events_;
   StrangerLog strangers_;
-  std::map<ConnectionId, Peer> peers_;
+  std::unordered_map<ConnectionId, Peer> peers_;  // asked for every frame, so found in a step
   std::size_t half_open_ = 0;
   bool closed_ = false;
   std::function<void()> waiting_;  // null: nothing is held

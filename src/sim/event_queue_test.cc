@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
+
+#include "sim/seeded_random.h"
 
 namespace leeway::sim {
 namespace {
@@ -60,6 +63,39 @@ TEST(EventQueueTest, AnEventMayScheduleAndCancelOthersWhileItRuns) {
   }
   EXPECT_EQ(order, std::string(100, '.'));
   EXPECT_EQ(queue.events_run(), 101U);
+}
+
+TEST(EventQueueTest, InAnyMixOfTimesAndCancelsTheOrderIsThatOfAStableSort) {
+  EventQueue queue;
+  SeededRandom random(7);
+  struct Planned {
+    Duration when;
+    int number;
+    EventId id;
+  };
+  std::vector<Planned> planned;
+  std::vector<int> ran;
+  for (int i = 0; i < 20'000; ++i) {
+    const Duration when = milliseconds(random.Below(500));
+    planned.push_back({when, i, queue.At(when, [&ran, i] { ran.push_back(i); })});
+  }
+  // Most are cancelled, so that they are swept out while others are pending.
+  std::erase_if(planned, [&](const Planned& event) {
+    if (random.Below(4) == 0) return false;
+    queue.Cancel(event.id);
+    return true;
+  });
+  EXPECT_EQ(queue.pending(), planned.size());
+  for (int i = 20'000; i < 21'000; ++i) {
+    const Duration when = milliseconds(random.Below(500));
+    planned.push_back({when, i, queue.At(when, [&ran, i] { ran.push_back(i); })});
+  }
+  while (queue.RunOne()) {
+  }
+  std::ranges::stable_sort(planned, {}, &Planned::when);
+  std::vector<int> wanted;
+  for (const Planned& event : planned) wanted.push_back(event.number);
+  EXPECT_EQ(ran, wanted);
 }
 
 TEST(EventQueueTest, NextSkipsWhatWasCancelled) {

@@ -13,28 +13,42 @@ enum EnvStream : std::uint64_t { kJobTimes = 1 };
 }  // namespace
 
 SimTimers::~SimTimers() {
-  for (const auto& [timer, event] : set_) queue_.Cancel(event);
+  for (const Timer& timer : timers_) queue_.Cancel(timer.event);
 }
 
 TimerId SimTimers::After(Duration delay, std::function<void()> fire) {
-  const std::uint64_t timer = next_++;
-  Schedule(timer, queue_.now() + delay, std::move(fire));
-  return TimerId(timer);
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(timers_.size()));
+    timers_.emplace_back();
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Timer& timer = timers_[index];
+  timer.fire = std::move(fire);
+  ++timer.generation;
+  Schedule(index, queue_.now() + delay);
+  return TimerId((static_cast<std::uint64_t>(timer.generation) << 32) | index);
 }
 
-void SimTimers::Schedule(std::uint64_t timer, Duration when, std::function<void()> fire) {
-  set_[timer] = queue_.At(when, [this, timer, fire = std::move(fire)]() mutable {
-    if (queue_.now() < paused_until_) return Schedule(timer, paused_until_, std::move(fire));
-    set_.erase(timer);
-    fire();
-  });
+void SimTimers::Schedule(std::uint32_t index, Duration when) {
+  timers_[index].event = queue_.At(when, [this, index] { OnEvent(index); });
+}
+
+void SimTimers::OnEvent(std::uint32_t index) {
+  if (queue_.now() < paused_until_) return Schedule(index, paused_until_);
+  const std::function<void()> fire = std::exchange(timers_[index].fire, nullptr);
+  timers_[index].event = {};
+  free_.push_back(index);
+  fire();  // it may end the node, and its timers with it
 }
 
 void SimTimers::Cancel(TimerId id) {
-  const auto found = set_.find(id.value());
-  if (found == set_.end()) return;
-  queue_.Cancel(found->second);
-  set_.erase(found);
+  const auto index = static_cast<std::uint32_t>(id.value());
+  if (index >= timers_.size() || timers_[index].generation != id.value() >> 32) return;
+  if (timers_[index].event == EventId{}) return;
+  queue_.Cancel(std::exchange(timers_[index].event, {}));
+  timers_[index].fire = nullptr;
+  free_.push_back(index);
 }
 
 SimEnv::SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,

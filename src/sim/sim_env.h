@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "base/heap_arena.h"
 #include "leeway/env.h"
@@ -46,12 +46,18 @@ class SimTimers final : public Timers {
   void Pause(Duration until) { paused_until_ = std::max(paused_until_, until); }
 
  private:
-  void Schedule(std::uint64_t timer, Duration when, std::function<void()> fire);
+  struct Timer {
+    std::function<void()> fire;
+    EventId event;                 // none: it is not set
+    std::uint32_t generation = 0;  // an id of an earlier use does not fit
+  };
+  void Schedule(std::uint32_t index, Duration when);
+  void OnEvent(std::uint32_t index);
 
   EventQueue& queue_;
   Duration paused_until_{0};
-  std::uint64_t next_ = 1;
-  std::unordered_map<std::uint64_t, EventId> set_;
+  std::vector<Timer> timers_;
+  std::vector<std::uint32_t> free_;
 };
 
 class SimEnv {

@@ -12,6 +12,17 @@
 #include "node/seconds.h"
 
 namespace leeway {
+namespace {
+
+// A roster is as long as the job has members, and goes to each of them: told of one by one, a job of a
+// thousand would end with a thousand million entries. A shard lets the others go on when it hears; a worker
+// has to know at the end, and before that only names those that it waits for.
+Duration ShardsPause(std::int64_t workers) { return std::chrono::microseconds(250) * workers; }
+Duration WorkersPause(std::int64_t workers) {
+  return std::min<Duration>(std::chrono::microseconds(100) * workers * workers, std::chrono::seconds(10));
+}
+
+}  // namespace
 
 SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
                           std::function<void(const Status&)> ended)
@@ -23,6 +34,8 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       env_(env),
       ended_(std::move(ended)),
       checked_(std::move(checked)),
+      shards_hear_{wire::pb::ROLE_SERVER, true, ShardsPause(options.job.workers)},
+      workers_hear_{wire::pb::ROLE_WORKER, false, WorkersPause(options.job.workers)},
       members_(checked_.ok() ? options.job : JobOptions{}),
       tables_(checked_.ok() ? options.job : JobOptions{}, policies, options.link.payload_bytes_max),
       acks_(members_.shards().size()),
@@ -250,19 +263,14 @@ void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
   ReleaseBarriers();
 }
 
-// A roster is as long as the job has members, and goes to each of them: told one by one, a job of a thousand
-// would end with a thousand million entries.
 void SchedulerNode::Core::TellWhoIsGone(GoneNotice& notice) {
-  const bool is_last = members_.LiveCount() == 0;
-  if (notice.timer != TimerId{} && !is_last) {
-    notice.untold = true;
-    return;
-  }
-  SendRosterTo(notice.role);
-  env_.timers.Cancel(notice.timer);
-  notice.timer = env_.timers.After(notice.per_worker * members_.workers().size(), [this, &notice] {
+  notice.untold = true;
+  const bool is_first = notice.timer == TimerId{};
+  if (members_.LiveCount() == 0 || (is_first && notice.first_at_once)) SendRosterTo(notice.role);
+  if (!is_first) return;
+  notice.timer = env_.timers.After(notice.pause, [this, &notice] {
     notice.timer = {};
-    if (notice.untold && !over_) TellWhoIsGone(notice);
+    if (notice.untold) SendRosterTo(notice.role);
   });
 }
 

@@ -84,10 +84,11 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void SendRoster() { SendRosterToOthers(ConnectionId{}); }
   void SendRosterToOthers(ConnectionId than);
   void SendRosterTo(wire::pb::Role role);
-  // Who hears of those that are gone: at once, and while many go, of several together.
+  // Who hears of those that are gone, of several together while many go; of the last at once.
   struct GoneNotice {
     wire::pb::Role role;
-    Duration per_worker;  // times the job's workers: between two notices
+    bool first_at_once;
+    Duration pause;  // between two notices
     TimerId timer = {};
     bool untold = false;  // some are, until the timer
   };
@@ -223,9 +224,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   TimePoint over_since_;
   TimePoint review_due_;
   TimerId gather_timer_, review_timer_, linger_timer_, commit_timer_;
-  // A shard lets the others go on when it hears; a worker needs to know at the end.
-  GoneNotice shards_hear_{wire::pb::ROLE_SERVER, std::chrono::microseconds(250)};
-  GoneNotice workers_hear_{wire::pb::ROLE_WORKER, std::chrono::milliseconds(10)};
+  GoneNotice shards_hear_, workers_hear_;
 
   bool log_read_ = false;
   bool over_before_ = false;           // the log that was found says that the job is over

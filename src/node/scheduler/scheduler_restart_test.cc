@@ -90,12 +90,12 @@ TEST_F(SchedulerRestartTest, NothingIsAnnouncedBeforeItIsInTheLog) {
   Leave(w1);
   world.Advance(Duration::zero());  // the write is under way
   EXPECT_TRUE(Take<wire::pb::Left>(w1, Kind::kLeft).empty());
-  EXPECT_TRUE(Take<wire::pb::Roster>(w0, Kind::kRoster).empty());
+  EXPECT_TRUE(Take<wire::pb::Roster>(s0, Kind::kRoster).empty());
   ASSERT_TRUE(world.storage.Step());  // appended, not synced
   EXPECT_TRUE(world.transport.sent.empty());
   ASSERT_TRUE(world.storage.Step());
   EXPECT_EQ(Take<wire::pb::Left>(w1, Kind::kLeft).size(), 1U);
-  EXPECT_EQ(Take<wire::pb::Roster>(w0, Kind::kRoster).size(), 1U);
+  EXPECT_EQ(Take<wire::pb::Roster>(s0, Kind::kRoster).size(), 1U);
 }
 
 TEST_F(SchedulerRestartTest, ALeaseWaitsForTheAppendAlone) {

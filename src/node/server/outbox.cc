@@ -10,8 +10,13 @@ namespace leeway {
 Outbox::Letter& Outbox::LetterTo(MemberKey to) {
   // What one event gives goes mostly to one worker.
   if (used_ > 0 && letters_[used_ - 1].to == to) return letters_[used_ - 1];
-  std::size_t& place = places_[std::uint64_t{to.worker.value()} << 32 | to.incarnation.value()];
+  std::size_t& place = places_[to.worker];
   if (place < used_ && letters_[place].to == to) return letters_[place];
+  if (place < used_ && letters_[place].to.worker == to.worker) {  // two lives of a worker in one event
+    for (Letter& letter : std::span(letters_).first(used_)) {
+      if (letter.to == to) return letter;
+    }
+  }
   if (used_ == letters_.size()) letters_.emplace_back();
   place = used_;
   Letter& letter = letters_[used_++];

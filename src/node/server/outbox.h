@@ -8,10 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "block/block.h"
+#include "block/rank_table.h"
 #include "leeway/transport.h"
 #include "node/inbound.h"
 #include "node/server/sessions.h"
@@ -47,9 +47,8 @@ class Outbox {
 
   const std::uint64_t answer_bytes_max_;
   std::vector<Letter> letters_;
-  std::size_t used_ = 0;  // letters_[0, used_) hold something
-  // Where the letter to a life (rank and incarnation) is, or was in an earlier event.
-  std::unordered_map<std::uint64_t, std::size_t> places_;
+  std::size_t used_ = 0;           // letters_[0, used_) hold something
+  RankTable<std::size_t> places_;  // where the last letter to a worker is, or was in an earlier event
   wire::Verdicts verdicts_;
   wire::Answers answers_;
   std::vector<Pinned> payload_;

@@ -1,11 +1,23 @@
 #include "node/server/sessions.h"
 
+#include <iterator>
 #include <utility>
 
 namespace leeway {
 
 ConnectionId Sessions::Add(ConnectionId id, MemberKey who) {
-  const ConnectionId older = std::exchange(connections_[who.worker][who.incarnation], id);
+  ConnectionId older;
+  Life* const newest = newest_.Find(who.worker);
+  if (newest == nullptr) {
+    newest_[who.worker] = {who.incarnation, id};
+  } else if (newest->incarnation == who.incarnation) {
+    older = std::exchange(newest->id, id);
+  } else if (newest->incarnation < who.incarnation) {
+    earlier_[{who.worker, newest->incarnation}] = newest->id;
+    *newest = {who.incarnation, id};
+  } else {
+    older = std::exchange(earlier_[who], id);
+  }
   members_.erase(older);
   members_[id] = who;
   return older;
@@ -15,10 +27,16 @@ void Sessions::Remove(ConnectionId id) {
   const auto found = members_.find(id);
   if (found == members_.end()) return;
   const MemberKey who = found->second;
-  std::map<Incarnation, ConnectionId>& lives = connections_[who.worker];
-  lives.erase(who.incarnation);
-  if (lives.empty()) connections_.Erase(who.worker);
   members_.erase(found);
+  if (earlier_.erase(who) > 0) return;
+  newest_.Erase(who.worker);
+  // The highest that is left takes its place.
+  const auto above = earlier_.upper_bound(who);
+  if (above == earlier_.begin()) return;
+  const auto next = std::prev(above);
+  if (next->first.worker != who.worker) return;
+  newest_[who.worker] = {next->first.incarnation, next->second};
+  earlier_.erase(next);
 }
 
 const MemberKey* Sessions::Find(ConnectionId id) const {
@@ -27,10 +45,11 @@ const MemberKey* Sessions::Find(ConnectionId id) const {
 }
 
 ConnectionId Sessions::Of(MemberKey who) const {
-  const auto* const lives = connections_.Find(who.worker);
-  if (lives == nullptr) return {};
-  const auto found = lives->find(who.incarnation);
-  return found == lives->end() ? ConnectionId{} : found->second;
+  const Life* const newest = newest_.Find(who.worker);
+  if (newest == nullptr) return {};
+  if (newest->incarnation == who.incarnation) return newest->id;
+  const auto found = earlier_.find(who);
+  return found == earlier_.end() ? ConnectionId{} : found->second;
 }
 
 }  // namespace leeway

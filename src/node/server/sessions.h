@@ -22,9 +22,14 @@ class Sessions {
   [[nodiscard]] const std::unordered_map<ConnectionId, MemberKey>& all() const { return members_; }
 
  private:
+  struct Life {
+    Incarnation incarnation;
+    ConnectionId id;
+  };
   // Asked for every frame, so found in a step.
   std::unordered_map<ConnectionId, MemberKey> members_;
-  RankTable<std::map<Incarnation, ConnectionId>> connections_;
+  RankTable<Life> newest_;                     // of the lives that are connected
+  std::map<MemberKey, ConnectionId> earlier_;  // lives that are, too, until they learn of it
 };
 
 }  // namespace leeway

@@ -123,7 +123,7 @@ Result<std::string> FlowNetwork::Listen(NodeTransport& node, const std::string& 
 
 ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& address, TransportEvents& events) {
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
-  Connection& connection = connections_.emplace_back();
+  Connection& connection = connections_.Add();
   connection.address = address;
   connection.ends[0].host = node.host;
   connection.ends[0].node = &node;

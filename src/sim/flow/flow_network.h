@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "sim/flow/message_store.h"
 #include "sim/flow/shared_cores.h"
 #include "sim/flow/shared_link.h"
+#include "sim/flow/stable_list.h"
 #include "sim/network.h"
 
 namespace leeway::sim {
@@ -142,7 +142,7 @@ class FlowNetwork final : public Network {
   EventQueue& queue_;
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
-  std::deque<Connection> connections_;        // never moved: callbacks may add some
+  StableList<Connection> connections_;        // callbacks may add some
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
   std::uint32_t next_port_ = 10'000;

@@ -4,7 +4,7 @@ namespace leeway::sim {
 
 MessageId MessageStore::New() {
   if (free_.empty()) {
-    messages_.emplace_back();
+    messages_.Add();
     return static_cast<MessageId>(messages_.size() - 1);
   }
   const MessageId id = free_.back();

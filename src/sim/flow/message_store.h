@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
+#include "sim/flow/stable_list.h"
 
 namespace leeway::sim {
 
@@ -42,7 +42,7 @@ class MessageStore {
   [[nodiscard]] MessageId TakeFirst(MessageList& list);
 
  private:
-  std::deque<Message> messages_;  // never moved
+  StableList<Message> messages_;
   std::vector<MessageId> free_;
 };
 
