@@ -126,6 +126,7 @@ Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& 
     return Status::Ok();
   }
   if (word == "title") {
+    if (line.value.is_list) return InvalidArgument("{}: got {}, wanted a text", line.key, line.value.got);
     study.title = line.value.texts[0];
     return Status::Ok();
   }
@@ -162,12 +163,7 @@ Status Apply(const std::string& path, int depth, ScenarioFile& all) {
     const auto beside = std::filesystem::path(path).parent_path() / file.includes;
     LW_RETURN_IF_ERROR(Apply(beside.string(), depth + 1, all));
   }
-  for (const ScenarioLine& line : file.lines) {
-    const Status set = line.key.starts_with("study.") ? TakeStudy(line.key.substr(6), line, all.study)
-                                                      : scenario::SetKey(all.scenario, line.key, line.value);
-    if (!set.ok()) return set.WithContext(fmt::format("{} line {}", file.name, line.line));
-  }
-  return Status::Ok();
+  return ApplyLines(file, all);
 }
 
 Status MakeQuick(const std::string& path, ScenarioFile& all) {
@@ -189,6 +185,15 @@ Result<ScenarioText> ParseScenario(std::string_view text, const std::string& nam
   // toml++ keeps keys by name; what is wrong first in the file is to be said first.
   std::ranges::stable_sort(file.lines, {}, &ScenarioLine::line);
   return file;
+}
+
+Status ApplyLines(const ScenarioText& file, ScenarioFile& all) {
+  for (const ScenarioLine& line : file.lines) {
+    const Status set = line.key.starts_with("study.") ? TakeStudy(line.key.substr(6), line, all.study)
+                                                      : scenario::SetKey(all.scenario, line.key, line.value);
+    if (!set.ok()) return set.WithContext(fmt::format("{} line {}", file.name, line.line));
+  }
+  return Status::Ok();
 }
 
 Result<ScenarioFile> ReadScenario(const std::string& path, Length length) {

@@ -53,6 +53,8 @@ struct ScenarioFile {
 };
 
 [[nodiscard]] Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name);
+// What its own lines say, without those of what it includes.
+[[nodiscard]] Status ApplyLines(const ScenarioText& file, ScenarioFile& all);
 enum class Length : std::uint8_t { kWhole, kQuick };
 // What the file at `path` and what it includes say, over the defaults; kQuick: with what [study.quick] says.
 [[nodiscard]] Result<ScenarioFile> ReadScenario(const std::string& path, Length length = Length::kWhole);
