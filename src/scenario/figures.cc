@@ -74,7 +74,9 @@ Spread SpreadOf(std::span<const double> values) {
 
 Spread SpreadOf(const Figure& figure, std::span<const RunRecord> records) {
   std::vector<double> values;
-  for (const RunRecord& record : records) values.push_back(figure.of(record));
+  for (const RunRecord& record : records) {
+    if (record.errors.empty()) values.push_back(figure.of(record));
+  }
   return SpreadOf(values);
 }
 

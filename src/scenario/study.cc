@@ -150,8 +150,12 @@ Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::u
   work();
   for (std::thread& other : others) other.join();
   LW_RETURN_IF_ERROR(board.failure());
-  if (board.stopped()) return Cancelled("stopped before all {} runs were done", runs);
-  return Status::Ok();
+  if (!board.stopped()) return Status::Ok();
+  for (std::size_t run = 0; run < runs; ++run) {
+    RunRecord& record = study.cells[run / seeds].records[run % seeds];
+    if (record.iterations == 0 && record.errors.empty()) record.errors = {"stopped before it began"};
+  }
+  return Cancelled("stopped before all {} runs were done", runs);
 }
 
 std::vector<std::string> ErrorsOf(const Study& study) {

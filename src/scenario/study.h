@@ -48,7 +48,8 @@ struct StudyProgress {
 };
 
 // Runs all of it, `threads` runs at a time. The records do not depend on how many. An error of one run ends
-// the others. `progress` is called by one thread at a time; false: stop.
+// the others. `progress` is called by one thread at a time; false: stop. Then it is kCancelled, and the
+// records of runs that had not ended have errors.
 [[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
                               const std::function<bool(const StudyProgress&)>& progress = {});
 

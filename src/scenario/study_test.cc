@@ -66,6 +66,22 @@ TEST(StudyTest, ItCanBeStopped) {
   EXPECT_EQ(status.code(), StatusCode::kCancelled);
 }
 
+TEST(StudyTest, WhatWasDoneBeforeItWasStoppedCounts) {
+  auto study = PlanStudy(Tiny(), {}, 1, 4);
+  ASSERT_TRUE(study.ok());
+  const Status status = RunStudy(*study, problem::BuiltinProblems(), 1,
+                                 [](const StudyProgress& progress) { return progress.runs_done < 2; });
+  EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  const std::vector<RunRecord>& records = study->cells[0].records;
+  EXPECT_TRUE(records[0].errors.empty());
+  EXPECT_TRUE(records[1].errors.empty());
+  EXPECT_THAT(records[2].errors, ::testing::ElementsAre("stopped before it began"));
+  EXPECT_EQ(ErrorsOf(*study).size(), 2U);
+  const Figure& seconds = FigureNamed("seconds");
+  const double done[] = {records[0].seconds, records[1].seconds};
+  EXPECT_EQ(SpreadOf(seconds, records).mean, SpreadOf(done).mean);
+}
+
 TEST(FiguresTest, SpreadIsOfWhatIsANumber) {
   const double values[] = {1, 2, 3, NAN};
   const Spread spread = SpreadOf(values);

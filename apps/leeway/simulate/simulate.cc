@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <optional>
 
 #include "base/errors.h"
 #include "chart/table.h"
+#include "launch/signal_inbox.h"
 #include "launch/text_file.h"
 #include "scenario/keys.h"
 #include "simulate/study_bar.h"
@@ -18,6 +22,7 @@ namespace leeway::app {
 namespace {
 
 constexpr int kFailedExitCode = 1;
+constexpr int kSignalExitCode = 128;
 
 Status Set(scenario::Scenario& scenario, const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -87,16 +92,22 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   LW_ASSIGN_OR_RETURN(finished.study, scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds));
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
   StudyBar bar(file.scenario.name);
-  const auto show = [&bar](const scenario::StudyProgress& progress) {
+  const auto show = [&](const scenario::StudyProgress& progress) {
     bar.Show(progress);
-    return true;
+    finished.stopped = finished.stopped || (options.stop && options.stop());
+    return !finished.stopped;
   };
-  LW_RETURN_IF_ERROR(scenario::RunStudy(finished.study, problems, options.threads, show));
+  const Status ran = scenario::RunStudy(finished.study, problems, options.threads, show);
+  if (!ran.ok() && !finished.stopped) return ran;
   finished.words = std::move(file.study);
   return finished;
 }
 
-Result<int> Simulate(const SimulateOptions& options) {
+Result<int> Simulate(const SimulateOptions& asked) {
+  SimulateOptions options = asked;
+  LW_ASSIGN_OR_RETURN(SignalInbox inbox, SignalInbox::Open({SIGINT, SIGTERM, SIGHUP}));
+  std::optional<int> signal;
+  options.stop = [&] { return (signal = inbox.Next()).has_value(); };
   LW_ASSIGN_OR_RETURN(const Finished done, options.from_run.empty()
                                                ? RunFile(options, problem::BuiltinProblems())
                                                : RunPrediction(options));
@@ -110,6 +121,11 @@ Result<int> Simulate(const SimulateOptions& options) {
     LW_RETURN_IF_ERROR(Write(options.trace, TraceJson(cell.records[0], cell.label)));
   }
   const std::vector<std::string> errors = scenario::ErrorsOf(done.study);
+  if (done.stopped) {
+    fmt::print(stderr, "leeway sim: stopped by {}, {} of {} runs were not done\n", strsignal(*signal),
+               errors.size(), done.study.cells.size() * done.study.seeds.size());
+    return kSignalExitCode + *signal;
+  }
   for (const std::string& error : errors) fmt::print(stderr, "{}\n", error);
   return errors.empty() ? 0 : kFailedExitCode;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,14 @@ struct SimulateOptions {
   std::uint32_t threads = 1;
   bool quick = false;
   std::string json, report, trace;  // files; empty: none, "-": stdout
+  // Asked now and then by any thread, one at a time: to stop, and be left with the runs that are done.
+  // Nothing: never.
+  std::function<bool()> stop;
 };
 
 struct Finished {
   scenario::Study study;
+  bool stopped = false;
   StudyWords words;
 };
 
@@ -37,7 +42,8 @@ struct Finished {
                                                const Registry<problem::Problem>& problems);
 // Of options.from_run: predicts, beside what was measured where the run predicted is the one recorded.
 [[nodiscard]] Result<Finished> RunPrediction(const SimulateOptions& options);
-// ... and writes what was asked for. The exit code: 1 if a run did not end well.
+// ... and writes what was asked for, after Ctrl-C of the runs that are done. The exit code: 1 if a run did
+// not end well, 128 and the signal's number if it was stopped.
 [[nodiscard]] Result<int> Simulate(const SimulateOptions& options);
 
 }  // namespace leeway::app
