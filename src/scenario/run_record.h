@@ -54,11 +54,13 @@ struct RunRecord {
   TimeMap waits;                        // share of the time that was waited
   // Of the iterations of all workers: how large a share waited for parameters as long as a bin says.
   std::vector<double> wait_bins;
+  // Of the servers' answers while workers train: how large a share took so long from sending to delivery.
+  std::vector<double> answer_bins;
 };
 
-// Bins of waits are as wide on a logarithmic scale; the first holds what is shorter, the last what is longer.
-inline constexpr std::size_t kWaitBins = 64;
-[[nodiscard]] std::size_t WaitBinOf(double seconds);
-[[nodiscard]] double WaitBinMiddle(std::size_t bin);  // seconds
+// Bins of times are as wide on a logarithmic scale; the first holds what is shorter, the last what is longer.
+inline constexpr std::size_t kTimeBins = 88;
+[[nodiscard]] std::size_t TimeBinOf(double seconds);
+[[nodiscard]] double TimeBinMiddle(std::size_t bin);  // seconds
 
 }  // namespace leeway::scenario

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "base/errors.h"
 #include "base/hash.h"
@@ -99,6 +101,10 @@ class ScenarioRun {
         return ExtraDelay(from, to, kind);
       };
     }
+    options.delivered = [this](sim::HostId from, std::uint8_t kind, Duration took) {
+      const bool is_answer = kind == static_cast<std::uint8_t>(wire::Kind::kAnswers) && IsServer(from);
+      if (is_answer && books_.origin != Duration::max()) ++answers_[TimeBinOf(InSeconds(took))];
+    };
     if (scenario_.cores > 0) cores_ = std::make_unique<sim::SharedCores>(queue, scenario_.cores);
     auto network = std::make_unique<sim::FlowNetwork>(queue, options);
     network_ = network.get();
@@ -201,10 +207,15 @@ class ScenarioRun {
     record.compute_s = InSeconds(computed) / scenario_.job.workers;
     record.wait_s = InSeconds(waited) / scenario_.job.workers;
     record.seconds_per_100 = record.seconds * 100.0 / static_cast<double>(scenario_.iterations);
-    record.wait_bins.assign(kWaitBins, 0);
+    record.wait_bins.assign(kTimeBins, 0);
     for (const Step& step : books_.steps) {
-      record.wait_bins[WaitBinOf(InSeconds(step.began - step.asked))] +=
+      record.wait_bins[TimeBinOf(InSeconds(step.began - step.asked))] +=
           1.0 / static_cast<double>(books_.steps.size());
+    }
+    record.answer_bins.assign(kTimeBins, 0);
+    const auto answers = static_cast<double>(std::reduce(answers_.begin(), answers_.end()));
+    for (std::size_t bin = 0; bin < kTimeBins && answers > 0; ++bin) {
+      record.answer_bins[bin] = static_cast<double>(answers_[bin]) / answers;
     }
   }
 
@@ -279,8 +290,9 @@ class ScenarioRun {
   const std::uint64_t seed_;
   const std::uint32_t grain_;
   RunBooks books_;
-  sim::FlowNetwork* network_ = nullptr;      // the cluster's
-  std::unique_ptr<sim::SharedCores> cores_;  // null: everyone has one
+  std::array<std::uint64_t, kTimeBins> answers_{};  // by how long they took
+  sim::FlowNetwork* network_ = nullptr;             // the cluster's
+  std::unique_ptr<sim::SharedCores> cores_;         // null: everyone has one
   std::vector<std::unique_ptr<SimulatedWorker>> workers_;
   sim::Cluster cluster_;  // its end comes before that of the workers, which its events call
 };

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 namespace leeway::scenario {
 namespace {
 
@@ -161,12 +163,23 @@ TEST(RunScenarioTest, BeginsWithTheProblemsValuesHoweverManyWorkersThereAre) {
 TEST(RunScenarioTest, WaitsAreInBinsThatAddUpToOne) {
   const Result<RunRecord> record = RunScenario(Small(), problem::BuiltinProblems(), 1);
   ASSERT_TRUE(record.ok());
-  double sum = 0;
-  for (const double share : record->wait_bins) sum += share;
-  EXPECT_NEAR(sum, 1, 1e-9);
-  EXPECT_EQ(WaitBinOf(0), 0U);
-  EXPECT_EQ(WaitBinOf(1e9), kWaitBins - 1);
-  EXPECT_EQ(WaitBinOf(WaitBinMiddle(20)), 20U);
+  for (const std::vector<double>& bins : {record->wait_bins, record->answer_bins}) {
+    EXPECT_NEAR(std::reduce(bins.begin(), bins.end()), 1, 1e-9);
+  }
+  EXPECT_EQ(TimeBinOf(0), 0U);
+  EXPECT_EQ(TimeBinOf(1e9), kTimeBins - 1);
+  EXPECT_EQ(TimeBinOf(TimeBinMiddle(20)), 20U);
+}
+
+TEST(RunScenarioTest, AsManyAnswersAreLateAsTheScenarioSays) {
+  Scenario scenario = Small();
+  scenario.job.sync = "asp";
+  scenario.iterations = 400;
+  scenario.answer_delay = {.chance = 0.05, .seconds = 3};
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
+  ASSERT_TRUE(record.ok() && record->errors.empty());
+  const auto late = record->answer_bins.begin() + static_cast<std::ptrdiff_t>(TimeBinOf(2.9));
+  EXPECT_NEAR(std::reduce(late, record->answer_bins.end()), 0.05, 0.01);
 }
 
 TEST(RunScenarioTest, ALargerBatchTakesLonger) {

@@ -87,15 +87,18 @@ Status CheckFigure(const std::string& figure, const std::string& where) {
                          DidYouMean(figure, names));
 }
 
-// "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss" or "waits".
+// "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss", "waits" or "answers".
 Status CheckPlot(const std::string& plot) {
   const std::size_t colon = plot.find(':');
   const std::string kind = plot.substr(0, colon);
   if (colon != std::string::npos && (kind == "bars" || kind == "lines"))
     return CheckFigure(plot.substr(colon + 1), "study.plots");
-  if (plot == "curve:accuracy" || plot == "curve:loss" || plot == "waits") return Status::Ok();
+  if (plot == "curve:accuracy" || plot == "curve:loss" || plot == "waits" || plot == "answers")
+    return Status::Ok();
   return InvalidArgument(
-      "study.plots: got \"{}\", wanted bars:FIGURE, lines:FIGURE, curve:accuracy, curve:loss or waits", plot);
+      "study.plots: got \"{}\", wanted bars:FIGURE, lines:FIGURE, curve:accuracy, curve:loss, waits or "
+      "answers",
+      plot);
 }
 
 Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords& study) {

@@ -39,7 +39,8 @@ struct StudyWords {
   std::vector<std::string> labels;  // of the cells, in their order; empty: the values
   std::uint32_t seeds = 1;
   std::vector<std::string> figures;  // columns of the table; empty: all
-  std::vector<std::string> plots;    // "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss", "waits"
+  std::vector<std::string>
+      plots;  // "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss", "waits", "answers"
   // "WHAT | FIGURE | CELL | CELL | NUMBER": the first cell's figure over the second's, and the paper's ratio.
   std::vector<std::string> directions;
   std::vector<PaperFigure> paper;    // [study.paper]

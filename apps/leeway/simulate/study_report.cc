@@ -161,22 +161,23 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
   return chart::Draw(chart);
 }
 
-// How long iterations waited for their parameters: a density, over all seeds.
-chart::Drawing DrawWaits(const Study& study) {
+// A density of times, over all seeds.
+chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins, const std::string& title,
+                        const std::string& time, const std::string& share) {
   chart::LineChart chart;
-  chart.title = "Waits for parameters";
+  chart.title = title;
   chart.note = SeedNote(study);
-  chart.x = {.label = "wait", .unit = "s", .scale = chart::ScaleKind::kLog};
-  chart.y.label = "share of iterations";
+  chart.x = {.label = time, .unit = "s", .scale = chart::ScaleKind::kLog};
+  chart.y.label = share;
   for (const Cell& cell : study.cells) {
     chart::Series series{.name = cell.label};
-    for (std::size_t bin = 0; bin < scenario::kWaitBins; ++bin) {
+    for (std::size_t bin = 0; bin < scenario::kTimeBins; ++bin) {
       std::vector<double> shares;
       for (const RunRecord& record : cell.records) {
-        if (bin < record.wait_bins.size()) shares.push_back(record.wait_bins[bin]);
+        if (bin < (record.*bins).size()) shares.push_back((record.*bins)[bin]);
       }
       const scenario::Spread spread = scenario::SpreadOf(shares);
-      chart::Point point{.x = scenario::WaitBinMiddle(bin), .y = spread.mean};
+      chart::Point point{.x = scenario::TimeBinMiddle(bin), .y = spread.mean};
       if (shares.size() > 1) {
         point.low = spread.low;
         point.high = spread.high;
@@ -230,7 +231,11 @@ void AddPlot(const std::string& plot, const Study& study, const StudyWords& word
   } else if (kind == "lines") {
     plots.emplace_back(what, DrawLines(study, words, what));
   } else if (kind == "waits") {
-    plots.emplace_back(kind, DrawWaits(study));
+    plots.emplace_back(
+        kind, DrawBins(study, &RunRecord::wait_bins, "Waits for parameters", "wait", "share of iterations"));
+  } else if (kind == "answers") {
+    plots.emplace_back(kind, DrawBins(study, &RunRecord::answer_bins, "Delays of answers",
+                                      "from sending to delivery", "share of answers"));
   }
 }
 

@@ -180,7 +180,7 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
   for (const Pinned& part : payload) message.payload_bytes += part.bytes.size();
   const double bytes = static_cast<double>(message.payload_bytes * options_.payload_grain);
   message.wire_bytes = static_cast<double>(wire::kHeaderBytes + body.size()) + bytes;
-  message.ready = queue_.now();
+  message.sent = message.ready = queue_.now();
   const NodeCost& cost = cards_[end.host.index()]->model.cost;
   end.queued_bytes += wire::kHeaderBytes + body.size() + message.payload_bytes;
   messages_.Append(end.out, number);
@@ -292,6 +292,7 @@ void FlowNetwork::Hand(EndIndex from, MessageId id) {
       ++counters_.messages;
       counters_.bytes += message.wire_bytes;
       at(index).last_received = queue_.now();
+      if (options_.delivered) options_.delivered(at(from).host, message.kind, queue_.now() - message.sent);
       const Status handed = at(index).drains ? Status::Ok() : HandFrame(index, message);
       if (!handed.ok() && at(index).state == State::kOpen) Fail(index, handed);
     }

@@ -48,6 +48,8 @@ struct FlowOptions {
   std::function<HostModel(HostId)> host_model;
   // What a message takes longer than the links say; nothing: no longer.
   std::function<Duration(HostId from, HostId to, std::uint8_t kind)> extra_delay;
+  // Told of every message that is delivered, and how long after it was sent; nothing: nobody is.
+  std::function<void(HostId from, std::uint8_t kind, Duration took)> delivered;
 };
 
 struct FlowCounters {

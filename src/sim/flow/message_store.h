@@ -20,6 +20,7 @@ struct Message {
   std::uint8_t kind = 0;
   bool is_end = false;  // no frame: the sender has closed, and this is how its peer hears of it
   MessageId next = kNoMessage;
+  Duration sent{0};
   Duration ready{0};  // the sender is not done with it before
   std::uint64_t payload_bytes = 0;
   double wire_bytes = 0;
