@@ -161,14 +161,18 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
   return chart::Draw(chart);
 }
 
-// A density of times, over all seeds.
+// A density of times, over all seeds. What is rare is what one looks for, so shares are on a logarithmic
+// scale; none at all is drawn as this.
+constexpr double kLeastShare = 1e-5;
+
 chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins, const std::string& title,
                         const std::string& time, const std::string& share) {
   chart::LineChart chart;
   chart.title = title;
   chart.note = SeedNote(study);
   chart.x = {.label = time, .unit = "s", .scale = chart::ScaleKind::kLog};
-  chart.y.label = share;
+  chart.y = {.label = share, .scale = chart::ScaleKind::kLog};
+  const auto shown = [](double value) { return std::max(value, kLeastShare); };
   for (const Cell& cell : study.cells) {
     chart::Series series{.name = cell.label};
     for (std::size_t bin = 0; bin < scenario::kTimeBins; ++bin) {
@@ -177,10 +181,10 @@ chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins
         if (bin < (record.*bins).size()) shares.push_back((record.*bins)[bin]);
       }
       const scenario::Spread spread = scenario::SpreadOf(shares);
-      chart::Point point{.x = scenario::TimeBinMiddle(bin), .y = spread.mean};
+      chart::Point point{.x = scenario::TimeBinMiddle(bin), .y = shown(spread.mean)};
       if (shares.size() > 1) {
-        point.low = spread.low;
-        point.high = spread.high;
+        point.low = shown(spread.low);
+        point.high = shown(spread.high);
       }
       series.points.push_back(point);
     }
