@@ -105,8 +105,8 @@ std::string RowTooltip(const HeatMap& map, const HeatGrid& grid, std::size_t row
 
 std::string CellTooltip(const HeatMap& map, const HeatGrid& grid, std::size_t row, std::size_t column) {
   std::string name;
-  if (column < map.columns.size()) {
-    name = ClippedTo(map.columns[column], 80);
+  if (!map.columns.empty()) {
+    name = ClippedTo(map.columns[column * grid.columns_each], 80);
   } else {
     const double step = (map.x_high - map.x_low) / static_cast<double>(grid.columns);
     name = FormatQuantity(map.x_low + step * static_cast<double>(column), map.x.unit);

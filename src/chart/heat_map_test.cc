@@ -137,5 +137,13 @@ TEST(HeatMapTest, ColumnsMayHaveNames) {
   EXPECT_LT(Draw(map).body.size(), 12'000U);
 }
 
+TEST(HeatMapTest, ATooltipOfMergedColumnsNamesTheFirstOfThem) {
+  HeatMap map = MapOf(1, 400, [](double, double column) { return column; });
+  for (int column = 0; column < 400; ++column) map.columns.push_back("c" + std::to_string(column));
+  ASSERT_EQ(GridOf(map).columns_each, 2U);
+  EXPECT_THAT(Draw(map).body, HasSubstr("worker 0, c398: 398.5</title>"));
+  EXPECT_THAT(Draw(map).body, Not(HasSubstr("worker 0, c199: ")));
+}
+
 }  // namespace
 }  // namespace leeway::chart

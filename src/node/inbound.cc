@@ -44,8 +44,8 @@ Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundE
 
 Inbound::~Inbound() {
   env_.timers.Cancel(beat_timer_);
-  for (auto& [id, peer] : peers_) {
-    env_.timers.Cancel(peer.hello_timer);
+  for (const ConnectionId id : PeersInOrder()) {
+    env_.timers.Cancel(peers_.at(id).hello_timer);
     env_.transport.Close(id);
   }
   held_.Release(held_.last(), [this](const HeldFrames::Held& held) { env_.transport.Close(held.to); });
@@ -123,7 +123,7 @@ void Inbound::Close(ConnectionId id, const Status& why) {
 void Inbound::CloseAll(const Status& why) {
   closed_ = true;
   strangers_.Flush();
-  while (!peers_.empty()) Close(peers_.begin()->first, why);
+  for (const ConnectionId id : PeersInOrder()) Close(id, why);
   env_.timers.Cancel(std::exchange(beat_timer_, {}));
 }
 
@@ -268,6 +268,14 @@ void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
   SendControl(id, wire::Kind::kGoodbye, goodbye);
 }
 
+std::vector<ConnectionId> Inbound::PeersInOrder() const {
+  std::vector<ConnectionId> ids;
+  ids.reserve(peers_.size());
+  for (const auto& [id, peer] : peers_) ids.push_back(id);
+  std::ranges::sort(ids);
+  return ids;
+}
+
 bool Inbound::Erase(ConnectionId id) {
   const auto found = peers_.find(id);
   if (found == peers_.end()) return false;
@@ -304,7 +312,8 @@ void Inbound::OnBeat() {
   const TimePoint now = env_.clock.Now();
   const Duration pause = OwnPause(beat_due_, now, options_.beat);
   std::vector<std::pair<ConnectionId, Duration>> silent;
-  for (auto& [id, peer] : peers_) {
+  for (const ConnectionId id : PeersInOrder()) {
+    Peer& peer = peers_.at(id);
     if (!peer.welcomed) continue;
     peer.last_heard = std::min(now, last_heard(id) + pause);
     if (peer.choked || now - peer.last_heard >= options_.silence_max) {

@@ -116,6 +116,9 @@ class Inbound final : private TransportEvents {
   void ArmBeat();
   void OnBeat();
 
+  // In the order of their coming, whatever order the table has.
+  [[nodiscard]] std::vector<ConnectionId> PeersInOrder() const;
+
   static constexpr std::size_t kHalfOpenMax = 256;
 
   Env& env_;

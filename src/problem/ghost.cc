@@ -20,15 +20,18 @@ namespace {
 
 constexpr std::string_view kLayersEnding = ".layers";
 
+// Elements of the problem's that stand for a tensor of the model's.
+std::int64_t GrainsOf(const Table& tensor, std::uint32_t grain) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : tensor.shape) elements *= extent;
+  return (elements + grain - 1) / grain;
+}
+
 class Ghost final : public Problem {
  public:
   Ghost(std::vector<Table> model, std::uint32_t grain, std::uint32_t batch)
       : tables_(std::move(model)), grain_(grain), batch_(batch) {
-    for (Table& table : tables_) {
-      std::int64_t elements = 1;
-      for (const std::int64_t extent : table.shape) elements *= extent;
-      table.shape = {(elements + grain - 1) / grain};
-    }
+    for (Table& table : tables_) table.shape = {GrainsOf(table, grain)};
   }
 
   const std::vector<Table>& tables() const override { return tables_; }
@@ -67,6 +70,18 @@ Result<std::vector<Table>> TensorsOf(const std::string& model, const PolicyConfi
       config.name(), model, fmt::join(known, ", "), kLayersEnding, DidYouMean(model, known));
 }
 
+// Layer files bound the elements of a tensor and the number of tensors, so that their sum fits.
+Status CheckGhostBytes(const std::vector<Table>& tensors, std::uint32_t grain, const PolicyConfig& config) {
+  std::uint64_t bytes = 0;
+  for (const Table& tensor : tensors)
+    bytes += static_cast<std::uint64_t>(GrainsOf(tensor, grain)) * sizeof(float);
+  if (bytes <= kProblemBytesMax) return Status::Ok();
+  return ResourceExhausted(
+      "problem \"{}\": grain: got {}, with which the model has {} bytes of parameters, wanted one with which "
+      "it has at most {}",
+      config.name(), grain, bytes, kProblemBytesMax);
+}
+
 }  // namespace
 
 ProblemPtr NewGhost(std::vector<Table> model, std::uint32_t grain, std::uint32_t batch) {
@@ -78,6 +93,7 @@ Result<ProblemPtr> MakeGhost(const PolicyConfig& config, ImageShelf&) {
   LW_ASSIGN_OR_RETURN(const std::int64_t grain, config.IntInRange("grain", 1, 1'000'000'000, 1'024));
   LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 1'000'000, 32));
   LW_ASSIGN_OR_RETURN(std::vector<Table> tensors, TensorsOf(model, config));
+  LW_RETURN_IF_ERROR(CheckGhostBytes(tensors, static_cast<std::uint32_t>(grain), config));
   return NewGhost(std::move(tensors), static_cast<std::uint32_t>(grain), static_cast<std::uint32_t>(batch));
 }
 

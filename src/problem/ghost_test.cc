@@ -75,6 +75,20 @@ TEST(GhostTest, AFileOfOnesOwnIsAModel) {
   EXPECT_EQ(problem->tables()[1].shape, std::vector<std::int64_t>{1});
 }
 
+TEST(GhostTest, AModelThatDoesNotFitIntoItsBytesIsRefused) {
+  const std::string path = ::testing::TempDir() + "leeway_ghost_large_test.layers";
+  std::ofstream(path) << "first 1048576x1048576\nsecond 7\n";
+  const Registry<Problem> problems = BuiltinProblems();
+  const Status refused = problems.MakeFromSpec("ghost:" + path + ",grain=1024").status();
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(
+      refused.message(),
+      AllOf(HasSubstr("problem \"ghost\": grain: got 1024, with which the model has 4294967300 bytes"),
+            HasSubstr("at most 2147483648")));
+  EXPECT_TRUE(problems.MakeFromSpec("ghost:" + path + ",grain=4096").ok());
+  std::remove(path.c_str());
+}
+
 TEST(GhostTest, WrongArgumentsAreNamed) {
   const Registry<Problem> problems = BuiltinProblems();
   EXPECT_THAT(

@@ -1,10 +1,13 @@
 #include "problem/image_classifier.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/check.h"
+#include "base/errors.h"
 #include "base/hash.h"
 #include "problem/cross_entropy.h"
 
@@ -22,6 +25,14 @@ std::vector<std::size_t> SizesOf(const std::vector<ImageClassifier::Layer>& laye
   for (const ImageClassifier::Layer& layer : layers) sizes.push_back(layer.outputs);
   LW_CHECK(sizes.back() == kImageClasses, "{} outputs", sizes.back());
   return sizes;
+}
+
+// Of the parameters, and of the activations of a batch and their gradients.
+std::uint64_t BytesOf(const std::vector<std::size_t>& sizes, std::uint64_t batch) {
+  std::uint64_t floats = batch * sizes[0];
+  for (std::size_t i = 1; i < sizes.size(); ++i)
+    floats += (sizes[i - 1] + 1) * sizes[i] + 2 * batch * sizes[i];
+  return floats * sizeof(float);
 }
 
 // One of `count`, each as likely as the others but for one part in 2^32 / count.
@@ -54,6 +65,20 @@ Result<ImageTask> AskImageTask(const PolicyConfig& config, ImageShelf& shelf) {
   LW_ASSIGN_OR_RETURN(const std::int64_t judged, config.KeyedIntInRange("judge", 1, judged_max, judged_max));
   task.judged = static_cast<std::size_t>(judged);
   return task;
+}
+
+Result<ProblemPtr> MakeImageClassifier(const PolicyConfig& config, ImageTask task,
+                                       const std::vector<ImageClassifier::Layer>& layers) {
+  const std::vector<std::size_t> sizes = SizesOf(layers);
+  const std::uint64_t bytes = BytesOf(sizes, task.batch);
+  if (bytes > kProblemBytesMax) {
+    return ResourceExhausted(
+        "problem \"{}\": layers of {} outputs with a batch of {}: got {} bytes of parameters and "
+        "activations, wanted at most {}",
+        config.name(), fmt::join(sizes.begin() + 1, sizes.end(), " and "), task.batch, bytes,
+        kProblemBytesMax);
+  }
+  return ProblemPtr(std::make_unique<ImageClassifier>(std::move(task), layers));
 }
 
 ImageClassifier::ImageClassifier(ImageTask task, const std::vector<Layer>& layers)

@@ -52,4 +52,8 @@ class ImageClassifier final : public Problem {
   std::vector<DenseNetwork> judging_;  // none until the first judgement, since not every instance judges
 };
 
+// An error if its parameters and the activations of a batch are more than kProblemBytesMax.
+[[nodiscard]] Result<ProblemPtr> MakeImageClassifier(const PolicyConfig& config, ImageTask task,
+                                                     const std::vector<ImageClassifier::Layer>& layers);
+
 }  // namespace leeway::problem

@@ -157,6 +157,17 @@ TEST_F(ImageClassifierTest, MissingDataSaysHowToGetIt) {
                              HasSubstr("apt-get install dataset-fashion-mnist")));
 }
 
+TEST_F(ImageClassifierTest, WhatDoesNotFitIntoItsBytesIsRefused) {
+  const Status refused = Make("mlp:mnist,hidden=100000,batch=100000").status();
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      refused.message(),
+      "problem \"mlp\": layers of 100000 and 10 outputs with a batch of 100000: got 80639600040 bytes of "
+      "parameters and activations, wanted at most 2147483648");
+  EXPECT_EQ(Make("mlp:mnist,hidden=10000,batch=100000").status().code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Make("mlp:mnist,hidden=10000,batch=1").ok());
+}
+
 TEST_F(ImageClassifierTest, WrongArgumentsAreNamed) {
   EXPECT_THAT(
       Make("softmax:minst").status().message(),

@@ -8,7 +8,7 @@ Result<ProblemPtr> MakeMlp(const PolicyConfig& config, ImageShelf& shelf) {
   LW_ASSIGN_OR_RETURN(const std::int64_t hidden, config.IntInRange("hidden", 1, 100'000, 64));
   const std::vector<ImageClassifier::Layer> layers = {{"hidden.", static_cast<std::size_t>(hidden)},
                                                       {"out.", kImageClasses}};
-  return ProblemPtr(std::make_unique<ImageClassifier>(std::move(task), layers));
+  return MakeImageClassifier(config, std::move(task), layers);
 }
 
 }  // namespace leeway::problem

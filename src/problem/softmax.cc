@@ -6,7 +6,7 @@ namespace leeway::problem {
 Result<ProblemPtr> MakeSoftmax(const PolicyConfig& config, ImageShelf& shelf) {
   LW_ASSIGN_OR_RETURN(ImageTask task, AskImageTask(config, shelf));
   const std::vector<ImageClassifier::Layer> layers = {{"", kImageClasses}};
-  return ProblemPtr(std::make_unique<ImageClassifier>(std::move(task), layers));
+  return MakeImageClassifier(config, std::move(task), layers);
 }
 
 }  // namespace leeway::problem

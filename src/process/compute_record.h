@@ -9,6 +9,7 @@
 // ignored.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -56,10 +57,12 @@ class ComputeRecord {
     double queued_s = 0;  // the thread was ready to run, and others had the cores
   };
   [[nodiscard]] Reading Read() const;
-  [[nodiscard]] bool IsOwner() const { return owner_ == std::this_thread::get_id(); }
+  [[nodiscard]] bool IsOwner() const {
+    return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
 
-  std::thread::id owner_;
-  int schedstat_ = -1;  // of the owner
+  std::atomic<std::thread::id> owner_;  // others ask whether they are it
+  int schedstat_ = -1;                  // of the owner
   Reading first_, began_, wait_began_;
   Reading aside_;  // waits since began_
   double last_end_s_ = 0;

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/hash.h"
+#include "sim/nanoseconds.h"
 
 namespace leeway::scenario {
 namespace {
@@ -57,7 +58,7 @@ Duration ComputeTime::Of(std::uint64_t iteration) {
   if (model_.tail_chance > 0 && Draw(iteration, kTailCoin) <= model_.tail_chance) {
     seconds *= std::min(model_.tail_max, std::pow(Draw(iteration, kTail), -1.0 / model_.tail_alpha));
   }
-  return Duration(static_cast<Duration::rep>(seconds * 1e9));
+  return sim::SecondsAsDuration(seconds);
 }
 
 }  // namespace leeway::scenario

@@ -35,6 +35,12 @@ TEST(ComputeTimeTest, SpreadIsLognormalAroundTheBase) {
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(times.size())), 0.3, 0.01);
 }
 
+TEST(ComputeTimeTest, TimesBeyondAnyClockAreLongAndNotShort) {
+  const ComputeModel model{
+      .base_s = 86'400, .factors = {{0, 1000.0}}, .tail_chance = 1, .tail_alpha = 0.01, .tail_max = 1e6};
+  for (const double s : Times(model, 0, 20)) EXPECT_GT(s, 8e7);
+}
+
 TEST(ComputeTimeTest, AWorkerKeepsItsOwnFactor) {
   const ComputeModel model{.base_s = 1, .heterogeneity = 0.5, .factors = {{2, 3.0}}};
   std::vector<double> logs;

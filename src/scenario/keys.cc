@@ -295,11 +295,54 @@ const std::vector<Key>& AllKeys() {
   return keys;
 }
 
-std::string Quoted(const std::string& text) {
+constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
+
+// The code point at `at`, which moves behind it; kNoCodePoint for a byte that is no UTF-8.
+std::uint32_t TakeCodePoint(std::string_view text, std::size_t& at) {
+  const auto first = static_cast<unsigned char>(text[at++]);
+  if (first < 0x80) return first;
+  const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+  if (first < 0xC2 || first > 0xF4 || text.size() - at < more) return kNoCodePoint;
+  std::uint32_t code = first & (0x3FU >> more);
+  for (std::size_t i = 0; i < more; ++i) {
+    const auto next = static_cast<unsigned char>(text[at + i]);
+    if ((next & 0xC0U) != 0x80) return kNoCodePoint;
+    code = (code << 6U) | (next & 0x3FU);
+  }
+  // Written longer than need be, half of a pair of UTF-16, or beyond the last.
+  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
+  if (code < kSmallest[more] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return kNoCodePoint;
+  at += more;
+  return code;
+}
+
+bool IsControl(std::uint32_t code) { return code < 0x20 || code == 0x7F; }
+
+// UTF-8 without control characters.
+bool IsReadable(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::uint32_t code = TakeCodePoint(text, at);
+    if (code == kNoCodePoint || IsControl(code)) return false;
+  }
+  return true;
+}
+
+// Scenario files are ASCII (apps/leeway/toml), so all else is escaped. What SetKey would refuse may come from
+// the name of a file: that is shown as well as it can be.
+std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::uint32_t code = TakeCodePoint(text, at);
+    if (code == kNoCodePoint) {
+      quoted += "\\uFFFD";
+    } else if (code > 0xFFFF) {
+      quoted += fmt::format("\\U{:08X}", code);
+    } else if (code > 0x7F || IsControl(code)) {
+      quoted += fmt::format("\\u{:04X}", code);
+    } else {
+      if (code == '"' || code == '\\') quoted += '\\';
+      quoted += static_cast<char>(code);
+    }
   }
   return quoted + "\"";
 }
@@ -317,6 +360,7 @@ Written Plain(std::string_view text) {
 }
 
 Status SetKey(Scenario& scenario, const std::string& name, const Written& value) {
+  constexpr std::size_t kShownBytesMax = 100;
   const auto found = std::ranges::find(AllKeys(), name, &Key::name);
   if (found == AllKeys().end()) {
     std::vector<std::string> known;
@@ -331,6 +375,13 @@ Status SetKey(Scenario& scenario, const std::string& name, const Written& value)
   if (key.is_list && !value.is_list) {
     if (value.is_quoted) return refused;
     texts = value.texts[0].empty() ? std::vector<std::string>{} : SplitAt(value.texts[0], ',');
+  }
+  if (key.is_text) {
+    const auto odd = std::ranges::find_if_not(texts, IsReadable);
+    if (odd != texts.end()) {
+      return InvalidArgument("{}: got {}, wanted {}: UTF-8 without control characters", name,
+                             Quoted(std::string_view(*odd).substr(0, kShownBytesMax)), key.wanted);
+    }
   }
   Scenario changed = scenario;
   if (!key.read(changed, texts)) return refused;
@@ -358,6 +409,9 @@ std::string ToToml(const Scenario& scenario) {
 }
 
 Status CheckWhole(const Scenario& scenario) {
+  if (scenario.cores > 0 && scenario.cores < 0.01) {
+    return InvalidArgument("cluster.cores: got {}, wanted 0 or at least 0.01", scenario.cores);
+  }
   for (const auto& [rank, factor] : scenario.compute.factors) {
     if (rank >= scenario.job.workers) {
       return InvalidArgument("compute.factors: got rank {}, wanted one below {}, the number of workers", rank,

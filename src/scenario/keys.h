@@ -24,6 +24,7 @@ struct Written {
 [[nodiscard]] Written Plain(std::string_view text);
 
 // Nothing changes on an error, which says key, got and wanted, and suggests a name for one that is unknown.
+// Texts are UTF-8 without control characters.
 [[nodiscard]] Status SetKey(Scenario& scenario, const std::string& key, const Written& value);
 
 struct KeyText {

@@ -70,6 +70,41 @@ TEST(KeysTest, TextIsNoNumberAndAListIsNoValue) {
   EXPECT_EQ(scenario.rate.at, (std::vector<std::uint64_t>{5, 9}));
 }
 
+TEST(KeysTest, WhatIsBeyondAsciiIsWrittenWithEscapes) {
+  Scenario scenario;
+  ASSERT_TRUE(SetKey(scenario, "name", Plain("caf\xC3\xA9 \"\\\" \xF0\x9F\x90\x8C")).ok());
+  EXPECT_THAT(ToToml(scenario), HasSubstr(R"(name = "caf\u00E9 \"\\\" \U0001F40C")"));
+}
+
+TEST(KeysTest, ANameThatNobodyCheckedIsWrittenAsWellAsItCanBe) {
+  Scenario scenario;
+  scenario.name = "a\nb\xFF\x7F";  // as of a file
+  EXPECT_THAT(ToToml(scenario), HasSubstr(R"(name = "a\u000Ab\uFFFD\u007F")"));
+}
+
+TEST(KeysTest, TextsAreUtf8WithoutControlCharacters) {
+  const std::pair<std::string, std::string> texts[] = {{"a\nb", R"("a\u000Ab")"},
+                                                       {"\x7F", R"("\u007F")"},
+                                                       {std::string(1, '\0'), R"("\u0000")"},
+                                                       {"\xFF", R"("\uFFFD")"},
+                                                       {"\xC3", R"("\uFFFD")"},
+                                                       {"\xC0\xAF", R"("\uFFFD\uFFFD")"},
+                                                       {"\xED\xA0\x80", R"("\uFFFD\uFFFD\uFFFD")"},
+                                                       {"\xF4\x90\x80\x80", "\\uFFFD"}};
+  for (const auto& [text, shown] : texts) {
+    for (const char* key : {"name", "policies.sync", "policies.rules"}) {
+      Scenario scenario;
+      const std::string before = ToToml(scenario);
+      const Status set = SetKey(scenario, key, Plain(text));
+      EXPECT_EQ(set.code(), StatusCode::kInvalidArgument) << key << " " << shown;
+      EXPECT_THAT(set.message(), HasSubstr(key));
+      EXPECT_THAT(set.message(), HasSubstr(shown));
+      EXPECT_THAT(set.message(), HasSubstr("UTF-8 without control characters"));
+      EXPECT_EQ(ToToml(scenario), before);
+    }
+  }
+}
+
 TEST(KeysTest, NumbersMustFitTogether) {
   Scenario scenario;
   scenario.job.workers = 4;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,12 @@ struct RunBooks {
   std::vector<Step> steps;
   std::uint64_t drawn = 0;        // from the pool
   std::vector<CurvePoint> curve;  // its seconds are since the world began
-  double loss = 0, accuracy = 0;  // at the end
-  WorkerCounters workers;         // of all together, as far as they are read
-  std::uint32_t training = 0;     // workers that have not done their last iteration
-  std::uint32_t present = 0;      // ... that have not left
+  // At the end; not a number if nobody came there.
+  double loss = std::numeric_limits<double>::quiet_NaN(), accuracy = std::numeric_limits<double>::quiet_NaN();
+  WorkerCounters workers;       // of all together, as far as they are read
+  std::uint32_t computing = 0;  // workers that are in an iteration
+  std::uint32_t training = 0;   // ... that have not done their last one
+  std::uint32_t present = 0;    // ... that have not left
 };
 
 }  // namespace leeway::scenario

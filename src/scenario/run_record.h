@@ -36,7 +36,7 @@ struct RunRecord {
   double compute_s = 0, wait_s = 0;  // of a worker on average
   std::uint64_t iterations = 0;      // that workers went through, together
   std::uint64_t skipped = 0;         // ... and that they left out to catch up
-  double loss = 0, accuracy = 0;     // of the servers' parameters at the end
+  double loss = 0, accuracy = 0;     // of the servers' parameters at the end; not a number if it has none
   // Pulls that had to wait (DPRs), as requests of a worker to a server: blocks of one request count as one
   // together.
   double dprs = 0;

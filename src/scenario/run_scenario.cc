@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/errors.h"
 #include "base/hash.h"
@@ -17,6 +18,7 @@
 #include "sim/cluster.h"
 #include "sim/flow/flow_network.h"
 #include "sim/flow/shared_cores.h"
+#include "sim/nanoseconds.h"
 #include "wire/kind.h"
 
 namespace leeway::scenario {
@@ -26,7 +28,10 @@ constexpr std::uint64_t kEventsPerLook = 4096;
 constexpr std::uint64_t kDelayCoins = 21;  // which use of the seed
 constexpr std::chrono::hours kForever{24 * 365};
 
-Duration Seconds(double s) { return Duration(static_cast<Duration::rep>(s * 1e9)); }
+// Simulated time in which nobody computes and nothing is under way: after that it is not waiting.
+constexpr std::chrono::hours kStillLimit{1};
+
+Duration Seconds(double s) { return sim::SecondsAsDuration(s); }
 double InSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
 // Nobody is dead here, however long it takes.
@@ -59,7 +64,7 @@ class ScenarioRun {
     });
     Train(progress);
     RunRecord record = RecordOfTraining();
-    Finish();
+    Finish(progress);
     const BlockCounters counters = cluster_.ServerCounters();
     record.applied = counters.applied + counters.summed;
     record.late_dropped = counters.late_dropped;
@@ -67,8 +72,9 @@ class ScenarioRun {
     for (const std::string& error : cluster_.Problems()) record.errors.push_back(error);
     record.loss = books_.loss;
     record.accuracy = books_.accuracy;
-    if (!books_.curve.empty()) {
-      record.curve.push_back({record.seconds, scenario_.iterations, record.loss, record.accuracy});
+    if (!books_.curve.empty() && std::isfinite(record.loss)) {
+      const auto at_end = static_cast<std::uint64_t>(std::llround(IterationsOfAWorker()));
+      record.curve.push_back({record.seconds, at_end, record.loss, record.accuracy});
     }
     return record;
   }
@@ -87,6 +93,7 @@ class ScenarioRun {
     options.link.frame_payload_bytes = std::max<std::uint64_t>(options.link.frame_payload_bytes / grain_, 1);
     options.suspect_after = kForever;
     options.expel_after = 2 * kForever;
+    options.gather_timeout = kForever;
     options.make_network = [this](sim::EventQueue& queue) { return MakeNetwork(queue); };
     return options;
   }
@@ -147,35 +154,57 @@ class ScenarioRun {
       return limited && books_.origin != Duration::max() &&
              InSeconds(cluster_.queue().now() - books_.origin) > scenario_.seconds_max;
     };
-    while (books_.training > 0 && books_.errors.empty()) {
-      for (std::uint64_t i = 0; i < kEventsPerLook && books_.training > 0; ++i) {
-        if (!cluster_.queue().RunOne()) return NobodyMoves();
-      }
-      if (!cluster_.Problems().empty()) return;
+    while (books_.training > 0 && RunSome([this] { return books_.training == 0; }, progress, all)) {
       if (is_late()) {
         books_.errors.push_back(fmt::format("not done after {} simulated seconds", scenario_.seconds_max));
-      }
-      if (!progress) continue;
-      const Duration since =
-          books_.origin == Duration::max() ? Duration::zero() : cluster_.queue().now() - books_.origin;
-      if (!progress({books_.steps.size(), all, InSeconds(since), network_->counters().messages})) {
-        books_.errors.emplace_back("stopped");
       }
     }
   }
 
+  // Some events, fewer if `done`. False: the run is over.
+  bool RunSome(const std::function<bool()>& done, const std::function<bool(const RunProgress&)>& progress,
+               std::uint64_t all) {
+    for (std::uint64_t i = 0; i < kEventsPerLook && !done(); ++i) {
+      if (!cluster_.queue().RunOne()) {
+        NobodyMoves();
+        return false;
+      }
+    }
+    if (!books_.errors.empty() || !cluster_.Problems().empty()) return false;
+    const Duration now = cluster_.queue().now();
+    const auto at = std::pair(books_.steps.size(), books_.present);
+    if (books_.computing > 0 || network_->IsCarrying() || std::exchange(stood_at_, at) != at) moved_ = now;
+    if (now - moved_ > kStillLimit + 2 * Seconds(scenario_.answer_delay.seconds)) {
+      NobodyMoves();
+      return false;
+    }
+    const Duration since = books_.origin == Duration::max() ? Duration::zero() : now - books_.origin;
+    if (progress && !progress({books_.steps.size(), all, InSeconds(since), network_->counters().messages})) {
+      books_.errors.emplace_back("stopped");
+      return false;
+    }
+    return true;
+  }
+
   void NobodyMoves() {
-    books_.errors.emplace_back("nothing is left to happen, and the job has not ended");
+    books_.errors.emplace_back("nobody moves any more, and the job has not ended");
     for (const auto& worker : workers_) {
       if (worker != nullptr && books_.errors.size() < 5) books_.errors.push_back(worker->Where());
     }
   }
 
-  void Finish() {
-    while (books_.errors.empty() && cluster_.Problems().empty() &&
-           !(books_.present == 0 && cluster_.Ended())) {
-      if (!cluster_.queue().RunOne()) return NobodyMoves();
+  void Finish(const std::function<bool(const RunProgress&)>& progress) {
+    const auto over = [this] { return books_.present == 0 && cluster_.Ended(); };
+    const std::uint64_t all = std::max<std::uint64_t>(books_.steps.size(), 1);
+    while (books_.errors.empty() && cluster_.Problems().empty() && !over()) {
+      if (!RunSome(over, progress, all)) return;
     }
+  }
+
+  // As the scenario says, or of what they drew from a pool.
+  [[nodiscard]] double IterationsOfAWorker() const {
+    if (scenario_.pool == 0) return static_cast<double>(std::max<std::uint64_t>(scenario_.iterations, 1));
+    return std::max(static_cast<double>(books_.steps.size()), 1.0) / scenario_.job.workers;
   }
 
   [[nodiscard]] RunRecord RecordOfTraining() {
@@ -206,7 +235,7 @@ class ScenarioRun {
     }
     record.compute_s = InSeconds(computed) / scenario_.job.workers;
     record.wait_s = InSeconds(waited) / scenario_.job.workers;
-    record.seconds_per_100 = record.seconds * 100.0 / static_cast<double>(scenario_.iterations);
+    record.seconds_per_100 = record.seconds * 100.0 / IterationsOfAWorker();
     record.wait_bins.assign(kTimeBins, 0);
     for (const Step& step : books_.steps) {
       record.wait_bins[TimeBinOf(InSeconds(step.began - step.asked))] +=
@@ -231,8 +260,7 @@ class ScenarioRun {
     }
     if (count == 0) return;
     record.dprs = static_cast<double>(counters.delayed) * scenario_.job.servers / count;
-    record.dprs_per_100 =
-        record.dprs * 100.0 / static_cast<double>(std::max<std::uint64_t>(scenario_.iterations, 1));
+    record.dprs_per_100 = record.dprs * 100.0 / IterationsOfAWorker();
   }
 
   void CountStaleness(RunRecord& record) const {
@@ -290,6 +318,8 @@ class ScenarioRun {
   const std::uint64_t seed_;
   const std::uint32_t grain_;
   RunBooks books_;
+  std::pair<std::size_t, std::uint32_t> stood_at_;  // steps and members at the last look
+  Duration moved_{0};
   std::array<std::uint64_t, kTimeBins> answers_{};  // by how long they took
   sim::FlowNetwork* network_ = nullptr;             // the cluster's
   std::unique_ptr<sim::SharedCores> cores_;         // null: everyone has one

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace leeway::scenario {
@@ -46,7 +47,18 @@ TEST(RunScenarioTest, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.loss, b.loss);
   EXPECT_EQ(a.events, b.events);
-  EXPECT_EQ(a.lag.values.size(), b.lag.values.size());
+  EXPECT_EQ(a.bytes, b.bytes);
+  EXPECT_EQ(a.wait_bins, b.wait_bins);
+  EXPECT_EQ(a.answer_bins, b.answer_bins);
+  EXPECT_EQ(a.server_bytes, b.server_bytes);
+  const auto spans = [](const RunRecord& record) {
+    std::vector<double> times;
+    for (const IterationSpan& span : record.timeline) {
+      for (const double at : {span.asked_s, span.began_s, span.ended_s}) times.push_back(at);
+    }
+    return times;
+  };
+  EXPECT_EQ(spans(a), spans(b));
   EXPECT_NE(a.seconds, c.seconds);
   EXPECT_NE(a.loss, c.loss);
 }
@@ -134,7 +146,37 @@ TEST(RunScenarioTest, WhatCannotRunIsAnError) {
   scenario = Small();
   scenario.job.sync = "sps:2";
   const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
-  EXPECT_TRUE(!record.ok() || !record->errors.empty());
+  ASSERT_TRUE(record.ok());
+  ASSERT_FALSE(record->errors.empty());
+  EXPECT_TRUE(std::isnan(record->loss)) << "it has none";
+  EXPECT_TRUE(record->curve.empty());
+}
+
+// Iteration 17 wants one push more than there are workers.
+TEST(RunScenarioTest, AJobThatStandsStillForeverIsFoundOut) {
+  Scenario scenario = Small();
+  scenario.job.sync = R"f(when:pull="progress < v_train",push="count >= workers + (v_train == 17)")f";
+  const Result<RunRecord> record = RunScenario(scenario, problem::BuiltinProblems(), 1);
+  ASSERT_TRUE(record.ok());
+  ASSERT_FALSE(record->errors.empty());
+  EXPECT_THAT(record->errors[0], ::testing::HasSubstr("nobody moves any more"));
+}
+
+TEST(RunScenarioTest, FiguresPerIterationOfAPoolAreOfWhatWasDrawn) {
+  Scenario scenario = Small();
+  scenario.pool = 400;
+  const RunRecord record = RunOk(scenario);
+  EXPECT_NEAR(record.seconds_per_100, record.seconds * 100 / (400.0 / scenario.job.workers), 1e-9);
+}
+
+// More than may be half open at once: those that are turned away come again.
+TEST(RunScenarioTest, ManyWorkersComeAtOnceOverSlowLinks) {
+  Scenario scenario = Small();
+  scenario.job.workers = 600;
+  scenario.iterations = 1;
+  scenario.links.latency_s = 0.02;
+  const RunRecord record = RunOk(scenario);
+  EXPECT_EQ(record.iterations, 600U);
 }
 
 TEST(RunScenarioTest, ProgressCanStopIt) {

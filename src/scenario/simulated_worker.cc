@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "sim/nanoseconds.h"
 
 namespace leeway::scenario {
 namespace {
@@ -181,6 +182,7 @@ std::shared_ptr<SimulatedWorker::Gradient> SimulatedWorker::FreeGradient() {
 }
 
 void SimulatedWorker::Compute() {
+  ++books_.computing;
   const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
   JudgeIfDue();
   began_ = Now();
@@ -190,14 +192,14 @@ void SimulatedWorker::Compute() {
                           SpansOf(gradient_->values));
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
-  const auto elsewhere = Duration(static_cast<Duration::rep>(scenario_.compute.elsewhere_s * 1e9));
+  const Duration elsewhere = sim::SecondsAsDuration(scenario_.compute.elsewhere_s);
   (void)env_.timers.After(elsewhere, [this] { PushFrom(pairs_.size()); });
 }
 
 void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
   const double part = std::max(0.0, share - done_share_);
   done_share_ = std::max(done_share_, share);
-  const auto takes = Duration(static_cast<Duration::rep>(static_cast<double>(takes_.count()) * part));
+  const Duration takes = sim::Nanoseconds(static_cast<double>(takes_.count()) * part);
   if (cores_ != nullptr) return cores_->Run(takes, std::move(next));
   (void)env_.timers.After(takes, std::move(next));
 }
@@ -222,7 +224,7 @@ void SimulatedWorker::PushReady(std::size_t above) {
 
 void SimulatedWorker::SleepIfSlowed() {
   const auto computed = static_cast<double>((Now() - began_).count());
-  const auto pause = Duration(static_cast<Duration::rep>(computed * (slowed_ - 1)));
+  const Duration pause = sim::Nanoseconds(computed * (slowed_ - 1));
   (void)env_.timers.After(pause, [this] {
     node_.BeginCalls();
     EndIteration();
@@ -243,6 +245,7 @@ bool SimulatedWorker::Push(std::size_t table) {
 }
 
 void SimulatedWorker::EndIteration() {
+  --books_.computing;
   books_.steps.push_back(
       {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
   books_.over = std::max(books_.over, Now());

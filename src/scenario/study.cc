@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "base/split.h"
+#include "scenario/check_policies.h"
 #include "scenario/keys.h"
 
 namespace leeway::scenario {
@@ -123,7 +124,9 @@ Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, 
   for (Cell& cell : study.cells) {
     if (cell.label.empty()) cell.label = base.name;
     LW_RETURN_IF_ERROR(CheckWhole(cell.scenario));
+    LW_RETURN_IF_ERROR(CheckPolicies(cell.scenario).WithContext(cell.label));
     cell.records.resize(seeds);
+    for (std::uint32_t i = 0; i < seeds; ++i) cell.records[i].seed = study.seeds[i];
   }
   return study;
 }
@@ -149,12 +152,12 @@ Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::u
   for (std::uint32_t i = 1; i < std::min<std::size_t>(threads, runs); ++i) others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();
-  LW_RETURN_IF_ERROR(board.failure());
   if (!board.stopped()) return Status::Ok();
   for (std::size_t run = 0; run < runs; ++run) {
     RunRecord& record = study.cells[run / seeds].records[run % seeds];
     if (record.iterations == 0 && record.errors.empty()) record.errors = {"stopped before it began"};
   }
+  LW_RETURN_IF_ERROR(board.failure());
   return Cancelled("stopped before all {} runs were done", runs);
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "scenario/figures.h"
 
 namespace leeway::scenario {
@@ -57,6 +59,17 @@ TEST(StudyTest, AnErrorOfOneRunIsTheStudys) {
   EXPECT_THAT(RunStudy(*study, problem::BuiltinProblems(), 2).message(), HasSubstr("quadratc"));
 }
 
+TEST(StudyTest, PoliciesAreCheckedBeforeAnythingRuns) {
+  for (const auto& [key, value, wanted] : {std::tuple("policies.sync", "sps:2", "sps"),
+                                           {"policies.placement", "hash", "unknown placement"},
+                                           {"training.optimizer", "sgdd", "sgdd"},
+                                           {"policies.pull", "some", "pull"}}) {
+    const auto study = PlanStudy(Tiny(), {{key, {value}}}, 1, 1);
+    ASSERT_FALSE(study.ok()) << key;
+    EXPECT_THAT(study.status().message(), HasSubstr(wanted));
+  }
+}
+
 TEST(StudyTest, ItCanBeStopped) {
   Scenario scenario = Tiny();
   scenario.iterations = 5000;
@@ -76,6 +89,7 @@ TEST(StudyTest, WhatWasDoneBeforeItWasStoppedCounts) {
   EXPECT_TRUE(records[0].errors.empty());
   EXPECT_TRUE(records[1].errors.empty());
   EXPECT_THAT(records[2].errors, ::testing::ElementsAre("stopped before it began"));
+  EXPECT_EQ(records[2].seed, 3U);
   EXPECT_EQ(ErrorsOf(*study).size(), 2U);
   const Figure& seconds = FigureNamed("seconds");
   const double done[] = {records[0].seconds, records[1].seconds};

@@ -107,6 +107,7 @@ void Cluster::StartScheduler() {
   options.listen = scheduler_address_.empty() ? "10.0.0.1:0" : scheduler_address_;
   options.suspect_after = options_.suspect_after;
   options.expel_after = options_.expel_after;
+  options.gather_timeout = options_.gather_timeout;
   options.on_worker_loss = options_.on_worker_loss;
   options.min_workers = options_.min_workers;
   options.on_server_loss = options_.on_server_loss;

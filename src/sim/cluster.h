@@ -42,6 +42,7 @@ struct ClusterOptions {
   Duration start_spread = std::chrono::milliseconds(5);  // nodes start at random times within it
   // Longer than all faults of a plan together: nobody is declared dead, unless a workload wants it.
   std::chrono::milliseconds suspect_after{1500}, expel_after{3000};
+  std::chrono::milliseconds gather_timeout{60'000};
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   OnServerLoss on_server_loss = OnServerLoss::kPatch;
   std::uint32_t min_workers = 0;

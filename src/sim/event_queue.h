@@ -2,8 +2,8 @@
 // nothing but what was scheduled. One per simulated world; everything in a world happens on the thread that
 // calls RunOne.
 //
-// A heap with four children to a node, which are one cache line: a world of a thousand workers has tens of
-// thousands of timers pending, and every event goes through here.
+// A heap with four children to a node, which lie in one or two cache lines: a world of a thousand workers has
+// tens of thousands of timers pending, and every event goes through here.
 #pragma once
 
 #include <cstdint>

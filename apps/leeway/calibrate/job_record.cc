@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kDay = 86'400, kYear = 365 * kDay;
 constexpr std::size_t kTablesMax = 100'000;
+constexpr std::uint64_t kRecordedElementsMax = std::uint64_t{1} << 40;  // of all tables together
 constexpr std::size_t kQuantilesMax = 100'000;
 constexpr std::uint64_t kIterationsMax = std::uint64_t{1} << 40;
 
@@ -81,11 +82,17 @@ RecordedWorker ReadWorker(const KeyReader::Json& json, const std::string& path, 
 }
 
 void ReadTables(const KeyReader::Json& list, Status& error, std::vector<RecordedTable>& tables) {
+  std::uint64_t elements = 0;
   for (std::size_t i = 0; i < std::min(list.size(), kTablesMax) && error.ok(); ++i) {
     KeyReader keys(list[i], fmt::format("tables[{}]", i), error);
     tables.push_back({.name = keys.Text("name"),
-                      .elements = keys.Number("elements", 1, std::uint64_t{1} << 40),
+                      .elements = keys.Number("elements", 1, kRecordedElementsMax),
                       .ready_share = keys.Real("ready_share", 0, 1)});
+    elements += tables.back().elements;
+    if (keys.ok() && elements > kRecordedElementsMax) {
+      keys.Refuse("elements", fmt::format("got {}, which makes {} of all tables so far, wanted at most {}",
+                                          tables.back().elements, elements, kRecordedElementsMax));
+    }
     keys.Finish();
   }
 }

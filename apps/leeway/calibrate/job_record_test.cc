@@ -69,6 +69,10 @@ TEST(JobRecordTest, DamagedOnesAreRefusedByName) {
   ExpectRefused([](Json& j) { j["tables"] = Json::array(); }, "tables: got 0 tables, wanted 1");
   ExpectRefused([](Json& j) { j["tables"][1]["elements"] = 0; }, "tables[1].elements: got 0");
   ExpectRefused(
+      [](Json& j) { j["tables"][1]["elements"] = std::uint64_t{1} << 40; },
+      "tables[1].elements: got 1099511627776, which makes 1099511627920 of all tables so far, wanted "
+      "at most 1099511627776");
+  ExpectRefused(
       [](Json& j) {
         j["workers"][1]["cpu_s_quantiles"] = {0.2, 0.1};
       },

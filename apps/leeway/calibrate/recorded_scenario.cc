@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "problem/ghost.h"
 
@@ -64,7 +65,9 @@ Registry<problem::Problem> ProblemsWith(const JobRecord& record) {
   std::vector<problem::Table> tables;
   for (const RecordedTable& table : record.tables)
     tables.push_back({table.name, {static_cast<std::int64_t>(table.elements)}});
-  const auto grain = static_cast<std::uint32_t>(ElementsOf(record) / kElementsMax + 1);
+  // ParseJobRecord keeps records far below this.
+  constexpr std::uint64_t kGrainMax = std::numeric_limits<std::uint32_t>::max();
+  const auto grain = static_cast<std::uint32_t>(std::min(ElementsOf(record) / kElementsMax + 1, kGrainMax));
   Registry<problem::Problem> problems = problem::BuiltinProblems();
   problems.Add(kRecordedProblem, [tables, grain](const PolicyConfig&) -> Result<problem::ProblemPtr> {
     return problem::NewGhost(tables, grain, kBatch);

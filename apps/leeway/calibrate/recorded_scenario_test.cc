@@ -78,6 +78,15 @@ TEST(RecordedScenarioTest, TheRecordOfABspRunPredictsAnotherModel) {
   EXPECT_NEAR(Simulated(prediction, ProblemsWith(record)).seconds / measured, 1.0, 0.03);
 }
 
+TEST(RecordedScenarioTest, AGrainIsNeverCutToNothing) {
+  JobRecord record;
+  record.tables = {{"x", 4'000'000ULL * 0xFFFF'FFFF, 1.0}};  // 2^32 would be the grain
+  const Result<problem::ProblemPtr> made = ProblemsWith(record).MakeFromSpec(kRecordedProblem);
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  EXPECT_EQ((*made)->grain(), 0xFFFF'FFFFU);
+  EXPECT_EQ((*made)->tables()[0].shape, std::vector<std::int64_t>{4'000'000});
+}
+
 TEST(RecordedScenarioTest, MoreWorkersThanWereRecordedAreLikeThose) {
   const JobRecord record = RecordOf(Truth(), Simulated(Truth(), problem::BuiltinProblems()));
   scenario::Scenario wider = ScenarioOf(record, "wider");

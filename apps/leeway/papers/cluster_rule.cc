@@ -5,13 +5,13 @@
 #include <filesystem>
 
 #include "base/errors.h"
+#include "base/split.h"
 #include "launch/text_file.h"
 
 namespace leeway::app {
 namespace {
 
 constexpr std::string_view kClusters = "clusters";
-constexpr int kIncludesMax = 4;
 
 bool IsOfCluster(std::string_view key) {
   constexpr std::array<std::string_view, 3> kSections = {"compute.", "links.", "server."};
@@ -20,13 +20,7 @@ bool IsOfCluster(std::string_view key) {
 
 // Of "cluster.workers+compute.base_s=8+0.1;16+0.2", any of the keys.
 bool SweepsCluster(const std::string& sweep) {
-  const std::string keys = sweep.substr(0, sweep.find('='));
-  for (std::size_t at = 0; at <= keys.size();) {
-    const std::size_t end = std::min(keys.find('+', at), keys.size());
-    if (IsOfCluster(std::string_view(keys).substr(at, end - at))) return true;
-    at = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(SplitAt(sweep.substr(0, sweep.find('=')), '+'), IsOfCluster);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "base/errors.h"
 #include "base/split.h"
@@ -31,7 +32,7 @@ Result<Direction> DirectionOf(const scenario::Study& study, const std::string& l
   std::vector<std::string> parts = SplitAt(line, '|');
   std::ranges::for_each(parts, Trim);
   if (parts.size() != 5) return InvalidArgument("got {} parts, wanted 5, parted by |", parts.size());
-  Direction direction{parts[0], parts[1], parts[2], parts[3], std::nullopt, {}};
+  Direction direction{parts[0], parts[1], parts[2], parts[3], std::nullopt, {}, {}};
   const auto figures = scenario::AllFigures();
   const auto figure = std::ranges::find(figures, parts[1], &scenario::Figure::name);
   if (figure == figures.end()) return InvalidArgument("unknown figure \"{}\"", parts[1]);
@@ -45,25 +46,32 @@ Result<Direction> DirectionOf(const scenario::Study& study, const std::string& l
       return InvalidArgument("got \"{}\", wanted the paper's ratio, or -", parts[4]);
     direction.paper = paper;
   }
-  std::vector<double> ratios;
   for (std::size_t seed = 0; seed < study.seeds.size(); ++seed) {
-    ratios.push_back(figure->of(of->records[seed]) / figure->of(over->records[seed]));
+    const scenario::RunRecord& first = of->records[seed];
+    const scenario::RunRecord& second = over->records[seed];
+    if (!first.errors.empty() || !second.errors.empty()) continue;
+    direction.ratios.push_back(figure->of(first) / figure->of(second));
   }
-  direction.ours = scenario::SpreadOf(ratios);
+  direction.ours = scenario::SpreadOf(direction.ratios);
   return direction;
 }
 
-// Whether every seed is on the paper's side of 1; a hundredth is no side.
-std::string Verdict(const Direction& direction) {
+// -1 below 1, 1 above it, 0 within a hundredth of it. What is no number is on none of the three.
+std::optional<int> SideOf(double ratio) {
   constexpr double kNothing = 0.01;
-  if (!direction.paper || !std::isfinite(direction.ours.mean)) return "-";
-  if (std::abs(*direction.paper - 1) <= kNothing)
-    return std::abs(direction.ours.mean - 1) <= kNothing ? "yes" : "no";
-  const bool less = *direction.paper < 1;
-  if (less ? direction.ours.high < 1 - kNothing : direction.ours.low > 1 + kNothing) return "yes";
-  return (less ? direction.ours.low >= 1 - kNothing : direction.ours.high <= 1 + kNothing)
-             ? "no"
-             : "not in every seed";
+  if (std::isnan(ratio)) return std::nullopt;
+  if (std::abs(ratio - 1) <= kNothing) return 0;
+  return ratio < 1 ? -1 : 1;
+}
+
+// Whether every seed is on the paper's side of 1.
+std::string Verdict(const Direction& direction) {
+  const auto is_number = [](double ratio) { return !std::isnan(ratio); };
+  if (!direction.paper || !is_number(*direction.paper)) return "-";
+  if (std::ranges::none_of(direction.ratios, is_number)) return "-";
+  const auto same = std::ranges::count(direction.ratios, SideOf(*direction.paper), SideOf);
+  if (same == 0) return "no";
+  return same == std::ssize(direction.ratios) ? "yes" : "not in every seed";
 }
 
 std::string Ratio(double ratio) {

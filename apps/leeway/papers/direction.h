@@ -19,7 +19,9 @@ struct Direction {
   std::string figure;
   std::string of, over;  // labels of cells
   std::optional<double> paper;
-  scenario::Spread ours;
+  // Of each seed whose runs ended well both; infinite or no number where the second cell has 0.
+  std::vector<double> ratios;
+  scenario::Spread ours;  // of those that are numbers
 };
 
 // What `words.directions` asks of a study that has run. An error names the line and what it wants.

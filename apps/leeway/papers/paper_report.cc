@@ -66,9 +66,11 @@ chart::Section SectionOfResult(const PaperResult& result) {
 
 std::string CommandOf(const PaperResult& result) {
   const std::vector<std::uint64_t>& seeds = result.finished.study.seeds;
-  return fmt::format("leeway papers {} {}{}{}", result.file.paper, result.file.figure,
-                     result.quick ? " --quick" : "",
-                     seeds.empty() ? "" : fmt::format(" --seeds {}", seeds.size()));
+  std::string command = fmt::format("leeway papers {} {}{}", result.file.paper, result.file.figure,
+                                    result.quick ? " --quick" : "");
+  if (seeds.empty()) return command;
+  if (seeds[0] != 1) command += fmt::format(" --seed {}", seeds[0]);
+  return command + fmt::format(" --seeds {}", seeds.size());
 }
 
 std::string PaperMarkdown(const std::vector<PaperResult>& results) {

@@ -129,12 +129,69 @@ TEST(DirectionTest, IsARatioSeedBySeed) {
   EXPECT_EQ(table.rows[1].back().text, "no");
 }
 
+std::string VerdictOf(const scenario::Study& study, const std::string& paper) {
+  StudyWords words;
+  words.directions = {"lazy over soft | dprs_per_100 | lazy | soft | " + paper};
+  const auto directions = DirectionsOf(study, words);
+  EXPECT_TRUE(directions.ok()) << directions.status().ToString();
+  return TableOfDirections(*directions, study.seeds.size()).rows.at(0).back().text;
+}
+
+TEST(DirectionTest, ASeedWithARatioThatIsInfiniteIsOnTheOtherSide) {
+  scenario::Study study = TwoCells();
+  study.cells[1].records[1].dprs_per_100 = 0;  // 20 over 0
+  EXPECT_EQ(VerdictOf(study, "0.08"), "not in every seed");
+  EXPECT_EQ(VerdictOf(study, "2"), "not in every seed");
+  study.cells[1].records[0].dprs_per_100 = 0;
+  EXPECT_EQ(VerdictOf(study, "0.08"), "no");
+  EXPECT_EQ(VerdictOf(study, "2"), "yes");
+}
+
+TEST(DirectionTest, ASeedWithoutARatioIsOnNoSide) {
+  scenario::Study study = TwoCells();
+  study.cells[0].records[1].dprs_per_100 = study.cells[1].records[1].dprs_per_100 = 0;
+  EXPECT_EQ(VerdictOf(study, "0.08"), "not in every seed");
+  study.cells[0].records[0].dprs_per_100 = study.cells[1].records[0].dprs_per_100 = 0;
+  EXPECT_EQ(VerdictOf(study, "0.08"), "-");
+}
+
+TEST(DirectionTest, WhereThePaperHasNoDifferenceNoSeedMayHaveOne) {
+  scenario::Study study = TwoCells();
+  study.cells[0].records[0].dprs_per_100 = 80;  // and 120: the mean of the ratios is 1
+  study.cells[0].records[1].dprs_per_100 = 120;
+  EXPECT_EQ(VerdictOf(study, "1"), "no");
+  study.cells[0].records[0].dprs_per_100 = 100.5;
+  EXPECT_EQ(VerdictOf(study, "1"), "not in every seed");
+  study.cells[0].records[1].dprs_per_100 = 99.5;
+  EXPECT_EQ(VerdictOf(study, "1"), "yes");
+}
+
+TEST(DirectionTest, ARunWithErrorsSaysNothing) {
+  scenario::Study study = TwoCells();
+  study.cells[0].records[1].dprs_per_100 = 900;
+  EXPECT_EQ(VerdictOf(study, "0.08"), "not in every seed");
+  study.cells[0].records[1].errors = {"stopped before it began"};
+  EXPECT_EQ(VerdictOf(study, "0.08"), "yes");
+  study.cells[1].records[0].errors = {"it hung"};
+  EXPECT_EQ(VerdictOf(study, "0.08"), "-");
+}
+
 TEST(DirectionTest, ASlipIsNamed) {
   StudyWords words;
   words.directions = {"less | dprs_per_100 | lasy | soft | 0.08"};
   EXPECT_THAT(DirectionsOf(TwoCells(), words).status().message(), HasSubstr("did you mean \"lazy\""));
   words.directions = {"less | dprs | lazy | soft | 0.08"};
   EXPECT_THAT(DirectionsOf(TwoCells(), words).status().message(), HasSubstr("unknown figure \"dprs\""));
+}
+
+TEST(PaperReportTest, TheCommandHasTheFirstSeedUnlessItIsOne) {
+  PaperResult result;
+  result.file = {"fluentps", "figure8", "figure8.toml", "Figure 8"};
+  result.finished.study.seeds = {1, 2, 3};
+  EXPECT_EQ(CommandOf(result), "leeway papers fluentps figure8 --seeds 3");
+  result.finished.study.seeds = {7, 8};
+  result.quick = true;
+  EXPECT_EQ(CommandOf(result), "leeway papers fluentps figure8 --quick --seed 7 --seeds 2");
 }
 
 TEST(PaperReportTest, WhatDidNotRunSaysWhy) {

@@ -15,8 +15,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr int kIncludesMax = 4;
-
 // A number as it would be written on a command line.
 std::string Bare(const toml::node& node) {
   if (node.is_string()) return *node.value<std::string>();
@@ -69,12 +67,19 @@ Status Collect(const toml::table& section, const std::string& before, ScenarioTe
 }
 
 Status TakeSeeds(const ScenarioLine& line, StudyWords& study) {
-  scenario::Scenario counts;  // a count like any other
-  const Status set = scenario::SetKey(counts, "cluster.workers", line.value);
-  if (!set.ok() || counts.job.workers > 10'000) {
-    return InvalidArgument("study.seeds: got {}, wanted a whole number from 1 to 10000", line.value.got);
+  constexpr std::uint32_t kSeedsMax = 10'000;
+  std::uint32_t seeds = 0;  // refused, as what is no number
+  if (!line.value.is_list && !line.value.is_quoted) {
+    const std::string& text = line.value.texts[0];
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, seeds);
+    if (error != std::errc() || stopped != end) seeds = 0;
   }
-  study.seeds = counts.job.workers;
+  if (seeds < 1 || seeds > kSeedsMax) {
+    return InvalidArgument("study.seeds: got {}, wanted a whole number from 1 to {}", line.value.got,
+                           kSeedsMax);
+  }
+  study.seeds = seeds;
   return Status::Ok();
 }
 
@@ -114,7 +119,13 @@ Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords
     }
     paper.values.push_back(value);
   }
-  study.paper.push_back(std::move(paper));
+  // What a file includes may have said it before.
+  const auto before = std::ranges::find(study.paper, figure, &PaperFigure::figure);
+  if (before != study.paper.end()) {
+    *before = std::move(paper);
+  } else {
+    study.paper.push_back(std::move(paper));
+  }
   return Status::Ok();
 }
 

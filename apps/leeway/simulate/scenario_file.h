@@ -12,6 +12,9 @@
 
 namespace leeway::app {
 
+// So deep may files include each other.
+inline constexpr int kIncludesMax = 4;
+
 // One key of a file, where it stands.
 struct ScenarioLine {
   std::string key;

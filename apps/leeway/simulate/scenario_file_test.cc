@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "simulate/simulate.h"
+
 namespace leeway::app {
 namespace {
 
@@ -98,6 +100,46 @@ TEST_F(ScenarioFileTest, AStudyHasSweepsSeedsPaperAndAQuickForm) {
   EXPECT_THAT(MessageOf("[study]\nsead = 1\n"), HasSubstr("study.sead"));
   EXPECT_THAT(MessageOf("[study.paper]\nspeed = [1]\n"), HasSubstr("unknown figure \"speed\""));
   EXPECT_THAT(MessageOf("[study]\nseeds = 0\n"), HasSubstr("study.seeds"));
+}
+
+TEST_F(ScenarioFileTest, SeedsAreAWholeNumber) {
+  const Result<ScenarioFile> most = ReadScenario(Write("most.toml", "[study]\nseeds = 10000\n"));
+  ASSERT_TRUE(most.ok()) << most.status().ToString();
+  EXPECT_EQ(most->study.seeds, 10'000U);
+  for (const char* seeds : {"0", "-1", "10001", "4294967297", "1.5", "\"3\"", "[3]", "[]", "true"}) {
+    EXPECT_THAT(
+        MessageOf(std::string("[study]\nseeds = ") + seeds + "\n"),
+        AllOf(HasSubstr("line 2: study.seeds: got "), HasSubstr("wanted a whole number from 1 to 10000")))
+        << seeds;
+  }
+}
+
+TEST_F(ScenarioFileTest, AFileOverridesThePaperOfWhatItIncludes) {
+  Write("first.toml", "[study.paper]\nseconds = [1, 2]\nloss = [3, 4]\n");
+  const Result<ScenarioFile> file =
+      ReadScenario(Write("job.toml", "include = \"first.toml\"\n[study.paper]\nseconds = [5, 6, 7]\n"));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  ASSERT_EQ(file->study.paper.size(), 2U);
+  for (const PaperFigure& paper : file->study.paper) {
+    if (paper.figure == "seconds") {
+      EXPECT_THAT(paper.values, ElementsAre(5, 6, 7));
+    } else {
+      EXPECT_THAT(paper.values, ElementsAre(3, 4));
+    }
+  }
+}
+
+TEST_F(ScenarioFileTest, APaperHasANumberForEachCell) {
+  SimulateOptions options;
+  options.file = Write("job.toml",
+                       "iterations = 1\n[study]\nsweeps = [\"policies.sync=bsp,asp\"]\n"
+                       "[study.paper]\nseconds = [1, 2, 3]\n");
+  const Result<Finished> finished = RunFile(options, problem::BuiltinProblems());
+  ASSERT_FALSE(finished.ok());
+  EXPECT_EQ(finished.status().message(),
+            options.file + ": study.paper.seconds: got 3 values, wanted 2, one for each cell");
+  options.sweeps = {"policies.sync=bsp"};  // other cells than the paper's
+  EXPECT_TRUE(RunFile(options, problem::BuiltinProblems()).ok());
 }
 
 }  // namespace

@@ -49,6 +49,26 @@ Status Label(const std::vector<std::string>& labels, const std::string& file, sc
   return Status::Ok();
 }
 
+std::size_t RunsDone(const scenario::Study& study) {
+  std::size_t done = 0;
+  for (const scenario::Cell& cell : study.cells) {
+    done += static_cast<std::size_t>(std::ranges::count_if(
+        cell.records, [](const scenario::RunRecord& record) { return record.errors.empty(); }));
+  }
+  return done;
+}
+
+// What a paper reports has one number for each cell.
+Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file,
+                  const scenario::Study& study) {
+  for (const PaperFigure& figure : paper) {
+    if (figure.values.size() == study.cells.size()) continue;
+    return InvalidArgument("{}: study.paper.{}: got {} values, wanted {}, one for each cell", file,
+                           figure.figure, figure.values.size(), study.cells.size());
+  }
+  return Status::Ok();
+}
+
 Status Write(const std::string& path, const std::string& text) {
   if (path.empty()) return Status::Ok();
   if (path != "-") return WriteTextFile(path, text);
@@ -91,6 +111,7 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   const std::uint32_t seeds = options.seeds > 0 ? options.seeds : file.study.seeds;
   LW_ASSIGN_OR_RETURN(finished.study, scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds));
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
+  LW_RETURN_IF_ERROR(CheckPaper(file.study.paper, options.file, finished.study));
   StudyBar bar(file.scenario.name);
   const auto show = [&](const scenario::StudyProgress& progress) {
     bar.Show(progress);
@@ -98,7 +119,7 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
     return !finished.stopped;
   };
   const Status ran = scenario::RunStudy(finished.study, problems, options.threads, show);
-  if (!ran.ok() && !finished.stopped) return ran;
+  if (!ran.ok() && ran.code() != StatusCode::kCancelled) return ran;
   finished.words = std::move(file.study);
   return finished;
 }
@@ -122,8 +143,8 @@ Result<int> Simulate(const SimulateOptions& asked) {
   }
   const std::vector<std::string> errors = scenario::ErrorsOf(done.study);
   if (done.stopped) {
-    fmt::print(stderr, "leeway sim: stopped by {}, {} of {} runs were not done\n", strsignal(*signal),
-               errors.size(), done.study.cells.size() * done.study.seeds.size());
+    fmt::print(stderr, "leeway sim: stopped by {}, with {} of {} runs done\n", strsignal(*signal),
+               RunsDone(done.study), done.study.cells.size() * done.study.seeds.size());
     return kSignalExitCode + *signal;
   }
   for (const std::string& error : errors) fmt::print(stderr, "{}\n", error);

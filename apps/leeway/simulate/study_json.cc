@@ -60,7 +60,8 @@ std::string StudyJson(const scenario::Study& study, const StudyWords& words) {
     cells.push_back({{"label", cell.label}, {"settings", settings}, {"figures", figures}, {"runs", runs}});
   }
   const Json all = {{"name", study.base.name}, {"scenario", ToToml(study.base)}, {"cells", cells}};
-  return all.dump(1) + "\n";
+  // A file's name makes a scenario's, and need not be UTF-8.
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace leeway::app

@@ -1,6 +1,7 @@
 #include "simulate/study_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -29,30 +30,42 @@ std::string SeedNote(const Study& study) {
                                 : fmt::format("mean and range over {} seeds", study.seeds.size());
 }
 
+// Those that plots are made of: after Ctrl-C some runs ended early, and some never began.
+std::vector<const RunRecord*> RunsThatEndedWell(const Cell& cell) {
+  std::vector<const RunRecord*> records;
+  for (const RunRecord& record : cell.records) {
+    if (record.errors.empty()) records.push_back(&record);
+  }
+  return records;
+}
+
 bool HasCurve(const Study& study, double CurvePoint::*what) {
   return std::ranges::any_of(study.cells, [what](const Cell& cell) {
-    return std::ranges::any_of(cell.records, [what](const RunRecord& record) {
-      return record.curve.size() > 1 && std::isfinite(record.curve.front().*what);
+    return std::ranges::any_of(RunsThatEndedWell(cell), [what](const RunRecord* record) {
+      return record->curve.size() > 1 && std::isfinite(record->curve.front().*what);
     });
   });
 }
 
-// Point by point over the seeds: they judge at the same iterations.
+// Point by point over the seeds. They judge at the same iterations unless rank 0 leaves some out to catch up;
+// what is shown is then the iteration of the first seed.
 std::vector<chart::Point> CurveOf(const Cell& cell, double CurvePoint::*what, bool against_time) {
   std::vector<chart::Point> points;
+  const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
+  if (records.empty()) return points;
   std::size_t length = SIZE_MAX;
-  for (const RunRecord& record : cell.records) length = std::min(length, record.curve.size());
-  for (std::size_t i = 0; i < length && length != SIZE_MAX; ++i) {
+  for (const RunRecord* record : records) length = std::min(length, record->curve.size());
+  for (std::size_t i = 0; i < length; ++i) {
     std::vector<double> values, times;
-    for (const RunRecord& record : cell.records) {
-      values.push_back(record.curve[i].*what);
-      times.push_back(record.curve[i].seconds);
+    for (const RunRecord* record : records) {
+      values.push_back(record->curve[i].*what);
+      times.push_back(record->curve[i].seconds);
     }
     const scenario::Spread spread = scenario::SpreadOf(values);
-    const double x = against_time ? scenario::SpreadOf(times).mean
-                                  : static_cast<double>(cell.records[0].curve[i].iteration);
+    const double x =
+        against_time ? scenario::SpreadOf(times).mean : static_cast<double>(records[0]->curve[i].iteration);
     chart::Point point{.x = x, .y = spread.mean};
-    if (cell.records.size() > 1) {
+    if (records.size() > 1) {
       point.low = spread.low;
       point.high = spread.high;
     }
@@ -119,6 +132,13 @@ chart::Drawing DrawBars(const Study& study, const StudyWords& words, const std::
   return chart::Draw(chart);
 }
 
+// Of the values of all sweeps but the last.
+std::string LineNameOf(const Cell& cell) {
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i + 1 < cell.settings.size(); ++i) values.push_back(cell.settings[i].second);
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
 // The last sweep is the axis, those before it make the lines.
 chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std::string& name) {
   const scenario::Figure& figure = scenario::FigureNamed(name);
@@ -131,7 +151,7 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
   for (std::size_t i = 0; i < study.cells.size(); ++i) {
     const Cell& cell = study.cells[i];
     if (cell.settings.empty()) continue;
-    std::string line = cell.settings.size() > 1 ? cell.settings[0].second : study.base.name;
+    std::string line = cell.settings.size() > 1 ? LineNameOf(cell) : study.base.name;
     if (!words.labels.empty() && cell.settings.size() > 1) line = words.labels[i];
     if (chart.series.empty() || chart.series.back().name != line) {
       chart.series.push_back({.name = line});
@@ -175,10 +195,11 @@ chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins
   const auto shown = [](double value) { return std::max(value, kLeastShare); };
   for (const Cell& cell : study.cells) {
     chart::Series series{.name = cell.label};
+    const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
     for (std::size_t bin = 0; bin < scenario::kTimeBins; ++bin) {
       std::vector<double> shares;
-      for (const RunRecord& record : cell.records) {
-        if (bin < (record.*bins).size()) shares.push_back((record.*bins)[bin]);
+      for (const RunRecord* record : records) {
+        if (bin < (record->*bins).size()) shares.push_back((record->*bins)[bin]);
       }
       const scenario::Spread spread = scenario::SpreadOf(shares);
       chart::Point point{.x = scenario::TimeBinMiddle(bin), .y = shown(spread.mean)};
@@ -207,11 +228,11 @@ chart::Drawing DrawMap(const Cell& cell, const scenario::TimeMap& map, const std
   return chart::Draw(chart);
 }
 
-chart::Drawing DrawTimeline(const Cell& cell) {
+chart::Drawing DrawTimeline(const Cell& cell, const RunRecord& record) {
   chart::Timeline chart;
   chart.title = fmt::format("What the workers do: {}", cell.label);
   chart.kinds = chart::WorkerSpanKinds();
-  for (const scenario::IterationSpan& span : cell.records[0].timeline) {
+  for (const scenario::IterationSpan& span : record.timeline) {
     const std::string name = fmt::format("worker {}", span.rank);
     if (chart.rows.empty() || chart.rows.back().name != name) chart.rows.push_back({.name = name});
     std::vector<chart::Span>& spans = chart.rows.back().spans;
@@ -287,13 +308,15 @@ chart::Section SectionOf(const Study& study, const StudyWords& words) {
   if (words.plots.empty()) {
     for (const std::size_t i : CellsWithMaps(study)) {
       const Cell& cell = study.cells[i];
+      const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
+      if (records.empty()) continue;
+      const RunRecord& record = *records[0];
       section.pieces.push_back(chart::Figure{
-          .drawing = DrawMap(cell, cell.records[0].lag, "Behind the fastest worker", "iterations behind")});
-      section.pieces.push_back(
-          chart::Figure{.drawing = DrawMap(cell, cell.records[0].waits, "Share of the time that is waited",
-                                           "share waited")});
-      if (!cell.records[0].timeline.empty())
-        section.pieces.push_back(chart::Figure{.drawing = DrawTimeline(cell)});
+          .drawing = DrawMap(cell, record.lag, "Behind the fastest worker", "iterations behind")});
+      section.pieces.push_back(chart::Figure{
+          .drawing = DrawMap(cell, record.waits, "Share of the time that is waited", "share waited")});
+      if (!record.timeline.empty())
+        section.pieces.push_back(chart::Figure{.drawing = DrawTimeline(cell, record)});
     }
   }
   section.pieces.push_back(chart::Fold{.summary = "The scenario", .text = ToToml(study.base)});

@@ -34,7 +34,8 @@ std::string TraceJson(const scenario::RunRecord& record, const std::string& name
     add("compute", span.began_s, span.ended_s);
   }
   const nlohmann::ordered_json all = {{"displayTimeUnit", "ms"}, {"traceEvents", events}};
-  return all.dump() + "\n";
+  // A label may come from a file's name, which need not be UTF-8.
+  return all.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace leeway::app

@@ -94,6 +94,7 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
   Peer peer{hello.role(), 0, hello.life()};
   ConnectionId older;
   if (hello.role() == wire::pb::ROLE_WORKER) {
+    TellShardsBefore();  // a new life is in no roster of before it entered
     LW_ASSIGN_OR_RETURN(const auto admitted, members_.AdmitWorker(hello, id, env_.clock.Now()));
     older = admitted.older;
     peer.seat = admitted.seat.rank.index();
@@ -274,8 +275,12 @@ void SchedulerNode::Core::TellWhoIsGone(GoneNotice& notice) {
   });
 }
 
-Epoch SchedulerNode::Core::NextEpoch() {
+void SchedulerNode::Core::TellShardsBefore() {
   if (shards_hear_.untold) SendRosterTo(wire::pb::ROLE_SERVER);
+}
+
+Epoch SchedulerNode::Core::NextEpoch() {
+  TellShardsBefore();
   return ++epoch_;
 }
 

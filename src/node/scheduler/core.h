@@ -88,7 +88,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   struct GoneNotice {
     wire::pb::Role role;
     bool first_at_once;
-    Duration pause;  // between two notices
+    Duration pause;  // after the first that is not told, or after one that is
     TimerId timer = {};
     bool untold = false;  // some are, until the timer
   };
@@ -96,6 +96,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Of a change that is sent to the shards at once. An acknowledgement covers what came before it, so they
   // hear first who is gone.
   [[nodiscard]] Epoch NextEpoch();
+  // What they have not heard of leavers yet.
+  void TellShardsBefore();
 
   // Servers that die (core_servers.cc).
   // Its process is gone: another one is waited for if it can go on from a checkpoint, else the job ends.

@@ -101,6 +101,27 @@ TEST_F(SchedulerLossesTest, ShardsHearWhoIsGoneBeforeAnythingElseOfALaterEpoch) 
   EXPECT_TRUE(Take<wire::pb::Roster>(s0, Kind::kRoster).empty()) << "and not again";
 }
 
+TEST_F(SchedulerLossesTest, ANewLifeIsInNoRosterOfBeforeItEntered) {
+  options.job.workers = 4;
+  StartNode();
+  w0 = HelloWorker(0, 100);
+  w1 = HelloWorker(1, 101);
+  const ConnectionId w2 = HelloWorker(2, 102);
+  (void)HelloWorker(3, 103);
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  AckAll(1);
+  for (const ConnectionId id : {w0, w1, w2}) SayGoodbye(id, StatusCode::kUnavailable);
+  world.transport.sent.clear();
+  (void)HelloWorker(0, 300);
+  const auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 2U);
+  EXPECT_EQ(rosters[0].members(0).incarnation(), 1U);
+  EXPECT_TRUE(rosters[0].members(0).dead());
+  EXPECT_EQ(rosters[1].members(0).incarnation(), 2U);
+  EXPECT_TRUE(rosters[1].members(0).joining());
+}
+
 TEST_F(SchedulerLossesTest, TheJobEndsWellWhenAllHaveLeftAndSaidGoodbye) {
   GatherAll();
   Leave(w0);

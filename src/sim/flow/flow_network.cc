@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "sim/nanoseconds.h"
 #include "wire/frame.h"
 #include "wire/kind.h"
 
@@ -14,8 +15,6 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::size_t kViewAlignment = 4;
-
-Duration Nanoseconds(double ns) { return Duration(static_cast<Duration::rep>(ns)); }
 
 bool IsReadable(std::span<const std::byte> view) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.data());
@@ -102,6 +101,12 @@ HostId FlowNetwork::AddHost() {
   const HostId host(static_cast<std::uint32_t>(cards_.size()));
   cards_.push_back(std::make_unique<Card>(options_.host_model ? options_.host_model(host) : HostModel{}));
   return host;
+}
+
+bool FlowNetwork::IsCarrying() const {
+  return std::ranges::any_of(cards_, [](const std::unique_ptr<Card>& card) {
+    return card->out.link.NextEnd().has_value() || card->in.link.NextEnd().has_value();
+  });
 }
 
 std::unique_ptr<Transport> FlowNetwork::MakeTransport(HostId host, const Clock& clock) {
@@ -354,7 +359,8 @@ void FlowNetwork::Shut(EndIndex index) {
   end.events = nullptr;
   end.queued_bytes = 0;
   MessageList dropped = std::exchange(end.out, {});
-  if (peer(index).state == State::kOpen) {
+  // One that is still connecting hears it after the answer to its connect.
+  if (peer(index).state != State::kClosed) {
     const MessageId last = messages_.New();
     messages_[last].is_end = true;
     Fly(index, last, Duration::zero());

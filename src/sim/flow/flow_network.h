@@ -66,6 +66,8 @@ class FlowNetwork final : public Network {
   [[nodiscard]] HostId AddHost() override;
   [[nodiscard]] std::unique_ptr<Transport> MakeTransport(HostId host, const Clock& clock) override;
   [[nodiscard]] const FlowCounters& counters() const { return counters_; }
+  // A message is on some card.
+  [[nodiscard]] bool IsCarrying() const;
 
  private:
   class NodeTransport;
@@ -77,7 +79,7 @@ class FlowNetwork final : public Network {
     State state = State::kConnecting;
     bool drains = false;          // closed by its node, once what is queued has left
     std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
-    bool busy = false;            // the first message of `out` is under way, or not ready yet
+    bool busy = false;            // the first message of `out` is under way
     MessageList out;              // not yet through the links, the one under way in front
     std::uint64_t queued_bytes = 0;
     Duration last_arrival{0};  // of what this end has sent

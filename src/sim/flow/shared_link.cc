@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/nanoseconds.h"
+
 namespace leeway::sim {
 
 bool SharedLink::Later(const Flow& a, const Flow& b) {
@@ -26,7 +28,7 @@ std::optional<Duration> SharedLink::NextEnd() const {
   if (flows_.empty()) return std::nullopt;
   const double left = std::max(0.0, flows_.front().ends - served_);
   const double takes = std::ceil(left / Share());
-  return served_at_ + Duration(static_cast<Duration::rep>(takes));
+  return served_at_ + Nanoseconds(takes);
 }
 
 std::optional<std::uint32_t> SharedLink::TakeEnded(Duration now) {

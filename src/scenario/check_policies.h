@@ -1,0 +1,12 @@
+// CheckPolicies: whether a job of this scenario would begin: its models, placement, rules and optimizer are
+// known and fit each other. As its scheduler says, so that nothing is checked in two ways.
+#pragma once
+
+#include "leeway/status.h"
+#include "scenario/scenario.h"
+
+namespace leeway::scenario {
+
+[[nodiscard]] Status CheckPolicies(const Scenario& scenario);
+
+}  // namespace leeway::scenario
