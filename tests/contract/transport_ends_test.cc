@@ -60,6 +60,15 @@ TEST_P(TransportContract, AConnectThatIsClosedAtOnceMakesNoEvent) {
   EXPECT_TRUE(client_.closed.empty());
 }
 
+TEST_P(TransportContract, WhoIsTurnedAwayWhenItIsAcceptedHearsOfIt) {
+  server_.on_accepted = [this](ConnectionId id) { server_.Close(id); };
+  const ConnectionId id = client_.Connect(address_);
+  client_.Send(id, 1, "let me in");
+  EXPECT_TRUE(world_->RunUntil([&] { return client_.closed.count(id) > 0; }));
+  EXPECT_EQ(server_.accepted.size(), 1U);
+  EXPECT_TRUE(server_.frames.empty());
+}
+
 TEST_P(TransportContract, PinsAreDroppedOnceTheBytesHaveLeft) {
   Join();
   const Text small = Lend(Pattern(100, 1));

@@ -31,6 +31,7 @@ class TransportRecorder final : public TransportEvents {
   int frame_starts = 0;
   int leases = 0;                                      // alive now
   std::vector<std::size_t> places;                     // sizes of all places but the last; empty: one place
+  std::function<void(ConnectionId)> on_accepted;       // runs inside OnAccepted
   std::function<void(const ReceivedFrame&)> on_frame;  // runs inside OnFrame
   std::function<void(ConnectionId)> on_frame_start;    // runs inside OnFrameStart
   std::function<void(const Landing&)> on_landing;      // runs inside OnFrame
@@ -72,6 +73,7 @@ class TransportRecorder final : public TransportEvents {
     Check(id);
     EXPECT_FALSE(peer.empty());
     accepted.push_back(id);
+    if (on_accepted) return on_accepted(id);
     AllowLarge(id);
   }
   void OnConnected(ConnectionId id) override {
