@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sim/seeded_random.h"
+#include "base/hash.h"
 
 namespace leeway {
 namespace {
@@ -28,13 +28,13 @@ TEST(SessionsTest, TheNewestConnectionOfALifeIsItsSession) {
 
 // Whatever order lives of a worker come and go in.
 TEST(SessionsTest, EveryLifeIsFoundWhateverElseOfItsWorkerIsConnected) {
-  sim::SeededRandom random(5);
   Sessions sessions;
   std::map<MemberKey, ConnectionId> wanted;
   for (std::uint64_t step = 1; step <= 5000; ++step) {
+    const std::uint64_t bits = Hash64({5, step});
     const MemberKey who =
-        Life(static_cast<std::uint32_t>(random.Below(3)), static_cast<std::uint32_t>(1 + random.Below(4)));
-    if (random.Below(2) == 0) {
+        Life(static_cast<std::uint32_t>(bits % 3), static_cast<std::uint32_t>(1 + bits / 3 % 4));
+    if (bits / 12 % 2 == 0) {
       EXPECT_EQ(sessions.Add(ConnectionId(step), who), wanted[who]);
       wanted[who] = ConnectionId(step);
     } else {
