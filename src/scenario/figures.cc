@@ -83,6 +83,7 @@ Spread SpreadOf(const Figure& figure, std::span<const RunRecord> records) {
 std::string ToText(const Spread& spread, std::size_t seeds) {
   if (!std::isfinite(spread.mean)) return "-";
   const double size = std::abs(spread.mean);
+  if (size >= 1e9) return fmt::format("{:.3g}", spread.mean);  // of one that diverges
   const bool whole = size >= 1000 || (seeds < 2 && size == std::floor(size));
   const int decimals = whole ? 0 : (size >= 100 ? 1 : (size >= 1 || size == 0 ? 2 : 4));
   if (seeds < 2) return fmt::format("{:.{}f}", spread.mean, decimals);

@@ -110,7 +110,13 @@ Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, 
   study.base = base;
   for (std::uint32_t i = 0; i < seeds; ++i) study.seeds.push_back(first_seed + i);
   study.cells.push_back({.settings = {}, .label = "", .scenario = base, .records = {}});
+  std::vector<std::string> swept;
   for (const Sweep& sweep : sweeps) {
+    for (const std::string& key : SplitAt(sweep.key, '+')) {
+      if (std::ranges::find(swept, key) != swept.end())
+        return InvalidArgument("{}: got two sweeps over it, wanted one", key);
+      swept.push_back(key);
+    }
     std::vector<Cell> wider;
     for (const Cell& cell : study.cells) {
       for (const std::string& value : sweep.values) {
@@ -124,7 +130,10 @@ Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, 
   for (Cell& cell : study.cells) {
     if (cell.label.empty()) cell.label = base.name;
     LW_RETURN_IF_ERROR(CheckWhole(cell.scenario));
-    LW_RETURN_IF_ERROR(CheckPolicies(cell.scenario).WithContext(cell.label));
+    // Whatever it is that there is none of, the scenario says it.
+    if (const Status policies = CheckPolicies(cell.scenario); !policies.ok()) {
+      return InvalidArgument("{}: policies: {}", cell.label, policies.message());
+    }
     cell.records.resize(seeds);
     for (std::uint32_t i = 0; i < seeds; ++i) cell.records[i].seed = study.seeds[i];
   }

@@ -70,6 +70,11 @@ TEST(StudyTest, PoliciesAreCheckedBeforeAnythingRuns) {
   }
 }
 
+TEST(StudyTest, AKeyIsSweptOnce) {
+  const auto study = PlanStudy(Tiny(), {{"policies.sync", {"bsp"}}, {"policies.sync", {"asp"}}}, 1, 1);
+  EXPECT_THAT(study.status().message(), HasSubstr("policies.sync: got two sweeps"));
+}
+
 TEST(StudyTest, ItCanBeStopped) {
   Scenario scenario = Tiny();
   scenario.iterations = 5000;

@@ -1,11 +1,11 @@
-"""leeway sim from outside: what is left when it is stopped."""
+"""leeway sim from outside: what is left when it is stopped, and what it refuses before it runs."""
 
 import json
 import os
 import signal
 from pathlib import Path
 
-from cli_process import Leeway
+from cli_process import Leeway, leeway
 
 SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "uneven.toml"
 
@@ -24,5 +24,15 @@ def test_ctrl_c_leaves_what_is_done(tmp_path):
         assert cells["bsp"]["figures"]["seconds"]["mean"] > 0
         assert cells["asp"]["figures"]["seconds"]["mean"] is None
         assert all(run["errors"] for run in cells["asp"]["runs"])
-        assert "did not end well" in report.read_text()
+        assert "of 10000 runs ended well" in report.read_text()
         study.expect_nothing_left()
+
+
+def test_what_cannot_be_meant_is_refused_before_anything_runs(tmp_path):
+    for flags, wanted in [(["--set", "policies.sync=asp"], "--set: got policies.sync, over which the study has a sweep"),
+                          (["--sweep", "policies.sink=a"], "--sweep: unknown key"),
+                          (["--sweep", "policies.sync=bsp", "--sweep", "policies.sync=asp"], "two sweeps over it"),
+                          (["--sweep", "policies.sync=sspx:2"], "unknown sync model"),
+                          (["--report", tmp_path / "none" / "x.html"], "there is no folder")]:
+        refused = leeway("sim", SCENARIO, *flags)
+        assert refused.returncode == 2 and wanted in refused.stderr and not refused.stdout, refused

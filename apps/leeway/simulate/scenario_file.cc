@@ -175,6 +175,10 @@ Status Apply(const std::string& path, int depth, ScenarioFile& all) {
   LW_ASSIGN_OR_RETURN(const ScenarioText file, ParseScenario(text, path));
   if (!file.includes.empty()) {
     const auto beside = std::filesystem::path(path).parent_path() / file.includes;
+    if (!std::filesystem::is_regular_file(beside)) {
+      return NotFound("{}: include: got \"{}\", wanted a file: there is no {}", path, file.includes,
+                      beside.string());
+    }
     LW_RETURN_IF_ERROR(Apply(beside.string(), depth + 1, all));
   }
   return ApplyLines(file, all);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "base/errors.h"
+#include "base/split.h"
 #include "chart/table.h"
 #include "launch/signal_inbox.h"
 #include "launch/text_file.h"
@@ -32,6 +34,20 @@ Status Set(scenario::Scenario& scenario, const std::string& text) {
   const Status set =
       scenario::SetKey(scenario, text.substr(0, equals), scenario::Plain(text.substr(equals + 1)));
   return set.ok() ? set : set.WithContext("--set");
+}
+
+// What a sweep sets again would have no effect.
+Status CheckNotSwept(const std::vector<std::string>& sets, const std::vector<scenario::Sweep>& sweeps) {
+  for (const std::string& text : sets) {
+    const std::string key = text.substr(0, text.find('='));
+    for (const scenario::Sweep& sweep : sweeps) {
+      const std::vector<std::string> keys = SplitAt(sweep.key, '+');
+      if (std::ranges::find(keys, key) == keys.end()) continue;
+      return InvalidArgument(
+          "--set: got {}, over which the study has a sweep, wanted another key, or --sweep {}", key, text);
+    }
+  }
+  return Status::Ok();
 }
 
 // One for each cell; where the last sweep is an axis, its value follows.
@@ -69,6 +85,13 @@ Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file
   return Status::Ok();
 }
 
+// Before hours of runs, not after them.
+Status CheckFolderOf(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return Status::Ok();
+  return InvalidArgument("cannot write {}: there is no folder {}", path, folder.string());
+}
+
 Status Write(const std::string& path, const std::string& text) {
   if (path.empty()) return Status::Ok();
   if (path != "-") return WriteTextFile(path, text);
@@ -97,19 +120,23 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
     file.study.plots.clear();
     file.study.directions.clear();
   }
+  const std::string where = options.sweeps.empty() ? options.file + ": study.sweeps" : "--sweep";
   std::vector<scenario::Sweep> sweeps;
   for (const std::string& text : file.study.sweeps) {
     const Result<scenario::Sweep> sweep = scenario::ParseSweep(text);
-    if (!sweep.ok()) return sweep.status().WithContext("sweep");
+    if (!sweep.ok()) return sweep.status().WithContext(where);
     sweeps.push_back(*sweep);
   }
+  LW_RETURN_IF_ERROR(CheckNotSwept(options.sets, sweeps));
   if (!options.trace.empty() && file.scenario.recording.timeline_s == 0) {
     return InvalidArgument(
         "--trace: record.timeline_s is 0, wanted the length of the window: --set record.timeline_s=10");
   }
   Finished finished;
   const std::uint32_t seeds = options.seeds > 0 ? options.seeds : file.study.seeds;
-  LW_ASSIGN_OR_RETURN(finished.study, scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds));
+  Result<scenario::Study> planned = scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds);
+  if (!planned.ok()) return planned.status().WithContext(sweeps.empty() ? options.file : where);
+  finished.study = *std::move(planned);
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
   LW_RETURN_IF_ERROR(CheckPaper(file.study.paper, options.file, finished.study));
   StudyBar bar(file.scenario.name);
@@ -125,6 +152,9 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
 }
 
 Result<int> Simulate(const SimulateOptions& asked) {
+  for (const std::string& path : {asked.json, asked.report, asked.trace}) {
+    LW_RETURN_IF_ERROR(CheckFolderOf(path));
+  }
   SimulateOptions options = asked;
   LW_ASSIGN_OR_RETURN(SignalInbox inbox, SignalInbox::Open({SIGINT, SIGTERM, SIGHUP}));
   std::optional<int> signal;

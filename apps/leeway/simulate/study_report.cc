@@ -181,6 +181,9 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
   return chart::Draw(chart);
 }
 
+// The table says of how many runs there are some.
+constexpr std::size_t kErrorsShown = 5;
+
 // A density of times, over all seeds. What is rare is what one looks for, so shares are on a logarithmic
 // scale; none at all is drawn as this.
 constexpr double kLeastShare = 1e-5;
@@ -298,8 +301,13 @@ chart::Section SectionOf(const Study& study, const StudyWords& words) {
   chart::Section section;
   section.title = words.title.empty() ? study.base.name : words.title;
   for (const std::string& text : words.texts) section.pieces.push_back(chart::Paragraph{.text = text});
-  for (const std::string& error : scenario::ErrorsOf(study)) {
-    section.pieces.push_back(chart::Paragraph{.text = error, .tone = chart::Tone::kBad});
+  const std::vector<std::string> errors = scenario::ErrorsOf(study);
+  for (std::size_t i = 0; i < std::min(errors.size(), kErrorsShown); ++i) {
+    section.pieces.push_back(chart::Paragraph{.text = errors[i], .tone = chart::Tone::kBad});
+  }
+  if (errors.size() > kErrorsShown) {
+    section.pieces.push_back(chart::Paragraph{
+        .text = fmt::format("... and {} more", errors.size() - kErrorsShown), .tone = chart::Tone::kBad});
   }
   section.pieces.push_back(TableOf(study, words));
   for (NamedDrawing& plot : PlotsOf(study, words)) {

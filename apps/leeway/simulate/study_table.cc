@@ -48,9 +48,12 @@ chart::Table TableOf(const scenario::Study& study, const StudyWords& words) {
   const auto unwell = [](const scenario::RunRecord& record) { return !record.errors.empty(); };
   for (std::size_t i = 0; i < study.cells.size(); ++i) {
     const scenario::Cell& cell = study.cells[i];
-    const bool failed = std::ranges::any_of(cell.records, unwell);
+    const auto failed = std::ranges::count_if(cell.records, unwell);
     std::vector<chart::Cell> row;
-    row.emplace_back(failed ? cell.label + " (did not end well)" : cell.label);
+    const std::size_t well = cell.records.size() - static_cast<std::size_t>(failed);
+    row.emplace_back(
+        failed == 0 ? cell.label
+                    : fmt::format("{} ({} of {} runs ended well)", cell.label, well, cell.records.size()));
     for (const std::string& name : names) {
       const scenario::Spread spread = scenario::SpreadOf(scenario::FigureNamed(name), cell.records);
       row.emplace_back(scenario::ToText(spread, study.seeds.size()));
