@@ -19,7 +19,9 @@ namespace {
 // has to know at the end, and before that only names those that it waits for.
 Duration ShardsPause(std::int64_t workers) { return std::chrono::microseconds(250) * workers; }
 Duration WorkersPause(std::int64_t workers) {
-  return std::min<Duration>(std::chrono::microseconds(100) * workers * workers, std::chrono::seconds(10));
+  constexpr std::int64_t kMany = 316;  // from here on 10 s
+  const std::int64_t n = std::min(workers, kMany);
+  return std::chrono::microseconds(100) * n * n;
 }
 
 }  // namespace
