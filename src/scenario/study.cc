@@ -170,6 +170,14 @@ Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::u
   return Cancelled("stopped before all {} runs were done", runs);
 }
 
+std::vector<const RunRecord*> RunsThatEndedWell(const Cell& cell) {
+  std::vector<const RunRecord*> records;
+  for (const RunRecord& record : cell.records) {
+    if (record.errors.empty()) records.push_back(&record);
+  }
+  return records;
+}
+
 std::vector<std::string> ErrorsOf(const Study& study) {
   std::vector<std::string> errors;
   for (const Cell& cell : study.cells) {

@@ -53,6 +53,9 @@ struct StudyProgress {
 [[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
                               const std::function<bool(const StudyProgress&)>& progress = {});
 
+// Those that tables and plots are made of: after a stop some runs ended early, and some never began.
+[[nodiscard]] std::vector<const RunRecord*> RunsThatEndedWell(const Cell& cell);
+
 // What runs did not end well with, for people: cell, seed, error. Empty: all did.
 [[nodiscard]] std::vector<std::string> ErrorsOf(const Study& study);
 

@@ -68,8 +68,7 @@ Status Label(const std::vector<std::string>& labels, const std::string& file, sc
 std::size_t RunsDone(const scenario::Study& study) {
   std::size_t done = 0;
   for (const scenario::Cell& cell : study.cells) {
-    done += static_cast<std::size_t>(std::ranges::count_if(
-        cell.records, [](const scenario::RunRecord& record) { return record.errors.empty(); }));
+    done += scenario::RunsThatEndedWell(cell).size();
   }
   return done;
 }

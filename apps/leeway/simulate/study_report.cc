@@ -30,18 +30,9 @@ std::string SeedNote(const Study& study) {
                                 : fmt::format("mean and range over {} seeds", study.seeds.size());
 }
 
-// Those that plots are made of: after Ctrl-C some runs ended early, and some never began.
-std::vector<const RunRecord*> RunsThatEndedWell(const Cell& cell) {
-  std::vector<const RunRecord*> records;
-  for (const RunRecord& record : cell.records) {
-    if (record.errors.empty()) records.push_back(&record);
-  }
-  return records;
-}
-
 bool HasCurve(const Study& study, double CurvePoint::*what) {
   return std::ranges::any_of(study.cells, [what](const Cell& cell) {
-    return std::ranges::any_of(RunsThatEndedWell(cell), [what](const RunRecord* record) {
+    return std::ranges::any_of(scenario::RunsThatEndedWell(cell), [what](const RunRecord* record) {
       return record->curve.size() > 1 && std::isfinite(record->curve.front().*what);
     });
   });
@@ -51,7 +42,7 @@ bool HasCurve(const Study& study, double CurvePoint::*what) {
 // what is shown is then the iteration of the first seed.
 std::vector<chart::Point> CurveOf(const Cell& cell, double CurvePoint::*what, bool against_time) {
   std::vector<chart::Point> points;
-  const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
+  const std::vector<const RunRecord*> records = scenario::RunsThatEndedWell(cell);
   if (records.empty()) return points;
   std::size_t length = SIZE_MAX;
   for (const RunRecord* record : records) length = std::min(length, record->curve.size());
@@ -198,7 +189,7 @@ chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins
   const auto shown = [](double value) { return std::max(value, kLeastShare); };
   for (const Cell& cell : study.cells) {
     chart::Series series{.name = cell.label};
-    const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
+    const std::vector<const RunRecord*> records = scenario::RunsThatEndedWell(cell);
     for (std::size_t bin = 0; bin < scenario::kTimeBins; ++bin) {
       std::vector<double> shares;
       for (const RunRecord* record : records) {
@@ -316,7 +307,7 @@ chart::Section SectionOf(const Study& study, const StudyWords& words) {
   if (words.plots.empty()) {
     for (const std::size_t i : CellsWithMaps(study)) {
       const Cell& cell = study.cells[i];
-      const std::vector<const RunRecord*> records = RunsThatEndedWell(cell);
+      const std::vector<const RunRecord*> records = scenario::RunsThatEndedWell(cell);
       if (records.empty()) continue;
       const RunRecord& record = *records[0];
       section.pieces.push_back(chart::Figure{

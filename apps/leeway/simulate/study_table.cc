@@ -45,15 +45,13 @@ chart::Table TableOf(const scenario::Study& study, const StudyWords& words) {
     table.columns.push_back({scenario::FigureNamed(name).title});
     if (PaperOf(words, name) != nullptr) table.columns.push_back({words.paper_name});
   }
-  const auto unwell = [](const scenario::RunRecord& record) { return !record.errors.empty(); };
   for (std::size_t i = 0; i < study.cells.size(); ++i) {
     const scenario::Cell& cell = study.cells[i];
-    const auto failed = std::ranges::count_if(cell.records, unwell);
+    const std::size_t well = scenario::RunsThatEndedWell(cell).size();
     std::vector<chart::Cell> row;
-    const std::size_t well = cell.records.size() - static_cast<std::size_t>(failed);
-    row.emplace_back(
-        failed == 0 ? cell.label
-                    : fmt::format("{} ({} of {} runs ended well)", cell.label, well, cell.records.size()));
+    row.emplace_back(well == cell.records.size() ? cell.label
+                                                 : fmt::format("{} ({} of {} runs ended well)", cell.label,
+                                                               well, cell.records.size()));
     for (const std::string& name : names) {
       const scenario::Spread spread = scenario::SpreadOf(scenario::FigureNamed(name), cell.records);
       row.emplace_back(scenario::ToText(spread, study.seeds.size()));

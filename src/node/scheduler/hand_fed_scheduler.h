@@ -90,6 +90,18 @@ class HandFedScheduler : public ::testing::Test {
     world.transport.sent.clear();
     AckAll(1);
   }
+  // The same with more workers than w0 and w1, by rank.
+  std::vector<ConnectionId> GatherMany(std::uint32_t workers) {
+    options.job.workers = workers;
+    StartNode();
+    std::vector<ConnectionId> ids;
+    for (std::uint32_t rank = 0; rank < workers; ++rank) ids.push_back(HelloWorker(rank, 1000 + rank));
+    s0 = HelloShard(0, 200);
+    s1 = HelloShard(1, 201);
+    world.transport.sent.clear();
+    AckAll(1);
+    return ids;
+  }
   void Ack(ConnectionId shard, std::uint64_t epoch) {
     wire::pb::EpochAck ack;
     ack.set_epoch(epoch);

@@ -57,14 +57,7 @@ TEST_F(SchedulerLossesTest, ALeavingWorkerIsGoneInTheRosterAndLearnsItsEpoch) {
 }
 
 TEST_F(SchedulerLossesTest, WhileManyGoTheyAreToldOfTogether) {
-  options.job.workers = 1000;
-  StartNode();
-  std::vector<ConnectionId> workers;
-  for (std::uint32_t rank = 0; rank < 1000; ++rank) workers.push_back(HelloWorker(rank, 1000 + rank));
-  s0 = HelloShard(0, 200);
-  s1 = HelloShard(1, 201);
-  AckAll(1);
-  world.transport.sent.clear();
+  const std::vector<ConnectionId> workers = GatherMany(1000);
   const auto rosters = [this](ConnectionId id) { return Take<wire::pb::Roster>(id, Kind::kRoster); };
   for (std::uint32_t rank = 0; rank < 5; ++rank) Leave(workers[rank]);
   EXPECT_EQ(rosters(s0).size(), 1U) << "of the first at once";
@@ -80,18 +73,11 @@ TEST_F(SchedulerLossesTest, WhileManyGoTheyAreToldOfTogether) {
 }
 
 TEST_F(SchedulerLossesTest, ShardsHearWhoIsGoneBeforeAnythingElseOfALaterEpoch) {
-  options.job.workers = 3;
-  StartNode();
-  w0 = HelloWorker(0, 100);
-  w1 = HelloWorker(1, 101);
-  const ConnectionId w2 = HelloWorker(2, 102);
-  s0 = HelloShard(0, 200);
-  s1 = HelloShard(1, 201);
-  AckAll(1);
-  Leave(w0);
-  Leave(w1);
+  const std::vector<ConnectionId> workers = GatherMany(3);
+  Leave(workers[0]);
+  Leave(workers[1]);
   world.transport.sent.clear();
-  Define(w2, 1, "t", 8);
+  Define(workers[2], 1, "t", 8);
   const auto sent = world.transport.TakeSent(s0);
   ASSERT_EQ(sent.size(), 2U);
   ASSERT_EQ(sent[0].kind, Kind::kRoster) << "an acknowledgement of the tables covers it";
@@ -102,18 +88,10 @@ TEST_F(SchedulerLossesTest, ShardsHearWhoIsGoneBeforeAnythingElseOfALaterEpoch) 
 }
 
 TEST_F(SchedulerLossesTest, ANewLifeIsInNoRosterOfBeforeItEntered) {
-  options.job.workers = 4;
-  StartNode();
-  w0 = HelloWorker(0, 100);
-  w1 = HelloWorker(1, 101);
-  const ConnectionId w2 = HelloWorker(2, 102);
-  (void)HelloWorker(3, 103);
-  s0 = HelloShard(0, 200);
-  s1 = HelloShard(1, 201);
-  AckAll(1);
-  for (const ConnectionId id : {w0, w1, w2}) SayGoodbye(id, StatusCode::kUnavailable);
+  const std::vector<ConnectionId> workers = GatherMany(4);
+  for (std::size_t rank = 0; rank < 3; ++rank) SayGoodbye(workers[rank], StatusCode::kUnavailable);
   world.transport.sent.clear();
-  (void)HelloWorker(0, 300);
+  (void)HelloWorker(0, 9000);
   const auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
   ASSERT_EQ(rosters.size(), 2U);
   EXPECT_EQ(rosters[0].members(0).incarnation(), 1U);
