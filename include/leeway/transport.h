@@ -39,7 +39,7 @@ struct Landing {
   // account that no cache holds it.
   std::uint64_t of_bytes = 0;
   bool in_place = false;
-  std::vector<std::span<const std::byte>> views = {};  // each begins at a multiple of 4
+  std::span<const std::span<const std::byte>> views = {};  // the transport's; each begins at a multiple of 4
   Witness witness = {};
 };
 

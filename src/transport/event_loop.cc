@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -26,9 +27,19 @@ class EventLoop::Impl {
   void Turn(Callback&& callback) {
     in_turn = true;
     callback();
+    EndTurn();
+  }
+  void EndTurn() {
     in_turn = false;
     if (turn_end) turn_end();
+    // Of a turn that never asked for the time there is nothing to say: it did next to nothing.
+    if (turn_time) worked += Now() - *std::exchange(turn_time, std::nullopt);
     if (!in_pass) Tell();
+  }
+  // Read once in a turn: the clock is among the dearer things that a small message meets.
+  TimePoint TurnTime() {
+    if (!turn_time && in_turn) turn_time = Now();
+    return turn_time ? *turn_time : Now();
   }
 
   void Tell() {
@@ -40,9 +51,12 @@ class EventLoop::Impl {
     if (source == nullptr) return false;
     in_turn = true;
     const bool any = source->Poll();
-    in_turn = false;
-    if (any && turn_end) turn_end();
-    if (any && !in_pass) Tell();
+    if (any) {
+      EndTurn();
+    } else {
+      in_turn = false;
+      turn_time.reset();
+    }
     return any;
   }
 
@@ -108,10 +122,10 @@ class EventLoop::Impl {
     poller.Wait(sleep);
     asleep.store(false);
     if (source != nullptr && may_sleep) source->OnAwake();
-    const TimePoint awake = Now();
+    worked = Duration::zero();
     bool any = RunTasks();
     any |= RunFound();
-    if (any) budget.NoteWork((Now() - awake).count());
+    if (any) budget.NoteWork(worked.count());
     return any;
   }
 
@@ -128,9 +142,9 @@ class EventLoop::Impl {
     if (PollSource()) Tell();
     // A wake-up across cores costs more than anything else in a small message.
     const auto look = [&] {
-      const TimePoint before = Now();
+      worked = Duration::zero();
       if (!DoSome()) return enough() || stopped();
-      budget.NoteWork((Now() - before).count());
+      budget.NoteWork(worked.count());
       return true;
     };
     if (!budget.Spin(look)) Sleep(until, budget);
@@ -173,7 +187,9 @@ class EventLoop::Impl {
   TimePoint timer_at{};
   std::function<void()> timer_fire;  // empty: no timer
   bool in_turn = false;
-  bool in_pass = false;  // of Run or Help, which tell at the end of it
+  std::optional<TimePoint> turn_time;  // of the turn under way, if it has asked
+  Duration worked{0};                  // in the turns since the last sleep or look
+  bool in_pass = false;                // of Run or Help, which tell at the end of it
   bool empty_turn_wanted = false;
 };
 
@@ -260,6 +276,8 @@ void EventLoop::EnsureTurnEnd() {
 TimePoint EventLoop::Now() {
   return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
+
+TimePoint EventLoop::TurnTime() const { return impl_->TurnTime(); }
 
 void EventLoop::WakeAt(TimePoint when, std::function<void()> fire) {
   impl_->timer_at = when;

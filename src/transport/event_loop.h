@@ -68,6 +68,8 @@ class EventLoop {
   void EnsureTurnEnd();
   // The loop's one timer: calls `fire` at `when`; a new call replaces the one before.
   void WakeAt(TimePoint when, std::function<void()> fire);
+  // The time as of the current turn, in which it stands still; outside of any, now.
+  [[nodiscard]] TimePoint TurnTime() const;
   [[nodiscard]] static TimePoint Now();
 
   // Waits on one descriptor. Handlers are set once; each wait is one-shot, and one of a kind may be pending.

@@ -16,9 +16,14 @@
 namespace leeway {
 namespace {
 
+// Stands still during a turn, as in the simulator.
 class RealClock final : public Clock {
  public:
-  [[nodiscard]] TimePoint Now() const override { return EventLoop::Now(); }
+  explicit RealClock(const EventLoop& loop) : loop_(loop) {}
+  [[nodiscard]] TimePoint Now() const override { return loop_.TurnTime(); }
+
+ private:
+  const EventLoop& loop_;
 };
 
 // All timers of a node over the loop's one.
@@ -72,7 +77,8 @@ class RealRandom final : public Random {
 class RealEnv::Impl {
  public:
   Impl(Log& log, std::uint64_t seed, const StreamOptions& options)
-      : timers(loop),
+      : clock(loop),
+        timers(loop),
         random(seed),
         transport(loop, timers, log, random, arena, options),
         storage(loop),

@@ -228,7 +228,7 @@ void FrameReader::ReadInPlace() {
     std::memcpy(aligned_.data(), payload.data(), payload.size());
     payload = std::as_bytes(std::span(aligned_)).first(payload.size());
   }
-  landing_.views.assign(1, payload);
+  landing_.views = std::span(&payload, 1);
   FinishFrame();
 }
 

@@ -18,6 +18,7 @@
 #include "node/server/block_store.h"
 #include "node/server/block_warnings.h"
 #include "node/server/delayed_pulls.h"
+#include "node/server/landed.h"
 #include "node/server/outbox.h"
 #include "node/server/restores.h"
 #include "node/server/roster.h"
@@ -120,6 +121,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   TableReports table_reports_;
   ShardTraffic traffic_;
   BlockWarnings warnings_;
+  SparePushes spare_pushes_;
   wire::Absent absent_;
   wire::Pull pull_;
   BlockStore blocks_;

@@ -16,7 +16,7 @@ Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead&
   const MemberKey from = *sessions_.Find(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (kind == wire::Kind::kPush) {
-    LW_ASSIGN_OR_RETURN(const auto landed, LandPush(head, body, from, blocks_, pool_));
+    LW_ASSIGN_OR_RETURN(const auto landed, LandPush(head, body, from, blocks_, pool_, spare_pushes_));
     return landed->Places(landed);
   }
   if (kind == wire::Kind::kInit) {
@@ -59,7 +59,8 @@ Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::sp
                                   Landing landing) {
   auto landed = std::static_pointer_cast<LandedPush>(std::move(landing.lease));
   if (landed == nullptr) {
-    LW_ASSIGN_OR_RETURN(landed, LandPush(head, body, from, blocks_, pool_));  // a frame without any payload
+    LW_ASSIGN_OR_RETURN(
+        landed, LandPush(head, body, from, blocks_, pool_, spare_pushes_));  // a frame without any payload
   }
   const wire::Push& push = landed->message;
   PushEvent event{.from = from,
@@ -85,6 +86,7 @@ Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::sp
     takeover_.Hear(*block, entry.term, from);
     block->OnPush(event, std::move(gradient), now);
   }
+  spare_pushes_.Return(std::move(landed));
   return Status::Ok();
 }
 

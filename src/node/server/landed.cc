@@ -29,10 +29,10 @@ BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, Buffer
 }
 
 template <typename Message>
-Result<std::shared_ptr<Landed<Message>>> Land(const FrameHead& head, std::span<const std::byte> body,
-                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
+Result<std::shared_ptr<Landed<Message>>> Land(std::shared_ptr<Landed<Message>> landed, const FrameHead& head,
+                                              std::span<const std::byte> body, MemberKey from,
+                                              const BlockStore& blocks, BufferPool& pool) {
   const auto kind = static_cast<wire::Kind>(head.kind);
-  auto landed = std::make_shared<Landed<Message>>();
   Message& message = landed->message;
   LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, message));
   LW_RETURN_IF_ERROR(CheckSender({message.worker, message.incarnation}, from, kind));
@@ -78,14 +78,28 @@ Result<std::span<const float>> ViewCursor::Take(std::span<const std::span<const 
   return std::span(at, bytes / sizeof(float));
 }
 
+std::shared_ptr<LandedPush> SparePushes::Take() {
+  if (spare_.empty()) return std::make_shared<LandedPush>();
+  std::shared_ptr<LandedPush> landed = std::move(spare_.back());
+  spare_.pop_back();
+  return landed;
+}
+
+void SparePushes::Return(std::shared_ptr<LandedPush> landed) {
+  if (landed.use_count() != 1) return;
+  landed->buffers.clear();
+  spare_.push_back(std::move(landed));
+}
+
 Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head, std::span<const std::byte> body,
-                                             MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Push>(head, body, from, blocks, pool);
+                                             MemberKey from, const BlockStore& blocks, BufferPool& pool,
+                                             SparePushes& spares) {
+  return Land(spares.Take(), head, body, from, blocks, pool);
 }
 
 Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head, std::span<const std::byte> body,
                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land<wire::Init>(head, body, from, blocks, pool);
+  return Land(std::make_shared<LandedInit>(), head, body, from, blocks, pool);
 }
 
 Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind) {

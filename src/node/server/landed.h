@@ -70,12 +70,24 @@ class Dealer {
 using LandedPush = Landed<wire::Push>;
 using LandedInit = Landed<wire::Init>;
 
+// Landed pushes that are done with, for the memory of their lists: a push allocates nothing.
+class SparePushes {
+ public:
+  [[nodiscard]] std::shared_ptr<LandedPush> Take();
+  // Keeps it, unless somebody else still holds it.
+  void Return(std::shared_ptr<LandedPush> landed);
+
+ private:
+  std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn
+};
+
 // Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec. An
 // entry for an unknown block lands as well, since its frame may hold others that are known. An error breaks
 // the protocol.
 [[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head,
                                                            std::span<const std::byte> body, MemberKey from,
-                                                           const BlockStore& blocks, BufferPool& pool);
+                                                           const BlockStore& blocks, BufferPool& pool,
+                                                           SparePushes& spares);
 [[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head,
                                                            std::span<const std::byte> body, MemberKey from,
                                                            const BlockStore& blocks, BufferPool& pool);

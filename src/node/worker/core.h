@@ -218,8 +218,6 @@ class WorkerNode::Core final : private LinkEvents {
   void BeginInto(WorkerTable& table);
   // Sends what may be sent; in a batch of calls, at its end.
   void FlushAll();
-  // The time of this event: read once per batch of calls.
-  [[nodiscard]] TimePoint Now() const;
   // `table` is what was waited for last; null: the worker ends.
   void EndWait(const WorkerTable* table);
 
@@ -329,7 +327,6 @@ class WorkerNode::Core final : private LinkEvents {
   std::vector<WorkerTable*> answered_;
   bool batching_ = false;
   bool flush_due_ = false;
-  TimePoint batch_began_;
   bool leave_sent_ = false;
   bool failure_told_ = false;
   bool map_asked_ = false;

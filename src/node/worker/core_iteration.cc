@@ -115,24 +115,19 @@ void WorkerNode::Core::MarkAbsent(WorkerBlock& block, Iteration iteration) {
 }
 
 void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {
-  const TimePoint now = Now();
+  const TimePoint now = env_.clock.Now();
   for (WorkerBlock& block : table.blocks) {
     block.pull.Ask(progress, now);
     PortOf(block).Touch(block);
   }
 }
 
-void WorkerNode::Core::BeginCalls() {
-  batching_ = true;
-  batch_began_ = env_.clock.Now();
-}
+void WorkerNode::Core::BeginCalls() { batching_ = true; }
 
 void WorkerNode::Core::EndCalls() {
   batching_ = false;
   if (std::exchange(flush_due_, false)) FlushAll();
 }
-
-TimePoint WorkerNode::Core::Now() const { return batching_ ? batch_began_ : env_.clock.Now(); }
 
 void WorkerNode::Core::FlushAll() {
   if (batching_) {

@@ -12,7 +12,7 @@ void WorkerNode::Core::RequestBlocks(WorkerTable& table, Iteration progress) {
   const bool exchanged = table.exchanged == progress;
   // Without overlap the questions come after the barrier.
   if (exchanged && !job_.overlap && steps_passed_ < steps_ended_ + (progress == iteration_ ? 1 : 0)) return;
-  const TimePoint now = Now();
+  const TimePoint now = env_.clock.Now();
   for (WorkerBlock& block : table.blocks) {
     const std::optional<std::int64_t> age_max = block.model->rule.cache_age_max;
     const bool fresh = age_max && table.landing.HeldVTrain(block.index) >= progress + 1 - *age_max;

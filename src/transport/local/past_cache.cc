@@ -11,6 +11,8 @@
 namespace leeway {
 namespace {
 
+constexpr std::uint64_t kMostBytes = 16U << 20;
+
 #if defined(__SSE2__)
 constexpr std::size_t kLineBytes = 64;
 
@@ -43,8 +45,12 @@ void CopyPastCache(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 }
 
+std::uint64_t PastCacheBytesMin(std::uint64_t last_cache_bytes) {
+  return std::min(last_cache_bytes / 2, kMostBytes);
+}
+
 std::uint64_t PastCacheBytesMin() {
-  static const std::uint64_t bytes = LastCacheBytes() / 2;  // the table is a few files
+  static const std::uint64_t bytes = PastCacheBytesMin(LastCacheBytes());  // the table is a few files
   return bytes;
 }
 

@@ -14,8 +14,11 @@ namespace leeway {
 // As memcpy. What was written is visible to other threads like any write before the next release.
 void CopyPastCache(std::byte* to, const std::byte* from, std::size_t bytes);
 
-// From so many bytes on, which are written in turn, the first are gone from the last cache of this machine
-// when the last are written: half of it, since others use it too.
+// From so many bytes on, which are written in turn, the first are gone from a last cache of this size when
+// the last are written: half of it, since others use it too, and 16 MiB at the most. A virtual machine may
+// see the cache of its whole host: where two cores were told of 260 MiB, such copies paid from 16 MiB on.
+[[nodiscard]] std::uint64_t PastCacheBytesMin(std::uint64_t last_cache_bytes);
+// Of this machine.
 [[nodiscard]] std::uint64_t PastCacheBytesMin();
 
 }  // namespace leeway

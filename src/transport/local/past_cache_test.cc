@@ -26,9 +26,16 @@ TEST(PastCacheTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
   }
 }
 
+TEST(PastCacheTest, HalfOfTheCacheIsOnesOwnButOfAHugeOneOnlySoMuch) {
+  constexpr std::uint64_t kMiB = 1U << 20;
+  EXPECT_EQ(PastCacheBytesMin(8 * kMiB), 4 * kMiB);
+  EXPECT_EQ(PastCacheBytesMin(32 * kMiB), 16 * kMiB);
+  EXPECT_EQ(PastCacheBytesMin(260 * kMiB), 16 * kMiB);
+}
+
 TEST(PastCacheTest, TheMachineHasACacheOfSomeSize) {
   EXPECT_GE(PastCacheBytesMin(), 256U << 10);
-  EXPECT_LE(PastCacheBytesMin(), std::uint64_t{8} << 30);
+  EXPECT_LE(PastCacheBytesMin(), std::uint64_t{16} << 20);
 }
 
 }  // namespace

@@ -196,7 +196,7 @@ bool StreamConnection::Receive() {
   const ssize_t n = ReceiveInto(space);
   if (n > 0) {
     const auto received = static_cast<std::size_t>(n);
-    last_received_ = EventLoop::Now();
+    last_received_ = loop_.TurnTime();
     // Now, since the peer is done with a payload before it says what became of it: whoever reads that here
     // must find its memory free.
     CollectShared();

@@ -19,7 +19,7 @@ constexpr std::size_t kPiecesMax = 64;
 void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
                             std::span<const Pinned> payload) {
   if (state_ == State::kEnded || lingering_ || (state_ == State::kOpen && !failure_.ok())) return;
-  if (queue_.empty()) last_progress_ = EventLoop::Now();
+  if (queue_.empty()) last_progress_ = loop_.TurnTime();
   if (!SendShared(kind, body, payload)) queue_.Push(kind, body, payload);
   if (Status status = WhyQueueIsTooLong(); !status.ok()) {
     failure_ = std::move(status);
@@ -37,7 +37,7 @@ void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
 
 Status StreamConnection::WhyQueueIsTooLong() const {
   if (exchange_ != nullptr && exchange_->pinned_bytes() > options_.queue_pinned_bytes_max) {
-    const Duration since = EventLoop::Now() - last_collected_;
+    const Duration since = loop_.TurnTime() - last_collected_;
     if (since >= options_.stall_max) {
       return ResourceExhausted(
           "{} does not take what is shared with it: {} bytes of {} frames wait and none was taken for {} ms; "
@@ -54,7 +54,7 @@ Status StreamConnection::WhyQueueIsTooLong() const {
   }
   // The end of this turn will be the first to offer it to the kernel.
   if (state_ == State::kOpen && !write_waiting_) return Status::Ok();
-  const Duration since = EventLoop::Now() - last_progress_;
+  const Duration since = loop_.TurnTime() - last_progress_;
   if (since < options_.stall_max) return Status::Ok();
   return ResourceExhausted(
       "{} does not read what is sent to it: {} frames, {} copied and {} pinned bytes are queued and none has "
@@ -79,7 +79,7 @@ void StreamConnection::Flush() {
     written += static_cast<std::size_t>(n);
     queue_.Consume(static_cast<std::size_t>(n));
   }
-  if (written > 0) last_progress_ = EventLoop::Now();
+  if (written > 0) last_progress_ = loop_.TurnTime();
   if (!queue_.empty()) {
     write_waiting_ = true;
     watch_->WaitWritable();

@@ -153,7 +153,7 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
   LW_ASSIGN_OR_RETURN(Landing landing, events_.OnFrameStart(id_, head, body));
   if (!KeepReading()) return Status::Ok();
   if (landing.in_place) {
-    landing.views = std::move(views_);
+    landing.views = views_;
     landing.witness = exchange_->witness();
   } else {
     std::uint64_t bytes = 0;
@@ -181,7 +181,7 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   if (bytes < options_.share_bytes_min * payload.size()) return false;
   notes_.clear();
   shared_body_.assign(body.begin(), body.end());
-  if (exchange_->pinned_frames() == 0) last_collected_ = EventLoop::Now();
+  if (exchange_->pinned_frames() == 0) last_collected_ = loop_.TurnTime();
   if (!exchange_->Refer(payload, notes_, shared_body_)) return false;
   for (const SharedExchange::Note& note : notes_)
     queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
@@ -200,7 +200,7 @@ void StreamConnection::CollectLater() {
 }
 
 void StreamConnection::CollectShared() {
-  if (exchange_ != nullptr && exchange_->Collect()) last_collected_ = EventLoop::Now();
+  if (exchange_ != nullptr && exchange_->Collect()) last_collected_ = loop_.TurnTime();
 }
 
 ssize_t StreamConnection::ReceiveInto(std::span<std::byte> space) {
@@ -228,6 +228,10 @@ ssize_t StreamConnection::ReceiveInto(std::span<std::byte> space) {
 }
 
 ssize_t StreamConnection::SendPieces(std::span<iovec> pieces, int descriptor) const {
+  // A small message is one piece, and the kernel is sooner done with a plain call.
+  if (pieces.size() == 1 && descriptor < 0) {
+    return send(socket_.fd(), pieces[0].iov_base, pieces[0].iov_len, MSG_NOSIGNAL);
+  }
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();
