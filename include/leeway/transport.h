@@ -22,8 +22,19 @@
 
 namespace leeway {
 
-using ConnectionId =
-    StrongInt<struct ConnectionTag, std::uint64_t>;  // never reused within a process; 0 is none
+// Never given twice by a transport; 0 is none. The low bits are a slot: best a small number that is free
+// again once its connection is closed, since tables of connections are arrays by it. The rest tells the uses
+// of a slot apart. (A transport that numbers its connections from 1 on is correct, and slower.)
+using ConnectionId = StrongInt<struct ConnectionTag, std::uint64_t>;
+inline constexpr int kConnectionSlotBits = 24;
+[[nodiscard]] constexpr std::size_t SlotOf(ConnectionId id) {
+  return static_cast<std::size_t>(id.value() & ((std::uint64_t{1} << kConnectionSlotBits) - 1));
+}
+[[nodiscard]] constexpr std::uint64_t UseOf(ConnectionId id) { return id.value() >> kConnectionSlotBits; }
+// REQUIRES: use is not 0; the slot fits its bits.
+[[nodiscard]] constexpr ConnectionId MakeConnectionId(std::uint64_t use, std::uint64_t slot) {
+  return ConnectionId(use << kConnectionSlotBits | slot);
+}
 
 // Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the
 // lease that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection

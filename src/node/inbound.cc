@@ -44,8 +44,8 @@ Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundE
 
 Inbound::~Inbound() {
   env_.timers.Cancel(beat_timer_);
-  for (const ConnectionId id : PeersInOrder()) {
-    env_.timers.Cancel(peers_.at(id).hello_timer);
+  for (const ConnectionId id : peers_.Ids()) {
+    env_.timers.Cancel(peers_.Find(id)->hello_timer);
     env_.transport.Close(id);
   }
   held_.Release(held_.last(), [this](const HeldFrames::Held& held) { env_.transport.Close(held.to); });
@@ -57,16 +57,16 @@ Result<std::string> Inbound::Listen(const std::string& address) {
 
 void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
                    std::span<const Pinned> payload) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end() || found->second.choked) return;
-  if (!waiting_) return Transmit(id, &found->second, kind, body, payload);
+  Peer* const peer = peers_.Find(id);
+  if (peer == nullptr || peer->choked) return;
+  if (!waiting_) return Transmit(id, peer, kind, body, payload);
   LW_CHECK(payload.empty(), "{} with a payload cannot be held", wire::KindName(kind));
   if (held_.Add(id, kind, body)) return waiting_();
   env_.log.Write(LogLevel::kWarning,
                  fmt::format("closing {}: {} bytes of frames wait for the log, and no more may",
-                             found->second.address, HeldFrames::kBytesMax));
+                             peer->address, HeldFrames::kBytesMax));
   HangUp(id);
-  found->second.choked = true;
+  peer->choked = true;
 }
 
 void Inbound::Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
@@ -97,8 +97,7 @@ void Inbound::Release(std::uint64_t up_to) {
 
 void Inbound::LetGo(const HeldFrames::Held& held) {
   if (held.close) return env_.transport.CloseAfterSend(held.to);
-  const auto found = peers_.find(held.to);
-  Transmit(held.to, found == peers_.end() ? nullptr : &found->second, held.kind, held.body, {});
+  Transmit(held.to, peers_.Find(held.to), held.kind, held.body, {});
 }
 
 void Inbound::EndHold(bool drop) {
@@ -113,9 +112,9 @@ void Inbound::SendControl(ConnectionId id, wire::Kind kind, const google::protob
 }
 
 void Inbound::Close(ConnectionId id, const Status& why) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
-  if (found->second.welcomed) SayGoodbye(id, why);
+  const Peer* const peer = peers_.Find(id);
+  if (peer == nullptr) return;
+  if (peer->welcomed) SayGoodbye(id, why);
   CloseAfterSend(id);
   Erase(id);
 }
@@ -123,14 +122,14 @@ void Inbound::Close(ConnectionId id, const Status& why) {
 void Inbound::CloseAll(const Status& why) {
   closed_ = true;
   strangers_.Flush();
-  for (const ConnectionId id : PeersInOrder()) Close(id, why);
+  for (const ConnectionId id : peers_.Ids()) Close(id, why);
   env_.timers.Cancel(std::exchange(beat_timer_, {}));
 }
 
 TimePoint Inbound::last_heard(ConnectionId id) const {
-  const auto found = peers_.find(id);
-  LW_CHECK(found != peers_.end(), "connection {}", id.value());
-  return std::max(found->second.last_heard, env_.transport.LastReceived(id));
+  const Peer* const peer = peers_.Find(id);
+  LW_CHECK(peer != nullptr, "connection {}", id.value());
+  return std::max(peer->last_heard, env_.transport.LastReceived(id));
 }
 
 std::size_t Inbound::half_open() const { return half_open_; }
@@ -147,7 +146,7 @@ void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   added.address = peer;
   added.last_heard = added.last_sent = env_.clock.Now();
   added.hello_timer = env_.timers.After(options_.hello_timeout, [this, id] {
-    strangers_.Warn(fmt::format("{} did not say hello within {:.1f} s", peers_.at(id).address,
+    strangers_.Warn(fmt::format("{} did not say hello within {:.1f} s", peers_.Find(id)->address,
                                 Seconds(options_.hello_timeout)));
     env_.transport.Close(id);
     Erase(id);
@@ -159,21 +158,20 @@ void Inbound::OnConnected(ConnectionId) {}
 
 Result<Landing> Inbound::OnFrameStart(ConnectionId id, const FrameHead& head,
                                       std::span<const std::byte> body) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end() || !found->second.welcomed) return Protocol("a payload before the hello");
-  Peer& peer = found->second;
-  peer.last_heard = env_.clock.Now();
+  Peer* const peer = peers_.Find(id);
+  if (peer == nullptr || !peer->welcomed) return Protocol("a payload before the hello");
+  peer->last_heard = env_.clock.Now();
   Result<Landing> landing = events_.OnFrameStart(id, head, body);
   if (landing.ok()) return landing;
-  peer.refusal = landing.status();
+  peer->refusal = landing.status();
   return Drain(head.payload_bytes);
 }
 
 void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                       Landing landing) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;
-  Peer& peer = found->second;
+  Peer* const found = peers_.Find(id);
+  if (found == nullptr) return;
+  Peer& peer = *found;
   peer.last_heard = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (!peer.welcomed) {
@@ -202,20 +200,20 @@ void Inbound::OnClosed(ConnectionId id, const Status& why) {
   held_.Drop(id);
   // What the transport could not read: an oversized frame, a header that is none.
   const Parting how = why.code() == StatusCode::kProtocol ? Parting::kCutOff : Parting::kLost;
-  if (how == Parting::kCutOff && peers_.contains(id)) {
-    strangers_.Warn(fmt::format("cut off {}: {}", peers_.at(id).address, why.message()));
+  if (const Peer* const peer = peers_.Find(id); how == Parting::kCutOff && peer != nullptr) {
+    strangers_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
   }
   Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
 
 void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
   Result<wire::pb::Welcome> welcome = Admit(id, body);
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;  // the node closed it
+  Peer* const peer = peers_.Find(id);
+  if (peer == nullptr) return;  // the node closed it
   if (!welcome.ok()) return Refuse(id, welcome.status());
-  found->second.welcomed = true;
+  peer->welcomed = true;
   --half_open_;
-  env_.timers.Cancel(std::exchange(found->second.hello_timer, {}));
+  env_.timers.Cancel(std::exchange(peer->hello_timer, {}));
   env_.transport.SetLimits(id, {options_.body_bytes_max, options_.payload_bytes_max});
   SendControl(id, wire::Kind::kWelcome, *welcome);
   ArmBeat();
@@ -243,7 +241,7 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
 }
 
 void Inbound::Refuse(ConnectionId id, const Status& why) {
-  strangers_.Warn(fmt::format("refused {}: {}", peers_.at(id).address, why.message()));
+  strangers_.Warn(fmt::format("refused {}: {}", peers_.Find(id)->address, why.message()));
   wire::pb::Welcome refusal;
   refusal.set_error(ClippedMessage(why.message()));
   refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
@@ -253,9 +251,9 @@ void Inbound::Refuse(ConnectionId id, const Status& why) {
 }
 
 void Inbound::CutOff(ConnectionId id, const Status& why) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return;  // the node closed it
-  strangers_.Warn(fmt::format("cut off {}: {}", found->second.address, why.message()));
+  const Peer* const peer = peers_.Find(id);
+  if (peer == nullptr) return;  // the node closed it
+  strangers_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
   SayGoodbye(id, why);
   CloseAfterSend(id);
   Forget(id, Parting::kCutOff, why);
@@ -268,21 +266,13 @@ void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
   SendControl(id, wire::Kind::kGoodbye, goodbye);
 }
 
-std::vector<ConnectionId> Inbound::PeersInOrder() const {
-  std::vector<ConnectionId> ids;
-  ids.reserve(peers_.size());
-  for (const auto& [id, peer] : peers_) ids.push_back(id);
-  std::ranges::sort(ids);
-  return ids;
-}
-
 bool Inbound::Erase(ConnectionId id) {
-  const auto found = peers_.find(id);
-  if (found == peers_.end()) return false;
-  const bool welcomed = found->second.welcomed;
-  env_.timers.Cancel(found->second.hello_timer);
+  const Peer* const peer = peers_.Find(id);
+  if (peer == nullptr) return false;
+  const bool welcomed = peer->welcomed;
+  env_.timers.Cancel(peer->hello_timer);
   if (!welcomed) --half_open_;
-  peers_.erase(found);
+  peers_.Erase(id);
   return welcomed;
 }
 
@@ -312,8 +302,8 @@ void Inbound::OnBeat() {
   const TimePoint now = env_.clock.Now();
   const Duration pause = OwnPause(beat_due_, now, options_.beat);
   std::vector<std::pair<ConnectionId, Duration>> silent;
-  for (const ConnectionId id : PeersInOrder()) {
-    Peer& peer = peers_.at(id);
+  for (const ConnectionId id : peers_.Ids()) {
+    Peer& peer = *peers_.Find(id);
     if (!peer.welcomed) continue;
     peer.last_heard = std::min(now, last_heard(id) + pause);
     if (peer.choked || now - peer.last_heard >= options_.silence_max) {

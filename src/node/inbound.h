@@ -9,11 +9,11 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <unordered_map>
 
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
+#include "node/connection_table.h"
 #include "node/held_frames.h"
 #include "node/stranger_log.h"
 #include "wire/control.pb.h"
@@ -77,14 +77,15 @@ class Inbound final : private TransportEvents {
   [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
 
  private:
+  // First what every frame looks at.
   struct Peer {
-    std::string address;
+    TimePoint last_heard, last_sent;
     bool welcomed = false;
     bool greeted = false;  // its welcome has left
     bool choked = false;  // no room to hold a frame for it: its connection is closed, and the next beat tells
-    TimePoint last_heard, last_sent;
+    Status refusal;       // of the frame whose payload is being drained
     TimerId hello_timer;
-    Status refusal;  // of the frame whose payload is being drained
+    std::string address;
   };
 
   void OnAccepted(ConnectionId id, const std::string& peer) override;
@@ -116,9 +117,6 @@ class Inbound final : private TransportEvents {
   void ArmBeat();
   void OnBeat();
 
-  // In the order of their coming, whatever order the table has.
-  [[nodiscard]] std::vector<ConnectionId> PeersInOrder() const;
-
   static constexpr std::size_t kHalfOpenMax = 256;
 
   Env& env_;
@@ -126,7 +124,7 @@ class Inbound final : private TransportEvents {
   const std::string job_;
   InboundEvents& events_;
   StrangerLog strangers_;
-  std::unordered_map<ConnectionId, Peer> peers_;  // asked for every frame, so found in a step
+  ConnectionTable<Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;
   std::function<void()> waiting_;  // null: nothing is held

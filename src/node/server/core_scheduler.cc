@@ -81,12 +81,10 @@ Status ServerNode::Core::TakeRoster(std::span<const std::byte> body) {
 }
 
 void ServerNode::Core::CloseFenced() {
-  std::vector<std::pair<MemberKey, ConnectionId>> fenced;
-  for (const auto& [id, who] : sessions_.all()) {
-    if (!roster_.CheckLife(who).ok()) fenced.emplace_back(who, id);
-  }
-  for (const auto& [who, id] : fenced) {
+  for (const ConnectionId id : sessions_.All()) {
+    const MemberKey who = *sessions_.Find(id);
     const Status life = roster_.CheckLife(who);
+    if (life.ok()) continue;
     sessions_.Remove(id);
     inbound_.Close(id, life);
     ForgetPulls(who);

@@ -18,16 +18,16 @@ ConnectionId Sessions::Add(ConnectionId id, MemberKey who) {
   } else {
     older = std::exchange(earlier_[who], id);
   }
-  members_.erase(older);
+  members_.Erase(older);
   members_[id] = who;
   return older;
 }
 
 void Sessions::Remove(ConnectionId id) {
-  const auto found = members_.find(id);
-  if (found == members_.end()) return;
-  const MemberKey who = found->second;
-  members_.erase(found);
+  const MemberKey* const found = members_.Find(id);
+  if (found == nullptr) return;
+  const MemberKey who = *found;
+  members_.Erase(id);
   if (earlier_.erase(who) > 0) return;
   newest_.Erase(who.worker);
   // The highest that is left takes its place.
@@ -39,10 +39,7 @@ void Sessions::Remove(ConnectionId id) {
   earlier_.erase(next);
 }
 
-const MemberKey* Sessions::Find(ConnectionId id) const {
-  const auto found = members_.find(id);
-  return found == members_.end() ? nullptr : &found->second;
-}
+const MemberKey* Sessions::Find(ConnectionId id) const { return members_.Find(id); }
 
 ConnectionId Sessions::Of(MemberKey who) const {
   const Life* const newest = newest_.Find(who.worker);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <unordered_map>
 
 #include "block/block.h"
 #include "block/rank_table.h"
 #include "leeway/transport.h"
+#include "node/connection_table.h"
 
 namespace leeway {
 
@@ -19,15 +19,14 @@ class Sessions {
   [[nodiscard]] const MemberKey* Find(ConnectionId id) const;
   // 0 if this life is not connected.
   [[nodiscard]] ConnectionId Of(MemberKey who) const;
-  [[nodiscard]] const std::unordered_map<ConnectionId, MemberKey>& all() const { return members_; }
+  [[nodiscard]] std::vector<ConnectionId> All() const { return members_.Ids(); }
 
  private:
   struct Life {
     Incarnation incarnation;
     ConnectionId id;
   };
-  // Asked for every frame, so found in a step.
-  std::unordered_map<ConnectionId, MemberKey> members_;
+  ConnectionTable<MemberKey> members_;
   RankTable<Life> newest_;                     // of the lives that are connected
   std::map<MemberKey, ConnectionId> earlier_;  // lives that are, too, until they learn of it
 };

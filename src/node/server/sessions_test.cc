@@ -23,7 +23,7 @@ TEST(SessionsTest, TheNewestConnectionOfALifeIsItsSession) {
   EXPECT_EQ(sessions.Of(Life(3, 1)), ConnectionId(2));
   sessions.Remove(ConnectionId(2));
   EXPECT_EQ(sessions.Of(Life(3, 1)), ConnectionId{});
-  EXPECT_TRUE(sessions.all().empty());
+  EXPECT_TRUE(sessions.All().empty());
 }
 
 // Whatever order lives of a worker come and go in.
@@ -46,7 +46,7 @@ TEST(SessionsTest, EveryLifeIsFoundWhateverElseOfItsWorkerIsConnected) {
       ASSERT_EQ(sessions.Of(life), id) << "step " << step;
       connected += id != ConnectionId{} ? 1 : 0;
     }
-    ASSERT_EQ(sessions.all().size(), connected);
+    ASSERT_EQ(sessions.All().size(), connected);
   }
 }
 

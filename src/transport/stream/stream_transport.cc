@@ -9,12 +9,6 @@
 namespace leeway {
 namespace {
 
-constexpr int kSlotBits = 24;
-constexpr std::uint64_t kSlotMask = (std::uint64_t{1} << kSlotBits) - 1;
-
-std::size_t SlotOf(ConnectionId id) { return static_cast<std::size_t>(id.value() & kSlotMask); }
-std::uint64_t GenerationOf(ConnectionId id) { return id.value() >> kSlotBits; }
-
 std::string TextOf(const HostKey& key) {
   std::string text;
   for (const std::byte b : key) text += fmt::format("{:02x}", std::to_integer<int>(b));
@@ -156,7 +150,7 @@ ConnectionId StreamTransport::Add(TransportEvents& events) {
   const std::uint32_t index = free_slots_.back();
   free_slots_.pop_back();
   Slot& slot = slots_[index];
-  const ConnectionId id(++slot.generation << kSlotBits | index);
+  const ConnectionId id = MakeConnectionId(++slot.uses, index);
   StreamConnection::Owner& owner = *this;
   slot.connection = std::make_unique<StreamConnection>(loop_, owner, options_, id, events);
   return id;
@@ -164,7 +158,7 @@ ConnectionId StreamTransport::Add(TransportEvents& events) {
 
 StreamConnection* StreamTransport::Find(ConnectionId id) const {
   const std::size_t index = SlotOf(id);
-  if (index >= slots_.size() || slots_[index].generation != GenerationOf(id)) return nullptr;
+  if (index >= slots_.size() || slots_[index].uses != UseOf(id)) return nullptr;
   return slots_[index].connection.get();
 }
 

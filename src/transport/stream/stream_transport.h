@@ -42,9 +42,8 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   [[nodiscard]] std::string_view Host() const override { return host_text_; }
 
  private:
-  // An id is a slot's index and how often the slot was taken: found without hashing, never given twice.
   struct Slot {
-    std::uint64_t generation = 0;
+    std::uint64_t uses = 0;
     std::unique_ptr<StreamConnection> connection;
   };
 
