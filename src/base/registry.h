@@ -35,15 +35,17 @@ class Registry {
 
   [[nodiscard]] const std::string& kind() const { return kind_; }
 
+  // Whether a spec of one term names one of them; its arguments may still be wrong.
+  [[nodiscard]] Status CheckName(std::string_view text) const {
+    LW_ASSIGN_OR_RETURN(const SpecTerm term, ParseOneTerm(text));
+    return factories_.contains(term.name) ? Status::Ok() : Unknown(term.name);
+  }
+
   // Makes the policy of one term, without looking for arguments left over: the caller asks `config` for its
   // own ones (release=..., late=...) and then calls config.Finish().
   [[nodiscard]] Result<std::unique_ptr<Policy>> Make(const PolicyConfig& config) const {
     const auto found = factories_.find(config.name());
-    if (found == factories_.end()) {
-      const std::vector<std::string> known = names();
-      return NotFound("unknown {} \"{}\"; known: {}{}", kind_, config.name(), fmt::join(known, ", "),
-                      DidYouMean(config.name(), known));
-    }
+    if (found == factories_.end()) return Unknown(config.name());
     return found->second(config);
   }
 
@@ -51,10 +53,8 @@ class Registry {
   // the term as the factory understood it.
   [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text,
                                                              SpecTerm* resolved = nullptr) const {
-    LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
-    if (spec.terms.size() != 1)
-      return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
-    const PolicyConfig config(kind_, spec.terms[0]);
+    LW_ASSIGN_OR_RETURN(const SpecTerm term, ParseOneTerm(text));
+    const PolicyConfig config(kind_, term);
     LW_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy, Make(config));
     LW_RETURN_IF_ERROR(config.Finish());
     if (resolved != nullptr) *resolved = config.resolved();
@@ -62,6 +62,18 @@ class Registry {
   }
 
  private:
+  [[nodiscard]] Result<SpecTerm> ParseOneTerm(std::string_view text) const {
+    LW_ASSIGN_OR_RETURN(Spec spec, ParseSpec(text));
+    if (spec.terms.size() != 1)
+      return InvalidArgument("{} \"{}\": got {} terms, wanted one", kind_, text, spec.terms.size());
+    return std::move(spec.terms[0]);
+  }
+  [[nodiscard]] Status Unknown(const std::string& name) const {
+    const std::vector<std::string> known = names();
+    return NotFound("unknown {} \"{}\"; known: {}{}", kind_, name, fmt::join(known, ", "),
+                    DidYouMean(name, known));
+  }
+
   std::string kind_;
   std::map<std::string, Factory> factories_;
 };

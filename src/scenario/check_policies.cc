@@ -1,25 +1,64 @@
 #include "scenario/check_policies.h"
 
+#include <functional>
+#include <utility>
+
 #include "assembly/assembly.h"
+#include "base/errors.h"
 #include "sim/flow/flow_network.h"
 #include "sim/sim_env.h"
 
 namespace leeway::scenario {
+namespace {
 
-Status CheckPolicies(const Scenario& scenario) {
-  const Policies policies = Policies::Builtin();
-  LW_RETURN_IF_ERROR(policies.optimizers.MakeFromSpec(scenario.optimizer).status());
+Status Begin(const JobOptions& job, const Policies& policies) {
   sim::EventQueue queue;
   sim::FlowNetwork network(queue, {});
   sim::LogRing log(queue);
   sim::Disk disk({}, 1);
   sim::SimEnv env(queue, network, network.AddHost(), disk, log, "scheduler", 1);
   SchedulerOptions options;
-  options.job = scenario.job;
+  options.job = job;
   options.job.job = "check";
   options.job.block_bytes -= options.job.block_bytes % 4;  // as a run rounds it
   options.listen = "10.0.0.1:0";
   return MakeScheduler(options, env.env(), policies, [](const Status&) {})->Start();
+}
+
+Status At(const Scenario& scenario, const std::string& key, const Status& why) {
+  if (why.ok()) return why;
+  // Whatever it is that there is none of, the scenario says it.
+  return InvalidArgument("{}: {}", KeyWithPlace(scenario, key), why.message());
+}
+
+}  // namespace
+
+Status CheckPolicies(const Scenario& scenario) {
+  const Policies policies = Policies::Builtin();
+  LW_RETURN_IF_ERROR(
+      At(scenario, "training.optimizer", policies.optimizers.MakeFromSpec(scenario.optimizer).status()));
+  const JobOptions& said = scenario.job;
+  if (Begin(said, policies).ok()) return Status::Ok();
+  // One after the other, each after those that it may depend on: the first that fails is the culprit.
+  JobOptions job;
+  job.workers = said.workers;
+  job.servers = said.servers;
+  job.shards = said.shards;
+  const std::pair<const char*, std::function<void()>> steps[] = {
+      {"cluster.workers", [] {}},
+      {"policies.sync", [&] { job.sync = said.sync; }},
+      {"policies.apply", [&] { job.apply = said.apply; }},
+      {"policies.overlap", [&] { job.overlap = said.overlap; }},
+      {"policies.pull", [&] { job.pull = said.pull; }},
+      {"policies.exchange", [&] { job.exchange = said.exchange; }},
+      {"policies.placement", [&] { job.placement = said.placement; }},
+      {"policies.block_bytes", [&] { job.block_bytes = said.block_bytes; }},
+      {"policies.rules", [&] { job.rules = said.rules; }}};
+  for (const auto& [key, set] : steps) {
+    set();
+    LW_RETURN_IF_ERROR(At(scenario, key, Begin(job, policies)));
+  }
+  return At(scenario, "policies", Begin(said, policies));
 }
 
 }  // namespace leeway::scenario

@@ -410,27 +410,26 @@ std::string ToToml(const Scenario& scenario) {
 
 Status CheckWhole(const Scenario& scenario) {
   if (scenario.cores > 0 && scenario.cores < 0.01) {
-    return InvalidArgument("cluster.cores: got {}, wanted 0 or at least 0.01", scenario.cores);
+    return InvalidArgument("{}: got {}, wanted 0 or at least 0.01", KeyWithPlace(scenario, "cluster.cores"),
+                           scenario.cores);
   }
   for (const auto& [rank, factor] : scenario.compute.factors) {
     if (rank >= scenario.job.workers) {
-      return InvalidArgument("compute.factors: got rank {}, wanted one below {}, the number of workers", rank,
-                             scenario.job.workers);
+      return InvalidArgument("{}: got rank {}, wanted one below {}, the number of workers",
+                             KeyWithPlace(scenario, "compute.factors"), rank, scenario.job.workers);
     }
   }
   for (const auto& [rank, factor] : scenario.compute.slowed) {
     if (rank >= scenario.job.workers || factor < 1) {
       return InvalidArgument(
-          "compute.slowed: got {}:{}, wanted a rank below {}, the number of workers, and a factor of at "
-          "least "
-          "1",
-          rank, factor, scenario.job.workers);
+          "{}: got {}:{}, wanted a rank below {}, the number of workers, and a factor of at least 1",
+          KeyWithPlace(scenario, "compute.slowed"), rank, factor, scenario.job.workers);
     }
   }
   for (const auto& [server, factor] : scenario.server.factors) {
     if (server >= scenario.job.servers) {
-      return InvalidArgument("server.factors: got server {}, wanted one below {}, the number of servers",
-                             server, scenario.job.servers);
+      return InvalidArgument("{}: got server {}, wanted one below {}, the number of servers",
+                             KeyWithPlace(scenario, "server.factors"), server, scenario.job.servers);
     }
   }
   return Status::Ok();

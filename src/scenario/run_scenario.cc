@@ -331,7 +331,9 @@ class ScenarioRun {
 
 Result<RunRecord> RunScenario(const Scenario& scenario, const Registry<problem::Problem>& problems,
                               std::uint64_t seed, const std::function<bool(const RunProgress&)>& progress) {
-  LW_ASSIGN_OR_RETURN(const problem::ProblemPtr problem, problems.MakeFromSpec(scenario.problem));
+  const Result<problem::ProblemPtr> made = problems.MakeFromSpec(scenario.problem);
+  if (!made.ok()) return made.status().WithContext(KeyWithPlace(scenario, "training.problem"));
+  const problem::ProblemPtr& problem = *made;
   ScenarioRun run(scenario, *problem, seed);
   return run.Go(progress);
 }

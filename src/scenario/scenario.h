@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +102,15 @@ struct Scenario {
   double seconds_max =
       std::numeric_limits<double>::infinity();  // simulated; a job that is not done is stopped
   Recording recording;
+  // Where each key stands that somebody has said: "uneven.toml line 7". For messages only.
+  std::map<std::string, std::string> said_at = {};
 };
+
+// How a message names a key of the scenario: "uneven.toml line 7: policies.sync", or with the scenario's name
+// if nobody said it.
+[[nodiscard]] inline std::string KeyWithPlace(const Scenario& scenario, const std::string& key) {
+  const auto found = scenario.said_at.find(key);
+  return (found == scenario.said_at.end() ? scenario.name : found->second) + ": " + key;
+}
 
 }  // namespace leeway::scenario

@@ -96,16 +96,24 @@ Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
     LW_RETURN_IF_ERROR(SetKey(cell.scenario, keys[i], Plain(texts[i])));
+    cell.scenario.said_at.erase(keys[i]);  // the cell's label says it
   }
   cell.settings.emplace_back(keys[0], texts[0]);
   cell.label += (cell.label.empty() ? "" : ", ") + texts[0];
   return Status::Ok();
 }
 
+// Only its name, before hours of runs: making one may read all of a data set.
+Status CheckProblem(const Scenario& scenario, const Registry<problem::Problem>& problems) {
+  const Status known = problems.CheckName(scenario.problem);
+  if (known.ok()) return known;
+  return InvalidArgument("{}: {}", KeyWithPlace(scenario, "training.problem"), known.message());
+}
+
 }  // namespace
 
-Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, std::uint64_t first_seed,
-                        std::uint32_t seeds) {
+Result<Study> PlanStudy(const Scenario& base, const Registry<problem::Problem>& problems,
+                        const std::vector<Sweep>& sweeps, std::uint64_t first_seed, std::uint32_t seeds) {
   Study study;
   study.base = base;
   for (std::uint32_t i = 0; i < seeds; ++i) study.seeds.push_back(first_seed + i);
@@ -130,9 +138,8 @@ Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps, 
   for (Cell& cell : study.cells) {
     if (cell.label.empty()) cell.label = base.name;
     LW_RETURN_IF_ERROR(CheckWhole(cell.scenario));
-    // Whatever it is that there is none of, the scenario says it.
-    if (const Status policies = CheckPolicies(cell.scenario); !policies.ok()) {
-      return InvalidArgument("{}: policies: {}", cell.label, policies.message());
+    for (const Status& checked : {CheckPolicies(cell.scenario), CheckProblem(cell.scenario, problems)}) {
+      if (!checked.ok()) return cell.settings.empty() ? checked : checked.WithContext(cell.label);
     }
     cell.records.resize(seeds);
     for (std::uint32_t i = 0; i < seeds; ++i) cell.records[i].seed = study.seeds[i];

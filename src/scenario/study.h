@@ -37,8 +37,10 @@ struct Study {
   std::vector<Cell> cells;
 };
 
-[[nodiscard]] Result<Study> PlanStudy(const Scenario& base, const std::vector<Sweep>& sweeps,
-                                      std::uint64_t first_seed, std::uint32_t seeds);
+// An error names cell, key and place of what is wrong: policies, and problems that `problems` does not know.
+[[nodiscard]] Result<Study> PlanStudy(const Scenario& base, const Registry<problem::Problem>& problems,
+                                      const std::vector<Sweep>& sweeps, std::uint64_t first_seed,
+                                      std::uint32_t seeds);
 
 struct StudyProgress {
   std::size_t runs_done = 0, runs = 0;

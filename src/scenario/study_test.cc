@@ -10,8 +10,10 @@
 namespace leeway::scenario {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Scenario Tiny() {
   Scenario scenario;
@@ -29,20 +31,21 @@ TEST(StudyTest, ASweepIsAKeyAndItsValues) {
 }
 
 TEST(StudyTest, CellsAreAllCombinations) {
-  const auto study =
-      PlanStudy(Tiny(), {{"policies.sync", {"bsp", "asp"}}, {"cluster.workers", {"2", "4"}}}, 5, 2);
+  const auto study = PlanStudy(Tiny(), problem::BuiltinProblems(),
+                               {{"policies.sync", {"bsp", "asp"}}, {"cluster.workers", {"2", "4"}}}, 5, 2);
   ASSERT_TRUE(study.ok()) << study.status().ToString();
   ASSERT_EQ(study->cells.size(), 4U);
   EXPECT_THAT(study->seeds, ElementsAre(5, 6));
   EXPECT_EQ(study->cells[1].label, "bsp, 4");
   EXPECT_EQ(study->cells[2].scenario.job.sync, "asp");
   EXPECT_EQ(study->cells[3].scenario.job.workers, 4U);
-  EXPECT_FALSE(PlanStudy(Tiny(), {{"policies.snyc", {"bsp"}}}, 1, 1).ok());
+  EXPECT_FALSE(PlanStudy(Tiny(), problem::BuiltinProblems(), {{"policies.snyc", {"bsp"}}}, 1, 1).ok());
 }
 
 TEST(StudyTest, RecordsDoNotDependOnTheNumberOfThreads) {
   const auto run = [](std::uint32_t threads) {
-    auto study = PlanStudy(Tiny(), {{"policies.sync", {"bsp", "ssp:1", "asp"}}}, 1, 3);
+    auto study =
+        PlanStudy(Tiny(), problem::BuiltinProblems(), {{"policies.sync", {"bsp", "ssp:1", "asp"}}}, 1, 3);
     EXPECT_TRUE(RunStudy(*study, problem::BuiltinProblems(), threads).ok());
     std::vector<double> losses;
     for (const Cell& cell : study->cells) {
@@ -54,38 +57,52 @@ TEST(StudyTest, RecordsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(StudyTest, AnErrorOfOneRunIsTheStudys) {
-  auto study = PlanStudy(Tiny(), {{"training.problem", {"quadratic", "quadratc"}}}, 1, 2);
+  auto study = PlanStudy(Tiny(), problem::BuiltinProblems(),
+                         {{"training.problem", {"quadratic", "quadratic:sise=3"}}}, 1, 2);
   ASSERT_TRUE(study.ok());
-  EXPECT_THAT(RunStudy(*study, problem::BuiltinProblems(), 2).message(), HasSubstr("quadratc"));
+  EXPECT_THAT(RunStudy(*study, problem::BuiltinProblems(), 2).message(),
+              AllOf(HasSubstr("training.problem"), HasSubstr("sise")));
 }
 
 TEST(StudyTest, PoliciesAreCheckedBeforeAnythingRuns) {
   for (const auto& [key, value, wanted] : {std::tuple("policies.sync", "sps:2", "sps"),
                                            {"policies.placement", "hash", "unknown placement"},
                                            {"training.optimizer", "sgdd", "sgdd"},
+                                           {"training.problem", "quadratc", "did you mean \"quadratic\""},
+                                           {"policies.rules", "server=9 sync=asp", "server"},
                                            {"policies.pull", "some", "pull"}}) {
-    const auto study = PlanStudy(Tiny(), {{key, {value}}}, 1, 1);
+    const auto study = PlanStudy(Tiny(), problem::BuiltinProblems(), {{key, {value}}}, 1, 1);
     ASSERT_FALSE(study.ok()) << key;
-    EXPECT_THAT(study.status().message(), HasSubstr(wanted));
+    EXPECT_THAT(study.status().message(), AllOf(HasSubstr(key), HasSubstr(wanted)));
   }
 }
 
+TEST(StudyTest, AMistakeIsSaidWithThePlaceOfItsKeyAlsoWhereTwoKeysDoNotFit) {
+  Scenario scenario = Tiny();
+  scenario.job.sync = "asp";
+  scenario.job.apply = "aggregate";
+  scenario.said_at = {{"policies.sync", "a.toml line 3"}, {"policies.apply", "b.toml line 7"}};
+  EXPECT_THAT(PlanStudy(scenario, problem::BuiltinProblems(), {}, 1, 1).status().message(),
+              StartsWith("b.toml line 7: policies.apply: "));
+}
+
 TEST(StudyTest, AKeyIsSweptOnce) {
-  const auto study = PlanStudy(Tiny(), {{"policies.sync", {"bsp"}}, {"policies.sync", {"asp"}}}, 1, 1);
+  const auto study = PlanStudy(Tiny(), problem::BuiltinProblems(),
+                               {{"policies.sync", {"bsp"}}, {"policies.sync", {"asp"}}}, 1, 1);
   EXPECT_THAT(study.status().message(), HasSubstr("policies.sync: got two sweeps"));
 }
 
 TEST(StudyTest, ItCanBeStopped) {
   Scenario scenario = Tiny();
   scenario.iterations = 5000;
-  auto study = PlanStudy(scenario, {}, 1, 4);
+  auto study = PlanStudy(scenario, problem::BuiltinProblems(), {}, 1, 4);
   const Status status =
       RunStudy(*study, problem::BuiltinProblems(), 2, [](const StudyProgress&) { return false; });
   EXPECT_EQ(status.code(), StatusCode::kCancelled);
 }
 
 TEST(StudyTest, WhatWasDoneBeforeItWasStoppedCounts) {
-  auto study = PlanStudy(Tiny(), {}, 1, 4);
+  auto study = PlanStudy(Tiny(), problem::BuiltinProblems(), {}, 1, 4);
   ASSERT_TRUE(study.ok());
   const Status status = RunStudy(*study, problem::BuiltinProblems(), 1,
                                  [](const StudyProgress& progress) { return progress.runs_done < 2; });
@@ -117,7 +134,7 @@ TEST(FiguresTest, SpreadIsOfWhatIsANumber) {
 TEST(StudyTest, KeysThatGoTogetherAreSetTogether) {
   const Result<Sweep> sweep = ParseSweep("cluster.workers+iterations=8+400;16+200");
   ASSERT_TRUE(sweep.ok());
-  const Result<Study> study = PlanStudy({}, {*sweep}, 1, 1);
+  const Result<Study> study = PlanStudy({}, problem::BuiltinProblems(), {*sweep}, 1, 1);
   ASSERT_TRUE(study.ok()) << study.status().ToString();
   ASSERT_EQ(study->cells.size(), 2U);
   EXPECT_EQ(study->cells[1].scenario.job.workers, 16U);
@@ -128,7 +145,8 @@ TEST(StudyTest, KeysThatGoTogetherAreSetTogether) {
 TEST(StudyTest, AValueForOneOfTwoKeysIsRefused) {
   const Result<Sweep> sweep = ParseSweep("cluster.workers+iterations=8+400;16");
   ASSERT_TRUE(sweep.ok());
-  EXPECT_THAT(PlanStudy({}, {*sweep}, 1, 1).status().message(), HasSubstr("wanted 2 values parted by +"));
+  EXPECT_THAT(PlanStudy({}, problem::BuiltinProblems(), {*sweep}, 1, 1).status().message(),
+              HasSubstr("wanted 2 values parted by +"));
 }
 
 }  // namespace

@@ -21,6 +21,12 @@ enum Stream : std::uint64_t {
   kWorkers = 2000,
   kDisks = 3000
 };
+constexpr std::uint64_t kOfAKind = 1000;
+
+// The stream of one of its kind. From the thousandth on they would be those of the next kind.
+std::uint64_t StreamOf(Stream kind, std::uint64_t index) {
+  return index < kOfAKind ? kind + index : (std::uint64_t{kind} << 32) + index;
+}
 
 }  // namespace
 
@@ -64,7 +70,8 @@ Cluster::Cluster(const ClusterOptions& options)
 }
 
 HostId Cluster::AddHost() {
-  disks_.push_back(std::make_unique<Disk>(options_.disk, Hash64({options_.seed, kDisks + disks_.size()})));
+  disks_.push_back(
+      std::make_unique<Disk>(options_.disk, Hash64({options_.seed, StreamOf(kDisks, disks_.size())})));
   return wires().AddHost();
 }
 
@@ -148,10 +155,10 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
   shards_[index] = std::make_unique<Shard>();
   Shard& at = *shards_[index];
   at.index = index;
-  at.env = std::make_unique<SimEnv>(
-      queue_, wires(), host, disk(host), ring_, name,
-      life == 1 ? Hash64({options_.seed, kShards + index}) : Hash64({options_.seed, kShards + index, life}),
-      SharedFolder());
+  at.env = std::make_unique<SimEnv>(queue_, wires(), host, disk(host), ring_, name,
+                                    life == 1 ? Hash64({options_.seed, StreamOf(kShards, index)})
+                                              : Hash64({options_.seed, StreamOf(kShards, index), life}),
+                                    SharedFolder());
   ServerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
@@ -178,8 +185,8 @@ void Cluster::StartWorker(std::uint32_t rank) {
   ++at.lives;
   at.env =
       std::make_unique<SimEnv>(queue_, wires(), at.host, disk(at.host), ring_, fmt::format("worker {}", rank),
-                               at.lives == 1 ? Hash64({options_.seed, kWorkers + rank})
-                                             : Hash64({options_.seed, kWorkers + rank, at.lives}),
+                               at.lives == 1 ? Hash64({options_.seed, StreamOf(kWorkers, rank)})
+                                             : Hash64({options_.seed, StreamOf(kWorkers, rank), at.lives}),
                                SharedFolder());
   WorkerOptions options;
   options.link = options_.link;

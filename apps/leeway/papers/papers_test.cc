@@ -44,7 +44,8 @@ TEST(ScenariosTest, EveryFileCanBeReadAndPlannedAtBothLengths) {
         ASSERT_TRUE(sweep.ok()) << path << ": " << sweep.status().ToString();
         sweeps.push_back(*sweep);
       }
-      const Result<scenario::Study> study = scenario::PlanStudy(file->scenario, sweeps, 1, 1);
+      const Result<scenario::Study> study =
+          scenario::PlanStudy(file->scenario, problem::BuiltinProblems(), sweeps, 1, 1);
       ASSERT_TRUE(study.ok()) << path << ": " << study.status().ToString();
       if (file->study.title.empty()) continue;
       for (const PaperFigure& paper : file->study.paper) {

@@ -188,7 +188,9 @@ Status MakeQuick(const std::string& path, ScenarioFile& all) {
   for (const ScenarioLine& line : all.study.quick) {
     const Status set = line.key == "seeds" ? TakeSeeds(line, all.study)
                                            : scenario::SetKey(all.scenario, line.key, line.value);
-    if (!set.ok()) return set.WithContext(fmt::format("{} line {}: study.quick", path, line.line));
+    const std::string place = fmt::format("{} line {}", path, line.line);
+    if (!set.ok()) return set.WithContext(place + ": study.quick");
+    all.scenario.said_at[line.key] = place;
   }
   return Status::Ok();
 }
@@ -209,7 +211,9 @@ Status ApplyLines(const ScenarioText& file, ScenarioFile& all) {
   for (const ScenarioLine& line : file.lines) {
     const Status set = line.key.starts_with("study.") ? TakeStudy(line.key.substr(6), line, all.study)
                                                       : scenario::SetKey(all.scenario, line.key, line.value);
-    if (!set.ok()) return set.WithContext(fmt::format("{} line {}", file.name, line.line));
+    const std::string place = fmt::format("{} line {}", file.name, line.line);
+    if (!set.ok()) return set.WithContext(place);
+    all.scenario.said_at[line.key] = place;
   }
   return Status::Ok();
 }
@@ -221,8 +225,7 @@ Result<ScenarioFile> ReadScenario(const std::string& path, Length length) {
   if (length == Length::kQuick) {
     LW_RETURN_IF_ERROR(MakeQuick(path, all));
   }
-  const Status whole = scenario::CheckWhole(all.scenario);
-  if (!whole.ok()) return whole.WithContext(path);
+  LW_RETURN_IF_ERROR(scenario::CheckWhole(all.scenario));
   return all;
 }
 

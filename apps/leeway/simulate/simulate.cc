@@ -31,9 +31,11 @@ Status Set(scenario::Scenario& scenario, const std::string& text) {
   if (equals == std::string::npos || equals == 0) {
     return InvalidArgument("--set: got \"{}\", wanted KEY=VALUE: compute.spread=0.2", text);
   }
-  const Status set =
-      scenario::SetKey(scenario, text.substr(0, equals), scenario::Plain(text.substr(equals + 1)));
-  return set.ok() ? set : set.WithContext("--set");
+  const std::string key = text.substr(0, equals);
+  const Status set = scenario::SetKey(scenario, key, scenario::Plain(text.substr(equals + 1)));
+  if (!set.ok()) return set.WithContext("--set");
+  scenario.said_at[key] = "--set";
+  return Status::Ok();
 }
 
 // What a sweep sets again would have no effect.
@@ -133,8 +135,8 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   }
   Finished finished;
   const std::uint32_t seeds = options.seeds > 0 ? options.seeds : file.study.seeds;
-  Result<scenario::Study> planned = scenario::PlanStudy(file.scenario, sweeps, options.seed, seeds);
-  if (!planned.ok()) return planned.status().WithContext(sweeps.empty() ? options.file : where);
+  Result<scenario::Study> planned = scenario::PlanStudy(file.scenario, problems, sweeps, options.seed, seeds);
+  if (!planned.ok()) return sweeps.empty() ? planned.status() : planned.status().WithContext(where);
   finished.study = *std::move(planned);
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
   LW_RETURN_IF_ERROR(CheckPaper(file.study.paper, options.file, finished.study));
