@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -258,7 +259,9 @@ class SimCommand final : public Command {
   }
 
   static Result<int> ListKeys() {
-    for (const scenario::KeyText& key : scenario::KeysOf({})) {
+    std::vector<scenario::KeyText> keys = scenario::KeysOf({});
+    std::ranges::move(StudyKeys(), std::back_inserter(keys));
+    for (const scenario::KeyText& key : keys) {
       fmt::print("{:<26} {} [{}]\n{:<26} {}\n", key.key, key.help, key.value, "", key.wanted);
     }
     return 0;

@@ -147,9 +147,7 @@ Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& 
   const std::pair<const char*, std::vector<std::string>*> lists[] = {
       {"texts", &study.texts},     {"sweeps", &study.sweeps}, {"labels", &study.labels},
       {"figures", &study.figures}, {"plots", &study.plots},   {"directions", &study.directions}};
-  std::vector<std::string> known = {"title", "seeds"};
   for (const auto& [name, list] : lists) {
-    known.emplace_back(name);
     if (word != name) continue;
     if (!line.value.is_list)
       return InvalidArgument("{}: got {}, wanted a list of texts", line.key, line.value.got);
@@ -163,8 +161,10 @@ Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& 
     *list = line.value.texts;
     return Status::Ok();
   }
-  return InvalidArgument("unknown key \"{}\"; known in [study]: {}, paper.FIGURE, quick.KEY{}", line.key,
-                         fmt::join(known, ", "), DidYouMean(word, known));
+  std::vector<std::string> known;
+  for (const scenario::KeyText& each : StudyKeys()) known.push_back(each.key.substr(6));
+  return InvalidArgument("unknown key \"{}\"; known in [study]: {}{}", line.key, fmt::join(known, ", "),
+                         DidYouMean(word, known));
 }
 
 Status Apply(const std::string& path, int depth, ScenarioFile& all) {
@@ -196,6 +196,23 @@ Status MakeQuick(const std::string& path, ScenarioFile& all) {
 }
 
 }  // namespace
+
+std::vector<scenario::KeyText> StudyKeys() {
+  return {
+      {"study.title", "text", "of the report; else the scenario's name", ""},
+      {"study.texts", "a list of texts", "paragraphs above the table", ""},
+      {"study.sweeps", "a list of sweeps, as --sweep takes them", "all combinations; one cell for each", ""},
+      {"study.labels", "a list of texts", "one for each cell; else the values of the sweeps", ""},
+      {"study.seeds", "a whole number from 1 to 10000", "runs of each cell", "1"},
+      {"study.figures", "a list of figures: \"seconds\", \"dprs_per_100\"", "columns of the table; else all",
+       ""},
+      {"study.plots", "a list of bars:FIGURE, lines:FIGURE, curve:accuracy, curve:loss, waits, answers",
+       "in the report", ""},
+      {"study.directions", "a list of \"WHAT | FIGURE | CELL | CELL | NUMBER\"",
+       "one cell's figure over another's, beside the paper's ratio", ""},
+      {"study.paper.FIGURE", "a list of numbers, one for each cell; nan: none", "to stand beside ours", ""},
+      {"study.quick.KEY", "as of the key", "what --quick changes", ""}};
+}
 
 Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name) {
   LW_ASSIGN_OR_RETURN(const toml::table parsed, ParseToml(text, name));

@@ -56,6 +56,9 @@ struct ScenarioFile {
   StudyWords study;
 };
 
+// What [study] can say, as KeysOf has it of the rest.
+[[nodiscard]] std::vector<scenario::KeyText> StudyKeys();
+
 [[nodiscard]] Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name);
 // What its own lines say, without those of what it includes.
 [[nodiscard]] Status ApplyLines(const ScenarioText& file, ScenarioFile& all);

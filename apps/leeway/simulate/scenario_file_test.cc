@@ -14,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ScenarioFileTest : public ::testing::Test {
  protected:
@@ -71,8 +72,26 @@ TEST_F(ScenarioFileTest, AMistakeIsToldWithFileLineKeyGotAndWanted) {
   EXPECT_THAT(MessageOf("[[compute]]\nspread = 1\n"), HasSubstr("compute"));
   EXPECT_THAT(MessageOf("iterations = \n"), HasSubstr("bad.toml line 1"));
   EXPECT_THAT(MessageOf("[cluster]\nworkers = 2\n[compute]\nfactors = [\"2:3\"]\n"),
-              AllOf(HasSubstr("bad.toml"), HasSubstr("rank 2")));
+              AllOf(HasSubstr("bad.toml line 4: compute.factors"), HasSubstr("rank 2")));
   EXPECT_THAT(MessageOf("include = 7\n"), HasSubstr("include"));
+}
+
+TEST_F(ScenarioFileTest, WhereEachKeyStandsIsKept) {
+  Write("base.toml", "[policies]\nsync = \"bsp\"\napply = \"aggregate\"\n");
+  const Result<ScenarioFile> file =
+      ReadScenario(Write("top.toml", "include = \"base.toml\"\n[policies]\nsync = \"ssp:3\"\n"));
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_THAT(scenario::KeyWithPlace(file->scenario, "policies.sync"),
+              HasSubstr("top.toml line 3: policies.sync"));
+  EXPECT_THAT(scenario::KeyWithPlace(file->scenario, "policies.apply"), HasSubstr("base.toml line 3"));
+  EXPECT_EQ(scenario::KeyWithPlace(file->scenario, "policies.pull"), "top: policies.pull");
+}
+
+TEST_F(ScenarioFileTest, EveryWordOfAStudyThatIsListedIsTaken) {
+  for (const scenario::KeyText& key : StudyKeys()) {
+    const std::string word = key.key.substr(6);
+    EXPECT_THAT(MessageOf("[study]\n" + word + " = true\n"), Not(HasSubstr("unknown key"))) << word;
+  }
 }
 
 TEST_F(ScenarioFileTest, TheFirstMistakeOfAFileIsToldFirst) {
