@@ -25,6 +25,13 @@ struct Call {
     return call;
   }
 
+  // Lets go of all that it holds. What was moved on holds nothing, and costs nothing here.
+  void Clear() {
+    gradient.pin = nullptr;
+    if (also) also = nullptr;
+    if (function) function = nullptr;
+  }
+
   Kind kind = Kind::kFunction;
   TableId table;
   Ticket ticket = 0;

@@ -11,6 +11,12 @@
 #include "base/errors.h"
 
 namespace leeway {
+namespace {
+
+// Who is far ahead need not wait until all are made.
+constexpr std::uint64_t kFreedTogether = 64;
+
+}  // namespace
 
 CallQueue::CallQueue(std::size_t max, CallMaker& maker)
     : max_(std::min(max, kRingMax)),
@@ -91,24 +97,32 @@ void CallQueue::OnReadable() {
   [[maybe_unused]] const ssize_t got = read(fd_, &count, sizeof(count));
 }
 
-void CallQueue::TakeAll() {
+void CallQueue::FreeBelow(std::uint64_t position) {
+  head_.store(position, std::memory_order_seq_cst);
+  if (room_wanted_.load(std::memory_order_seq_cst) == 0) return;
+  const std::lock_guard lock(mutex_);
+  room_.notify_all();
+}
+
+template <typename Take>
+bool CallQueue::TakeAll(Take take) {
   const std::uint64_t begin = head_.load(std::memory_order_relaxed);
-  std::uint64_t head = begin;
-  // At most one round: a call may queue another, which waits for the next Poll.
-  for (; head - begin < cells_.size(); ++head) {
-    Cell& cell = At(head);
-    if (cell.sequence.load(std::memory_order_acquire) != head + 1) break;
-    running_.push_back(std::move(cell.call));
+  const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+  // What is filled now: a call may queue another, which waits for the next time.
+  std::uint64_t end = begin;
+  while (end != tail && At(end).sequence.load(std::memory_order_acquire) == end + 1) ++end;
+  // What this thread has put aside comes after all that it has in the ring, and before what it queues now.
+  std::vector<Call> own;
+  if (end == tail) own.swap(own_);
+  for (std::uint64_t head = begin; head != end; ++head) {
+    Call& call = At(head).call;
+    take(call);
+    call.Clear();
+    if ((head + 1) % kFreedTogether == 0) FreeBelow(head + 1);
   }
-  if (head != begin) {
-    head_.store(head, std::memory_order_seq_cst);
-    if (room_wanted_.load(std::memory_order_seq_cst) > 0) {
-      const std::lock_guard lock(mutex_);
-      room_.notify_all();
-    }
-  }
-  for (Call& call : own_) running_.push_back(std::move(call));
-  own_.clear();
+  if (end != begin) FreeBelow(end);
+  for (Call& call : own) take(call);
+  return end != begin || !own.empty();
 }
 
 void CallQueue::OnRunner(bool here) {
@@ -117,13 +131,13 @@ void CallQueue::OnRunner(bool here) {
 }
 
 bool CallQueue::Poll() {
-  TakeAll();
-  if (running_.empty()) return false;
-  maker_.BeginCalls();
-  for (Call& call : running_) maker_.Make(call);
-  running_.clear();
-  maker_.EndCalls();
-  return true;
+  bool any = false;
+  TakeAll([&](Call& call) {
+    if (!std::exchange(any, true)) maker_.BeginCalls();
+    maker_.Make(call);
+  });
+  if (any) maker_.EndCalls();
+  return any;
 }
 
 bool CallQueue::MaySleep() {
@@ -135,15 +149,13 @@ bool CallQueue::MaySleep() {
 }
 
 void CallQueue::Close(const Status& why) {
-  std::vector<Call> dropped;
   {
     const std::lock_guard lock(mutex_);
     if (why_closed_.ok()) why_closed_ = why;
     closed_.store(true, std::memory_order_release);
     room_.notify_all();
   }
-  TakeAll();
-  std::swap(dropped, running_);
+  TakeAll([](Call&) {});
 }
 
 }  // namespace leeway

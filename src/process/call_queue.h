@@ -65,7 +65,11 @@ class CallQueue final : public LoopSource {
   [[nodiscard]] Status PushOwn(Call& call);
   [[nodiscard]] Status WaitForRoom(Call& call, std::chrono::milliseconds limit);
   void WakeIfAsleep();
-  void TakeAll();
+  // The cells below this position may be filled again.
+  void FreeBelow(std::uint64_t position);
+  // Gives `take` every call that was queued when it began, where it lies. False: there was none.
+  template <typename Take>
+  bool TakeAll(Take take);
 
   const std::size_t max_;
   const int fd_;
@@ -82,8 +86,7 @@ class CallQueue final : public LoopSource {
   std::condition_variable room_;
   Status why_closed_;
 
-  std::vector<Call> own_;      // of the node's thread, while the ring is full
-  std::vector<Call> running_;  // of Poll; kept to reuse its memory
+  std::vector<Call> own_;  // of the node's thread, while the ring is full
 };
 
 }  // namespace leeway

@@ -123,6 +123,33 @@ TEST_F(CallQueueTest, TheNodesOwnThreadDoesNotWaitForItselfAndKeepsItsOrder) {
   EXPECT_TRUE(queue.MaySleep());
 }
 
+TEST_F(CallQueueTest, CallsThatCallsQueueKeepTheirOrderWhereTheRingIsFull) {
+  CallQueue queue(2, runner);
+  queue.OnRunner(true);
+  std::vector<int> ran;
+  const auto add = [&](int number) {
+    return queue.Push(Call::Of([&ran, number] { ran.push_back(number); }), kNoWait);
+  };
+  // The ring has room for one more while the first is made, and none for the others.
+  ASSERT_TRUE(queue
+                  .Push(Call::Of([&] {
+                          for (int i = 1; i <= 3; ++i) EXPECT_TRUE(add(i).ok());
+                        }),
+                        kNoWait)
+                  .ok());
+  while (queue.Poll()) {
+  }
+  EXPECT_EQ(ran, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_F(CallQueueTest, ACallThatWasMadeHoldsNothingAnyMore) {
+  CallQueue queue(10, runner);
+  auto held = std::make_shared<int>(1);
+  ASSERT_TRUE(queue.Push(Call::Of([held] {}), kNoWait).ok());
+  queue.Poll();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST_F(CallQueueTest, AWaitingPushGetsItsRoom) {
   CallQueue queue(1, runner);
   ASSERT_TRUE(queue.Push(Numbered(1), kNoWait).ok());
