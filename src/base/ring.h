@@ -1,8 +1,9 @@
 // Ring: a queue that grows and keeps its memory. Unlike std::deque it allocates nothing while empty, nor when
-// elements come and go. T is default-constructible and movable.
+// elements come and go. T is default-constructible and movable, and there are fewer than 2^31 at a time.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -30,8 +31,9 @@ class Ring {
   T pop_front() {
     LW_CHECK(size_ > 0, "the ring is empty");
     T value = std::exchange(slots_[head_], T());
-    head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;
+    // Begins anew when it is empty: the slot used last is the one that may still be in the cache.
+    head_ = size_ == 0 ? 0 : static_cast<std::uint32_t>((head_ + 1) & (slots_.size() - 1));
     return value;
   }
 
@@ -44,8 +46,8 @@ class Ring {
   }
 
   std::vector<T> slots_;  // a power of two, or none
-  std::size_t head_ = 0;
-  std::size_t size_ = 0;
+  std::uint32_t head_ = 0;
+  std::uint32_t size_ = 0;
 };
 
 }  // namespace leeway

@@ -29,7 +29,7 @@ void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
 
 void Ledger::Admit(MemberKey life) {
   Page& page = pages_[life.worker];
-  if (page.incarnation < life.incarnation) page = {.incarnation = life.incarnation, .last = Seq(0)};
+  if (page.incarnation < life.incarnation) page = {.last = Seq(0), .incarnation = life.incarnation};
 }
 
 Seq Ledger::LastOf(MemberKey life) const {
@@ -47,7 +47,7 @@ std::vector<LedgerState> Ledger::Save() const {
 
 void Ledger::Load(std::span<const LedgerState> pages) {
   for (const LedgerState& page : pages) {
-    pages_[page.member.worker] = {page.member.incarnation, page.last, page.verdicts};
+    pages_[page.member.worker] = {page.last, page.member.incarnation, page.verdicts};
   }
 }
 

@@ -46,8 +46,8 @@ class Ledger {
 
  private:
   struct Page {
-    Incarnation incarnation{};
     Seq last{};
+    Incarnation incarnation{};
     std::array<BlockVerdict, kKept> verdicts{};  // of seq s at s % kKept
   };
   RankTable<Page> pages_;

@@ -6,6 +6,27 @@
 
 namespace leeway {
 
+namespace {
+
+// The newest life of each worker, by rank.
+std::vector<const MemberState*> NewestLives(std::span<const MemberState> roster) {
+  std::vector<const MemberState*> lives;
+  lives.reserve(roster.size());
+  for (const MemberState& member : roster) lives.push_back(&member);
+  const auto before = [](const MemberState* a, const MemberState* b) {
+    if (a->key.worker != b->key.worker) return a->key.worker < b->key.worker;
+    return a->key.incarnation > b->key.incarnation;
+  };
+  // It usually is: every block of every shard takes the same roster whenever one of many workers leaves.
+  if (!std::ranges::is_sorted(lives, before)) std::ranges::stable_sort(lives, before);
+  const auto older = std::ranges::unique(
+      lives, [](const MemberState* a, const MemberState* b) { return a->key.worker == b->key.worker; });
+  lives.erase(older.begin(), older.end());
+  return lives;
+}
+
+}  // namespace
+
 std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster) {
   std::vector<MemberKey> ended;
   const auto end = [&](WorkerId worker, Life& life) {
@@ -13,19 +34,16 @@ std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster)
     ended.push_back({worker, life.incarnation});
     End(life);
   };
-  RankTable<const MemberState*> newest;
-  for (const MemberState& member : roster) {
-    const MemberState*& known = newest[member.key.worker];
-    if (known == nullptr || known->key.incarnation < member.key.incarnation) known = &member;
-  }
+  const std::vector<const MemberState*> newest = NewestLives(roster);
+  auto at = newest.begin();
   lives_.ForEach([&](WorkerId worker, Life& life) {
-    const MemberState* const* const found = newest.Find(worker);
-    if (found == nullptr || (*found)->gone || (*found)->key.incarnation > life.incarnation) end(worker, life);
+    while (at != newest.end() && (*at)->key.worker < worker) ++at;
+    const bool listed = at != newest.end() && (*at)->key.worker == worker;
+    if (!listed || (*at)->gone || (*at)->key.incarnation > life.incarnation) end(worker, life);
   });
-  for (const MemberState& member : roster) {
-    if (newest[member.key.worker] != &member) continue;
-    const Life* const known = lives_.Find(member.key.worker);
-    if (known == nullptr || known->incarnation < member.key.incarnation) Begin(member);
+  for (const MemberState* member : newest) {
+    const Life* const known = lives_.Find(member->key.worker);
+    if (known == nullptr || known->incarnation < member->key.incarnation) Begin(*member);
   }
   CountVTrain();
   return ended;
@@ -71,10 +89,10 @@ void Progress::Load(const ProgressState& state) {
   taken_ = state.taken;
   for (const LifeState& from : state.lives) {
     const Life life{.incarnation = from.key.incarnation,
-                    .first = from.first,
-                    .progress = from.progress,
                     .live = from.live,
-                    .silent = from.silent};
+                    .silent = from.silent,
+                    .first = from.first,
+                    .progress = from.progress};
     Count(life);
     lives_[from.key.worker] = life;
   }

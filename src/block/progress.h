@@ -72,17 +72,19 @@ class Progress final : public ProgressView {
   std::uint32_t TakenSinceAdvance() const override { return taken_; }
 
  private:
-  struct Life {
+  // One line of memory: every push and pull looks at that of another worker.
+  struct alignas(64) Life {
     Incarnation incarnation{};
+    bool live = false;
+    bool silent = true;    // has sent nothing
+    bool goes_on = false;  // while its pulls are held
     Iteration first{};
     Iteration progress{};  // first - 1 before the first
-    bool live = false;
-    bool silent = true;  // has sent nothing
     std::optional<TimePoint> last_push{};
     std::optional<Duration> push_interval{};
-    Duration held{};       // since the last push
-    bool goes_on = false;  // while its pulls are held
+    Duration held{};  // since the last push
   };
+  static_assert(sizeof(Life) == 64);
 
   void Begin(const MemberState& member);
   void Count(const Life& life);

@@ -34,6 +34,12 @@ void RankSet::Remove(WorkerId worker) {
   --size_;
 }
 
+bool RankSet::Contains(WorkerId worker) const {
+  if (worker.index() >= kBits) return far_.contains(worker);
+  const std::size_t at = worker.index() / kWordBits;
+  return at < words_.size() && ((words_[at] >> (worker.index() % kWordBits)) & 1U) != 0;
+}
+
 std::optional<WorkerId> RankSet::TakeLowest() {
   if (empty()) return std::nullopt;
   while (low_ < words_.size() && words_[low_] == 0) ++low_;

@@ -20,6 +20,7 @@ class RankSet {
   void Add(WorkerId worker);
   void Remove(WorkerId worker);  // if it is in it
   std::optional<WorkerId> TakeLowest();
+  [[nodiscard]] bool Contains(WorkerId worker) const;
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t size() const { return size_; }
 

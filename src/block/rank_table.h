@@ -1,12 +1,15 @@
 // RankTable: one entry per worker, found by its rank in one step however many there are.
 //
-// Ranks are dense, so entries lie in an array. A rank far above all others (nothing but a peer that makes it
-// up has one) goes into a tree beside it and costs no memory for the ranks in between.
+// Ranks are dense, so entries lie in an array, and who has one is a bit beside it: an entry takes no more
+// memory than it must, and one that is not there is not looked at. A rank far above all others (nothing but a
+// peer that makes it up has one) goes into a tree and costs no memory for the ranks in between. Entries are
+// default-constructible.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,8 +24,7 @@ class RankTable {
   [[nodiscard]] Entry* Find(WorkerId worker) { return const_cast<Entry*>(std::as_const(*this).Find(worker)); }
   [[nodiscard]] const Entry* Find(WorkerId worker) const {
     if (worker.index() < near_.size()) {
-      const std::optional<Entry>& entry = near_[worker.index()];
-      return entry ? &*entry : nullptr;
+      return is_near_[worker.index()] ? &near_[worker.index()] : nullptr;
     }
     if (far_.empty()) return nullptr;
     const auto found = far_.find(worker);
@@ -36,12 +38,14 @@ class RankTable {
       if (worker.index() >= kSlack + kSlackFactor * size_) return far_[worker];
       Grow(worker);
     }
-    return near_[worker.index()].emplace();
+    is_near_[worker.index()] = true;
+    return near_[worker.index()];
   }
   void Erase(WorkerId worker) {
     if (worker.index() < near_.size()) {
-      size_ -= near_[worker.index()].has_value() ? 1 : 0;
-      near_[worker.index()].reset();
+      size_ -= is_near_[worker.index()] ? 1 : 0;
+      is_near_[worker.index()] = false;
+      near_[worker.index()] = Entry();
     } else {
       size_ -= far_.erase(worker);
     }
@@ -50,7 +54,7 @@ class RankTable {
   template <typename Visit>
   void ForEach(Visit visit) {
     for (std::size_t rank = 0; rank < near_.size(); ++rank) {
-      if (near_[rank]) visit(WorkerId(static_cast<WorkerId::rep>(rank)), *near_[rank]);
+      if (is_near_[rank]) visit(WorkerId(static_cast<WorkerId::rep>(rank)), near_[rank]);
     }
     for (auto& [worker, entry] : far_) visit(worker, entry);
   }
@@ -68,14 +72,20 @@ class RankTable {
 
   // What was far may be near now: every rank is in one place only.
   void Grow(WorkerId worker) {
-    near_.resize(worker.index() + 1);
-    while (!far_.empty() && far_.begin()->first <= worker) {
-      near_[far_.begin()->first.index()] = std::move(far_.begin()->second);
+    // Ranks come one after the other: room for some more at a time.
+    const std::size_t ranks = std::min(std::bit_ceil(worker.index() + 1), worker.index() + kSlack);
+    near_.resize(ranks);
+    is_near_.resize(ranks);
+    while (!far_.empty() && far_.begin()->first.index() < ranks) {
+      const std::size_t rank = far_.begin()->first.index();
+      near_[rank] = std::move(far_.begin()->second);
+      is_near_[rank] = true;
       far_.erase(far_.begin());
     }
   }
 
-  std::vector<std::optional<Entry>> near_;  // by rank
+  std::vector<Entry> near_;    // by rank; where nobody has one, as it was made
+  std::vector<bool> is_near_;  // as many
   std::map<WorkerId, Entry> far_;
   std::size_t size_ = 0;
 };

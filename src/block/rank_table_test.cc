@@ -77,6 +77,9 @@ TEST(RankSetTest, IsASetThatIsTakenFromByRank) {
     }
     ASSERT_EQ(set.size(), plain.size());
     ASSERT_EQ(set.empty(), plain.empty());
+    const WorkerId other = DrawRank(Mix64(random) >> 8);
+    ASSERT_EQ(set.Contains(worker), plain.contains(worker));
+    ASSERT_EQ(set.Contains(other), plain.contains(other));
   }
 }
 

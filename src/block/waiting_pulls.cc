@@ -8,9 +8,7 @@ namespace leeway {
 void WaitingPulls::Block(const PullEvent& pull, TimePoint since) {
   const WorkerId worker = pull.from.worker;
   Drop(worker);
-  Entry& entry = entries_[worker];
-  entry.state = Entry::State::kBlocked;
-  entry.waiting = {pull, since};
+  entries_[worker].waiting = {pull, since};
   blocked_.Add(worker);
 }
 
@@ -18,10 +16,9 @@ bool WaitingPulls::Delay(const PullEvent& pull, TimePoint since) {
   const WorkerId worker = pull.from.worker;
   Drop(worker);
   Entry& entry = entries_[worker];
-  entry.state = Entry::State::kDelayed;
   entry.waiting = {pull, since};
   AddToRow(pull.progress, worker);
-  ++delayed_;
+  delayed_.Add(worker);
   if (entry.last_life == pull.from && pull.progress <= entry.last_delayed) return false;
   entry.last_life = pull.from;
   entry.last_delayed = pull.progress;
@@ -41,14 +38,11 @@ void WaitingPulls::AddToRow(Iteration progress, WorkerId worker) {
 }
 
 void WaitingPulls::Drop(WorkerId worker) {
-  Entry* const entry = entries_.Find(worker);
-  if (entry == nullptr || entry->state == Entry::State::kNone) return;
-  if (std::exchange(entry->state, Entry::State::kNone) == Entry::State::kBlocked) {
-    blocked_.Remove(worker);
-    return;
-  }
-  --delayed_;
-  const auto row = std::ranges::lower_bound(rows_, entry->waiting.pull.progress, {}, &Row::progress);
+  blocked_.Remove(worker);
+  if (!delayed_.Contains(worker)) return;
+  delayed_.Remove(worker);
+  const Iteration progress = entries_.Find(worker)->waiting.pull.progress;
+  const auto row = std::ranges::lower_bound(rows_, progress, {}, &Row::progress);
   row->workers.Remove(worker);
   if (!row->workers.empty()) return;
   spare_.push_back(std::move(row->workers));
@@ -56,10 +50,9 @@ void WaitingPulls::Drop(WorkerId worker) {
 }
 
 std::optional<WaitingPull> WaitingPulls::Take(MemberKey life) {
-  const Entry* const entry = entries_.Find(life.worker);
-  if (entry == nullptr || entry->state == Entry::State::kNone || entry->waiting.pull.from != life)
-    return std::nullopt;
-  const WaitingPull taken = entry->waiting;
+  if (!Waits(life.worker)) return std::nullopt;
+  const WaitingPull taken = entries_.Find(life.worker)->waiting;
+  if (taken.pull.from != life) return std::nullopt;
   Drop(life.worker);
   return taken;
 }
@@ -71,10 +64,8 @@ std::optional<WaitingPull> WaitingPulls::TakeDelayedBelow(Iteration v_train) {
     spare_.push_back(std::move(rows_.front().workers));
     rows_.erase(rows_.begin());
   }
-  --delayed_;
-  Entry& entry = *entries_.Find(*worker);
-  entry.state = Entry::State::kNone;
-  return entry.waiting;
+  delayed_.Remove(*worker);
+  return entries_.Find(*worker)->waiting;
 }
 
 std::vector<WaitingPull> WaitingPulls::TakeDelayed() {
@@ -86,22 +77,15 @@ std::vector<WaitingPull> WaitingPulls::TakeDelayed() {
 std::vector<WaitingPull> WaitingPulls::TakeBlocked() {
   std::vector<WaitingPull> taken;
   while (const std::optional<WorkerId> worker = blocked_.TakeLowest()) {
-    Entry& entry = *entries_.Find(*worker);
-    entry.state = Entry::State::kNone;
-    taken.push_back(entry.waiting);
+    taken.push_back(entries_.Find(*worker)->waiting);
   }
   return taken;
 }
 
-bool WaitingPulls::Waits(WorkerId worker) const {
-  const Entry* const entry = entries_.Find(worker);
-  return entry != nullptr && entry->state != Entry::State::kNone;
-}
-
 std::vector<PullEvent> WaitingPulls::List() const {
   std::vector<PullEvent> list;
-  entries_.ForEach([&list](WorkerId, const Entry& entry) {
-    if (entry.state != Entry::State::kNone) list.push_back(entry.waiting.pull);
+  entries_.ForEach([&](WorkerId worker, const Entry& entry) {
+    if (Waits(worker)) list.push_back(entry.waiting.pull);
   });
   return list;
 }

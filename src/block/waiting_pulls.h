@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -43,16 +42,17 @@ class WaitingPulls {
   // Removes and returns all blocked pulls, by rank.
   std::vector<WaitingPull> TakeBlocked();
 
-  [[nodiscard]] std::size_t size() const { return blocked_.size() + delayed_; }
-  [[nodiscard]] bool Waits(WorkerId worker) const;
+  [[nodiscard]] std::size_t size() const { return blocked_.size() + delayed_.size(); }
+  [[nodiscard]] bool Waits(WorkerId worker) const {
+    return blocked_.Contains(worker) || delayed_.Contains(worker);
+  }
   [[nodiscard]] bool any_blocked() const { return !blocked_.empty(); }
   // All of them, by rank; for people.
   [[nodiscard]] std::vector<PullEvent> List() const;
 
  private:
   struct Entry {
-    enum class State : std::uint8_t { kNone, kBlocked, kDelayed } state = State::kNone;
-    WaitingPull waiting{};
+    WaitingPull waiting{};                 // of one that waits
     std::optional<MemberKey> last_life{};  // whose pull was delayed last, and for which progress
     Iteration last_delayed{};
   };
@@ -64,11 +64,11 @@ class WaitingPulls {
 
   void AddToRow(Iteration progress, WorkerId worker);
 
+  // Who waits; asked on every push and pull, and nearly always for one that does not. Nobody is in both.
+  RankSet blocked_, delayed_;
   RankTable<Entry> entries_;
-  RankSet blocked_;
-  std::vector<Row> rows_;       // by progress, none empty
+  std::vector<Row> rows_;       // of delayed_, by progress, none empty
   std::vector<RankSet> spare_;  // emptied, with room for their ranks
-  std::size_t delayed_ = 0;
 };
 
 }  // namespace leeway

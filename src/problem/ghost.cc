@@ -42,10 +42,20 @@ class Ghost final : public Problem {
     for (const std::span<float> table : values) std::ranges::fill(table, 0.0F);
   }
 
-  // Not zeros, so that whoever looks at values sees that something was pushed.
   double Gradient(const BatchKey&, Values, MutableValues gradient) override {
-    for (const std::span<float> table : gradient) std::ranges::fill(table, 1e-3F);
+    for (const std::span<float> table : gradient) std::ranges::fill(table, kSlope);
     return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  // All tables share the memory of the largest. Made by the first who asks: a problem that is only checked
+  // needs none.
+  Values FixedGradient() override {
+    if (!fixed_.empty()) return fixed_;
+    const auto elements = [](const Table& table) { return static_cast<std::size_t>(table.shape[0]); };
+    slopes_.assign(elements(*std::ranges::max_element(tables_, {}, elements)), kSlope);
+    for (const Table& table : tables_)
+      fixed_.push_back(std::span<const float>(slopes_).first(elements(table)));
+    return fixed_;
   }
 
   Judgement Judge(Values) override {
@@ -53,9 +63,14 @@ class Ghost final : public Problem {
   }
 
  private:
+  // Not zero, so that whoever looks at values sees that something was pushed.
+  static constexpr float kSlope = 1e-3F;
+
   std::vector<Table> tables_;
   const std::uint32_t grain_;
   const std::uint32_t batch_;
+  std::vector<float> slopes_;
+  std::vector<std::span<const float>> fixed_;  // by table, in slopes_
 };
 
 Result<std::vector<Table>> TensorsOf(const std::string& model, const PolicyConfig& config) {

@@ -51,6 +51,10 @@ class Problem {
   virtual void Begin(std::uint64_t seed, MutableValues values) const = 0;
   // The gradient of the mean loss over the batch, written into `gradient`; returns that loss.
   virtual double Gradient(const BatchKey& batch, Values at, MutableValues gradient) = 0;
+  // The gradient of every batch at all values, where it is always the same: simulated workers then lend this
+  // one, which lives as long as the problem, and none of them computes or keeps its own. The laziest correct
+  // implementation has none.
+  [[nodiscard]] virtual Values FixedGradient() { return {}; }
   // Over all that is held back for it. May take much longer than a gradient.
   [[nodiscard]] virtual Judgement Judge(Values at) = 0;
 };

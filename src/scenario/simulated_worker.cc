@@ -137,11 +137,12 @@ void SimulatedWorker::UseTables() {
   if (std::exchange(using_, true)) return;
   while (used_ < pairs_.size()) {
     const std::size_t at = used_;
-    node_.WhenUsable(TableId(static_cast<std::uint32_t>(at)), Then([this] {
-                       (void)pairs_[used_]->Take();
-                       ++used_;
-                       UseTables();
-                     }));
+    node_.WhenUsable(TableId(static_cast<std::uint32_t>(at)), [this](const Status& status) {
+      if (!Ok(status)) return;
+      (void)pairs_[used_]->Take();
+      ++used_;
+      UseTables();
+    });
     if (used_ == at) {
       using_ = false;
       return;
@@ -187,13 +188,18 @@ void SimulatedWorker::Compute() {
   JudgeIfDue();
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
-  gradient_ = FreeGradient();
-  (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, Fronts(),
-                          SpansOf(gradient_->values));
+  ComputeGradient(iteration);
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
   const Duration elsewhere = sim::SecondsAsDuration(scenario_.compute.elsewhere_s);
   (void)env_.timers.After(elsewhere, [this] { PushFrom(pairs_.size()); });
+}
+
+void SimulatedWorker::ComputeGradient(std::uint64_t iteration) {
+  if (!problem_.FixedGradient().empty()) return;
+  gradient_ = FreeGradient();
+  (void)problem_.Gradient({Hash64({seed_, kBatches}), rank_, iteration}, Fronts(),
+                          SpansOf(gradient_->values));
 }
 
 void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
@@ -235,13 +241,18 @@ void SimulatedWorker::SleepIfSlowed() {
 
 bool SimulatedWorker::Push(std::size_t table) {
   LentGradient lent;
-  lent.values = gradient_->values[table];
-  lent.pin = gradient_;
+  if (gradient_ != nullptr) {
+    lent.values = gradient_->values[table];
+    lent.pin = gradient_;
+  } else {
+    lent.values = problem_.FixedGradient()[table];  // the problem outlives the run, so nothing is pinned
+  }
   lent.samples = problem_.batch();
   lent.hyper = scenario_.hyper;
   lent.hyper.lr =
       static_cast<float>(RateAt(scenario_.rate, static_cast<std::uint64_t>(node_.iteration().value())));
-  return Ok(node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), std::move(lent), Then([] {})));
+  return Ok(node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), std::move(lent),
+                                [this](const Status& status) { (void)Ok(status); }));
 }
 
 void SimulatedWorker::EndIteration() {

@@ -42,6 +42,7 @@ class SimulatedWorker {
   void UseTables();
   void Compute();
   void JudgeIfDue();
+  void ComputeGradient(std::uint64_t iteration);
   [[nodiscard]] std::shared_ptr<Gradient> FreeGradient();
   // Calls `next` when the compute time of this iteration is done up to a share of it.
   void ComputeUntil(double share, std::function<void()> next);
@@ -67,7 +68,7 @@ class SimulatedWorker {
   ComputeTime compute_time_;
   std::vector<std::unique_ptr<ParameterPair>> pairs_;  // by table
   std::vector<std::shared_ptr<Gradient>> gradients_;   // lent, or free again
-  std::shared_ptr<Gradient> gradient_;                 // of the iteration under way
+  std::shared_ptr<Gradient> gradient_;                 // of the iteration under way; null: the fixed one
   std::vector<double> ready_share_;                    // of the compute time, by table
   std::size_t used_ = 0;                               // tables of this iteration so far
   bool using_ = false;                                 // UseTables is at work

@@ -8,7 +8,11 @@
 namespace leeway::sim {
 namespace {
 
-constexpr std::size_t kChildren = 4;
+// How many come near at a time. The fewer, the smaller is the heap that most events go through; but where
+// fewer than kRunsPerMove run for each that was moved, too many go through both, and where more than
+// kRunsManyPerMove do, there is room.
+constexpr std::size_t kMovesMin = 64, kMovesMax = std::size_t{1} << 20;
+constexpr std::uint64_t kRunsPerMove = 4, kRunsManyPerMove = 256;
 // Cancelled events are left in their places until they are this many, and most.
 constexpr std::size_t kSweepMin = 1024;
 
@@ -18,7 +22,7 @@ EventId EventQueue::At(Duration when, std::function<void()> run) {
   std::uint32_t slot = 0;
   if (free_.empty()) {
     slot = static_cast<std::uint32_t>(slots_.size());
-    LW_CHECK(slot < (1U << kSlotBits), "{} events are pending", slot);
+    LW_CHECK(slot < (1U << EventHeap::kSlotBits), "{} events are pending", slot);
     slots_.emplace_back();
   } else {
     slot = free_.back();
@@ -29,7 +33,8 @@ EventId EventQueue::At(Duration when, std::function<void()> run) {
   entry.live = true;
   ++entry.generation;
   ++pending_;
-  Push({std::max(when, now_), (next_sequence_++ << kSlotBits) | slot});
+  when = std::max(when, now_);
+  (when < near_end_ ? near_ : far_).Push({when, (next_sequence_++ << EventHeap::kSlotBits) | slot});
   return EventId((static_cast<std::uint64_t>(entry.generation) << 32) | slot);
 }
 
@@ -45,69 +50,49 @@ void EventQueue::Cancel(EventId id) {
   if (cancelled_ >= kSweepMin && cancelled_ > pending_) Sweep();
 }
 
-void EventQueue::Push(Entry entry) {
-  std::size_t hole = heap_.size();
-  heap_.push_back(entry);
-  while (hole > 0) {
-    const std::size_t parent = (hole - 1) / kChildren;
-    if (!(entry < heap_[parent])) break;
-    heap_[hole] = heap_[parent];
-    hole = parent;
+void EventQueue::Refill() {
+  const std::uint64_t runs = events_run_ - std::exchange(refilled_at_, events_run_);
+  if (runs < kRunsPerMove * moves_) {
+    moves_ = std::min(moves_ * 2, kMovesMax);
+  } else if (runs > kRunsManyPerMove * moves_) {
+    moves_ = std::max(moves_ / 2, kMovesMin);
   }
-  heap_[hole] = entry;
-}
-
-void EventQueue::Pop() {
-  const Entry last = heap_.back();
-  heap_.pop_back();
-  if (!heap_.empty()) SiftDown(0, last);
-}
-
-void EventQueue::SiftDown(std::size_t hole, Entry entry) {
-  const std::size_t size = heap_.size();
-  for (std::size_t first = hole * kChildren + 1; first < size; first = hole * kChildren + 1) {
-    const std::size_t end = std::min(first + kChildren, size);
-    std::size_t earliest = first;
-    for (std::size_t child = first + 1; child < end; ++child) {
-      if (heap_[child] < heap_[earliest]) earliest = child;
-    }
-    if (!(heap_[earliest] < entry)) break;
-    heap_[hole] = heap_[earliest];
-    hole = earliest;
+  for (std::size_t i = 0; i < moves_ && !far_.empty(); ++i) {
+    near_end_ = far_.front().when;
+    near_.Push(far_.front());
+    far_.Pop();
   }
-  heap_[hole] = entry;
 }
 
-void EventQueue::DropCancelled() {
-  while (!heap_.empty() && !slots_[heap_.front().slot()].live) {
-    free_.push_back(heap_.front().slot());
-    Pop();
+bool EventQueue::FindNext() {
+  for (;;) {
+    if (near_.empty()) Refill();
+    if (near_.empty()) return false;
+    const std::uint32_t slot = near_.front().slot();
+    if (slots_[slot].live) return true;
+    free_.push_back(slot);
+    near_.Pop();
     --cancelled_;
   }
 }
 
 void EventQueue::Sweep() {
-  std::erase_if(heap_, [this](const Entry& entry) {
+  const auto is_out = [this](const Entry& entry) {
     if (slots_[entry.slot()].live) return false;
     free_.push_back(entry.slot());
     return true;
-  });
+  };
+  near_.EraseIf(is_out);
+  far_.EraseIf(is_out);
   cancelled_ = 0;
-  for (std::size_t i = heap_.size() / kChildren + 1; i-- > 0;) {
-    if (i < heap_.size()) SiftDown(i, heap_[i]);
-  }
 }
 
-Duration EventQueue::next() {
-  DropCancelled();
-  return heap_.empty() ? Duration::max() : heap_.front().when;
-}
+Duration EventQueue::next() { return FindNext() ? near_.front().when : Duration::max(); }
 
 bool EventQueue::RunOne() {
-  DropCancelled();
-  if (heap_.empty()) return false;
-  const Entry entry = heap_.front();
-  Pop();
+  if (!FindNext()) return false;
+  const Entry entry = near_.front();
+  near_.Pop();
   now_ = entry.when;
   // Out of its slot first: what runs may schedule, cancel and so move the slots.
   Slot& slot = slots_[entry.slot()];

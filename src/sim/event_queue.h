@@ -2,8 +2,9 @@
 // nothing but what was scheduled. One per simulated world; everything in a world happens on the thread that
 // calls RunOne.
 //
-// A heap with four children to a node, which lie in one or two cache lines: a world of a thousand workers has
-// tens of thousands of timers pending, and every event goes through here.
+// A world of a thousand workers has tens of thousands of timers pending, nearly all of them far away, and
+// every message is some events that are near. So there are two heaps: what comes within the next few pending
+// events is in a small one, and most of it never was in the large one.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "leeway/env.h"
 #include "leeway/ids.h"
+#include "sim/event_heap.h"
 
 namespace leeway::sim {
 
@@ -34,26 +36,16 @@ class EventQueue {
   [[nodiscard]] std::size_t pending() const { return pending_; }
 
  private:
-  static constexpr unsigned kSlotBits = 24;
-  struct Entry {
-    Duration when;
-    std::uint64_t sequence_slot;  // the sequence of scheduling, and in its lowest bits the slot
-    [[nodiscard]] std::uint32_t slot() const { return sequence_slot & ((1U << kSlotBits) - 1); }
-    bool operator<(const Entry& other) const {
-      return when != other.when ? when < other.when : sequence_slot < other.sequence_slot;
-    }
-  };
+  using Entry = EventHeap::Entry;
   struct Slot {
     std::function<void()> run;
     std::uint32_t generation = 0;  // an id of an earlier use of the slot does not fit
     bool live = false;
   };
-  void Push(Entry entry);
-  // REQUIRES: heap_ is not empty.
-  void Pop();
-  // Puts the entry where it belongs at or below `hole`.
-  void SiftDown(std::size_t hole, Entry entry);
-  void DropCancelled();
+  // Sees to it that the first event in near_ is the next one and was not cancelled. False: there is none.
+  bool FindNext();
+  // Takes the first few of far_ into near_. REQUIRES: near_ is empty.
+  void Refill();
   // Throws out what was cancelled, wherever it is.
   void Sweep();
 
@@ -61,8 +53,11 @@ class EventQueue {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   std::size_t pending_ = 0;
-  std::size_t cancelled_ = 0;  // of those in heap_
-  std::vector<Entry> heap_;
+  std::size_t cancelled_ = 0;  // of those in near_ and far_
+  EventHeap near_, far_;       // all in near_ come before all in far_
+  Duration near_end_{0};       // from here on an event is far
+  std::size_t moves_ = 1;      // of the last refill, and what had run by then
+  std::uint64_t refilled_at_ = 0;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };

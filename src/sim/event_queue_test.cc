@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/seeded_random.h"
@@ -96,6 +100,36 @@ TEST(EventQueueTest, InAnyMixOfTimesAndCancelsTheOrderIsThatOfAStableSort) {
   std::vector<int> wanted;
   for (const Planned& event : planned) wanted.push_back(event.number);
   EXPECT_EQ(ran, wanted);
+}
+
+// Near and far, in one instant and in many, by events that run while thousands of others are far away.
+TEST(EventQueueTest, WhatEventsScheduleRunsInItsPlaceAmongTheOthers) {
+  EventQueue queue;
+  SeededRandom random(11);
+  std::map<std::pair<Duration, int>, EventId> pending;  // by time and order of scheduling
+  int scheduled = 0;
+  std::size_t out_of_order = 0;
+  std::function<void(Duration)> schedule = [&](Duration when) {
+    const std::pair key(when, scheduled++);
+    pending[key] = queue.At(when, [&, key] {
+      if (pending.begin()->first != key || queue.now() != key.first) ++out_of_order;
+      pending.erase(key);
+      for (std::uint64_t more = scheduled < 50'000 ? 1 + random.Below(2) : 0; more > 0; --more) {
+        const bool far = random.Below(10) == 0;
+        schedule(queue.now() + milliseconds(random.Below(far ? 100'000 : 20)));
+      }
+      if (random.Below(8) > 0 || pending.empty()) return;
+      const auto doomed = random.Below(2) == 0 ? pending.begin() : std::prev(pending.end());
+      queue.Cancel(doomed->second);
+      pending.erase(doomed);
+    });
+  };
+  for (int i = 0; i < 3000; ++i) schedule(milliseconds(random.Below(100'000)));
+  while (queue.RunOne()) {
+  }
+  EXPECT_EQ(out_of_order, 0U);
+  EXPECT_TRUE(pending.empty());
+  EXPECT_EQ(queue.pending(), 0U);
 }
 
 TEST(EventQueueTest, NextSkipsWhatWasCancelled) {

@@ -109,6 +109,18 @@ TEST_P(ProblemContract, AGradientDependsOnItsArgumentsAlone) {
   }
 }
 
+TEST_P(ProblemContract, AFixedGradientIsThatOfEveryBatch) {
+  const ProblemPtr problem = Made();
+  const Values fixed = problem->FixedGradient();
+  if (fixed.empty()) return;
+  const HeldValues at(*problem);
+  const HeldValues gradient(*problem);
+  problem->Begin(7, at.tables());
+  (void)problem->Gradient({1, 2, 3}, at.views(), gradient.tables());
+  ASSERT_EQ(fixed.size(), gradient.tables().size());
+  for (std::size_t t = 0; t < fixed.size(); ++t) EXPECT_TRUE(std::ranges::equal(fixed[t], gradient[t])) << t;
+}
+
 TEST_P(ProblemContract, AJudgementDependsOnTheParametersAlone) {
   const ProblemPtr problem = Made();
   const HeldValues at(*problem);

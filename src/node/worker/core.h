@@ -302,6 +302,8 @@ class WorkerNode::Core final : private LinkEvents {
   bool reading_state_ = false;  // the join waits for it
   std::map<std::uint64_t, Inquiry> inquiries_;
   std::uint64_t last_inquiry_ = 0;
+  PortShare port_share_{stance_, counters_, options_.push_bytes_in_flight_max,
+                        options_.link.frame_payload_bytes};
   std::vector<std::unique_ptr<ShardPort>> ports_;  // by ShardId
   std::vector<bool> port_was_up_;
 

@@ -192,9 +192,7 @@ Status WorkerNode::Core::OpenPorts() {
     auto where = [this, index]() -> Result<std::string> { return roster_.shards()[index].address(); };
     auto link = std::make_unique<Link>(env_, to_shard, where, static_cast<std::uint32_t>(index + 1), name,
                                        static_cast<LinkEvents&>(*this));
-    ports_.push_back(std::make_unique<ShardPort>(ShardId(shard.shard()), std::move(link), stance_,
-                                                 options_.push_bytes_in_flight_max,
-                                                 options_.link.frame_payload_bytes, counters_));
+    ports_.push_back(std::make_unique<ShardPort>(ShardId(shard.shard()), std::move(link), port_share_));
     port_was_up_.push_back(false);
   }
   for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Start();

@@ -64,7 +64,8 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
 }
 
 void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
-  if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) {
+  const bool published = table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1);
+  if (published && partial_.enabled()) {
     for (WorkerBlock& block : table.blocks) block.skipped = 0;
   }
   LetUse(table);

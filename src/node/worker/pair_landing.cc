@@ -93,8 +93,8 @@ PairLanding::Place PairLanding::Begin(std::size_t block) {
   }
   if (slot.arrived > published_) ++lagging_;
   slot.arrived = std::min(slot.arrived, published_);
+  if (slot.newest == Where::kStaged) slot.staged = nullptr;
   slot.newest = Where::kPublished;
-  slot.staged = nullptr;
   slot.in_buffer[BackIndex()] = Version(0);
   return {pair_.Back().subspan(slot.offset, slot.elements), nullptr};
 }
@@ -108,6 +108,7 @@ void PairLanding::Arrived(std::size_t block, Iteration progress, Version version
   } else {
     // The back has been free since Begin: only the node ends that, and not while a block lands in it.
     LW_CHECK(pair_.BackIsFree(), "block {} landed in a buffer that was published meanwhile", block);
+    if (slot.newest == Where::kStaged) slot.staged = nullptr;
     slot.newest = Where::kBack;
     slot.in_buffer[BackIndex()] = version;
   }
@@ -142,7 +143,7 @@ void PairLanding::Show(Iteration progress) {
     // Either the back is free, or it holds a whole version that the user has not taken: then it is taken back
     // to be brought up to date. If the user is quicker, it is free after all.
     const bool holds = !pair_.BackIsFree() && pair_.Hold();
-    const std::size_t back = BackIndex();
+    const std::uint8_t back = BackIndex();
     for (Slot& slot : blocks_) {
       if (slot.newest == Where::kPublished && holds) continue;  // the back has it already
       Fill(slot, back);
@@ -153,11 +154,11 @@ void PairLanding::Show(Iteration progress) {
     pair_.Extend(progress);
   }
   published_ = progress;
-  lagging_ = static_cast<std::size_t>(std::count_if(
+  lagging_ = static_cast<std::uint32_t>(std::count_if(
       blocks_.begin(), blocks_.end(), [this](const Slot& slot) { return slot.arrived <= published_; }));
 }
 
-void PairLanding::Fill(Slot& slot, std::size_t back) {
+void PairLanding::Fill(Slot& slot, std::uint8_t back) {
   const std::span<float> to = pair_.Back().subspan(slot.offset, slot.elements);
   if (slot.newest == Where::kStaged) {
     std::copy_n(slot.staged->floats().data(), slot.elements, to.data());

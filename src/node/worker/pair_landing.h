@@ -73,29 +73,30 @@ class PairLanding {
 
  private:
   enum class Where : std::uint8_t { kPublished, kBack, kStaged };
-  struct Slot {
+  // All but what is staged in one line of memory: a push and an answer look at nothing else.
+  struct alignas(64) Slot {
     std::size_t offset = 0, elements = 0;
     Iteration arrived;
-    Where newest = Where::kPublished;  // where the newest whole version is
     Version in_buffer[2];              // the version that each buffer holds; 0: none, or half of one
     Iteration v_train_in[2];           // what each was told with
-    BufferRef staged;
+    Where newest = Where::kPublished;  // where the newest whole version is
+    BufferRef staged;                  // null unless that is kStaged
     Version staged_version;
     Iteration staged_v_train;
   };
 
-  [[nodiscard]] std::size_t BackIndex() const { return static_cast<std::size_t>(1 - pair_.front_index()); }
+  [[nodiscard]] std::uint8_t BackIndex() const { return static_cast<std::uint8_t>(1 - pair_.front_index()); }
   void SetArrived(Slot& slot, Iteration progress);
-  void Fill(Slot& slot, std::size_t back);
+  void Fill(Slot& slot, std::uint8_t back);
   void Show(Iteration progress);
 
   ParameterPair& pair_;
   BufferPool& pool_;
   std::vector<Slot> blocks_;
   Iteration published_;
-  std::size_t newest_index_ = 0;  // the buffer published last: the back, and the front once the user took it
+  std::uint32_t lagging_ = 0;      // blocks with nothing newer than published_
+  std::uint8_t newest_index_ = 0;  // the buffer published last: the back, and the front once the user took it
   bool aside_ = false;
-  std::size_t lagging_ = 0;  // blocks with nothing newer than published_
 };
 
 }  // namespace leeway

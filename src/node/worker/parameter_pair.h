@@ -18,7 +18,8 @@
 
 namespace leeway {
 
-class ParameterPair {
+// A line of memory of its own, since two threads write it.
+class alignas(64) ParameterPair {
  public:
   // Uses the user's buffers if both are given, else its own (zeros). The front is `first` until the first
   // swap.

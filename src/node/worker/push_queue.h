@@ -18,7 +18,8 @@
 
 namespace leeway {
 
-struct QueuedPush {
+// Each in a line of memory of its own: it is written once and read once, much later.
+struct alignas(64) QueuedPush {
   Seq seq;
   Iteration iteration;
   std::shared_ptr<LentPush>
@@ -71,13 +72,13 @@ class PushQueue {
   void Unsend(Seq seq);
 
   Ring<QueuedPush> queue_;
-  std::size_t sent_ = 0;  // the first so many are in flight
   std::uint64_t bytes_in_flight_ = 0;
   Seq next_seq_{1};
-  bool held_ = false;
   // The last resend within this connection began here: a GAP that asks for the same again was caused by sends
   // before it.
   Seq resent_from_{0};
+  std::uint32_t sent_ = 0;  // the first so many are in flight
+  bool held_ = false;
 };
 
 }  // namespace leeway

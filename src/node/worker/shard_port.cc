@@ -26,26 +26,10 @@ bool HaveOneHead(const LentPush& a, const LentPush& b) {
 
 }  // namespace
 
-ShardPort::ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
-                     std::uint64_t push_bytes_in_flight_max, std::uint64_t frame_payload_bytes,
-                     WorkerCounters& counters)
-    : shard_(shard),
-      link_(std::move(link)),
-      stance_(stance),
-      push_bytes_in_flight_max_(push_bytes_in_flight_max),
-      frame_payload_bytes_(frame_payload_bytes),
-      counters_(counters) {}
-
 void ShardPort::RemoveBlock(WorkerBlock& block) {
   ChangeQueue(block, [](PushQueue& queue) { queue.OnReconnect(); });
   std::erase(blocks_, &block);
-  std::erase(touched_, &block);
-  block.touched = false;
-}
-
-void ShardPort::Touch(WorkerBlock& block) {
-  if (std::exchange(block.touched, true)) return;
-  touched_.push_back(&block);
+  touched_.Remove(block);
 }
 
 void ShardPort::OnUp() {
@@ -59,10 +43,9 @@ void ShardPort::OnUp() {
 
 void ShardPort::Flush() {
   if (touched_.empty() || !link_->up()) return;  // OnUp touches every block
-  std::vector<WorkerBlock*>& blocks = flushing_;
+  std::vector<WorkerBlock*>& blocks = share_.draft.blocks;
   blocks.clear();
-  std::swap(blocks, touched_);
-  for (WorkerBlock* block : blocks) block->touched = false;
+  touched_.TakeAll(blocks);
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->moved; });
   SendResumes(blocks);
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->resuming; });
@@ -71,7 +54,7 @@ void ShardPort::Flush() {
   // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are
   // on their way.
   for (std::span<WorkerBlock* const> left(blocks); !left.empty();) {
-    const std::span<WorkerBlock* const> some = FirstFew(left, frame_payload_bytes_ / kTimesPerFrame);
+    const std::span<WorkerBlock* const> some = FirstFew(left, share_.frame_payload_bytes / kTimesPerFrame);
     left = left.subspan(some.size());
     while (SendPushRound(some)) {
     }
@@ -84,49 +67,52 @@ void ShardPort::Flush() {
 }
 
 void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
+  FrameDraft& draft = share_.draft;
   for (WorkerBlock* block : blocks) {
     if (!block->resuming || block->resume_sent) continue;
     const Iteration next = block->NextIteration();
-    if (!absent_.entries.empty() &&
-        (next != absent_.iteration || absent_.entries.size() == wire::kEntriesMax)) {
+    if (!draft.absent.entries.empty() &&
+        (next != draft.absent.iteration || draft.absent.entries.size() == wire::kEntriesMax)) {
       SendAbsentFrame();
     }
     block->resume_sent = true;
-    absent_.iteration = next;
-    absent_.entries.push_back({block->id, block->term, Seq(0)});
+    draft.absent.iteration = next;
+    draft.absent.entries.push_back({block->id, block->term, Seq(0)});
   }
-  if (!absent_.entries.empty()) SendAbsentFrame();
+  if (!draft.absent.entries.empty()) SendAbsentFrame();
 }
 
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
+  FrameDraft& draft = share_.draft;
   for (WorkerBlock* block : blocks) {
     if (block->init == nullptr || block->init_sent) continue;
-    if (!init_.entries.empty() && (payload_bytes_ + block->bytes() > frame_payload_bytes_ ||
-                                   init_.entries.size() == wire::kEntriesMax)) {
+    if (!draft.init.entries.empty() && (draft.payload_bytes + block->bytes() > share_.frame_payload_bytes ||
+                                        draft.init.entries.size() == wire::kEntriesMax)) {
       SendInitFrame();
     }
     block->init_sent = true;
-    init_.entries.push_back({block->id, block->term, static_cast<std::uint32_t>(block->bytes())});
-    payload_.push_back(
+    draft.init.entries.push_back({block->id, block->term, static_cast<std::uint32_t>(block->bytes())});
+    draft.payload.push_back(
         {std::as_bytes(block->init->gradient.values.subspan(block->offset, block->elements)), block->init});
-    payload_bytes_ += block->bytes();
+    draft.payload_bytes += block->bytes();
   }
-  if (!init_.entries.empty()) SendInitFrame();
+  if (!draft.init.entries.empty()) SendInitFrame();
 }
 
 void ShardPort::WithholdLate(const std::vector<WorkerBlock*>& blocks) {
   for (WorkerBlock* block : blocks) {
     if (block->model == nullptr || !block->model->drops_late) continue;
-    counters_.skipped_late += block->pushes.Withhold(block->told);
+    share_.counters.skipped_late += block->pushes.Withhold(block->told);
   }
 }
 
 bool ShardPort::HasCredit(std::uint64_t bytes) const {
   // One push may always fly, however large, or it never would.
-  return bytes == 0 || bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= push_bytes_in_flight_max_;
+  return bytes == 0 || bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= share_.push_bytes_in_flight_max;
 }
 
 bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
+  FrameDraft& draft = share_.draft;
   bool any = false;
   const LentPush* in_frame = nullptr;
   for (WorkerBlock* block : blocks) {
@@ -135,92 +121,102 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
     any = true;
     const LentPush* const lent = next->withheld ? nullptr : next->lent.get();
     if (in_frame != nullptr && (lent == nullptr || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
-                                payload_bytes_ + block->bytes() > frame_payload_bytes_ ||
-                                push_.entries.size() == wire::kEntriesMax)) {
+                                draft.payload_bytes + block->bytes() > share_.frame_payload_bytes ||
+                                draft.push.entries.size() == wire::kEntriesMax)) {
       SendPushFrame(*in_frame);
       in_frame = nullptr;
     }
-    if (!absent_.entries.empty() && (lent != nullptr || next->iteration != absent_.iteration ||
-                                     absent_.entries.size() == wire::kEntriesMax)) {
+    if (!draft.absent.entries.empty() && (lent != nullptr || next->iteration != draft.absent.iteration ||
+                                          draft.absent.entries.size() == wire::kEntriesMax)) {
       SendAbsentFrame();
     }
     if (lent != nullptr) {
       in_frame = lent;
-      push_.entries.push_back({block->id, block->term, next->seq, next->base_version,
-                               static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
-      payload_.push_back(
+      draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version,
+                                    static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
+      draft.payload.push_back(
           {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), next->lent});
-      payload_bytes_ += block->bytes();
+      draft.payload_bytes += block->bytes();
     } else {
-      absent_.iteration = next->iteration;
-      absent_.entries.push_back({block->id, block->term, next->seq});
+      draft.absent.iteration = next->iteration;
+      draft.absent.entries.push_back({block->id, block->term, next->seq});
     }
     CreditGuard guard(*this, block->pushes);
-    ++(block->pushes.MarkSent() ? counters_.resent : counters_.pushes);
+    ++(block->pushes.MarkSent() ? share_.counters.resent : share_.counters.pushes);
   }
   if (in_frame != nullptr) SendPushFrame(*in_frame);
-  if (!absent_.entries.empty()) SendAbsentFrame();
+  if (!draft.absent.entries.empty()) SendAbsentFrame();
   return any;
 }
 
 void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
+  FrameDraft& draft = share_.draft;
   for (WorkerBlock* block : blocks) {
     if (!block->pull.to_send() || !block->pushes.all_sent()) continue;
     block->pull.MarkSent();
     // A pull into the user's own memory says nothing of what is there.
     const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
-    pull_.entries.push_back(
+    draft.pull.entries.push_back(
         {block->id, block->term, block->pull.progress(), cached, block->table->significance});
-    ++counters_.pulls;
-    if (pull_.entries.size() == wire::kEntriesMax) SendPullFrame();
+    ++share_.counters.pulls;
+    if (draft.pull.entries.size() == wire::kEntriesMax) SendPullFrame();
   }
-  if (!pull_.entries.empty()) SendPullFrame();
+  if (!draft.pull.entries.empty()) SendPullFrame();
 }
 
 void ShardPort::SendInitFrame() {
-  init_.worker = stance_.worker;
-  init_.incarnation = stance_.incarnation;
-  wire::Encode(init_, body_);
-  init_.entries.clear();
+  const Stance& stance = share_.stance;
+  wire::Init& init = share_.draft.init;
+  init.worker = stance.worker;
+  init.incarnation = stance.incarnation;
+  wire::Encode(init, share_.draft.body);
+  init.entries.clear();
   Send(wire::Kind::kInit);
 }
 
 void ShardPort::SendPushFrame(const LentPush& lent) {
-  push_.worker = stance_.worker;
-  push_.incarnation = stance_.incarnation;
-  push_.iteration = lent.iteration;
-  push_.samples = lent.gradient.samples;
-  push_.steps = lent.steps;
-  push_.hyper = lent.gradient.hyper;
-  wire::Encode(push_, body_);
-  push_.entries.clear();
+  const Stance& stance = share_.stance;
+  wire::Push& push = share_.draft.push;
+  push.worker = stance.worker;
+  push.incarnation = stance.incarnation;
+  push.iteration = lent.iteration;
+  push.samples = lent.gradient.samples;
+  push.steps = lent.steps;
+  push.hyper = lent.gradient.hyper;
+  wire::Encode(push, share_.draft.body);
+  push.entries.clear();
   Send(wire::Kind::kPush);
 }
 
 void ShardPort::SendAbsentFrame() {
-  absent_.worker = stance_.worker;
-  absent_.incarnation = stance_.incarnation;
-  wire::Encode(absent_, body_);
-  absent_.entries.clear();
+  const Stance& stance = share_.stance;
+  wire::Absent& absent = share_.draft.absent;
+  absent.worker = stance.worker;
+  absent.incarnation = stance.incarnation;
+  wire::Encode(absent, share_.draft.body);
+  absent.entries.clear();
   Send(wire::Kind::kAbsent);
 }
 
 void ShardPort::SendPullFrame() {
-  pull_.worker = stance_.worker;
-  pull_.incarnation = stance_.incarnation;
-  pull_.observer = stance_.observer;
-  pull_.epoch_min = stance_.epoch_min;
-  wire::Encode(pull_, body_);
-  pull_.entries.clear();
+  const Stance& stance = share_.stance;
+  wire::Pull& pull = share_.draft.pull;
+  pull.worker = stance.worker;
+  pull.incarnation = stance.incarnation;
+  pull.observer = stance.observer;
+  pull.epoch_min = stance.epoch_min;
+  wire::Encode(pull, share_.draft.body);
+  pull.entries.clear();
   Send(wire::Kind::kPull);
 }
 
 void ShardPort::Send(wire::Kind kind) {
-  counters_.bytes_sent += body_.size() + payload_bytes_;
-  link_->Send(kind, body_, payload_);
-  body_.clear();
-  payload_.clear();
-  payload_bytes_ = 0;
+  FrameDraft& draft = share_.draft;
+  share_.counters.bytes_sent += draft.body.size() + draft.payload_bytes;
+  link_->Send(kind, draft.body, draft.payload);
+  draft.body.clear();
+  draft.payload.clear();
+  draft.payload_bytes = 0;
 }
 
 }  // namespace leeway

@@ -9,32 +9,23 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "leeway/ids.h"
-#include "leeway/options.h"
-#include "leeway/transport.h"
-#include "leeway/worker.h"
 #include "node/link.h"
+#include "node/worker/port_share.h"
 #include "node/worker/table.h"
-#include "wire/messages.h"
+#include "node/worker/touched_blocks.h"
+#include "wire/kind.h"
 
 namespace leeway {
 
-// Who this worker is and how it pulls now; owned by the node, read by all its ports.
-struct Stance {
-  WorkerId worker;
-  Incarnation incarnation;
-  bool observer = false;
-  Epoch epoch_min;
-};
-
-class ShardPort {
+class alignas(64) ShardPort {
  public:
-  // Borrows everything for its life. `link` reports to the node.
-  ShardPort(ShardId shard, std::unique_ptr<Link> link, const Stance& stance,
-            std::uint64_t push_bytes_in_flight_max, std::uint64_t frame_payload_bytes,
-            WorkerCounters& counters);
+  // Borrows `share` for its life. `link` reports to the node.
+  ShardPort(ShardId shard, std::unique_ptr<Link> link, PortShare& share)
+      : link_(std::move(link)), share_(share), shard_(shard) {}
 
   [[nodiscard]] Link& link() { return *link_; }
   [[nodiscard]] const Link& link() const { return *link_; }
@@ -43,7 +34,7 @@ class ShardPort {
   void AddBlock(WorkerBlock& block) { blocks_.push_back(&block); }
   void RemoveBlock(WorkerBlock& block);
   // The block may have something to send at the next Flush.
-  void Touch(WorkerBlock& block);
+  void Touch(WorkerBlock& block) { touched_.Add(block); }
   // Changes the block's queue of pushes, keeping the push credit right.
   template <typename Change>
   auto ChangeQueue(WorkerBlock& block, Change change) {
@@ -87,25 +78,12 @@ class ShardPort {
   void SendPullFrame();
   void Send(wire::Kind kind);
 
-  const ShardId shard_;
   const std::unique_ptr<Link> link_;
-  const Stance& stance_;
-  const std::uint64_t push_bytes_in_flight_max_, frame_payload_bytes_;
-  WorkerCounters& counters_;
-
+  PortShare& share_;
+  TouchedBlocks touched_;
+  std::uint64_t bytes_in_flight_ = 0;  // of pushes without a verdict
+  const ShardId shard_;
   std::vector<WorkerBlock*> blocks_;
-  std::vector<WorkerBlock*> touched_;
-  std::vector<WorkerBlock*> flushing_;  // of Flush; kept to reuse its memory
-  std::uint64_t bytes_in_flight_ = 0;   // of pushes without a verdict
-
-  // The frame being built; kept to reuse its memory.
-  wire::Init init_;
-  wire::Push push_;
-  wire::Absent absent_;
-  wire::Pull pull_;
-  std::vector<std::byte> body_;
-  std::vector<Pinned> payload_;
-  std::uint64_t payload_bytes_ = 0;
 };
 
 }  // namespace leeway

@@ -25,9 +25,9 @@ WorkerTable::WorkerTable(TableId table_id, const TableSpec& table_spec, Paramete
     : id(table_id),
       own_clock(table_spec.clock == TableClock::kOwn),
       elements(table_spec.elements()),
-      spec(table_spec),
       pair(parameters),
-      landing(parameters, pool) {}
+      landing(parameters, pool),
+      spec(table_spec) {}
 
 Iteration WorkerBlock::NextIteration() const {
   return pushes.empty() ? table->pushed + 1 : pushes.front().iteration;
@@ -47,7 +47,7 @@ Status WorkerTable::Place(const wire::pb::Table& map, std::size_t shards) {
   for (const wire::pb::Block& from : map.blocks()) {
     WorkerBlock& block = blocks.emplace_back();
     block.id = BlockId(from.block());
-    block.index = blocks.size() - 1;
+    block.index = static_cast<std::uint32_t>(blocks.size() - 1);
     block.table = this;
     block.shard = ShardId(from.shard());
     block.term = Term(from.term());

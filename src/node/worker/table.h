@@ -26,33 +26,39 @@ namespace leeway {
 
 struct WorkerTable;
 
-struct WorkerBlock {
-  BlockId id;
-  std::size_t index = 0;  // in its table
+// By who looks at it: every frame at the first line, sends and verdicts at the queue, pulls and answers at
+// what follows. A process may hold thousands of workers, and none of their blocks is in its cache then.
+struct alignas(64) WorkerBlock {
   WorkerTable* table = nullptr;
+  WorkerBlock* next_touched = nullptr;  // of TouchedBlocks
+  BlockModelRef model;                  // never null once placed
+  BlockId id;
   ShardId shard;
   Term term{1};
-  std::size_t offset = 0, elements = 0;
-
-  BlockModelRef model;  // never null once placed
-  PushQueue pushes;
-  PullState pull;
+  std::uint32_t index = 0;   // in its table
   Iteration told{-1};        // the highest v_train that its owner told, under this term
-  Duration waited{0};        // how long waits that ended with it were
-  std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
-  Iteration passed{std::numeric_limits<std::int64_t>::min()};  // answers up to this progress come too late
+  bool init_sent = false;    // on this connection
+  bool moved = false;        // waits for its new place
+  bool place_asked = false;  // ... which was asked for since it moved
+  bool resuming = false;     // under a new term: its owner has not said yet what it has of ours
+  bool resume_sent = false;  // on this connection
+  bool touched = false;      // in TouchedBlocks of its port
+
+  PushQueue pushes;
+
+  PullState pull;
+  std::size_t offset = 0, elements = 0;
   std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
-  bool init_sent = false;          // on this connection
-  bool moved = false;              // waits for its new place
-  bool place_asked = false;        // ... which was asked for since it moved
-  bool resuming = false;           // under a new term: its owner has not said yet what it has of ours
-  bool resume_sent = false;        // on this connection
-  bool touched = false;            // in its port's list of blocks with something to send
+  Iteration passed{std::numeric_limits<std::int64_t>::min()};  // answers up to this progress come too late
+
+  std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
+  Duration waited{0};        // how long waits that ended with it were
 
   // The iteration of the next push that the owner gets.
   [[nodiscard]] Iteration NextIteration() const;
   [[nodiscard]] std::uint64_t bytes() const { return elements * sizeof(float); }
 };
+static_assert(sizeof(WorkerBlock) == 256, "three lines, and a fourth that few look at");
 
 // A pull of a whole own-clock table into memory of the user's.
 struct IntoPull {
@@ -63,7 +69,7 @@ struct IntoPull {
   Done done;
 };
 
-struct WorkerTable {
+struct alignas(64) WorkerTable {
   WorkerTable(TableId table_id, const TableSpec& table_spec, ParameterPair& parameters, BufferPool& pool);
 
   // Takes the blocks that the scheduler made of it. An error if they are not this table's, or not whole.
@@ -72,36 +78,36 @@ struct WorkerTable {
   [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
   [[nodiscard]] bool IsOwnClock() const { return own_clock; }
 
-  // First what every push and pull looks at: with thousands of small tables each line of memory counts.
-  const TableId id;
-  const bool own_clock;
-  enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
-  const std::size_t elements;
-  Iteration pushed{-1};  // the last iteration with a gradient: of the job's clock, or of its own
-  WorkerBlock* ended_by =
-      nullptr;  // of the waits open: what came last, was left out, or held the iteration up
-  std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
-  Ring<IntoPull> into;              // own-clock pulls; only the first is under way
-
-  const TableSpec spec;
-  ParameterPair& pair;
-  PairLanding landing;
-  Status refusal;             // kRefused: why
-  Iteration own_first{0};     // of its own clock: where this worker begins
-  GradientSum sum;            // gradients that no exchange has taken yet
-  Iteration exchanged{-1};    // the last iteration that was exchanged
-  float significance = 1.0F;  // of the last gradient
-  std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
-  // Broadcasts that are read from the front buffer. It stays the front meanwhile: what lands goes into the
-  // back.
-  std::size_t front_lent = 0;
-
   struct Waiter {
     Iteration needed;
     TimePoint since;
     Done usable;
   };
+
+  // First what every push and pull looks at: with thousands of small tables each line of memory counts.
+  const TableId id;
+  const bool own_clock;
+  enum class State : std::uint8_t { kCreated, kDefining, kPlaced, kRefused } state = State::kCreated;
+  const std::size_t elements;
+  Iteration pushed{-1};     // the last iteration with a gradient: of the job's clock, or of its own
+  Iteration exchanged{-1};  // the last iteration that was exchanged
+  WorkerBlock* ended_by =
+      nullptr;  // of the waits open: what came last, was left out, or held the iteration up
+  std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
+  ParameterPair& pair;
+  PairLanding landing;
   std::vector<Waiter> waiters;
+  Ring<IntoPull> into;  // own-clock pulls; only the first is under way
+  // Broadcasts that are read from the front buffer. It stays the front meanwhile: what lands goes into the
+  // back.
+  std::uint32_t front_lent = 0;
+  float significance = 1.0F;  // of the last gradient
+
+  const TableSpec spec;
+  Status refusal;             // kRefused: why
+  Iteration own_first{0};     // of its own clock: where this worker begins
+  GradientSum sum;            // gradients that no exchange has taken yet
+  std::size_t init_left = 0;  // blocks whose initial values are not acknowledged
 };
 
 }  // namespace leeway

@@ -61,7 +61,7 @@ class FlowNetwork::NodeTransport final : public Transport {
     network_.Send(id, kind, body, payload);
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override {
-    if (network_.Knows(id)) network_.at(IndexOf(id)).limits = limits;
+    if (network_.Knows(id)) network_.limits(IndexOf(id)) = limits;
   }
   void Close(ConnectionId id) override { network_.Close(id); }
   void CloseAfterSend(ConnectionId id) override { network_.CloseAfterSend(id); }
@@ -179,8 +179,8 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
   const MessageId number = messages_.New();
   Message& message = messages_[number];
   message.kind = kind;
-  message.body.assign(body.begin(), body.end());
-  message.payload.assign(payload.begin(), payload.end());
+  message.body.Assign(body);
+  message.payload.Assign(payload);
   message.payload_bytes = 0;
   for (const Pinned& part : payload) message.payload_bytes += part.bytes.size();
   const double bytes = static_cast<double>(message.payload_bytes * options_.payload_grain);
@@ -310,13 +310,13 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
   const FrameHead sent{.kind = message.kind,
                        .body_bytes = static_cast<std::uint32_t>(message.body.size()),
                        .payload_bytes = message.payload_bytes};
-  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), at(to).limits));
+  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), limits(to)));
   Landing landing;
   if (head.payload_bytes > 0) {
     views_.clear();
-    for (const Pinned& part : message.payload) views_.push_back(part.bytes);
+    for (const Pinned& part : message.payload.all()) views_.push_back(part.bytes);
     head.readable = std::ranges::all_of(views_, IsReadable);
-    LW_ASSIGN_OR_RETURN(landing, at(to).events->OnFrameStart(IdOf(to), head, message.body));
+    LW_ASSIGN_OR_RETURN(landing, at(to).events->OnFrameStart(IdOf(to), head, message.body.all()));
     if (!is_open()) return Status::Ok();
     if (landing.in_place && head.readable) {
       landing.views = views_;
@@ -331,7 +331,7 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
       CopyInto(landing.places, views_);
     }
   }
-  at(to).events->OnFrame(IdOf(to), head, message.body, std::move(landing));
+  at(to).events->OnFrame(IdOf(to), head, message.body.all(), std::move(landing));
   return Status::Ok();
 }
 

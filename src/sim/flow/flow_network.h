@@ -72,10 +72,11 @@ class FlowNetwork final : public Network {
  private:
   class NodeTransport;
   enum class State : std::uint8_t { kConnecting, kOpen, kClosed };
-  struct End {
-    HostId host;
+  // A line of memory each: every message of a job looks at both ends of another connection.
+  struct alignas(64) End {
     NodeTransport* node = nullptr;  // of an end that is not closed
     TransportEvents* events = nullptr;
+    HostId host;
     State state = State::kConnecting;
     bool drains = false;          // closed by its node, once what is queued has left
     std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
@@ -84,11 +85,11 @@ class FlowNetwork final : public Network {
     std::uint64_t queued_bytes = 0;
     Duration last_arrival{0};  // of what this end has sent
     Duration last_received{-1};
-    FrameLimits limits;  // of what this end gets
   };
   struct Connection {
+    End ends[2];            // [0] connected, [1] accepted
+    FrameLimits limits[2];  // of what each gets
     std::string address;
-    End ends[2];  // [0] connected, [1] accepted
   };
   struct Direction {
     SharedLink link;
@@ -113,6 +114,7 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
+  [[nodiscard]] FrameLimits& limits(EndIndex index) { return connections_[index / 2].limits[index % 2]; }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);

@@ -14,10 +14,10 @@ MessageId MessageStore::New() {
 
 void MessageStore::Free(MessageId id) {
   Message& message = messages_[id];
-  message.body.clear();
+  message.body.Clear();
   message.is_end = false;
   message.next = kNoMessage;
-  message.payload.clear();
+  message.payload.Clear();
   free_.push_back(id);
 }
 

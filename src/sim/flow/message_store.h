@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
+#include "sim/flow/inline_list.h"
 #include "sim/flow/stable_list.h"
 
 namespace leeway::sim {
@@ -16,7 +16,8 @@ namespace leeway::sim {
 using MessageId = std::uint32_t;
 inline constexpr MessageId kNoMessage = UINT32_MAX;
 
-struct Message {
+// With most bodies and payloads in it: one of a single block is three lines of memory, and no more.
+struct alignas(64) Message {
   std::uint8_t kind = 0;
   bool is_end = false;  // no frame: the sender has closed, and this is how its peer hears of it
   MessageId next = kNoMessage;
@@ -24,9 +25,10 @@ struct Message {
   Duration ready{0};  // the sender is not done with it before
   std::uint64_t payload_bytes = 0;
   double wire_bytes = 0;
-  std::vector<std::byte> body;
-  std::vector<Pinned> payload;
+  InlineList<Pinned, 1> payload;
+  InlineList<std::byte, 88> body;
 };
+static_assert(sizeof(Message) == 192);
 
 struct MessageList {
   MessageId first = kNoMessage, last = kNoMessage;

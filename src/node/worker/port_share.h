@@ -1,0 +1,45 @@
+// PortShare: what all ports of a worker have in common: who it is, its limits and counters, and the frame
+// that one of them is building. Owned by the node, which outlives its ports. Thread rule: the node's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "leeway/ids.h"
+#include "leeway/pinned.h"
+#include "leeway/worker.h"
+#include "node/worker/table.h"
+#include "wire/messages.h"
+
+namespace leeway {
+
+// Who this worker is and how it pulls now.
+struct Stance {
+  WorkerId worker;
+  Incarnation incarnation;
+  bool observer = false;
+  Epoch epoch_min;
+};
+
+// Empty but during a call of a port. One for all of them: its memory is used again, and is still in the cache
+// when the next port builds its frames.
+struct FrameDraft {
+  wire::Init init;
+  wire::Push push;
+  wire::Absent absent;
+  wire::Pull pull;
+  std::vector<std::byte> body;
+  std::vector<Pinned> payload;
+  std::uint64_t payload_bytes = 0;
+  std::vector<WorkerBlock*> blocks;  // that may have something to send
+};
+
+struct PortShare {
+  const Stance& stance;
+  WorkerCounters& counters;
+  const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
+  FrameDraft draft = {};
+};
+
+}  // namespace leeway
