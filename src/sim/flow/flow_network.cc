@@ -130,13 +130,19 @@ ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& addres
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
   Connection& connection = connections_.Add();
   connection.address = address;
-  connection.ends[0].host = node.host;
-  connection.ends[0].node = &node;
-  connection.ends[0].events = &events;
   connection.ends[1].state = State::kClosed;
-  node.ends.push_back(index);
+  GiveTo(node, events, index);
   queue_.After(options_.latency, [this, index] { Knock(index); });
   return IdOf(index);
+}
+
+void FlowNetwork::GiveTo(NodeTransport& node, TransportEvents& events, EndIndex index) {
+  End& end = at(index);
+  end.host = node.host;
+  end.node = &node;
+  end.events = &events;
+  end.slot = static_cast<std::uint32_t>(node.ends.size());
+  node.ends.push_back(index);
 }
 
 void FlowNetwork::Knock(EndIndex index) {
@@ -144,13 +150,9 @@ void FlowNetwork::Knock(EndIndex index) {
   const auto found = listeners_.find(connections_[index / 2].address);
   const bool accepted = found != listeners_.end();
   if (accepted) {
-    End& far = peer(index);
-    far.host = found->second.node->host;
-    far.node = found->second.node;
-    far.events = found->second.events;
-    far.state = State::kOpen;
-    far.last_arrival = queue_.now() + options_.latency;
-    far.node->ends.push_back(index ^ 1U);
+    GiveTo(*found->second.node, *found->second.events, index ^ 1U);
+    peer(index).state = State::kOpen;
+    peer(index).last_arrival = queue_.now() + options_.latency;
   }
   queue_.After(options_.latency, [this, index] { Answer(index); });
   if (!accepted) return;

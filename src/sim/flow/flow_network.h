@@ -77,6 +77,7 @@ class FlowNetwork final : public Network {
     NodeTransport* node = nullptr;  // of an end that is not closed
     TransportEvents* events = nullptr;
     HostId host;
+    std::uint32_t slot = 0;  // among those of its node
     State state = State::kConnecting;
     bool drains = false;          // closed by its node, once what is queued has left
     std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
@@ -106,10 +107,12 @@ class FlowNetwork final : public Network {
   };
   using EndIndex = std::uint32_t;  // connection * 2 + side
 
-  [[nodiscard]] static EndIndex IndexOf(ConnectionId id) { return static_cast<EndIndex>(id.value() - 1); }
-  [[nodiscard]] static ConnectionId IdOf(EndIndex index) { return ConnectionId(std::uint64_t{index} + 1); }
+  [[nodiscard]] static EndIndex IndexOf(ConnectionId id) { return static_cast<EndIndex>(UseOf(id) - 1); }
+  [[nodiscard]] ConnectionId IdOf(EndIndex index) const {
+    return MakeConnectionId(std::uint64_t{index} + 1, at(index).slot);
+  }
   [[nodiscard]] bool Knows(ConnectionId id) const {
-    return id.value() > 0 && id.value() <= connections_.size() * 2;
+    return UseOf(id) > 0 && UseOf(id) <= connections_.size() * 2;
   }
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
@@ -124,6 +127,7 @@ class FlowNetwork final : public Network {
   void CloseAfterSend(ConnectionId id);
   void Forget(NodeTransport& node);
 
+  void GiveTo(NodeTransport& node, TransportEvents& events, EndIndex index);
   void Knock(EndIndex index);   // a connect reaches the other host
   void Answer(EndIndex index);  // ... and its answer the one that asked
   // Begins with what is queued, if nothing is under way.
