@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "json_line.h"
+#include "line_latency.h"
 #include "range.h"
 #include "scenario/run_scenario.h"
 #include "sim/event_queue.h"
@@ -21,6 +22,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 double SecondsBetween(SteadyTime from, SteadyTime to) {
   return std::chrono::duration<double>(to - from).count();
 }
+// About what the nodes of 16 and of 1,024 workers keep.
+constexpr std::size_t kNearBytes = std::size_t{1} << 20, kFarBytes = std::size_t{128} << 20;
+
 SteadyTime Now() { return std::chrono::steady_clock::now(); }
 
 scenario::Scenario ScenarioOf(const SimOptions& options, std::uint32_t workers) {
@@ -100,6 +104,8 @@ Result<SimReport> RunSim(const SimOptions& options) {
   const Registry<problem::Problem> problems = problem::BuiltinProblems();
   const BusyMeter meter;
   report.queue_events_s = QueueRate();
+  report.near_line_ns = LineLatencyNs(kNearBytes);
+  report.far_line_ns = LineLatencyNs(kFarBytes);
   double slowest = 0, fastest = HUGE_VAL;
   for (const std::uint32_t workers : kSimWorkers) {
     LW_ASSIGN_OR_RETURN(const SimRow row, Measure(options, workers, problems));
@@ -121,7 +127,9 @@ std::string ToJson(const SimReport& report) {
       .Real("events_s_min", 1e9 / std::ranges::max(report.rows, {}, &SimRow::event_ns).event_ns, 6)
       .Real("growth", report.growth)
       .Real("queue_events_s", report.queue_events_s, 6)
-      .Real("ratio", report.ratio);
+      .Real("ratio", report.ratio)
+      .Real("near_line_ns", report.near_line_ns)
+      .Real("far_line_ns", report.far_line_ns);
   for (const SimRow& row : report.rows) {
     const std::string of = fmt::format("workers_{}_", row.workers);
     line.Whole(of + "events", row.events)
@@ -150,6 +158,11 @@ std::string ToText(const SimReport& report) {
       "{:.0f} "
       "events/s, of which {:.2f} with {} workers\n",
       report.growth, report.queue_events_s, report.ratio, report.rows[0].workers);
+  text += fmt::format(
+      "a line of memory out of {} MiB, about what 16 workers keep, takes {:.1f} ns; out of {} MiB, as of "
+      "1,024 "
+      "workers, {:.1f} ns\n",
+      kNearBytes >> 20, report.near_line_ns, kFarBytes >> 20, report.far_line_ns);
   return text + TextOf(report.busy);
 }
 

@@ -39,6 +39,8 @@ struct SimReport {
   double queue_events_s = 0;  // the event queue alone: nothing simulated can be faster
   double ratio = 0;           // of the row with the fewest workers to that
   double growth = 0;          // nanoseconds per event, the slowest row over the fastest
+  // A line of memory that nothing could fetch before, out of as much as few and as many workers keep.
+  double near_line_ns = 0, far_line_ns = 0;
   Busy busy;
 };
 
