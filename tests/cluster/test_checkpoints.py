@@ -65,8 +65,9 @@ def test_under_rollback_the_job_goes_back_to_its_checkpoint_when_a_role_dies(und
     with Training(tmp_path, "--on-server-loss", "rollback", "--scheduler-restarts", 0) as training:
         training.wait_for_checkpoint()
         os.kill(training.role(*role), signal.SIGKILL)
+        training.wait_for(lambda: "goes back to" in training.err(), "rollback")
+        training.hurry()
         assert training.wait(90) == 0, training.err()
-        assert "goes back to" in training.err()
         began = training.began()
         assert len(began) == 2 and began[1] >= 10, began
         for mine in training.finals():
@@ -90,6 +91,8 @@ def test_ranks_go_back_with_their_random_state_buffers_schedule_and_sampler(resu
     with Training(tmp_path, "--on-server-loss", "rollback", program="resumable") as training:
         training.wait_for_checkpoint()
         os.kill(training.role("server", "--server", "1"), signal.SIGKILL)
+        training.wait_for(lambda: "goes back to" in training.err(), "rollback")
+        training.hurry()
         assert training.wait(90) == 0, training.err()
         began = training.began()
         assert len(began) == 2 and began[1] >= 10, began

@@ -63,6 +63,7 @@ def test_sigusr1_writes_a_checkpoint_and_the_job_goes_on(tmp_path):
         training.wait_for_iteration(20)
         os.kill(training.process.pid, signal.SIGUSR1)
         training.wait_for(lambda: re.search(r"checkpoint \d+ of iteration \d+ is at \S+", training.err()), "line")
+        training.hurry()
         assert training.wait(60) == 0, training.err()
         assert len(training.events("checkpoint")) == 1
         assert "checkpoints: 1 whole" in training.out()

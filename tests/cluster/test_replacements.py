@@ -36,6 +36,7 @@ def test_a_server_that_ends_with_a_code_that_asks_for_another_try_is_started_aga
         training.wait_for_checkpoint()
         os.kill(training.role("server", "--server", "1"), signal.SIGTERM)  # which it takes, and ends by itself
         training.wait_for(lambda: "restart 1 of 100" in training.err(), "restart")
+        training.hurry()
         assert training.wait(60) == 0, training.err()
         training.expect_nothing_left()
         (who, what), = training.events("lost")

@@ -1,5 +1,6 @@
 """leeway run when servers and the scheduler are killed: the job goes on, and ends with what it would have ended with."""
 
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from cli_process import Leeway
 from job import PROGRAMS
 
 SYNCS = ["bsp", "ssp:2", "asp"]
-ITERATIONS, PAUSE_S = 300, 0.02
+ITERATIONS, PAUSE_S = 300, 0.03
 
 
 class Training(Leeway):
@@ -58,7 +59,8 @@ class Training(Leeway):
                       "progress", limit_s)
 
     def end_well(self, least):
-        """Lets it end; its summary."""
+        """Lets it end, without a pause from here on; its summary."""
+        (self.folder / "hurry").touch()
         assert self.wait(90) == 0, self.err()
         self.expect_nothing_left()
         told = json.loads(self.summary_file.read_text())
@@ -74,59 +76,83 @@ def events(told, kind):
     return [event["who"] for event in told["events"] if event["kind"] == kind]
 
 
-@pytest.fixture(scope="module", params=SYNCS)
-def sync(request):
-    return request.param
+@contextlib.contextmanager
+def at_once(folder, *jobs, **options):
+    """Jobs that run at the same time, each with (its folder's name, sync, flags...): what these tests do is wait."""
+    with contextlib.ExitStack() as stack:
+        started = []
+        for name, *arguments in jobs:
+            (folder / name).mkdir()
+            started.append(stack.enter_context(Training(folder / name, *arguments, **options)))
+        yield started
+
+
+def each_sync(folder, **options):
+    return at_once(folder, *((sync, sync) for sync in SYNCS), **options)
+
+
+def each_transport(folder, sync, *flags, **options):
+    return at_once(folder, *((name, sync, *flags, "--transport", name) for name in ("auto", "tcp")), **options)
 
 
 @pytest.fixture(scope="module")
-def least(sync, tmp_path_factory):
-    """The accuracy that a job nothing happens to reaches, less a little."""
-    with Training(tmp_path_factory.mktemp("undisturbed"), sync, pause_s=0.002) as job:
-        told = job.end_well(0.5)
-        assert told["events"] == []
-        return min(float(right) for right in re.findall(r"accuracy ([0-9.]+)", job.out())) - 0.03
+def least(tmp_path_factory):
+    """Of each of SYNCS: the accuracy that a job nothing happens to reaches, less a little."""
+    with each_sync(tmp_path_factory.mktemp("undisturbed"), pause_s=0.002) as jobs:
+        for job in jobs:
+            assert job.end_well(0.5)["events"] == []
+        return [min(float(right) for right in re.findall(r"accuracy ([0-9.]+)", job.out())) - 0.03 for job in jobs]
 
 
-def test_a_server_that_was_killed_is_replaced_and_the_job_ends_right(tmp_path, sync, least):
-    with Training(tmp_path, sync) as job:
-        job.wait_until_training()
-        before = job.role("server", 1)
-        job.kill("server", 1)
-        job.wait_for(lambda: "server 1 ended with exit code 137 (signal 9, Killed); starting it again in 200ms "
-                     "(restart 1 of 100)" in job.err(), "restart")
-        job.wait_for(lambda: job.role("server", 1) not in (None, before), "new server")
-        job.wait_for_progress()
-        told = job.end_well(least)
-        assert events(told, "lost") == ["server 1"] and events(told, "restart") == ["server 1"]
-        assert re.search(r"server 1 +restart 1 of 100", job.out()), job.out()
+def test_a_server_that_was_killed_is_replaced_and_the_job_ends_right(tmp_path, least):
+    with each_sync(tmp_path) as jobs:
+        before = []
+        for job in jobs:
+            job.wait_until_training()
+            before.append(job.role("server", 1))
+            job.kill("server", 1)
+        for job, killed in zip(jobs, before):
+            job.wait_for(lambda: "server 1 ended with exit code 137 (signal 9, Killed); starting it again in 200ms "
+                         "(restart 1 of 100)" in job.err(), "restart")
+            job.wait_for(lambda: job.role("server", 1) not in (None, killed), "new server")
+            job.wait_for_progress()
+        for job, enough in zip(jobs, least):
+            told = job.end_well(enough)
+            assert events(told, "lost") == ["server 1"] and events(told, "restart") == ["server 1"]
+            assert re.search(r"server 1 +restart 1 of 100", job.out()), job.out()
 
 
-def test_a_scheduler_that_was_killed_goes_on_from_its_log(tmp_path, sync, least):
-    with Training(tmp_path, sync) as job:
-        job.wait_until_training()
-        before = job.role("scheduler")
-        job.kill("scheduler")
-        job.wait_for(lambda: "scheduler ended with exit code 137 (signal 9, Killed); starting it again in 200ms (restart 1 "
-                     "of 100)" in job.err(), "restart")
-        job.wait_for(lambda: job.role("scheduler") not in (None, before), "new scheduler")
-        job.wait_for_progress()
-        told = job.end_well(least)
-        assert events(told, "lost") == events(told, "restart") == ["scheduler"]
-        assert [worker["state"] for worker in told["status"]["workers"]] == 3 * ["left"]
+def test_a_scheduler_that_was_killed_goes_on_from_its_log(tmp_path, least):
+    with each_sync(tmp_path) as jobs:
+        before = []
+        for job in jobs:
+            job.wait_until_training()
+            before.append(job.role("scheduler"))
+            job.kill("scheduler")
+        for job, killed in zip(jobs, before):
+            job.wait_for(lambda: "scheduler ended with exit code 137 (signal 9, Killed); starting it again in 200ms (restart 1 "
+                         "of 100)" in job.err(), "restart")
+            job.wait_for(lambda: job.role("scheduler") not in (None, killed), "new scheduler")
+            job.wait_for_progress()
+        for job, enough in zip(jobs, least):
+            told = job.end_well(enough)
+            assert events(told, "lost") == events(told, "restart") == ["scheduler"]
+            assert [worker["state"] for worker in told["status"]["workers"]] == 3 * ["left"]
 
 
-@pytest.mark.parametrize("transport", ["auto", "tcp"])
-def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path, transport):
-    with Training(tmp_path, "asp", "--restarts", 1, "--transport", transport) as job:
-        job.wait_until_training()
-        worker = int(re.findall(r"\[w2\] life 0 pid (\d+)", job.out())[-1])
-        job.kill("scheduler")
-        job.kill("server", 0)
-        os.kill(worker, signal.SIGKILL)
-        job.wait_for(lambda: "[w2] life 1" in job.out(), "second life of worker 2", 60)
-        told = job.end_well(0.7)
-        assert sorted(events(told, "lost")) == sorted(events(told, "restart")) == ["scheduler", "server 0", "worker 2"]
+def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path):
+    with each_transport(tmp_path, "asp", "--restarts", 1) as jobs:
+        for job in jobs:
+            job.wait_until_training()
+            worker = int(re.findall(r"\[w2\] life 0 pid (\d+)", job.out())[-1])
+            job.kill("scheduler")
+            job.kill("server", 0)
+            os.kill(worker, signal.SIGKILL)
+        for job in jobs:
+            job.wait_for(lambda: "[w2] life 1" in job.out(), "second life of worker 2", 60)
+        for job in jobs:
+            told = job.end_well(0.7)
+            assert sorted(events(told, "lost")) == sorted(events(told, "restart")) == ["scheduler", "server 0", "worker 2"]
 
 
 def test_nothing_is_lost_with_a_scheduler(tmp_path):
@@ -137,9 +163,11 @@ def test_nothing_is_lost_with_a_scheduler(tmp_path):
     with ExactTraining(alone, pause_s=0) as job:
         assert job.wait(60) == 0, job.err()
         final = job.finals()[0]
-    with ExactTraining(killed) as job:
+    with ExactTraining(killed, "--log", "info") as job:
         job.wait_for_checkpoint()
         os.kill(job.role("scheduler"), signal.SIGKILL)
+        job.wait_for(lambda: "the job goes on from the log" in job.err(), "next scheduler")
+        job.hurry()
         assert job.wait(60) == 0, job.err()
         job.expect_nothing_left()
         assert job.began() == [0], "scripts do not begin again"
@@ -160,32 +188,36 @@ def test_pushes_and_pulls_go_on_without_a_scheduler(tmp_path):
         job.end_well(0.5)
 
 
-@pytest.mark.parametrize("flags, role, index", [
-    (["--server-restarts", 1], "server", 1),
-    (["--scheduler-restarts", 1], "scheduler", None),
-], ids=["server", "scheduler"])
-def test_a_limit_on_restarts_ends_the_job_and_names_the_checkpoint(tmp_path, flags, role, index):
-    with Training(tmp_path, "bsp", *flags, pause_s=0.05) as job:
-        job.wait_until_training()
-        before = job.role(role, index)
-        job.kill(role, index)
-        job.wait_for(lambda: job.role(role, index) not in (None, before), "restart")
-        job.wait_for_progress()
-        job.kill(role, index)
-        assert job.wait(10) == 137
-        assert "which is the limit" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
-        job.expect_nothing_left()
+def test_a_limit_on_restarts_ends_the_job_and_names_the_checkpoint(tmp_path):
+    roles = [("server", 1), ("scheduler", None)]
+    with at_once(tmp_path, *((role, "bsp", f"--{role}-restarts", 1) for role, _ in roles), pause_s=0.05) as jobs:
+        before = []
+        for job, role in zip(jobs, roles):
+            job.wait_until_training()
+            before.append(job.role(*role))
+            job.kill(*role)
+        for job, role, killed in zip(jobs, roles, before):
+            job.wait_for(lambda: job.role(*role) not in (None, killed), "restart")
+            job.wait_for_progress()
+            job.kill(*role)
+        for job in jobs:
+            assert job.wait(10) == 137
+            assert "which is the limit" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
+            job.expect_nothing_left()
 
 
-@pytest.mark.parametrize("transport", ["auto", "tcp"])
-def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path, transport):
-    with Training(tmp_path, "bsp", "--transport", transport, expel_after="2s") as job:
-        job.wait_until_training()
-        stopped = job.role("server", 0)
-        os.kill(stopped, signal.SIGSTOP)
-        job.wait_for(lambda: job.role("server", 0) not in (None, stopped), "another server 0", 40)
-        told = job.end_well(0.5)
-        assert "server 0" in events(told, "restart")
+def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path):
+    with each_transport(tmp_path, "bsp", expel_after="2s") as jobs:
+        stopped = []
+        for job in jobs:
+            job.wait_until_training()
+            stopped.append(job.role("server", 0))
+            os.kill(stopped[-1], signal.SIGSTOP)
+        for job, before in zip(jobs, stopped):
+            job.wait_for(lambda: job.role("server", 0) not in (None, before), "another server 0", 40)
+        for job in jobs:
+            told = job.end_well(0.5)
+            assert "server 0" in events(told, "restart")
 
 
 def test_under_fail_the_job_ends_within_seconds(tmp_path):

@@ -3,13 +3,15 @@ these tests have time.
 
     blobs.py FOLDER ITERATIONS PAUSE_S
 
-At its end it says how much of the data the job's parameters get right, and in which iteration the part of them that has
-stood still the longest changed last: a server that takes gradients and learns nothing of them hardly shows in the former.
+It pauses after every iteration, so that a test has time to do something to the job, until the folder holds `hurry`. At its end
+it says how much of the data the job's parameters get right, and in which iteration the part of them that has stood still the
+longest changed last: a server that takes gradients and learns nothing of them hardly shows in the former.
 """
 
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from leeway._leeway import Hyper
 
 FEATURES, CLASSES, POINTS, BATCH = 24, 6, 3000, 32
 PART = 32  # elements: a block of 128 bytes
-iterations, pause_s = int(sys.argv[2]), float(sys.argv[3])
+hurry, iterations, pause_s = Path(sys.argv[1]) / "hurry", int(sys.argv[2]), float(sys.argv[3])
 life = os.environ.get("LEEWAY_RESTART", "-1")
 rng = np.random.default_rng(5)
 centers = rng.normal(0, 1.0, (CLASSES, FEATURES))
@@ -65,7 +67,8 @@ while leeway.iteration() < iterations:
     for part in np.unique(np.nonzero(weights.reshape(-1) != before)[0] // PART):
         changed[part] = leeway.iteration()
     before[:] = weights.reshape(-1)
-    time.sleep(pause_s)
+    if not hurry.exists():
+        time.sleep(pause_s)
     if leeway.iteration() % 10 == 0:
         print(f"life {life} pid {os.getpid()} iteration {leeway.iteration()}")
 right = float((np.argmax(points @ weights, axis=1) == labels).mean())

@@ -2,11 +2,14 @@
 sampler, noise from three random generators. However often the job goes back to a checkpoint, it must end with the same bits.
 
     resumable.py FOLDER ITERATIONS PAUSE_S
+
+It pauses after every iteration until the folder holds `hurry`.
 """
 
 import random
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,6 +19,7 @@ from torch.nn import functional as F
 import leeway.torch as lw
 
 folder, iterations, pause_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+hurry = Path(folder) / "hurry"
 SAMPLES, BATCH = 50, 8
 
 
@@ -63,7 +67,8 @@ for iteration in lw.iterations(iterations):
     loss.backward()
     opt.step()
     schedule.step()
-    time.sleep(pause_s)
+    if not hurry.exists():
+        time.sleep(pause_s)
 lw.shutdown()
 rest = [schedule.get_last_lr()[0], random.random(), np.random.rand(), torch.rand(1).item(), float(sampler.position)]
 final = torch.cat([*(tensor.detach().double().flatten() for tensor in model.state_dict().values()), torch.tensor(rest).double()])
