@@ -69,17 +69,15 @@ Status LeewayClient::Begin(std::uint64_t n) {
   const std::uint64_t block = (first_ + n) % shape_.blocks;
   const TableId table = tables_[block];
   if (n % shape_.looks_every() == 0) pair.began_ns = ClientNowNs();
-  LW_ASSIGN_OR_RETURN(pair.push, worker_->Push(table, Of(gradients_, block)));
-  if (options_.pulls) {
-    LW_ASSIGN_OR_RETURN(pair.pull, worker_->Pull(table, Of(values_, block)));
-  }
+  LW_ASSIGN_OR_RETURN(pair.ticket, options_.pulls
+                                       ? worker_->PushPull(table, Of(gradients_, block), Of(values_, block))
+                                       : worker_->Push(table, Of(gradients_, block)));
   return Status::Ok();
 }
 
 Status LeewayClient::Finish(std::uint64_t n, LatencyHistogram& latency) {
   const Pair& pair = pairs_[n % shape_.in_flight];
-  LW_RETURN_IF_ERROR(worker_->Wait(pair.push));
-  if (options_.pulls) LW_RETURN_IF_ERROR(worker_->Wait(pair.pull));
+  LW_RETURN_IF_ERROR(worker_->Wait(pair.ticket));
   if (n % shape_.looks_every() == 0) latency.Note(ClientNowNs() - pair.began_ns);
   return Status::Ok();
 }

@@ -44,8 +44,7 @@ class LeewayClient {
 
  private:
   struct Pair {
-    Ticket push = 0;
-    Ticket pull = 0;
+    Ticket ticket = 0;
     std::uint64_t began_ns = 0;
   };
 
