@@ -10,9 +10,9 @@ namespace {
 
 // How many come near at a time. The fewer, the smaller is the heap that most events go through; but where
 // fewer than kRunsPerMove run for each that was moved, too many go through both, and where more than
-// kRunsManyPerMove do, there is room.
-constexpr std::size_t kMovesMin = 64, kMovesMax = std::size_t{1} << 20;
-constexpr std::uint64_t kRunsPerMove = 4, kRunsManyPerMove = 256;
+// kRunsManyPerMove do, fewer will do.
+constexpr std::size_t kMovesMin = 64, kMovesMax = 1024;
+constexpr std::uint64_t kRunsPerMove = 4, kRunsManyPerMove = 16;
 // Cancelled events are left in their places until they are this many, and most.
 constexpr std::size_t kSweepMin = 1024;
 

@@ -60,9 +60,7 @@ class FlowNetwork::NodeTransport final : public Transport {
             std::span<const Pinned> payload) override {
     network_.Send(id, kind, body, payload);
   }
-  void SetLimits(ConnectionId id, const FrameLimits& limits) override {
-    if (network_.Knows(id)) network_.limits(IndexOf(id)) = limits;
-  }
+  void SetLimits(ConnectionId id, const FrameLimits& limits) override { network_.SetLimits(id, limits); }
   void Close(ConnectionId id) override { network_.Close(id); }
   void CloseAfterSend(ConnectionId id) override { network_.CloseAfterSend(id); }
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const override {
@@ -130,6 +128,7 @@ ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& addres
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
   Connection& connection = connections_.Add();
   connection.address = address;
+  for (End& end : connection.ends) end.limits = &limits_.front();
   connection.ends[1].state = State::kClosed;
   GiveTo(node, events, index);
   queue_.After(options_.latency, [this, index] { Knock(index); });
@@ -312,7 +311,7 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
   const FrameHead sent{.kind = message.kind,
                        .body_bytes = static_cast<std::uint32_t>(message.body.size()),
                        .payload_bytes = message.payload_bytes};
-  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), limits(to)));
+  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), *at(to).limits));
   Landing landing;
   if (head.payload_bytes > 0) {
     views_.clear();
@@ -335,6 +334,16 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
   }
   at(to).events->OnFrame(IdOf(to), head, message.body.all(), std::move(landing));
   return Status::Ok();
+}
+
+void FlowNetwork::SetLimits(ConnectionId id, const FrameLimits& limits) {
+  if (!Knows(id)) return;
+  auto known = std::ranges::find_if(limits_, [&](const FrameLimits& each) {
+    return each.body_bytes_max == limits.body_bytes_max &&
+           each.payload_bytes_max == limits.payload_bytes_max && each.shared == limits.shared;
+  });
+  if (known == limits_.end()) known = limits_.insert(limits_.end(), limits);
+  at(IndexOf(id)).limits = &*known;
 }
 
 void FlowNetwork::Close(ConnectionId id) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -86,10 +87,11 @@ class FlowNetwork final : public Network {
     std::uint64_t queued_bytes = 0;
     Duration last_arrival{0};  // of what this end has sent
     Duration last_received{-1};
+    const FrameLimits* limits = nullptr;  // of what this end gets; one of limits_
   };
+  static_assert(sizeof(End) == 64);
   struct Connection {
-    End ends[2];            // [0] connected, [1] accepted
-    FrameLimits limits[2];  // of what each gets
+    End ends[2];  // [0] connected, [1] accepted
     std::string address;
   };
   struct Direction {
@@ -117,12 +119,12 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
-  [[nodiscard]] FrameLimits& limits(EndIndex index) { return connections_[index / 2].limits[index % 2]; }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
             std::span<const Pinned> payload);
+  void SetLimits(ConnectionId id, const FrameLimits& limits);
   void Close(ConnectionId id);
   void CloseAfterSend(ConnectionId id);
   void Forget(NodeTransport& node);
@@ -153,6 +155,7 @@ class FlowNetwork final : public Network {
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
   StableList<Connection> connections_;        // callbacks may add some
+  std::deque<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
   std::uint32_t next_port_ = 10'000;

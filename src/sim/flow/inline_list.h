@@ -22,7 +22,7 @@ class InlineList {
   void Assign(std::span<const T> from) {
     Clear();
     if (from.size() <= N) {
-      std::ranges::copy(from, few_.begin());
+      std::copy_n(from.data(), from.size(), few_.data());
     } else {
       if (many_ == nullptr) many_ = std::make_unique<std::vector<T>>();
       many_->assign(from.begin(), from.end());
