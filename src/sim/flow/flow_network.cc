@@ -128,7 +128,6 @@ ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& addres
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
   Connection& connection = connections_.Add();
   connection.address = address;
-  for (End& end : connection.ends) end.limits = &limits_.front();
   connection.ends[1].state = State::kClosed;
   GiveTo(node, events, index);
   queue_.After(options_.latency, [this, index] { Knock(index); });
@@ -311,7 +310,7 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
   const FrameHead sent{.kind = message.kind,
                        .body_bytes = static_cast<std::uint32_t>(message.body.size()),
                        .payload_bytes = message.payload_bytes};
-  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), *at(to).limits));
+  LW_ASSIGN_OR_RETURN(FrameHead head, wire::DecodeHeader(wire::EncodeHeader(sent), limits_[at(to).limits]));
   Landing landing;
   if (head.payload_bytes > 0) {
     views_.clear();
@@ -343,7 +342,7 @@ void FlowNetwork::SetLimits(ConnectionId id, const FrameLimits& limits) {
            each.payload_bytes_max == limits.payload_bytes_max && each.shared == limits.shared;
   });
   if (known == limits_.end()) known = limits_.insert(limits_.end(), limits);
-  at(IndexOf(id)).limits = &*known;
+  at(IndexOf(id)).limits = static_cast<std::uint32_t>(known - limits_.begin());
 }
 
 void FlowNetwork::Close(ConnectionId id) {

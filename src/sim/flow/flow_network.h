@@ -10,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -78,7 +77,8 @@ class FlowNetwork final : public Network {
     NodeTransport* node = nullptr;  // of an end that is not closed
     TransportEvents* events = nullptr;
     HostId host;
-    std::uint32_t slot = 0;  // among those of its node
+    std::uint32_t slot = 0;    // among those of its node
+    std::uint32_t limits = 0;  // of what this end gets: which of limits_
     State state = State::kConnecting;
     bool drains = false;          // closed by its node, once what is queued has left
     std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
@@ -87,7 +87,6 @@ class FlowNetwork final : public Network {
     std::uint64_t queued_bytes = 0;
     Duration last_arrival{0};  // of what this end has sent
     Duration last_received{-1};
-    const FrameLimits* limits = nullptr;  // of what this end gets; one of limits_
   };
   static_assert(sizeof(End) == 64);
   struct Connection {
@@ -155,7 +154,7 @@ class FlowNetwork final : public Network {
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
   StableList<Connection> connections_;        // callbacks may add some
-  std::deque<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
+  std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
   std::uint32_t next_port_ = 10'000;
