@@ -27,8 +27,9 @@ namespace leeway {
 // of a slot apart. (A transport that numbers its connections from 1 on is correct, and slower.)
 using ConnectionId = StrongInt<struct ConnectionTag, std::uint64_t>;
 inline constexpr int kConnectionSlotBits = 24;
+inline constexpr std::uint64_t kConnectionSlots = std::uint64_t{1} << kConnectionSlotBits;
 [[nodiscard]] constexpr std::size_t SlotOf(ConnectionId id) {
-  return static_cast<std::size_t>(id.value() & ((std::uint64_t{1} << kConnectionSlotBits) - 1));
+  return static_cast<std::size_t>(id.value() & (kConnectionSlots - 1));
 }
 [[nodiscard]] constexpr std::uint64_t UseOf(ConnectionId id) { return id.value() >> kConnectionSlotBits; }
 // REQUIRES: use is not 0; the slot fits its bits.

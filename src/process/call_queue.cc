@@ -73,6 +73,7 @@ Status CallQueue::PushOwn(Call& call) {
                              own_.size(), max_);
   }
   own_.push_back(std::move(call));
+  own_waits_.store(true, std::memory_order_relaxed);
   return Status::Ok();
 }
 
@@ -113,7 +114,10 @@ bool CallQueue::TakeAll(Take take) {
   while (end != tail && At(end).sequence.load(std::memory_order_acquire) == end + 1) ++end;
   // What this thread has put aside comes after all that it has in the ring, and before what it queues now.
   std::vector<Call> own;
-  if (end == tail) own.swap(own_);
+  if (end == tail && !own_.empty()) {
+    own.swap(own_);
+    own_waits_.store(false, std::memory_order_relaxed);
+  }
   for (std::uint64_t head = begin; head != end; ++head) {
     Call& call = At(head).call;
     take(call);
@@ -156,6 +160,7 @@ void CallQueue::Close(const Status& why) {
     room_.notify_all();
   }
   TakeAll([](Call&) {});
+  own_.clear();  // also behind a call that somebody never finished to queue
 }
 
 }  // namespace leeway

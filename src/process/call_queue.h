@@ -34,7 +34,8 @@ class CallQueue final : public LoopSource {
   // Readable when there are calls and the node was asleep.
   [[nodiscard]] int fd() const { return fd_; }
   // Waits at most `limit` while the queue is full. An error: the call will not be made. On the node's own
-  // thread, which cannot wait for itself, a full queue takes `max` more.
+  // thread, which cannot wait for itself, a full queue takes `max` more. A call has its place until it and
+  // those made with it, 64 at the most, have been made.
   [[nodiscard]] Status Push(Call call, std::chrono::milliseconds limit);
   // The descriptor was readable.
   void OnReadable();
@@ -44,7 +45,8 @@ class CallQueue final : public LoopSource {
   void OnAwake() override { sleeping_.store(false, std::memory_order_relaxed); }
   void OnRunner(bool here) override;
   [[nodiscard]] bool HasWork() const override {
-    return tail_.load(std::memory_order_acquire) != head_.load(std::memory_order_acquire);
+    return tail_.load(std::memory_order_acquire) != head_.load(std::memory_order_acquire) ||
+           own_waits_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] bool CallersSleep() const override { return maker_.CallersSleep(); }
   [[nodiscard]] bool CallersWait() const override { return maker_.CallersWait(); }
@@ -86,7 +88,8 @@ class CallQueue final : public LoopSource {
   std::condition_variable room_;
   Status why_closed_;
 
-  std::vector<Call> own_;  // of the node's thread, while the ring is full
+  std::vector<Call> own_;               // of the node's thread, while the ring is full
+  std::atomic<bool> own_waits_{false};  // there are some
 };
 
 }  // namespace leeway

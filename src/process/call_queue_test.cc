@@ -142,6 +142,39 @@ TEST_F(CallQueueTest, CallsThatCallsQueueKeepTheirOrderWhereTheRingIsFull) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2, 3}));
 }
 
+TEST_F(CallQueueTest, WhatACallQueuesWhileTheRingIsFullIsWorkToo) {
+  CallQueue queue(1, runner);
+  queue.OnRunner(true);
+  int ran = 0;
+  ASSERT_TRUE(
+      queue.Push(Call::Of([&] { EXPECT_TRUE(queue.Push(Call::Of([&] { ++ran; }), kNoWait).ok()); }), kNoWait)
+          .ok());
+  queue.Poll();
+  EXPECT_EQ(ran, 0);
+  EXPECT_TRUE(queue.HasWork());
+  EXPECT_FALSE(queue.MaySleep());
+  queue.Poll();
+  EXPECT_EQ(ran, 1);
+  EXPECT_FALSE(queue.HasWork());
+}
+
+TEST_F(CallQueueTest, RoomComesBackWhileALongBatchIsMade) {
+  CallQueue queue(256, runner);
+  int at = 0, first_room = 0;
+  for (int i = 0; i < 256; ++i) {
+    ASSERT_TRUE(queue
+                    .Push(Call::Of([&] {
+                            ++at;
+                            if (first_room == 0 && PushFromOutside(queue, Numbered(1)).ok()) first_room = at;
+                          }),
+                          kNoWait)
+                    .ok());
+  }
+  queue.Poll();
+  EXPECT_EQ(at, 256);
+  EXPECT_EQ(first_room, 65);
+}
+
 TEST_F(CallQueueTest, ACallThatWasMadeHoldsNothingAnyMore) {
   CallQueue queue(10, runner);
   auto held = std::make_shared<int>(1);

@@ -41,11 +41,10 @@ Status CheckPolicies(const Scenario& scenario) {
   if (Begin(said, policies).ok()) return Status::Ok();
   // One after the other, each after those that it may depend on: the first that fails is the culprit.
   JobOptions job;
-  job.workers = said.workers;
-  job.servers = said.servers;
-  job.shards = said.shards;
   const std::pair<const char*, std::function<void()>> steps[] = {
-      {"cluster.workers", [] {}},
+      {"cluster.workers", [&] { job.workers = said.workers; }},
+      {"cluster.servers", [&] { job.servers = said.servers; }},
+      {"cluster.shards", [&] { job.shards = said.shards; }},
       {"policies.sync", [&] { job.sync = said.sync; }},
       {"policies.apply", [&] { job.apply = said.apply; }},
       {"policies.overlap", [&] { job.overlap = said.overlap; }},

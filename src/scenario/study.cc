@@ -137,8 +137,8 @@ Result<Study> PlanStudy(const Scenario& base, const Registry<problem::Problem>& 
   }
   for (Cell& cell : study.cells) {
     if (cell.label.empty()) cell.label = base.name;
-    LW_RETURN_IF_ERROR(CheckWhole(cell.scenario));
-    for (const Status& checked : {CheckPolicies(cell.scenario), CheckProblem(cell.scenario, problems)}) {
+    for (const Status& checked :
+         {CheckWhole(cell.scenario), CheckPolicies(cell.scenario), CheckProblem(cell.scenario, problems)}) {
       if (!checked.ok()) return cell.settings.empty() ? checked : checked.WithContext(cell.label);
     }
     cell.records.resize(seeds);

@@ -86,6 +86,20 @@ TEST(StudyTest, AMistakeIsSaidWithThePlaceOfItsKeyAlsoWhereTwoKeysDoNotFit) {
               StartsWith("b.toml line 7: policies.apply: "));
 }
 
+TEST(StudyTest, AMistakeOfOneCellNamesTheCellAndItsOwnKey) {
+  Scenario scenario = Tiny();
+  scenario.compute.factors = {{5, 2.0}};
+  EXPECT_THAT(PlanStudy(scenario, problem::BuiltinProblems(), {{"cluster.workers", {"8", "2"}}}, 1, 1)
+                  .status()
+                  .message(),
+              AllOf(StartsWith("2: "), HasSubstr("compute.factors")));
+  EXPECT_THAT(
+      PlanStudy(Tiny(), problem::BuiltinProblems(), {{"cluster.servers+cluster.shards", {"4096+256"}}}, 1, 1)
+          .status()
+          .message(),
+      HasSubstr("cluster.shards: "));
+}
+
 TEST(StudyTest, AKeyIsSweptOnce) {
   const auto study = PlanStudy(Tiny(), problem::BuiltinProblems(),
                                {{"policies.sync", {"bsp"}}, {"policies.sync", {"asp"}}}, 1, 1);

@@ -7,28 +7,9 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "sim/stream.h"
 
 namespace leeway::sim {
-namespace {
-
-// Which stream of random bits; mixed with the seed of the cluster.
-enum Stream : std::uint64_t {
-  kNetwork = 1,
-  kFaults,
-  kStart,
-  kScheduler,
-  kShards = 1000,
-  kWorkers = 2000,
-  kDisks = 3000
-};
-constexpr std::uint64_t kOfAKind = 1000;
-
-// The stream of one of its kind. From the thousandth on they would be those of the next kind.
-std::uint64_t StreamOf(Stream kind, std::uint64_t index) {
-  return index < kOfAKind ? kind + index : (std::uint64_t{kind} << 32) + index;
-}
-
-}  // namespace
 
 LinkOptions ClusterOptions::QuickLinks() {
   LinkOptions link;
@@ -53,10 +34,10 @@ Cluster::Cluster(const ClusterOptions& options)
     : options_(options),
       policies_(options.policies),
       ring_(queue_),
-      network_(queue_, options.network, Hash64({options.seed, kNetwork}), trace_),
+      network_(queue_, options.network, Hash64({options.seed, StreamOf(Stream::kNetwork)}), trace_),
       other_(options.make_network ? options.make_network(queue_) : nullptr),
-      faults_(queue_, network_, options.fault_plan, Hash64({options.seed, kFaults})),
-      random_(Hash64({options.seed, kStart})) {
+      faults_(queue_, network_, options.fault_plan, Hash64({options.seed, StreamOf(Stream::kFaults)})),
+      random_(Hash64({options.seed, StreamOf(Stream::kStart)})) {
   const JobOptions& job = options_.job;
   (void)AddHost();  // the scheduler's
   for (std::uint32_t server = 0; server < job.servers; ++server) {
@@ -70,8 +51,8 @@ Cluster::Cluster(const ClusterOptions& options)
 }
 
 HostId Cluster::AddHost() {
-  disks_.push_back(
-      std::make_unique<Disk>(options_.disk, Hash64({options_.seed, StreamOf(kDisks, disks_.size())})));
+  disks_.push_back(std::make_unique<Disk>(options_.disk,
+                                          Hash64({options_.seed, StreamOf(Stream::kDisks, disks_.size())})));
   return wires().AddHost();
 }
 
@@ -103,11 +84,11 @@ void Cluster::Start(std::function<void(std::uint32_t)> on_worker) {
 
 void Cluster::StartScheduler() {
   ++scheduler_lives_;
-  scheduler_env_ =
-      std::make_unique<SimEnv>(queue_, wires(), scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
-                               scheduler_lives_ == 1 ? Hash64({options_.seed, kScheduler})
-                                                     : Hash64({options_.seed, kScheduler, scheduler_lives_}),
-                               SharedFolder());
+  scheduler_env_ = std::make_unique<SimEnv>(
+      queue_, wires(), scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
+      scheduler_lives_ == 1 ? Hash64({options_.seed, StreamOf(Stream::kScheduler)})
+                            : Hash64({options_.seed, StreamOf(Stream::kScheduler), scheduler_lives_}),
+      SharedFolder());
   SchedulerOptions options;
   options.job = options_.job;
   options.link = options_.link;
@@ -155,10 +136,11 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
   shards_[index] = std::make_unique<Shard>();
   Shard& at = *shards_[index];
   at.index = index;
-  at.env = std::make_unique<SimEnv>(queue_, wires(), host, disk(host), ring_, name,
-                                    life == 1 ? Hash64({options_.seed, StreamOf(kShards, index)})
-                                              : Hash64({options_.seed, StreamOf(kShards, index), life}),
-                                    SharedFolder());
+  at.env =
+      std::make_unique<SimEnv>(queue_, wires(), host, disk(host), ring_, name,
+                               life == 1 ? Hash64({options_.seed, StreamOf(Stream::kShards, index)})
+                                         : Hash64({options_.seed, StreamOf(Stream::kShards, index), life}),
+                               SharedFolder());
   ServerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
@@ -183,11 +165,11 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
 void Cluster::StartWorker(std::uint32_t rank) {
   WorkerProcess& at = *workers_[rank];
   ++at.lives;
-  at.env =
-      std::make_unique<SimEnv>(queue_, wires(), at.host, disk(at.host), ring_, fmt::format("worker {}", rank),
-                               at.lives == 1 ? Hash64({options_.seed, StreamOf(kWorkers, rank)})
-                                             : Hash64({options_.seed, StreamOf(kWorkers, rank), at.lives}),
-                               SharedFolder());
+  at.env = std::make_unique<SimEnv>(
+      queue_, wires(), at.host, disk(at.host), ring_, fmt::format("worker {}", rank),
+      at.lives == 1 ? Hash64({options_.seed, StreamOf(Stream::kWorkers, rank)})
+                    : Hash64({options_.seed, StreamOf(Stream::kWorkers, rank), at.lives}),
+      SharedFolder());
   WorkerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;

@@ -32,7 +32,7 @@ class EventLoop::Impl {
   void EndTurn() {
     in_turn = false;
     if (turn_end) turn_end();
-    // Of a turn that never asked for the time there is nothing to say: it did next to nothing.
+    // From where it first asked for the time; a turn that never did is as good as none for the spin.
     if (turn_time) worked += Now() - *std::exchange(turn_time, std::nullopt);
     if (!in_pass) Tell();
   }

@@ -81,6 +81,75 @@ class AlwaysReady {
   std::optional<EventLoop::Watch> watch_;
 };
 
+void LetTimePass() {
+  const TimePoint before = EventLoop::Now();
+  while (EventLoop::Now() == before) {
+  }
+}
+
+TEST(TurnTimeTest, StandsStillDuringATurnAndItsEndAndIsLaterInTheNext) {
+  EventLoop loop;
+  TimePoint first, second, at_end;
+  loop.SetTurnEnd([&] { at_end = loop.TurnTime(); });
+  loop.Post([&] {
+    first = loop.TurnTime();
+    LetTimePass();
+    EXPECT_EQ(loop.TurnTime(), first);
+    LetTimePass();
+  });
+  while (loop.RunOnce(Duration::zero())) {
+  }
+  EXPECT_EQ(at_end, first);
+  loop.Post([&] { second = loop.TurnTime(); });
+  while (loop.RunOnce(Duration::zero())) {
+  }
+  EXPECT_GT(second, first);
+}
+
+TEST(TurnTimeTest, TwoTurnsOfOnePassHaveEachTheirOwn) {
+  EventLoop loop;
+  TimePoint first, second;
+  loop.Post([&] {
+    first = loop.TurnTime();
+    LetTimePass();
+  });
+  loop.Post([&] { second = loop.TurnTime(); });
+  while (loop.RunOnce(Duration::zero())) {
+  }
+  EXPECT_GT(second, first);
+}
+
+TEST(TurnTimeTest, GoesOnOutsideOfTurnsAlsoAfterASourceThatHadNothing) {
+  // Asks for the time, and then has nothing to do.
+  class Idle final : public LoopSource {
+   public:
+    explicit Idle(EventLoop& loop) : loop_(loop) {}
+    bool Poll() override {
+      asked = loop_.TurnTime();
+      return false;
+    }
+    bool MaySleep() override { return true; }
+    void OnAwake() override {}
+    void OnRunner(bool /*here*/) override {}
+    [[nodiscard]] bool HasWork() const override { return false; }
+    [[nodiscard]] bool CallersSleep() const override { return false; }
+    [[nodiscard]] bool CallersWait() const override { return false; }
+    TimePoint asked;
+
+   private:
+    EventLoop& loop_;
+  };
+  EventLoop loop;
+  Idle idle(loop);
+  loop.SetSource(idle);
+  EXPECT_FALSE(loop.RunOnce(Duration::zero()));
+  LetTimePass();
+  const TimePoint outside = loop.TurnTime();
+  EXPECT_GT(outside, idle.asked);
+  LetTimePass();
+  EXPECT_GT(loop.TurnTime(), outside);
+}
+
 class LoopSourceTest : public ::testing::Test {
  protected:
   ~LoopSourceTest() override { End(); }

@@ -52,11 +52,13 @@ class Training(Leeway):
         self.wait_for(lambda: all(self.iteration(rank) for rank in range(3)), "training")
         self.wait_for(lambda: list(self.checkpoints.glob("*/manifest.json")), "checkpoint")
 
-    def wait_for_progress(self, limit_s=40):
-        """Until every worker has come further than it was at the call, or is done."""
-        before = [self.iteration(rank) for rank in range(3)]
-        self.wait_for(lambda: all(self.iteration(rank) >= min(before[rank] + 20, ITERATIONS) for rank in range(3)),
-                      "progress", limit_s)
+    def iterations(self):
+        return [self.iteration(rank) for rank in range(3)]
+
+    def wait_for_progress(self, limit_s=40, before=None):
+        """Until every worker has come further than it was before (at the call), or is done."""
+        wanted = [min(at + 20, ITERATIONS) for at in before or self.iterations()]
+        self.wait_for(lambda: all(now >= least for now, least in zip(self.iterations(), wanted)), "progress", limit_s)
 
     def end_well(self, least):
         """Lets it end, without a pause from here on; its summary."""
@@ -70,6 +72,13 @@ class Training(Leeway):
         changed = [int(at) for at in re.findall(r"all parts changed in iteration (\d+)", self.out())]
         assert len(changed) == 3 and min(changed) >= ITERATIONS - 20, f"parameters that nobody trains: {changed}"
         return told
+
+
+def wait_for_progress_of_all(jobs):
+    """From where each is now: a job that is looked at last may be done by then."""
+    before = [job.iterations() for job in jobs]
+    for job, at in zip(jobs, before):
+        job.wait_for_progress(before=at)
 
 
 def events(told, kind):
@@ -111,11 +120,12 @@ def test_a_server_that_was_killed_is_replaced_and_the_job_ends_right(tmp_path, l
             job.wait_until_training()
             before.append(job.role("server", 1))
             job.kill("server", 1)
-        for job, killed in zip(jobs, before):
+        for job in jobs:
             job.wait_for(lambda: "server 1 ended with exit code 137 (signal 9, Killed); starting it again in 200ms "
                          "(restart 1 of 100)" in job.err(), "restart")
+        for job, killed in zip(jobs, before):
             job.wait_for(lambda: job.role("server", 1) not in (None, killed), "new server")
-            job.wait_for_progress()
+        wait_for_progress_of_all(jobs)
         for job, enough in zip(jobs, least):
             told = job.end_well(enough)
             assert events(told, "lost") == ["server 1"] and events(told, "restart") == ["server 1"]
@@ -129,11 +139,12 @@ def test_a_scheduler_that_was_killed_goes_on_from_its_log(tmp_path, least):
             job.wait_until_training()
             before.append(job.role("scheduler"))
             job.kill("scheduler")
-        for job, killed in zip(jobs, before):
+        for job in jobs:
             job.wait_for(lambda: "scheduler ended with exit code 137 (signal 9, Killed); starting it again in 200ms (restart 1 "
                          "of 100)" in job.err(), "restart")
+        for job, killed in zip(jobs, before):
             job.wait_for(lambda: job.role("scheduler") not in (None, killed), "new scheduler")
-            job.wait_for_progress()
+        wait_for_progress_of_all(jobs)
         for job, enough in zip(jobs, least):
             told = job.end_well(enough)
             assert events(told, "lost") == events(told, "restart") == ["scheduler"]

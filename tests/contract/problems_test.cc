@@ -115,10 +115,15 @@ TEST_P(ProblemContract, AFixedGradientIsThatOfEveryBatch) {
   if (fixed.empty()) return;
   const HeldValues at(*problem);
   const HeldValues gradient(*problem);
-  problem->Begin(7, at.tables());
-  (void)problem->Gradient({1, 2, 3}, at.views(), gradient.tables());
-  ASSERT_EQ(fixed.size(), gradient.tables().size());
-  for (std::size_t t = 0; t < fixed.size(); ++t) EXPECT_TRUE(std::ranges::equal(fixed[t], gradient[t])) << t;
+  for (const std::uint64_t seed : {7U, 8U}) {
+    problem->Begin(seed, at.tables());
+    for (const BatchKey batch : {BatchKey{1, 2, 3}, BatchKey{2, 0, 9}}) {
+      (void)problem->Gradient(batch, at.views(), gradient.tables());
+      ASSERT_EQ(fixed.size(), gradient.tables().size());
+      for (std::size_t t = 0; t < fixed.size(); ++t)
+        EXPECT_TRUE(std::ranges::equal(fixed[t], gradient[t])) << t;
+    }
+  }
 }
 
 TEST_P(ProblemContract, AJudgementDependsOnTheParametersAlone) {

@@ -61,7 +61,7 @@ Status Collect(const toml::table& section, const std::string& before, ScenarioTe
       continue;
     }
     LW_ASSIGN_OR_RETURN(scenario::Written value, WrittenOf(node, key, file.name));
-    file.lines.push_back({key, LineOf(node), std::move(value)});
+    file.lines.push_back({key, file.name, LineOf(node), std::move(value)});
   }
   return Status::Ok();
 }
@@ -184,13 +184,12 @@ Status Apply(const std::string& path, int depth, ScenarioFile& all) {
   return ApplyLines(file, all);
 }
 
-Status MakeQuick(const std::string& path, ScenarioFile& all) {
+Status MakeQuick(ScenarioFile& all) {
   for (const ScenarioLine& line : all.study.quick) {
     const Status set = line.key == "seeds" ? TakeSeeds(line, all.study)
                                            : scenario::SetKey(all.scenario, line.key, line.value);
-    const std::string place = fmt::format("{} line {}", path, line.line);
-    if (!set.ok()) return set.WithContext(place + ": study.quick");
-    all.scenario.said_at[line.key] = place;
+    if (!set.ok()) return set.WithContext(line.place() + ": study.quick");
+    all.scenario.said_at[line.key] = line.place();
   }
   return Status::Ok();
 }
@@ -228,9 +227,8 @@ Status ApplyLines(const ScenarioText& file, ScenarioFile& all) {
   for (const ScenarioLine& line : file.lines) {
     const Status set = line.key.starts_with("study.") ? TakeStudy(line.key.substr(6), line, all.study)
                                                       : scenario::SetKey(all.scenario, line.key, line.value);
-    const std::string place = fmt::format("{} line {}", file.name, line.line);
-    if (!set.ok()) return set.WithContext(place);
-    all.scenario.said_at[line.key] = place;
+    if (!set.ok()) return set.WithContext(line.place());
+    all.scenario.said_at[line.key] = line.place();
   }
   return Status::Ok();
 }
@@ -240,7 +238,7 @@ Result<ScenarioFile> ReadScenario(const std::string& path, Length length) {
   all.scenario.name = std::filesystem::path(path).stem().string();
   LW_RETURN_IF_ERROR(Apply(path, 0, all));
   if (length == Length::kQuick) {
-    LW_RETURN_IF_ERROR(MakeQuick(path, all));
+    LW_RETURN_IF_ERROR(MakeQuick(all));
   }
   LW_RETURN_IF_ERROR(scenario::CheckWhole(all.scenario));
   return all;

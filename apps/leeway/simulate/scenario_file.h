@@ -2,6 +2,8 @@
 // keys come first. An error says file, line, key, got, wanted.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,8 +20,10 @@ inline constexpr int kIncludesMax = 4;
 // One key of a file, where it stands.
 struct ScenarioLine {
   std::string key;
+  std::string file;
   std::uint32_t line = 0;
   scenario::Written value;
+  [[nodiscard]] std::string place() const { return fmt::format("{} line {}", file, line); }
 };
 
 struct ScenarioText {

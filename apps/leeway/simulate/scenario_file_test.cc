@@ -87,6 +87,14 @@ TEST_F(ScenarioFileTest, WhereEachKeyStandsIsKept) {
   EXPECT_EQ(scenario::KeyWithPlace(file->scenario, "policies.pull"), "top: policies.pull");
 }
 
+TEST_F(ScenarioFileTest, AQuickFormThatIsIncludedKeepsItsPlace) {
+  Write("base.toml", "\n\n[study.quick]\npolicies.sync = \"bsp\"\n");
+  const Result<ScenarioFile> file =
+      ReadScenario(Write("top.toml", "include = \"base.toml\"\n"), Length::kQuick);
+  ASSERT_TRUE(file.ok()) << file.status().ToString();
+  EXPECT_THAT(scenario::KeyWithPlace(file->scenario, "policies.sync"), HasSubstr("base.toml line 4"));
+}
+
 TEST_F(ScenarioFileTest, EveryWordOfAStudyThatIsListedIsTaken) {
   for (const scenario::KeyText& key : StudyKeys()) {
     const std::string word = key.key.substr(6);

@@ -86,7 +86,7 @@ std::shared_ptr<LandedPush> SparePushes::Take() {
 }
 
 void SparePushes::Return(std::shared_ptr<LandedPush> landed) {
-  if (landed.use_count() != 1) return;
+  if (landed.use_count() != 1 || spare_.size() == kMost) return;
   landed->buffers.clear();
   spare_.push_back(std::move(landed));
 }

@@ -70,12 +70,15 @@ class Dealer {
 using LandedPush = Landed<wire::Push>;
 using LandedInit = Landed<wire::Init>;
 
-// Landed pushes that are done with, for the memory of their lists: a push allocates nothing.
+// Landed pushes that are done with, for the memory of their lists: a push that is read in place allocates
+// nothing.
 class SparePushes {
  public:
+  static constexpr std::size_t kMost = 64;  // that land at the same time are seldom more
   [[nodiscard]] std::shared_ptr<LandedPush> Take();
-  // Keeps it, unless somebody else still holds it.
+  // Keeps it, unless somebody else still holds it or enough are kept.
   void Return(std::shared_ptr<LandedPush> landed);
+  [[nodiscard]] std::size_t size() const { return spare_.size(); }
 
  private:
   std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn

@@ -44,7 +44,6 @@ void ShardPort::OnUp() {
 void ShardPort::Flush() {
   if (touched_.empty() || !link_->up()) return;  // OnUp touches every block
   std::vector<WorkerBlock*>& blocks = share_.draft.blocks;
-  blocks.clear();
   touched_.TakeAll(blocks);
   std::erase_if(blocks, [](const WorkerBlock* block) { return block->moved; });
   SendResumes(blocks);
@@ -64,6 +63,7 @@ void ShardPort::Flush() {
   for (WorkerBlock* block : blocks) {
     if (block->pushes.Next() != nullptr) Touch(*block);
   }
+  blocks.clear();
 }
 
 void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "node/worker/table.h"
 
 namespace leeway {
@@ -15,7 +16,10 @@ void TouchedBlocks::Add(WorkerBlock& block) {
 void TouchedBlocks::Remove(WorkerBlock& block) {
   if (!std::exchange(block.touched, false)) return;
   WorkerBlock* before = nullptr;
-  for (WorkerBlock* at = first_; at != &block; at = at->next_touched) before = at;
+  for (WorkerBlock* at = first_; at != &block; at = at->next_touched) {
+    LW_CHECK(at != nullptr, "block {} is touched by another port", block.id.value());
+    before = at;
+  }
   (before == nullptr ? first_ : before->next_touched) = block.next_touched;
   if (last_ == &block) last_ = before;
   block.next_touched = nullptr;

@@ -16,7 +16,7 @@ class TouchedBlocks {
   [[nodiscard]] bool empty() const { return first_ == nullptr; }
   // One that is in it already stays where it is.
   void Add(WorkerBlock& block);
-  void Remove(WorkerBlock& block);  // if it is in it
+  void Remove(WorkerBlock& block);  // REQUIRES: it is in this one, or in none
   // Moves all of them to the end of `blocks`.
   void TakeAll(std::vector<WorkerBlock*>& blocks);
 

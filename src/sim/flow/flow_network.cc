@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "base/errors.h"
 #include "sim/nanoseconds.h"
 #include "wire/frame.h"
@@ -139,6 +140,7 @@ void FlowNetwork::GiveTo(NodeTransport& node, TransportEvents& events, EndIndex 
   end.host = node.host;
   end.node = &node;
   end.events = &events;
+  LW_CHECK(node.ends.size() < kConnectionSlots, "{} connections of one node", node.ends.size());
   end.slot = static_cast<std::uint32_t>(node.ends.size());
   node.ends.push_back(index);
 }

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "transport/local/last_cache.h"
+
 namespace leeway {
 namespace {
 
@@ -35,7 +37,7 @@ TEST(PastCacheTest, HalfOfTheCacheIsOnesOwnButOfAHugeOneOnlySoMuch) {
 
 TEST(PastCacheTest, TheMachineHasACacheOfSomeSize) {
   EXPECT_GE(PastCacheBytesMin(), 256U << 10);
-  EXPECT_LE(PastCacheBytesMin(), std::uint64_t{16} << 20);
+  EXPECT_LE(LastCacheBytes(), std::uint64_t{8} << 30);
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ void StreamConnection::Flush() {
     written += static_cast<std::size_t>(n);
     queue_.Consume(static_cast<std::size_t>(n));
   }
-  if (written > 0) last_progress_ = loop_.TurnTime();
   if (!queue_.empty()) {
+    // Not the time of the turn, at whose end this is: it may have been a long one.
+    if (written > 0) last_progress_ = EventLoop::Now();
     write_waiting_ = true;
     watch_->WaitWritable();
   } else if (lingering_) {

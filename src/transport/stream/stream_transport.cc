@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/errors.h"
 
 namespace leeway {
@@ -144,6 +145,7 @@ void StreamTransport::Retire(ConnectionId id) {
 
 ConnectionId StreamTransport::Add(TransportEvents& events) {
   if (free_slots_.empty()) {
+    LW_CHECK(slots_.size() < kConnectionSlots, "{} connections", slots_.size());
     free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
     slots_.emplace_back();
   }
