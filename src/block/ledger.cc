@@ -16,7 +16,7 @@ Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
     if (LW_MUTATED(take_gap)) return {.kind = Decision::Kind::kTake};
     return {.kind = Decision::Kind::kGap, .last = last};
   }
-  if (seq == Seq(0) || last - seq >= kKept) return {.kind = Decision::Kind::kForgotten};
+  if (!known || seq == Seq(0) || last - seq >= kKept) return {.kind = Decision::Kind::kForgotten};
   return {.kind = Decision::Kind::kRepeat, .verdict = page->verdicts[seq.index() % kKept]};
 }
 

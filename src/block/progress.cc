@@ -19,9 +19,8 @@ std::vector<const MemberState*> NewestLives(std::span<const MemberState> roster)
   };
   // It usually is: every block of every shard takes the same roster whenever one of many workers leaves.
   if (!std::ranges::is_sorted(lives, before)) std::ranges::stable_sort(lives, before);
-  const auto older = std::ranges::unique(
-      lives, [](const MemberState* a, const MemberState* b) { return a->key.worker == b->key.worker; });
-  lives.erase(older.begin(), older.end());
+  const auto same = [](const MemberState* a, const MemberState* b) { return a->key.worker == b->key.worker; };
+  lives.erase(std::unique(lives.begin(), lives.end(), same), lives.end());
   return lives;
 }
 

@@ -56,7 +56,7 @@ const Value& At(const Place<Value>& place, const Scenario& scenario) {
   return place(const_cast<Scenario&>(scenario));  // a place only points
 }
 
-Key RealKey(std::string name, double low, double high, Place<double> place, std::string help) {
+Key RealKey(std::string name, double low, double high, const Place<double>& place, std::string help) {
   Key key{.name = std::move(name),
           .wanted = fmt::format("a number from {} to {}", low, high),
           .help = std::move(help),
@@ -66,7 +66,7 @@ Key RealKey(std::string name, double low, double high, Place<double> place, std:
 }
 
 template <typename Count>
-Key CountKey(std::string name, Count low, Count high, Place<Count> place, std::string help) {
+Key CountKey(std::string name, Count low, Count high, const Place<Count>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = fmt::format("a whole number from {} to {}", low, high),
           .help = std::move(help),
@@ -74,7 +74,7 @@ Key CountKey(std::string name, Count low, Count high, Place<Count> place, std::s
           .write = [=](const Scenario& s) { return std::vector{fmt::format("{}", At(place, s))}; }};
 }
 
-Key TextKey(std::string name, std::string wanted, Place<std::string> place, std::string help) {
+Key TextKey(std::string name, std::string wanted, const Place<std::string>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = std::move(wanted),
           .help = std::move(help),
@@ -87,7 +87,7 @@ Key TextKey(std::string name, std::string wanted, Place<std::string> place, std:
           .write = [=](const Scenario& s) { return std::vector{At(place, s)}; }};
 }
 
-Key SwitchKey(std::string name, Place<bool> place, std::string help) {
+Key SwitchKey(std::string name, const Place<bool>& place, std::string help) {
   return {
       .name = std::move(name),
       .wanted = "true or false",
@@ -100,7 +100,7 @@ Key SwitchKey(std::string name, Place<bool> place, std::string help) {
       .write = [=](const Scenario& s) { return std::vector<std::string>{At(place, s) ? "true" : "false"}; }};
 }
 
-Key FactorsKey(std::string name, Place<Factors> place, std::string help) {
+Key FactorsKey(std::string name, const Place<Factors>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = "a list of \"NUMBER:FACTOR\", each factor from 0.001 to 1000",
           .help = std::move(help),
@@ -124,7 +124,7 @@ Key FactorsKey(std::string name, Place<Factors> place, std::string help) {
               }};
 }
 
-Key CountsKey(std::string name, Place<std::vector<std::uint64_t>> place, std::string help) {
+Key CountsKey(std::string name, const Place<std::vector<std::uint64_t>>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = "a list of whole numbers",
           .help = std::move(help),
@@ -147,7 +147,8 @@ Key CountsKey(std::string name, Place<std::vector<std::uint64_t>> place, std::st
               }};
 }
 
-Key TextsKey(std::string name, std::string wanted, Place<std::vector<std::string>> place, std::string help) {
+Key TextsKey(std::string name, std::string wanted, const Place<std::vector<std::string>>& place,
+             std::string help) {
   return {.name = std::move(name),
           .wanted = std::move(wanted),
           .help = std::move(help),
@@ -162,7 +163,7 @@ Key TextsKey(std::string name, std::string wanted, Place<std::vector<std::string
 }
 
 // The learning rate and its kin are floats where they are used.
-Key FloatKey(std::string name, double low, double high, Place<float> place, std::string help) {
+Key FloatKey(std::string name, double low, double high, const Place<float>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = fmt::format("a number from {} to {}", low, high),
           .help = std::move(help),
@@ -177,7 +178,7 @@ Key FloatKey(std::string name, double low, double high, Place<float> place, std:
 }
 
 // Bytes per second, said in Gbit/s.
-Key GigabitKey(std::string name, Place<double> place, std::string help) {
+Key GigabitKey(std::string name, const Place<double>& place, std::string help) {
   constexpr double kBytesPerGigabit = 125e6;
   return {
       .name = std::move(name),
@@ -368,7 +369,7 @@ Status SetKey(Scenario& scenario, const std::string& name, const Written& value)
     return InvalidArgument("unknown key \"{}\"{}", name, DidYouMean(name, known));
   }
   const Key& key = *found;
-  const Status refused = InvalidArgument("{}: got {}, wanted {}", name, value.got, key.wanted);
+  Status refused = InvalidArgument("{}: got {}, wanted {}", name, value.got, key.wanted);
   if (value.is_list && !key.is_list) return refused;
   if (value.is_quoted && !key.is_text) return refused;
   std::vector<std::string> texts = value.texts;

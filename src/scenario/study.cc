@@ -106,7 +106,7 @@ Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
 // Only its name, before hours of runs: making one may read all of a data set.
 Status CheckProblem(const Scenario& scenario, const Registry<problem::Problem>& problems) {
   const Status known = problems.CheckName(scenario.problem);
-  if (known.ok()) return known;
+  if (known.ok()) return Status::Ok();
   return InvalidArgument("{}: {}", KeyWithPlace(scenario, "training.problem"), known.message());
 }
 
