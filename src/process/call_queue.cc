@@ -106,7 +106,7 @@ void CallQueue::FreeBelow(std::uint64_t position) {
 }
 
 template <typename Take>
-bool CallQueue::TakeAll(Take take) {
+void CallQueue::TakeAll(Take take) {
   const std::uint64_t begin = head_.load(std::memory_order_relaxed);
   const std::uint64_t tail = tail_.load(std::memory_order_acquire);
   // What is filled now: a call may queue another, which waits for the next time.
@@ -126,7 +126,6 @@ bool CallQueue::TakeAll(Take take) {
   }
   if (end != begin) FreeBelow(end);
   for (Call& call : own) take(call);
-  return end != begin || !own.empty();
 }
 
 void CallQueue::OnRunner(bool here) {

@@ -69,9 +69,9 @@ class CallQueue final : public LoopSource {
   void WakeIfAsleep();
   // The cells below this position may be filled again.
   void FreeBelow(std::uint64_t position);
-  // Gives `take` every call that was queued when it began, where it lies. False: there was none.
+  // Gives `take` every call that was queued when it began, where it lies.
   template <typename Take>
-  bool TakeAll(Take take);
+  void TakeAll(Take take);
 
   const std::size_t max_;
   const int fd_;

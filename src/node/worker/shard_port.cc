@@ -164,50 +164,33 @@ void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
   if (!draft.pull.entries.empty()) SendPullFrame();
 }
 
-void ShardPort::SendInitFrame() {
-  const Stance& stance = share_.stance;
-  wire::Init& init = share_.draft.init;
-  init.worker = stance.worker;
-  init.incarnation = stance.incarnation;
-  wire::Encode(init, share_.draft.body);
-  init.entries.clear();
-  Send(wire::Kind::kInit);
+template <typename Message>
+void ShardPort::SendDraft(wire::Kind kind, Message& message) {
+  message.worker = share_.stance.worker;
+  message.incarnation = share_.stance.incarnation;
+  wire::Encode(message, share_.draft.body);
+  message.entries.clear();
+  Send(kind);
 }
 
+void ShardPort::SendInitFrame() { SendDraft(wire::Kind::kInit, share_.draft.init); }
+
 void ShardPort::SendPushFrame(const LentPush& lent) {
-  const Stance& stance = share_.stance;
   wire::Push& push = share_.draft.push;
-  push.worker = stance.worker;
-  push.incarnation = stance.incarnation;
   push.iteration = lent.iteration;
   push.samples = lent.gradient.samples;
   push.steps = lent.steps;
   push.hyper = lent.gradient.hyper;
-  wire::Encode(push, share_.draft.body);
-  push.entries.clear();
-  Send(wire::Kind::kPush);
+  SendDraft(wire::Kind::kPush, push);
 }
 
-void ShardPort::SendAbsentFrame() {
-  const Stance& stance = share_.stance;
-  wire::Absent& absent = share_.draft.absent;
-  absent.worker = stance.worker;
-  absent.incarnation = stance.incarnation;
-  wire::Encode(absent, share_.draft.body);
-  absent.entries.clear();
-  Send(wire::Kind::kAbsent);
-}
+void ShardPort::SendAbsentFrame() { SendDraft(wire::Kind::kAbsent, share_.draft.absent); }
 
 void ShardPort::SendPullFrame() {
-  const Stance& stance = share_.stance;
   wire::Pull& pull = share_.draft.pull;
-  pull.worker = stance.worker;
-  pull.incarnation = stance.incarnation;
-  pull.observer = stance.observer;
-  pull.epoch_min = stance.epoch_min;
-  wire::Encode(pull, share_.draft.body);
-  pull.entries.clear();
-  Send(wire::Kind::kPull);
+  pull.observer = share_.stance.observer;
+  pull.epoch_min = share_.stance.epoch_min;
+  SendDraft(wire::Kind::kPull, pull);
 }
 
 void ShardPort::Send(wire::Kind kind) {

@@ -72,6 +72,9 @@ class alignas(64) ShardPort {
   bool SendPushRound(std::span<WorkerBlock* const> blocks);
   void SendPulls(std::span<WorkerBlock* const> blocks);
   [[nodiscard]] bool HasCredit(std::uint64_t bytes) const;
+  // Encodes a message of the draft in this worker's name, sends it and empties it.
+  template <typename Message>
+  void SendDraft(wire::Kind kind, Message& message);
   void SendInitFrame();
   void SendPushFrame(const LentPush& lent);
   void SendAbsentFrame();
