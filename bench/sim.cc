@@ -52,7 +52,7 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
   std::optional<Look> first, last;
   const SteadyTime begin = Now();
   const auto look = [&](const scenario::RunProgress& progress) {
-    if (progress.iterations == 0) return true;
+    if (progress.iterations == 0 || progress.training < workers) return true;
     last = Look{Now(), progress.messages};
     if (!first) first = last;
     return true;

@@ -19,6 +19,7 @@
 #include "block/buffer_pool.h"
 #include "block/gradient.h"
 #include "leeway/env.h"
+#include "leeway/footprint.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 #include "leeway/sync_model.h"
@@ -103,6 +104,8 @@ class Block {
   // The first iteration that the newest life of this worker counts for. REQUIRES: the roster named the
   // worker.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
+  // What a push or a pull of this worker will look at that is not the same for all workers.
+  void AddFootprint(WorkerId worker, Footprint& footprint) const;
   // Members that iteration v_train still waits for.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 

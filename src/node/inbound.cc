@@ -206,6 +206,13 @@ void Inbound::OnClosed(ConnectionId id, const Status& why) {
   Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
 
+void Inbound::AddFootprint(ConnectionId id, Footprint& footprint) const {
+  const Peer* const peer = peers_.Find(id);
+  if (peer == nullptr || !peer->welcomed) return;
+  peers_.AddFootprint(id, footprint);
+  events_.AddFootprint(id, footprint);
+}
+
 void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
   Result<wire::pb::Welcome> welcome = Admit(id, body);
   Peer* const peer = peers_.Find(id);

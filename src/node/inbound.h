@@ -42,6 +42,8 @@ class InboundEvents {
                          Landing landing) = 0;
   // A welcomed peer is gone.
   virtual void OnGone(ConnectionId id, Parting how, const Status& why) = 0;
+  // As TransportEvents::AddFootprint, for a welcomed peer.
+  virtual void AddFootprint(ConnectionId /*id*/, Footprint& /*footprint*/) const {}
 };
 
 class Inbound final : private TransportEvents {
@@ -95,6 +97,7 @@ class Inbound final : private TransportEvents {
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                Landing landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
+  void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 
   void Greet(ConnectionId id, std::span<const std::byte> body);
   [[nodiscard]] Result<wire::pb::Welcome> Admit(ConnectionId id, std::span<const std::byte> body);

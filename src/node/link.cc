@@ -13,11 +13,11 @@ namespace leeway {
 Link::Link(Env& env, const LinkOptions& options, AddressSource where, std::uint32_t link, std::string peer,
            LinkEvents& events)
     : env_(env),
+      events_(events),
+      link_(link),
       options_(options),
       where_(std::move(where)),
-      link_(link),
-      peer_(std::move(peer)),
-      events_(events) {}
+      peer_(std::move(peer)) {}
 
 Link::~Link() { Reset(); }
 
@@ -232,6 +232,16 @@ void Link::OnClosed(ConnectionId id, const Status& why) {
   if (id != connection_) return;
   connection_ = {};
   Lose(why.ok() ? Unavailable("{} at {} closed the connection", peer_, address_) : why);
+}
+
+void Link::AddFootprint(Footprint& footprint) const {
+  footprint.AddLineOf(this);
+  env_.transport.AddFootprint(connection_, footprint);
+}
+
+void Link::AddFootprint(ConnectionId, Footprint& footprint) const {
+  AddFootprint(footprint);
+  events_.AddFootprint(link_, footprint);
 }
 
 void Link::ArmBeat() {

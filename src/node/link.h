@@ -37,9 +37,11 @@ class LinkEvents {
   // Any frame but hello, welcome, goodbye, ping and pong.
   virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
                        Landing landing) = 0;
+  // As TransportEvents::AddFootprint: what comes after the link itself.
+  virtual void AddFootprint(std::uint32_t /*link*/, Footprint& /*footprint*/) const {}
 };
 
-class Link final : private TransportEvents {
+class alignas(64) Link final : private TransportEvents {
  public:
   // `link` names this link to `events`; `peer` names the other side in messages ("scheduler", "server 1 shard
   // 0").
@@ -61,6 +63,8 @@ class Link final : private TransportEvents {
   [[nodiscard]] const std::string& peer() const { return peer_; }
   // When the peer was last heard of, also by a part of a frame; the time of Start before.
   [[nodiscard]] TimePoint last_heard() const;
+  // The link itself: what every frame that comes or goes looks at.
+  void AddFootprint(Footprint& footprint) const;
 
  private:
   enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kUp };
@@ -72,6 +76,7 @@ class Link final : private TransportEvents {
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                Landing landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
+  void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 
   void Connect();
   // Pauses before the next connect, or gives up at its time.
@@ -89,23 +94,24 @@ class Link final : private TransportEvents {
   void OnBeat();
   [[nodiscard]] Duration LeftBeforeGivingUp() const;
 
+  // First what every frame looks at, in one line of memory: a worker has a link to every shard.
   Env& env_;
+  LinkEvents& events_;
+  ConnectionId connection_;
+  TimePoint last_heard_;
+  TimePoint last_sent_;
+  const std::uint32_t link_;
+  State state_ = State::kStopped;
+
   const LinkOptions options_;
   const AddressSource where_;
-  const std::uint32_t link_;
   const std::string peer_;
-  LinkEvents& events_;
-
-  State state_ = State::kStopped;
-  ConnectionId connection_;
   std::string address_;  // of the last connect
   TimerId timer_;        // of the back-off or the greeting
   TimerId beat_timer_;
   TimePoint beat_due_;
   Duration backoff_{};
   TimePoint down_since_;
-  TimePoint last_heard_;
-  TimePoint last_sent_;
   bool said_not_shared_ = false;
   bool told_to_wait_ = false;  // the last welcome said: not now
   Status last_error_;

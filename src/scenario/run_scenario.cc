@@ -179,7 +179,8 @@ class ScenarioRun {
       return false;
     }
     const Duration since = books_.origin == Duration::max() ? Duration::zero() : now - books_.origin;
-    if (progress && !progress({books_.steps.size(), all, InSeconds(since), network_->counters().messages})) {
+    if (progress && !progress({books_.steps.size(), all, InSeconds(since), network_->counters().messages,
+                               books_.training})) {
       books_.errors.emplace_back("stopped");
       return false;
     }

@@ -16,6 +16,7 @@ struct RunProgress {
   std::uint64_t iterations = 0, iterations_all = 0;
   double simulated_s = 0;
   std::uint64_t messages = 0;
+  std::uint32_t training = 0;  // workers that have iterations left
 };
 
 // An error: the scenario cannot be run (an unknown policy or problem, data that is not there). A job that did

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/hash.h"
+#include "sim/fetch.h"
 #include "sim/nanoseconds.h"
 
 namespace leeway::scenario {
@@ -207,7 +209,19 @@ void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
   done_share_ = std::max(done_share_, share);
   const Duration takes = sim::Nanoseconds(static_cast<double>(takes_.count()) * part);
   if (cores_ != nullptr) return cores_->Run(takes, std::move(next));
-  (void)env_.timers.After(takes, std::move(next));
+  cluster_.queue().At(Now() + takes, std::move(next), *this, 0);
+}
+
+void SimulatedWorker::Foresee(Step step, std::uint64_t) {
+  if (step == Step::kFirst) return sim::Fetch(*this);
+  sim::FetchLines(lines_);
+}
+
+void SimulatedWorker::NoteFootprint() {
+  Footprint footprint;
+  for (const auto& pair : pairs_) footprint.AddLineOf(pair.get());
+  node_.AddFootprint(footprint);
+  lines_.assign(footprint.lines().begin(), footprint.lines().end());
 }
 
 // Waits until the table below `above` is ready, pushes it and all others that are, and goes on.
@@ -262,6 +276,7 @@ void SimulatedWorker::EndIteration() {
   books_.over = std::max(books_.over, Now());
   gradient_.reset();
   (void)Ok(node_.EndIteration());
+  if (std::has_single_bit(static_cast<std::uint64_t>(node_.iteration().value()))) NoteFootprint();
 }
 
 void SimulatedWorker::Leave() {

@@ -56,10 +56,14 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
     since = stepped_at_;
   }
   WorkerBlock* block = table->ended_by;
-  if (block == nullptr) return;
-  const std::uint32_t server = roster_.shards()[block->shard.index()].server();
-  WaitCauses::Add(counters_.wait_by_ns, "server", std::to_string(server), now - since);
-  WaitCauses::Add(counters_.wait_by_ns, "table", block->table->spec.name, now - since);
+  if (block == nullptr || now <= since) return;
+  if (block->waited_by_server == nullptr) {
+    const std::uint32_t server = roster_.shards()[block->shard.index()].server();
+    block->waited_by_server = &WaitCauses::Of(counters_.wait_by_ns, "server", std::to_string(server));
+    block->waited_by_table = &WaitCauses::Of(counters_.wait_by_ns, "table", block->table->spec.name);
+  }
+  *block->waited_by_server += static_cast<std::uint64_t>((now - since).count());
+  *block->waited_by_table += static_cast<std::uint64_t>((now - since).count());
   block->waited += now - since;
 }
 

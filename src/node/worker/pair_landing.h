@@ -69,6 +69,10 @@ class PairLanding {
   // Shows what is here in iteration needed + 1; blocks without news stay as they are. REQUIRES: LandAside;
   // every block has arrived once.
   void PublishPartly(Iteration needed);
+  void AddFootprint(std::size_t block, Footprint& footprint) const {
+    footprint.AddLineOf(&pair_);
+    footprint.AddLineOf(&blocks_[block]);
+  }
   [[nodiscard]] Iteration published() const { return published_; }
 
  private:

@@ -60,6 +60,12 @@ Status WorkerTable::Place(const wire::pb::Table& map, std::size_t shards) {
   return Status::Ok();
 }
 
+void WorkerTable::AddFootprint(std::size_t block, Footprint& footprint) const {
+  footprint.AddUpTo(this, &spec);
+  landing.AddFootprint(block, footprint);
+  footprint.AddLineOf(waiters.data());
+}
+
 Status WorkerTable::Replace(const wire::pb::Table& map, std::size_t shards) {
   if (map.name() != spec.name || static_cast<std::size_t>(map.blocks_size()) != blocks.size()) {
     return Protocol("the new map of table \"{}\" has {} blocks, wanted {} of table \"{}\"", map.name(),
@@ -75,6 +81,7 @@ Status WorkerTable::Replace(const wire::pb::Table& map, std::size_t shards) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const wire::pb::Block& from = map.blocks(static_cast<int>(i));
     blocks[i].shard = ShardId(from.shard());
+    blocks[i].waited_by_server = nullptr;
     if (Term(from.term()) > blocks[i].term) {
       blocks[i].resuming = true;
       blocks[i].told = Iteration(-1);

@@ -53,6 +53,8 @@ struct alignas(64) WorkerBlock {
 
   std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
   Duration waited{0};        // how long waits that ended with it were
+  // The same of its server and its table, in the worker's counters; null before the first, and once it moved.
+  std::uint64_t *waited_by_server = nullptr, *waited_by_table = nullptr;
 
   // The iteration of the next push that the owner gets.
   [[nodiscard]] Iteration NextIteration() const;
@@ -77,6 +79,9 @@ struct alignas(64) WorkerTable {
   // The scheduler's answer to a later question: owners and terms may have changed.
   [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
   [[nodiscard]] bool IsOwnClock() const { return own_clock; }
+
+  // What a push or an answer of one of its blocks looks at.
+  void AddFootprint(std::size_t block, Footprint& footprint) const;
 
   struct Waiter {
     Iteration needed;

@@ -6,9 +6,8 @@
 
 namespace leeway {
 
-void WaitCauses::Add(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
-                     std::string_view name, Duration waited) {
-  if (waited <= Duration::zero()) return;
+std::uint64_t& WaitCauses::Of(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
+                              std::string_view name) {
   std::string key = fmt::format("{}.{}", kind, name.substr(0, kNameBytesMax));
   if (!causes.contains(key)) {
     const std::string prefix = fmt::format("{}.", kind);
@@ -16,7 +15,12 @@ void WaitCauses::Add(std::map<std::string, std::uint64_t>& causes, std::string_v
         causes, [&prefix](const auto& entry) { return entry.first.starts_with(prefix); });
     if (static_cast<std::size_t>(of_kind) >= kCausesMax) key = prefix + "others";
   }
-  causes[key] += static_cast<std::uint64_t>(waited.count());
+  return causes[key];
+}
+
+void WaitCauses::Add(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
+                     std::string_view name, Duration waited) {
+  if (waited > Duration::zero()) Of(causes, kind, name) += static_cast<std::uint64_t>(waited.count());
 }
 
 }  // namespace leeway

@@ -16,7 +16,11 @@ class WaitCauses {
   static constexpr std::size_t kCausesMax = 32;     // of each kind
   static constexpr std::size_t kNameBytesMax = 40;  // of a table's name; figures have short names
 
-  // Adds to `causes`, which is keyed "server.0" or "table.w".
+  // What was waited for this cause so far, in nanoseconds: an entry of `causes`, which is keyed "server.0" or
+  // "table.w" and keeps its entries where they are.
+  [[nodiscard]] static std::uint64_t& Of(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
+                                         std::string_view name);
+  // Adds to it.
   static void Add(std::map<std::string, std::uint64_t>& causes, std::string_view kind, std::string_view name,
                   Duration waited);
 };

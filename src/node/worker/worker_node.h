@@ -87,6 +87,8 @@ class WorkerNode {
 
   // Around several of the calls above: what they have to send goes out together at the end, in the fewest
   // frames. No event comes between.
+  // What the end of an iteration looks at: all its ports and tables.
+  void AddFootprint(Footprint& footprint) const;
   void BeginCalls();
   void EndCalls();
 

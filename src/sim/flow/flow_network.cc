@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "sim/fetch.h"
 #include "sim/nanoseconds.h"
 #include "wire/frame.h"
 #include "wire/kind.h"
@@ -16,6 +18,8 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::size_t kViewAlignment = 4;
+constexpr std::uint32_t kFramesBeforeLines = 8;
+
 
 bool IsReadable(std::span<const std::byte> view) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.data());
@@ -77,6 +81,9 @@ class FlowNetwork::NodeTransport final : public Transport {
     return network_.Knows(id) && network_.at(IndexOf(id)).state == State::kOpen ? "sim" : "";
   }
   [[nodiscard]] std::string_view Host() const override { return ""; }
+  void AddFootprint(ConnectionId id, Footprint& footprint) const override {
+    if (network_.Knows(id)) footprint.AddObject(network_.connections_[IndexOf(id) / 2].ends);
+  }
 
   const HostId host;
   std::vector<EndIndex> ends;      // ever opened
@@ -88,17 +95,12 @@ class FlowNetwork::NodeTransport final : public Transport {
   const Clock& clock_;
 };
 
-FlowNetwork::Card::Card(const HostModel& its_model)
-    : model(its_model),
-      out{.link = SharedLink(its_model.bytes_per_second)},
-      in{.link = SharedLink(its_model.bytes_per_second)} {}
-
 FlowNetwork::FlowNetwork(EventQueue& queue, const FlowOptions& options) : queue_(queue), options_(options) {}
 FlowNetwork::~FlowNetwork() = default;
 
 HostId FlowNetwork::AddHost() {
   const HostId host(static_cast<std::uint32_t>(cards_.size()));
-  cards_.push_back(std::make_unique<Card>(options_.host_model ? options_.host_model(host) : HostModel{}));
+  cards_.push_back(std::make_unique<Card>(*this, options_.host_model ? options_.host_model(host) : HostModel{}));
   return host;
 }
 
@@ -127,6 +129,8 @@ Result<std::string> FlowNetwork::Listen(NodeTransport& node, const std::string& 
 
 ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& address, TransportEvents& events) {
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
+  (void)lines_.Add();
+  (void)lines_.Add();
   Connection& connection = connections_.Add();
   connection.address = address;
   connection.ends[1].state = State::kClosed;
@@ -242,7 +246,7 @@ void FlowNetwork::Watch(Direction& direction) {
   // A look that comes too early costs an event; one for every flow that begins would cost more.
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
-  queue_.At(*next, [this, at = &direction] { LookAt(*at); });
+  queue_.At(*next, [this, at = &direction] { LookAt(*at); }, direction, 0);
 }
 
 void FlowNetwork::LookAt(Direction& direction) {
@@ -275,6 +279,37 @@ void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
   queue_.At(end.last_arrival, [this, from, id] { Arrive(from, id); });
 }
 
+void FlowNetwork::Direction::Foresee(Step step, std::uint64_t) {
+  if (const std::optional<std::uint32_t> next = link.Next()) network.Foresee(step, *next);
+}
+
+void FlowNetwork::Foresee(Foresight::Step step, EndIndex from) const {
+  const EndIndex to = from ^ 1U;
+  if (step == Foresight::Step::kFirst) {
+    Fetch(connections_[from / 2].ends);
+    return Fetch(lines_[to]);
+  }
+  // The other card may not be through with it for long.
+  if (at(from).links_left != 1 || at(from).out.empty()) return;
+  Fetch(messages_[at(from).out.first]);
+  Fetch(lines_[from]);
+  FetchFor(to);
+}
+
+void FlowNetwork::FetchFor(EndIndex to) const {
+  FetchLines(std::span(lines_[to].at).first(lines_[to].count));
+}
+
+// Nodes move and add what they keep, mostly while a job begins.
+void FlowNetwork::NoteFrame(EndIndex to) {
+  Lines& lines = lines_[to];
+  if (!std::has_single_bit(++lines.frames) || lines.frames < kFramesBeforeLines) return;
+  Footprint footprint;
+  at(to).events->AddFootprint(IdOf(to), footprint);
+  lines.count = static_cast<std::uint32_t>(std::min(footprint.lines().size(), lines.at.size()));
+  std::copy_n(footprint.lines().begin(), lines.count, lines.at.begin());
+}
+
 void FlowNetwork::Arrive(EndIndex from, MessageId id) {
   const End& to = peer(from);
   if (to.state != State::kOpen) return messages_.Free(id);
@@ -287,6 +322,7 @@ void FlowNetwork::Arrive(EndIndex from, MessageId id) {
     takes = cost.per_message + Nanoseconds(bytes * cost.per_byte_ns);
   }
   Work(*to.node, takes, [this, from, id] { Hand(from, id); });
+  FetchFor(from);  // servers answer nearly everything
 }
 
 void FlowNetwork::Hand(EndIndex from, MessageId id) {
@@ -334,6 +370,7 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
     }
   }
   at(to).events->OnFrame(IdOf(to), head, message.body.all(), std::move(landing));
+  if (is_open()) NoteFrame(to);
   return Status::Ok();
 }
 

@@ -9,6 +9,7 @@
 // Nothing fails here; for that there is SimNetwork.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -89,16 +90,31 @@ class FlowNetwork final : public Network {
     Duration last_received{-1};
   };
   static_assert(sizeof(End) == 64);
+  // What frames to an end look at, as its node last said: to be fetched before they are there.
+  struct alignas(64) Lines {
+    std::uint32_t frames = 0;  // that came to this end
+    std::uint32_t count = 0;
+    std::array<std::uintptr_t, 23> at;
+  };
+  static_assert(sizeof(Lines) == 192);
   struct Connection {
     End ends[2];  // [0] connected, [1] accepted
     std::string address;
   };
-  struct Direction {
+  struct Direction final : Foresight {
+    Direction(FlowNetwork& its_network, double bytes_per_second)
+        : network(its_network), link(bytes_per_second) {}
+    // The next flow will be through.
+    void Foresee(Step step, std::uint64_t what) override;
+    FlowNetwork& network;
     SharedLink link;
     Duration looked_at = Duration::max();  // next
   };
   struct Card {
-    explicit Card(const HostModel& its_model);
+    Card(FlowNetwork& network, const HostModel& its_model)
+        : model(its_model),
+          out(network, its_model.bytes_per_second),
+          in(network, its_model.bytes_per_second) {}
     HostModel model;
     Direction out, in;
   };
@@ -144,6 +160,11 @@ class FlowNetwork final : public Network {
   void Fly(EndIndex from, MessageId id, Duration takes);
   void Arrive(EndIndex from, MessageId id);
   void Hand(EndIndex from, MessageId id);
+  // The message under way will soon be through.
+  void Foresee(Foresight::Step step, EndIndex from) const;
+  // Something will soon be handed to this end.
+  void FetchFor(EndIndex to) const;
+  void NoteFrame(EndIndex to);
   [[nodiscard]] Status HandFrame(EndIndex to, const Message& message);
   // The end is gone for its node; its peer will hear of it.
   void Shut(EndIndex index);
@@ -154,6 +175,7 @@ class FlowNetwork final : public Network {
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
   StableList<Connection> connections_;        // callbacks may add some
+  StableList<Lines> lines_;                   // by EndIndex
   std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;

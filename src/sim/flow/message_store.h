@@ -41,6 +41,7 @@ class MessageStore {
   // Its pins are dropped, which may call into nodes.
   void Free(MessageId id);
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
+  [[nodiscard]] const Message& operator[](MessageId id) const { return messages_[id]; }
   void Append(MessageList& list, MessageId id);
   [[nodiscard]] MessageId TakeFirst(MessageList& list);
 
