@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,20 +33,32 @@ enum class StatusCode : std::uint8_t {
 class [[nodiscard]] Status {
  public:
   Status() = default;  // ok
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message)
+      : code_(code), message_(std::make_unique<const std::string>(std::move(message))) {}
+  Status(const Status& other) : code_(other.code_), message_(other.CopyOfMessage()) {}
+  Status(Status&&) = default;
+  Status& operator=(const Status& other) { return *this = Status(other); }
+  Status& operator=(Status&&) = default;
+  ~Status() = default;
   static Status Ok() { return {}; }
 
   [[nodiscard]] bool ok() const { return code_ == StatusCode::kOk; }
   [[nodiscard]] StatusCode code() const { return code_; }
-  [[nodiscard]] const std::string& message() const { return message_; }
+  [[nodiscard]] const std::string& message() const { return message_ != nullptr ? *message_ : NoMessage(); }
   // "ok", or "<code name>: <message>".
   [[nodiscard]] std::string ToString() const;
   // The same error with `context` and ": " before its message; ok stays ok.
   [[nodiscard]] Status WithContext(std::string_view context) const;
 
  private:
+  [[nodiscard]] static const std::string& NoMessage();
+  [[nodiscard]] std::unique_ptr<const std::string> CopyOfMessage() const {
+    return message_ != nullptr ? std::make_unique<const std::string>(*message_) : nullptr;
+  }
+
   StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  // Apart, so that ok, which every small message meets a few dozen times, is two words to make and to drop.
+  std::unique_ptr<const std::string> message_;  // null: empty
 };
 
 // The exit code of a process that ends with `status`: 0 done, 1-127 permanent, 128 and above worth retrying.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/renew.h"
 #include "leeway/footprint.h"
 
 namespace leeway {
@@ -33,12 +34,13 @@ class Ring {
   void push_back(T value) {
     if (size_ == slots_.size()) Grow();
     ++size_;
-    (*this)[size_ - 1] = std::move(value);
+    Renew((*this)[size_ - 1], std::move(value));
   }
   // What the element held is let go at once.
   T pop_front() {
     LW_CHECK(size_ > 0, "the ring is empty");
-    T value = std::exchange(slots_[head_], T());
+    T value = std::move(slots_[head_]);
+    Renew(slots_[head_]);
     --size_;
     // Begins anew when it is empty: the slot used last is the one that may still be in the cache.
     head_ = size_ == 0 ? 0 : static_cast<std::uint32_t>((head_ + 1) & (slots_.size() - 1));

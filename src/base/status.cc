@@ -32,16 +32,21 @@ std::string_view StatusCodeName(StatusCode code) {
   return "unknown error";  // a code of a newer peer
 }
 
+const std::string& Status::NoMessage() {
+  static const std::string kNothing;
+  return kNothing;
+}
+
 std::string Status::ToString() const {
   if (ok()) return "ok";
   std::string text(StatusCodeName(code_));
-  return text.append(": ").append(message_);
+  return text.append(": ").append(message());
 }
 
 Status Status::WithContext(std::string_view context) const {
   if (ok()) return *this;
-  std::string message(context);
-  return {code_, message.append(": ").append(message_)};
+  std::string text(context);
+  return {code_, text.append(": ").append(message())};
 }
 
 int ExitCode(const Status& status) {

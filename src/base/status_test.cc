@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/errors.h"
 
@@ -21,6 +22,22 @@ TEST(StatusTest, OkIsTheDefaultAndPrintsAsOk) {
 
 TEST(StatusTest, AnErrorPrintsItsCodeAndMessage) {
   EXPECT_EQ(NotFound("no table \"{}\"", "w").ToString(), "not found: no table \"w\"");
+}
+
+TEST(StatusTest, CopiesAreOfTheirOwnAndOkHasNoMessage) {
+  EXPECT_EQ(Status().message(), "");
+  Status first = NotFound("no table");
+  const Status second = first;
+  first = Protocol("bad magic");
+  EXPECT_EQ(second.ToString(), "not found: no table");
+  EXPECT_EQ(first.ToString(), "protocol error: bad magic");
+  first = second;
+  EXPECT_EQ(first.ToString(), second.ToString());
+  const Status& same = first;
+  first = same;
+  EXPECT_EQ(first.ToString(), "not found: no table");
+  const Status moved = std::move(first);
+  EXPECT_EQ(moved.ToString(), "not found: no table");
 }
 
 TEST(StatusTest, EveryCodeHasANameOfItsOwn) {

@@ -12,14 +12,12 @@ namespace leeway {
 Buffer::Buffer(std::size_t elements)
     : Buffer(elements, HeapArena().Allocate(elements * sizeof(float), Arena::Use::kKept)) {}
 
-class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
+// Deletes itself when the pool has closed it and nothing is out any more: a count of its own, since a
+// shared_ptr's, which other threads might change, costs every buffer half a dozen locked instructions.
+class BufferPool::Shelf {
  public:
   Shelf(std::uint64_t spare_bytes_max, Arena* arena)
       : spare_bytes_max_(spare_bytes_max), arena_(arena != nullptr ? arena : &heap_) {}
-  ~Shelf() {
-    for (void* block : spare_control_) ::operator delete(block);
-  }
-
   BufferRef Take(std::size_t elements, Arena::Use use) {
     std::vector<std::unique_ptr<Buffer>>& spares = ClassOf(elements, use).spares;
     std::unique_ptr<Buffer> buffer;
@@ -31,13 +29,14 @@ class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
       buffer = std::make_unique<Buffer>(elements, arena_->Allocate(elements * sizeof(float), use));
     }
     Buffer* const taken = buffer.release();
-    return {taken, Return{this, use}, Control<Buffer>{shared_from_this()}};
+    return {taken, Return{this, use}, Control<Buffer>{this}};
   }
 
   void Close() {
     closed_ = true;
     classes_.clear();
     spare_bytes_ = 0;
+    DeleteIfDone();
   }
   [[nodiscard]] std::uint64_t spare_bytes() const { return spare_bytes_; }
 
@@ -53,13 +52,13 @@ class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
     Arena::Use use;
     void operator()(Buffer* buffer) const { shelf->PutBack(std::unique_ptr<Buffer>(buffer), use); }
   };
-  // Gives references the memory of their counts, over and over the same. A copy of it gives that memory back
-  // when all else of a reference is gone, so that it is this one that keeps the shelf.
+  // Gives references the memory of their counts, over and over the same. That memory comes back when all else
+  // of a reference is gone, so it is what keeps the shelf.
   template <typename T>
   struct Control {
     using value_type = T;
-    std::shared_ptr<Shelf> shelf;
-    explicit Control(std::shared_ptr<Shelf> of) : shelf(std::move(of)) {}
+    Shelf* shelf;
+    explicit Control(Shelf* of) : shelf(of) {}
     template <typename U>
     Control(const Control<U>& other) : shelf(other.shelf) {}  // NOLINT(google-explicit-constructor)
     T* allocate(std::size_t n) { return static_cast<T*>(shelf->TakeControl(n * sizeof(T))); }
@@ -93,12 +92,24 @@ class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
   void* TakeControl(std::size_t bytes) {
     LW_CHECK(control_bytes_ == 0 || control_bytes_ == bytes, "{} and {} bytes", control_bytes_, bytes);
     control_bytes_ = bytes;
+    ++out_;
     if (spare_control_.empty()) return ::operator new(bytes);
     void* const block = spare_control_.back();
     spare_control_.pop_back();
     return block;
   }
-  void PutBackControl(void* block, std::size_t) { spare_control_.push_back(block); }
+  void PutBackControl(void* block, std::size_t) {
+    spare_control_.push_back(block);
+    --out_;
+    DeleteIfDone();
+  }
+
+  ~Shelf() {
+    for (void* block : spare_control_) ::operator delete(block);
+  }
+  void DeleteIfDone() {
+    if (closed_ && out_ == 0) delete this;
+  }
 
   const std::uint64_t spare_bytes_max_;
   HeapArena heap_;
@@ -108,14 +119,14 @@ class BufferPool::Shelf : public std::enable_shared_from_this<Shelf> {
   std::vector<Class> classes_;  // by elements and use
   std::size_t last_ = 0;        // of classes_, the one asked for last
   std::size_t control_bytes_ = 0;
+  std::size_t out_ = 0;               // references that are not gone
   std::vector<void*> spare_control_;  // as many as there were references at one time
 };
 
-BufferPool::BufferPool(std::uint64_t spare_bytes_max)
-    : shelf_(std::make_shared<Shelf>(spare_bytes_max, nullptr)) {}
+BufferPool::BufferPool(std::uint64_t spare_bytes_max) : shelf_(new Shelf(spare_bytes_max, nullptr)) {}
 
 BufferPool::BufferPool(std::uint64_t spare_bytes_max, Arena& arena)
-    : shelf_(std::make_shared<Shelf>(spare_bytes_max, &arena)) {}
+    : shelf_(new Shelf(spare_bytes_max, &arena)) {}
 
 BufferPool::~BufferPool() { shelf_->Close(); }
 

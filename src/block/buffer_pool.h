@@ -47,7 +47,7 @@ class BufferPool {
 
  private:
   class Shelf;
-  std::shared_ptr<Shelf> shelf_;  // shared with every buffer handed out, which returns to it
+  Shelf* const shelf_;  // lives until it is closed and every buffer has returned to it
 };
 
 }  // namespace leeway

@@ -139,6 +139,12 @@ bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
   const std::size_t next = at.chunk + 1;
   if (next < chunks_.size() && to >= chunks_[next].from) return false;
   std::vector<Group>& groups = chunks_[at.chunk].groups;
+  // The last one who is alone takes the group along: there is nobody to come by.
+  if (at.chunk == 0 && at.group == 0 && groups[0].up_to == 1 &&
+      (groups.size() == 1 || to < groups[1].value)) {
+    groups[0].value = to;
+    return true;
+  }
   const auto begin = groups.begin() + static_cast<std::ptrdiff_t>(at.group);
   auto end = begin + 1;
   while (end != groups.end() && end->value < to) ++end;
@@ -154,11 +160,13 @@ bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
 }
 
 std::uint32_t IterationMultiset::CountFrom(Iteration i) const {
-  return empty() ? 0 : size_ - Before(PlaceOf(i));
+  if (empty() || i > highest()) return 0;
+  return i <= lowest() ? size_ : size_ - Before(PlaceOf(i));
 }
 
 std::uint32_t IterationMultiset::CountUpTo(Iteration i) const {
-  if (empty()) return 0;
+  if (empty() || i < lowest()) return 0;
+  if (i >= highest()) return size_;
   const Place place = PlaceOf(i);
   return Before({place.chunk, place.group + (IsAt(place, i) ? 1 : 0)});
 }

@@ -60,6 +60,9 @@ void ExpectAgreesWithCountingOneByOne(std::size_t members, std::uint64_t range) 
 }
 
 TEST(IterationMultisetTest, AgreesWithCountingOneByOne) {
+  ExpectAgreesWithCountingOneByOne(1, 3);
+  ExpectAgreesWithCountingOneByOne(3, 2);
+  ExpectAgreesWithCountingOneByOne(6, 4);
   ExpectAgreesWithCountingOneByOne(40, 30);
   ExpectAgreesWithCountingOneByOne(300, 200);
   ExpectAgreesWithCountingOneByOne(300, 1'000'000);

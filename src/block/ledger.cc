@@ -21,15 +21,15 @@ Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
 }
 
 void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
-  Admit(from);
-  Page& page = pages_[from.worker];
+  Page& page = PageOf(from);
   page.last = seq;
   page.verdicts[seq.index() % kKept] = verdict;
 }
 
-void Ledger::Admit(MemberKey life) {
+Ledger::Page& Ledger::PageOf(MemberKey life) {
   Page& page = pages_[life.worker];
   if (page.incarnation < life.incarnation) page = {.last = Seq(0), .incarnation = life.incarnation};
+  return page;
 }
 
 Seq Ledger::LastOf(MemberKey life) const {

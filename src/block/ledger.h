@@ -38,7 +38,7 @@ class Ledger {
   // The push that was decided kTake has this verdict now.
   void Record(MemberKey from, Seq seq, BlockVerdict verdict);
   // Lives of this worker before `life` are fenced from now on.
-  void Admit(MemberKey life);
+  void Admit(MemberKey life) { (void)PageOf(life); }
   // The last one taken from this life; 0 if none.
   [[nodiscard]] Seq LastOf(MemberKey life) const;
   void AddFootprint(WorkerId worker, Footprint& footprint) const { pages_.AddFootprint(worker, footprint); }
@@ -51,6 +51,9 @@ class Ledger {
     Incarnation incarnation{};
     std::array<BlockVerdict, kKept> verdicts{};  // of seq s at s % kKept
   };
+  // Of this life, or a later one.
+  Page& PageOf(MemberKey life);
+
   RankTable<Page> pages_;
 };
 

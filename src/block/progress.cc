@@ -189,7 +189,7 @@ void Progress::AdvanceTo(Iteration i) {
   taken_ = 0;
   untouched_ = false;
   // Passed lasts cancel their firsts in EndedAt, so it is enough to forget them once all are passed.
-  if (ended_lasts_.CountUpTo(v_train_) == ended_lasts_.size()) {
+  if (!ended_lasts_.empty() && ended_lasts_.highest() <= v_train_) {
     ended_lasts_ = {};
     ended_firsts_ = {};
   }
@@ -214,8 +214,9 @@ std::uint32_t Progress::MembersAt(Iteration i) const {
 
 void Progress::CountVTrain() {
   const std::uint32_t ended = EndedAt(v_train_);
-  count_at_v_train_ = progress_.CountFrom(v_train_) - firsts_.CountFrom(v_train_ + 1) + ended;
-  members_at_v_train_ = firsts_.CountUpTo(v_train_) + ended;
+  const std::uint32_t begun = firsts_.CountUpTo(v_train_);
+  count_at_v_train_ = progress_.CountFrom(v_train_) - (firsts_.size() - begun) + ended;
+  members_at_v_train_ = begun + ended;
 }
 
 Progress::Standing Progress::StandingOf(MemberKey life) const {

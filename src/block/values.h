@@ -56,7 +56,7 @@ class Values {
   [[nodiscard]] bool initialized() const { return w_ != nullptr; }
   [[nodiscard]] Version version() const { return version_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
-  [[nodiscard]] ConstBufferRef current() const { return w_; }
+  [[nodiscard]] const ConstBufferRef& current() const { return w_; }
 
  private:
   const std::size_t elements_;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/renew.h"
 
 namespace leeway {
 namespace {
@@ -28,7 +29,7 @@ CallQueue::CallQueue(std::size_t max, CallMaker& maker)
 
 CallQueue::~CallQueue() { close(fd_); }
 
-Status CallQueue::Push(Call call, std::chrono::milliseconds limit) {
+Status CallQueue::Push(Call&& call, std::chrono::milliseconds limit) {
   if (closed_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(mutex_);
     return why_closed_;
@@ -48,7 +49,7 @@ bool CallQueue::TryPush(Call& call) {
     if (used >= static_cast<std::int64_t>(max_)) return false;
   } while (!tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed));
   Cell& cell = At(position);
-  cell.call = std::move(call);
+  Renew(cell.call, std::move(call));
   // In one order with the loop's word that it sleeps: either it sees this call, or WakeIfAsleep sees its
   // word.
   cell.sequence.store(position + 1, std::memory_order_seq_cst);

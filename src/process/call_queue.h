@@ -36,7 +36,7 @@ class CallQueue final : public LoopSource {
   // Waits at most `limit` while the queue is full. An error: the call will not be made. On the node's own
   // thread, which cannot wait for itself, a full queue takes `max` more. A call has its place until it and
   // those made with it, 64 at the most, have been made.
-  [[nodiscard]] Status Push(Call call, std::chrono::milliseconds limit);
+  [[nodiscard]] Status Push(Call&& call, std::chrono::milliseconds limit);
   // The descriptor was readable.
   void OnReadable();
   // Makes every call that was queued when it began.

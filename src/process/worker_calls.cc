@@ -42,7 +42,7 @@ Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
   return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
 }
 
-Result<Ticket> WorkerClient::Queue(Call call, int parts) {
+Result<Ticket> WorkerClient::Queue(Call&& call, int parts) {
   const Ticket ticket = call.ticket = tickets_.New(parts);
   const Status queued = calls_.Push(std::move(call), options_.wait_max);
   if (queued.ok()) return ticket;

@@ -126,7 +126,7 @@ class WorkerClient final : public Worker,
     return Block(std::move(call), [&what] { return what; });
   }
   // Queues `call` under a new ticket that ends with so many parts.
-  Result<Ticket> Queue(Call call, int parts = 1);
+  Result<Ticket> Queue(Call&& call, int parts = 1);
   Status WaitFor(Ticket ticket, const What& what, bool forget);
   // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };

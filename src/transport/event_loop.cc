@@ -71,7 +71,8 @@ class EventLoop::Impl {
 
   bool RunTasks() {
     bool any = RunEmptyTurns();
-    if (!woken.exchange(false)) return any;
+    // Looked at before it is written to: a spin comes by here with every look.
+    if (!woken.load() || !woken.exchange(false)) return any;
     // Those that are there now: what they post comes after descriptors have had their turn.
     std::unique_lock lock(tasks_mutex);
     for (std::size_t left = tasks.size(); left > 0 && !stopped(); --left) {

@@ -132,7 +132,7 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
   Status OnVerdicts(ShardPort& port, std::span<const std::byte> body, std::uint64_t payload_bytes);
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
-  Status OnSettled(WorkerBlock& block, const QueuedPush& push, const wire::VerdictEntry& entry);
+  Status OnSettled(WorkerBlock& block, QueuedPush& push, const wire::VerdictEntry& entry);
   void OnInitialized(WorkerBlock& block, bool refused);
   // Sees to it that values on offer which lie in the table's own buffers are not written over while they are
   // on loan: keeps the front where it is until `done`, or lends a copy.

@@ -229,8 +229,7 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   }
   if (entry.term == block->term) block->told = std::max(block->told, entry.v_train);
   if (wire::ConsumesSeq(entry.verdict)) {
-    Result<std::optional<QueuedPush>> settled =
-        port.ChangeQueue(*block, [&](PushQueue& queue) { return queue.Settle(entry.seq); });
+    Result<std::optional<QueuedPush>> settled = port.Settle(*block, entry.seq);
     if (!settled.ok()) return settled.status().WithContext(fmt::format("block {}", entry.block.value()));
     return settled->has_value() ? OnSettled(*block, **settled, entry) : Status::Ok();
   }
@@ -264,8 +263,7 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   return Status::Ok();
 }
 
-Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push,
-                                   const wire::VerdictEntry& entry) {
+Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const wire::VerdictEntry& entry) {
   const wire::Verdict verdict = entry.verdict;
   --unsettled_;
   map_backoff_ = {};  // the block was found
@@ -299,7 +297,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, const QueuedPush& push,
         "initial values yet)",
         block.table->spec.name, lent.blocks_refused, lent.blocks, lent.iteration.value());
   }
-  Return(push.lent, outcome);
+  Return(std::move(push.lent), outcome);
   return Status::Ok();
 }
 

@@ -7,6 +7,14 @@
 #include "node/worker/core.h"
 
 namespace leeway {
+namespace {
+
+bool IsFinite(const Hyper& hyper) {
+  return std::isfinite(hyper.lr) && std::isfinite(hyper.weight_decay) && std::isfinite(hyper.momentum) &&
+         std::isfinite(hyper.beta2) && std::isfinite(hyper.eps) && std::isfinite(hyper.dampening);
+}
+
+}  // namespace
 
 Status WorkerNode::Core::CheckMember() const {
   switch (phase_) {
@@ -33,6 +41,7 @@ Status WorkerNode::Core::CheckGradient(const WorkerTable& table, const LentGradi
     return InvalidArgument("table \"{}\": a gradient over 0 samples, wanted at least 1", table.spec.name);
   }
   const Hyper& hyper = gradient.hyper;
+  if (IsFinite(hyper)) return Status::Ok();
   const std::pair<const char*, float> fields[] = {{"lr", hyper.lr},
                                                   {"weight_decay", hyper.weight_decay},
                                                   {"momentum (beta1)", hyper.momentum},
@@ -93,13 +102,15 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
   lent->gradient = std::move(gradient);
   lent->done = std::move(done);
   lent->blocks = lent->blocks_left = table.blocks.size();
+  lent->blocks_refused = 0;
   unsettled_ += table.blocks.size();
   const bool own_clock = table.IsOwnClock();
   for (WorkerBlock& block : table.blocks) {
     PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
       // A table with its own clock has no version in use: what it is pulled into is the user's.
       const Version base = own_clock ? Version(0) : table.landing.InUse(block.index);
-      queue.Append(iteration, lent, base, block.bytes());
+      // The last one gets what is held here: of a table of one block nobody counts.
+      queue.Append(iteration, &block == &table.blocks.back() ? std::move(lent) : lent, base, block.bytes());
     });
   }
 }

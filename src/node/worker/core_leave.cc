@@ -69,9 +69,8 @@ std::vector<std::string> WorkerNode::Core::SyncsOf(const std::string& tables) co
 
 void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& status) {
   // The user may free or overwrite the gradient once told. A copy of a resent push may still be on its way
-  // out, though its verdict came with the first: wait until nobody else holds it. Two holders are here:
-  // `lent` and the caller's.
-  if (lent.use_count() <= 2) {
+  // out, though its verdict came with the first: wait until nobody else holds it.
+  if (lent.use_count() == 1) {
     LaterDone(std::move(lent->done), status);
     return Recycle(std::move(lent));
   }
@@ -88,7 +87,9 @@ std::shared_ptr<LentPush> WorkerNode::Core::TakeLent() {
 
 void WorkerNode::Core::Recycle(std::shared_ptr<LentPush> lent) {
   if (spare_lents_.size() == kSpareLentsMax) return;
-  *lent = LentPush();  // lets go of the pin
+  // All else is written anew by the next one.
+  lent->gradient.pin = nullptr;
+  lent->done = nullptr;
   spare_lents_.push_back(std::move(lent));
 }
 
@@ -281,9 +282,9 @@ void WorkerNode::Core::FailPending(const Status& why) {
   }
   // Each gradient once, in the order in which they were lent.
   while (!lents.empty()) {
-    const std::shared_ptr<LentPush> lent = lents.front();
+    std::shared_ptr<LentPush> lent = lents.front();
     std::erase(lents, lent);
-    Return(lent, why);
+    Return(std::move(lent), why);
   }
 }
 

@@ -171,7 +171,7 @@ void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done&
 }
 
 void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
-  const std::shared_ptr<LentPush> lent = std::exchange(block.init, nullptr);
+  std::shared_ptr<LentPush> lent = std::exchange(block.init, nullptr);
   if (lent == nullptr) return;  // said twice
   --inits_open_;
   --block.table->init_left;
@@ -184,7 +184,7 @@ void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
           "wanted finite values",
           block.table->spec.name, lent->blocks_refused, lent->blocks);
     }
-    Return(lent, outcome);
+    Return(std::move(lent), outcome);
   }
   LeaveIfSettled();
 }

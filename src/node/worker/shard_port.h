@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +42,13 @@ class alignas(64) ShardPort {
     CreditGuard guard(*this, block.pushes);
     Touch(block);
     return change(block.pushes);
+  }
+  // A verdict that consumes `seq`, as in PushQueue. A block that has sent all it has is not touched: the next
+  // Flush would find nothing.
+  [[nodiscard]] Result<std::optional<QueuedPush>> Settle(WorkerBlock& block, Seq seq) {
+    CreditGuard guard(*this, block.pushes);
+    if (!block.pushes.all_sent()) Touch(block);
+    return block.pushes.Settle(seq);
   }
   // Sends what may be sent.
   void Flush();
