@@ -41,7 +41,7 @@ std::vector<Part> AllParts(bool quick) {
                                              "--blocks", "64"})});
   parts.push_back({"optimizer", {"optimizer"}});
   parts.push_back({"sync", with({"sync"}, {"--repeats", "1", "--pairs", "2048"})});
-  parts.push_back({"sim", with({"sim"}, {"--steps", "4096"})});
+  parts.push_back({"sim", with({"sim"}, {"--steps", "4096", "--repeats", "1"})});
   for (const auto& [name, workers] : {std::pair("one_worker", "1"), std::pair("four_workers", "4")}) {
     parts.push_back({std::string("step.") + name,
                      with({"step", "--workers", workers}, {"--", "--turn", "2", "--pairs", "2"})});

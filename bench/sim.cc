@@ -25,6 +25,9 @@ double SecondsBetween(SteadyTime from, SteadyTime to) {
 // About what the nodes of 16 and of 1,024 workers keep.
 constexpr std::size_t kNearBytes = std::size_t{1} << 20, kFarBytes = std::size_t{128} << 20;
 
+// Iterations of each worker that do not count: pools fill, and nodes find out what they need.
+constexpr std::uint64_t kWarmUp = 2;
+
 SteadyTime Now() { return std::chrono::steady_clock::now(); }
 
 scenario::Scenario ScenarioOf(const SimOptions& options, std::uint32_t workers) {
@@ -38,7 +41,7 @@ scenario::Scenario ScenarioOf(const SimOptions& options, std::uint32_t workers) 
   scenario.compute.spread = 0.1;
   scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 12.5e9;
   scenario.server.per_message_s = 1e-6;
-  scenario.iterations = std::max<std::uint32_t>(options.steps / workers, 2);
+  scenario.iterations = std::max<std::uint64_t>(options.steps / workers, kWarmUp + 2);
   scenario.recording.staleness_columns = 1;
   return scenario;
 }
@@ -52,7 +55,7 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
   std::optional<Look> first, last;
   const SteadyTime begin = Now();
   const auto look = [&](const scenario::RunProgress& progress) {
-    if (progress.iterations == 0 || progress.training < workers) return true;
+    if (progress.iterations < kWarmUp * workers || progress.training < workers) return true;
     last = Look{Now(), progress.messages};
     if (!first) first = last;
     return true;
@@ -73,6 +76,21 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
   row.simulated_s = record.seconds;
   row.start_wall_s = SecondsBetween(begin, first->at);
   row.end_wall_s = SecondsBetween(last->at, end);
+  return row;
+}
+
+SimRow MedianOf(const std::vector<SimRow>& turns) {
+  SimRow row = turns[0];  // what is simulated is the same in all of them
+  const auto median = [&turns](double SimRow::*figure) {
+    std::vector<double> values;
+    for (const SimRow& turn : turns) values.push_back(turn.*figure);
+    return Median(values);
+  };
+  row.event_ns = median(&SimRow::event_ns);
+  row.events_s = 1e9 / row.event_ns;
+  row.train_wall_s = median(&SimRow::train_wall_s);
+  row.start_wall_s = median(&SimRow::start_wall_s);
+  row.end_wall_s = median(&SimRow::end_wall_s);
   return row;
 }
 
@@ -99,6 +117,7 @@ double QueueRate() {
 
 Result<SimReport> RunSim(const SimOptions& options) {
   LW_RETURN_IF_ERROR(CheckRange("steps", options.steps, 4096, 1U << 24));
+  LW_RETURN_IF_ERROR(CheckRange("repeats", options.repeats, 1, 100));
   SimReport report;
   report.options = options;
   const Registry<problem::Problem> problems = problem::BuiltinProblems();
@@ -106,14 +125,21 @@ Result<SimReport> RunSim(const SimOptions& options) {
   report.queue_events_s = QueueRate();
   report.near_line_ns = LineLatencyNs(kNearBytes);
   report.far_line_ns = LineLatencyNs(kFarBytes);
-  double slowest = 0, fastest = HUGE_VAL;
-  for (const std::uint32_t workers : kSimWorkers) {
-    LW_ASSIGN_OR_RETURN(const SimRow row, Measure(options, workers, problems));
-    slowest = std::max(slowest, row.event_ns);
-    fastest = std::min(fastest, row.event_ns);
-    report.rows.push_back(row);
+  std::vector<std::vector<SimRow>> turns(kSimWorkers.size());  // of each row
+  std::vector<double> growths;
+  for (std::uint32_t turn = 0; turn < options.repeats; ++turn) {
+    double slowest = 0, fastest = HUGE_VAL;
+    for (std::size_t i = 0; i < kSimWorkers.size(); ++i) {
+      const std::size_t row = turn % 2 == 0 ? i : kSimWorkers.size() - 1 - i;
+      LW_ASSIGN_OR_RETURN(const SimRow measured, Measure(options, kSimWorkers[row], problems));
+      slowest = std::max(slowest, measured.event_ns);
+      fastest = std::min(fastest, measured.event_ns);
+      turns[row].push_back(measured);
+    }
+    growths.push_back(slowest / fastest);
   }
-  report.growth = slowest / fastest;
+  for (const std::vector<SimRow>& row : turns) report.rows.push_back(MedianOf(row));
+  report.growth = Summary(growths);
   report.ratio = report.rows[0].events_s / report.queue_events_s;
   report.busy = meter.End();
   return report;
@@ -125,7 +151,10 @@ std::string ToJson(const SimReport& report) {
       .Text("model", report.options.model)
       .Real("events_s", report.rows[0].events_s, 6)
       .Real("events_s_min", 1e9 / std::ranges::max(report.rows, {}, &SimRow::event_ns).event_ns, 6)
-      .Real("growth", report.growth)
+      .Real("growth", report.growth.median)
+      .Real("growth_min", report.growth.low)
+      .Real("growth_max", report.growth.high)
+      .Whole("repeats", report.options.repeats)
       .Real("queue_events_s", report.queue_events_s, 6)
       .Real("ratio", report.ratio)
       .Real("near_line_ns", report.near_line_ns)
@@ -144,8 +173,8 @@ std::string ToJson(const SimReport& report) {
 }
 
 std::string ToText(const SimReport& report) {
-  std::string text = fmt::format("{}, sizes only, 16 servers, ssp:3; {} steps of workers in each row\n\n",
-                                 report.options.model, report.options.steps);
+  std::string text = fmt::format("{}, sizes only, 16 servers, ssp:3; {} steps of workers in each row, {} turns\n\n",
+                                 report.options.model, report.options.steps, report.options.repeats);
   text += fmt::format("{:>8}{:>12}{:>12}{:>10}{:>14}{:>12}{:>10}{:>10}\n", "workers", "events", "events/s",
                       "ns/event", "simulated s", "training s", "start s", "end s");
   for (const SimRow& row : report.rows) {
@@ -154,10 +183,9 @@ std::string ToText(const SimReport& report) {
                         row.start_wall_s, row.end_wall_s);
   }
   text += fmt::format(
-      "\nthe slowest row takes {:.2f} times the time per event of the fastest; the event queue alone runs "
-      "{:.0f} "
-      "events/s, of which {:.2f} with {} workers\n",
-      report.growth, report.queue_events_s, report.ratio, report.rows[0].workers);
+      "\nthe slowest row takes {:.2f} times the time per event of the fastest ({:.2f} to {:.2f}); the event "
+      "queue alone runs {:.0f} events/s, of which {:.2f} with {} workers\n",
+      report.growth.median, report.growth.low, report.growth.high, report.queue_events_s, report.ratio, report.rows[0].workers);
   text += fmt::format(
       "a line of memory out of {} MiB, about what 16 workers keep, takes {:.1f} ns; out of {} MiB, as of "
       "1,024 "

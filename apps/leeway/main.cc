@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "cli/huge_pages.h"
 #include "command/commands.h"
 
 namespace {
@@ -35,6 +36,8 @@ int main(int argc, char** argv, char** envp) {
     std::fprintf(stderr, "leeway: cannot find its own executable: %s\n", error.message().c_str());
     return 70;
   }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  UseHugePages(words, program.executable, argv);
   Commands commands;
   commands.push_back(NewRunCommand(program));
   commands.push_back(NewSchedulerCommand());
@@ -67,5 +70,5 @@ int main(int argc, char** argv, char** envp) {
       "  leeway sim --workload ledger --seed 7\n\n"
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};
-  return RunCommandLine(text, commands, std::vector<std::string>(argv + 1, argv + argc));
+  return RunCommandLine(text, commands, words);
 }

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -24,54 +24,46 @@ class ConnectionTable {
   [[nodiscard]] Entry* Find(ConnectionId id) { return const_cast<Entry*>(std::as_const(*this).Find(id)); }
   [[nodiscard]] const Entry* Find(ConnectionId id) const {
     const std::size_t slot = SlotOf(id);
-    if (slot < near_.size() && near_[slot].id == id) return near_[slot].entry.get();
+    if (slot < near_.size() && near_[slot].id == id && id != ConnectionId{}) return &near_[slot].entry;
     if (far_.empty()) return nullptr;
     const auto found = far_.find(id);
-    return found == far_.end() ? nullptr : found->second.get();
+    return found == far_.end() ? nullptr : &found->second;
   }
   // Makes an entry if there is none. REQUIRES: an id of a connection, not 0.
   Entry& operator[](ConnectionId id) {
     if (Entry* const found = Find(id)) return *found;
     ++size_;
-    auto made = std::make_unique<Entry>();
-    Entry& entry = *made;
     const std::size_t slot = SlotOf(id);
     if (slot >= near_.size() && slot < kSlack + kSlackFactor * size_) near_.resize(slot + 1);
-    if (slot < near_.size() && near_[slot].entry == nullptr) {
-      near_[slot] = {id, std::move(made)};
-    } else {
-      far_.emplace(id, std::move(made));
-    }
-    return entry;
+    if (slot >= near_.size() || near_[slot].id != ConnectionId{}) return far_[id];
+    near_[slot].id = id;
+    return near_[slot].entry;
   }
   // False if there was none.
   bool Erase(ConnectionId id) {
+    if (Find(id) == nullptr) return false;
+    --size_;
     const std::size_t slot = SlotOf(id);
-    bool erased = false;
     if (slot < near_.size() && near_[slot].id == id) {
-      erased = std::exchange(near_[slot], {}).entry != nullptr;
+      near_[slot] = Place();
     } else {
-      erased = far_.erase(id) > 0;
+      far_.erase(id);
     }
-    size_ -= erased ? 1 : 0;
-    return erased;
+    return true;
   }
   // In the order of their numbers.
   [[nodiscard]] std::vector<ConnectionId> Ids() const {
     std::vector<ConnectionId> ids;
     ids.reserve(size_);
     for (const Place& place : near_) {
-      if (place.entry != nullptr) ids.push_back(place.id);
+      if (place.id != ConnectionId{}) ids.push_back(place.id);
     }
     for (const auto& [id, entry] : far_) ids.push_back(id);
     std::ranges::sort(ids);
     return ids;
   }
-  // Its place and the beginning of its entry.
-  void AddFootprint(ConnectionId id, Footprint& footprint) const {
-    if (SlotOf(id) < near_.size()) footprint.AddLineOf(&near_[SlotOf(id)]);
-    footprint.AddLineOf(Find(id));
-  }
+  // The beginning of its entry.
+  void AddFootprint(ConnectionId id, Footprint& footprint) const { footprint.AddLineOf(Find(id)); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
@@ -81,10 +73,10 @@ class ConnectionTable {
 
   struct Place {
     ConnectionId id;  // 0: free
-    std::unique_ptr<Entry> entry;
+    Entry entry;
   };
-  std::vector<Place> near_;  // by slot
-  std::unordered_map<ConnectionId, std::unique_ptr<Entry>> far_;
+  std::deque<Place> near_;  // by slot; grows at its end, and moves nothing
+  std::unordered_map<ConnectionId, Entry> far_;
   std::size_t size_ = 0;
 };
 

@@ -34,10 +34,10 @@ constexpr std::chrono::hours kStillLimit{1};
 Duration Seconds(double s) { return sim::SecondsAsDuration(s); }
 double InSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// Nobody is dead here, however long it takes.
+// Nobody is dead here, however long it takes, and nobody looks at reports: neither is worth a message.
 LinkOptions PatientLinks() {
   LinkOptions link;
-  link.beat = std::chrono::seconds(60);
+  link.beat = std::chrono::hours(1);
   link.silence_max = std::chrono::hours(24);
   link.hello_timeout = std::chrono::minutes(5);
   link.give_up_after = std::chrono::hours(24);

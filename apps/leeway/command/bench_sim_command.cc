@@ -18,13 +18,14 @@ class BenchSimCommand final : public Command {
            "  leeway bench sim\n"
            "  leeway bench sim --json\n\n"
            "An event is one delivered message; the nodes are the real ones. events_s is of 16 workers, "
-           "growth "
-           "is the time per event of the slowest row over the fastest. docs/simulator.md says more.\n";
+           "growth the time per event of the slowest row over the fastest: medians over the turns. "
+           "docs/simulator.md says more.\n";
   }
 
   void Declare(FlagSet& flags) override {
     flags.Number("--steps", "N", options_.steps, 4096, 1U << 24,
                  "iterations of all workers of a row together");
+    flags.Number("--repeats", "N", options_.repeats, 1, 100, "turns of each row");
     flags.Text("--model", "NAME", options_.model, "whose sizes: a model of the problem ghost");
     flags.Switch("--json", json_, "one JSON object on one line");
   }

@@ -156,6 +156,7 @@ void WorkerNode::Core::AddFootprint(Footprint& footprint) const {
   footprint.AddBytes(ports_.data(), ports_.size() * sizeof(ports_[0]));
   footprint.AddBytes(tables_.data(), tables_.size() * sizeof(tables_[0]));
   footprint.AddBytes(blocks_.data(), blocks_.size() * sizeof(blocks_[0]));
+  for (const std::shared_ptr<LentPush>& lent : spare_lents_) footprint.AddObject(*lent);
   for (const std::unique_ptr<ShardPort>& port : ports_) {
     port->link().AddFootprint(footprint);
     port->AddFootprint(footprint);

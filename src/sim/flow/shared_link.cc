@@ -9,7 +9,7 @@ namespace leeway::sim {
 
 bool SharedLink::Later(const Flow& a, const Flow& b) {
   if (a.ends != b.ends) return a.ends > b.ends;
-  return a.sequence > b.sequence;
+  return static_cast<std::int32_t>(a.sequence - b.sequence) > 0;
 }
 
 void SharedLink::Serve(Duration until) {

@@ -38,8 +38,8 @@ class SharedLink {
 
  private:
   struct Flow {
-    double ends;  // in virtual time
-    std::uint64_t sequence;
+    double ends;             // in virtual time
+    std::uint32_t sequence;  // comes round: those under way at once are less than half of it apart
     std::uint32_t id;
   };
   [[nodiscard]] static bool Later(const Flow& a, const Flow& b);
@@ -52,7 +52,7 @@ class SharedLink {
   const double rate_, flow_max_;  // bytes per nanosecond
   double served_ = 0;             // virtual time
   Duration served_at_{0};
-  std::uint64_t next_sequence_ = 0;
+  std::uint32_t next_sequence_ = 0;
   std::vector<Flow> flows_;  // a heap: the first to end in front
 };
 
