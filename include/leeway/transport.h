@@ -84,7 +84,7 @@ class TransportEvents {
                                        std::span<const std::byte> body) = 0;
   // A whole frame. `body` is valid during the call.
   virtual void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                       Landing landing) = 0;
+                       Landing&& landing) = 0;
   // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of
   // `id`.
   virtual void OnClosed(ConnectionId id, const Status& why) = 0;

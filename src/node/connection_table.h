@@ -62,8 +62,11 @@ class ConnectionTable {
     std::ranges::sort(ids);
     return ids;
   }
-  // The beginning of its entry.
-  void AddFootprint(ConnectionId id, Footprint& footprint) const { footprint.AddLineOf(Find(id)); }
+  // Its id and the beginning of its entry.
+  void AddFootprint(ConnectionId id, Footprint& footprint) const {
+    if (SlotOf(id) < near_.size()) footprint.AddLineOf(&near_[SlotOf(id)]);
+    footprint.AddLineOf(Find(id));
+  }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 

@@ -168,7 +168,7 @@ Result<Landing> Inbound::OnFrameStart(ConnectionId id, const FrameHead& head,
 }
 
 void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                      Landing landing) {
+                      Landing&& landing) {
   Peer* const found = peers_.Find(id);
   if (found == nullptr) return;
   Peer& peer = *found;

@@ -39,7 +39,7 @@ class InboundEvents {
                                        std::span<const std::byte> body) = 0;
   // Any frame but hello, goodbye, ping and pong. An error is a broken protocol: the peer is told and cut off.
   virtual Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                         Landing landing) = 0;
+                         Landing&& landing) = 0;
   // A welcomed peer is gone.
   virtual void OnGone(ConnectionId id, Parting how, const Status& why) = 0;
   // As TransportEvents::AddFootprint, for a welcomed peer.
@@ -95,7 +95,7 @@ class Inbound final : private TransportEvents {
   Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                std::span<const std::byte> body) override;
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-               Landing landing) override;
+               Landing&& landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
   void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 

@@ -23,7 +23,7 @@ class GateDiary final : public InboundEvents {
   Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
     return Protocol("no payload is wanted");
   }
-  Status OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing) override {
+  Status OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing&&) override {
     ++frames;
     return answer;
   }

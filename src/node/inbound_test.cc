@@ -28,7 +28,7 @@ class InboundDiary final : public InboundEvents {
   Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
     return Protocol("no payload is wanted");
   }
-  Status OnFrame(ConnectionId, const FrameHead& head, std::span<const std::byte>, Landing) override {
+  Status OnFrame(ConnectionId, const FrameHead& head, std::span<const std::byte>, Landing&&) override {
     frames.push_back(static_cast<wire::Kind>(head.kind));
     return answer_frames_with;
   }

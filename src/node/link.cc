@@ -156,7 +156,8 @@ Result<Landing> Link::OnFrameStart(ConnectionId id, const FrameHead& head, std::
   return events_.OnFrameStart(link_, head, body);
 }
 
-void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body, Landing landing) {
+void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
+                   Landing&& landing) {
   if (id != connection_) return;
   last_heard_ = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);

@@ -36,7 +36,7 @@ class LinkEvents {
                                        std::span<const std::byte> body) = 0;
   // Any frame but hello, welcome, goodbye, ping and pong.
   virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
-                       Landing landing) = 0;
+                       Landing&& landing) = 0;
   // As TransportEvents::AddFootprint: what comes after the link itself.
   virtual void AddFootprint(std::uint32_t /*link*/, Footprint& /*footprint*/) const {}
 };
@@ -74,7 +74,7 @@ class alignas(64) Link final : private TransportEvents {
   Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                std::span<const std::byte> body) override;
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-               Landing landing) override;
+               Landing&& landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
   void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 

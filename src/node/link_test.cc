@@ -34,7 +34,7 @@ class LinkDiary final : public LinkEvents {
   Result<Landing> OnFrameStart(std::uint32_t, const FrameHead&, std::span<const std::byte>) override {
     return Protocol("no payload is wanted");
   }
-  void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte>, Landing) override {
+  void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte>, Landing&&) override {
     frames.push_back(static_cast<wire::Kind>(head.kind));
   }
 

@@ -190,6 +190,7 @@ void SimulatedWorker::Compute() {
   JudgeIfDue();
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
+  if (std::has_single_bit(iteration)) NoteFootprint();
   ComputeGradient(iteration);
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
@@ -276,7 +277,6 @@ void SimulatedWorker::EndIteration() {
   books_.over = std::max(books_.over, Now());
   gradient_.reset();
   (void)Ok(node_.EndIteration());
-  if (std::has_single_bit(static_cast<std::uint64_t>(node_.iteration().value()))) NoteFootprint();
 }
 
 void SimulatedWorker::Leave() {

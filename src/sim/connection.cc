@@ -53,7 +53,7 @@ Result<Landing> ConnectionEnd::OnFrameStart(const FrameHead& head, std::span<con
   return events->OnFrameStart(id, head, body);
 }
 
-void ConnectionEnd::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) {
+void ConnectionEnd::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
   trace_.Frame(queue_.now(), id, head, body, landing);
   events->OnFrame(id, head, body, std::move(landing));
 }

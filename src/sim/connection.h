@@ -52,7 +52,7 @@ class ConnectionEnd final : private wire::FrameSink {
 
  private:
   Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) override;
-  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) override;
   [[nodiscard]] bool KeepReading() const override { return state == State::kOpen; }
 
   const EventQueue& queue_;

@@ -132,6 +132,62 @@ TEST(EventQueueTest, WhatEventsScheduleRunsInItsPlaceAmongTheOthers) {
   EXPECT_EQ(queue.pending(), 0U);
 }
 
+// What it was told, and how many events had run by then.
+struct ForesightLog final : Foresight {
+  struct Told {
+    Step step;
+    std::uint64_t what, events_run;
+  };
+  explicit ForesightLog(const EventQueue& its_queue) : queue(its_queue) {}
+  void Foresee(Step step, std::uint64_t what) override { told.push_back({step, what, queue.events_run()}); }
+  const EventQueue& queue;
+  std::vector<Told> told;
+};
+
+TEST(EventQueueTest, AnEventIsForeseenInTwoStepsSomeEventsBeforeItRuns) {
+  EventQueue queue;
+  ForesightLog log(queue);
+  std::uint64_t ran_at = 0;
+  for (int i = 0; i < 100; ++i) queue.At(milliseconds(i), [] {});
+  queue.At(
+      milliseconds(100), [&] { ran_at = queue.events_run(); }, log, 7);
+  for (int i = 0; i < 100; ++i) queue.At(milliseconds(101 + i), [] {});
+  while (queue.RunOne()) {
+  }
+  ASSERT_EQ(log.told.size(), 2U);
+  EXPECT_EQ(log.told[0].step, Foresight::Step::kFirst);
+  EXPECT_EQ(log.told[1].step, Foresight::Step::kSecond);
+  EXPECT_EQ(log.told[0].what, 7U);
+  EXPECT_LT(log.told[0].events_run + 2, log.told[1].events_run);
+  EXPECT_LT(log.told[1].events_run + 2, ran_at);
+}
+
+TEST(EventQueueTest, AnEventThatComesSuddenlyIsForeseenBeforeItRunsToo) {
+  EventQueue queue;
+  ForesightLog log(queue);
+  for (int i = 0; i < 50; ++i) queue.At(milliseconds(i), [] {});
+  std::size_t told_before = 0;
+  queue.At(milliseconds(10), [&] {
+    queue.At(
+        milliseconds(10), [&] { told_before = log.told.size(); }, log, 1);
+  });
+  while (queue.RunOne()) {
+  }
+  EXPECT_EQ(told_before, 2U);
+}
+
+TEST(EventQueueTest, AnEventThatWasCancelledIsNotForeseenAnyMore) {
+  EventQueue queue;
+  ForesightLog log(queue);
+  for (int i = 0; i < 50; ++i) queue.At(milliseconds(i), [] {});
+  const EventId doomed = queue.At(
+      milliseconds(40), [] {}, log, 1);
+  queue.Cancel(doomed);
+  while (queue.RunOne()) {
+  }
+  EXPECT_TRUE(log.told.empty());
+}
+
 TEST(EventQueueTest, NextSkipsWhatWasCancelled) {
   EventQueue queue;
   EXPECT_EQ(queue.next(), Duration::max());

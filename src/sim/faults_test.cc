@@ -44,7 +44,7 @@ class ChattyPair : private TransportEvents {
   Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
     return Landing{};
   }
-  void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing) override { ++frames_; }
+  void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing&&) override { ++frames_; }
   void OnClosed(ConnectionId id, const Status&) override {
     if (id == to_server_) Connect();
   }

@@ -21,7 +21,7 @@ void QueueText(Pipe& pipe, const std::string& body, bool verdict = false) {
 class BodySink final : public wire::FrameSink {
  public:
   Result<Landing> OnFrameStart(const FrameHead&, std::span<const std::byte>) override { return Landing{}; }
-  void OnFrame(const FrameHead&, std::span<const std::byte> body, Landing) override {
+  void OnFrame(const FrameHead&, std::span<const std::byte> body, Landing&&) override {
     bodies += std::string(reinterpret_cast<const char*>(body.data()), body.size()) + ".";
   }
   [[nodiscard]] bool KeepReading() const override { return true; }

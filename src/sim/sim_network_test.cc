@@ -35,7 +35,8 @@ class Recorder : public TransportEvents {
     auto place = std::make_shared<std::vector<std::byte>>(head.payload_bytes);
     return Landing{{*place}, place};
   }
-  void OnFrame(ConnectionId id, const FrameHead&, std::span<const std::byte> body, Landing landing) override {
+  void OnFrame(ConnectionId id, const FrameHead&, std::span<const std::byte> body,
+               Landing&& landing) override {
     std::string text = BytesText(body);
     for (const std::span<std::byte> place : landing.places) text += "+" + BytesText(place);
     log.push_back(text);

@@ -38,7 +38,7 @@ class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) = 0;
-  virtual void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) = 0;
+  virtual void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) = 0;
   // A whole header and body whose carrier is not kInStream. Comes only where the limits allow it; where they
   // never do, this one, which is an error, is good enough.
   virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body);

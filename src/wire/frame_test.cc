@@ -76,7 +76,7 @@ class KeepingSink final : public FrameSink {
     return landing;
   }
 
-  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override {
+  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) override {
     TestFrame frame{head.kind, Bytes(body.begin(), body.end()), {}};
     for (const auto place : landing.places)
       frame.payload.insert(frame.payload.end(), place.begin(), place.end());

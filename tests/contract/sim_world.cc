@@ -23,7 +23,7 @@ class SimRawPeer final : public RawPeer, private TransportEvents {
   Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
     return Landing{};
   }
-  void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing) override {}
+  void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing&&) override {}
   void OnClosed(ConnectionId, const Status&) override {}
 
   sim::SimNetwork& network_;

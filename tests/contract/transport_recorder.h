@@ -94,7 +94,7 @@ class TransportRecorder final : public TransportEvents {
     return Land(static_cast<std::size_t>(head.payload_bytes) - (wrong_landing ? 1 : 0));
   }
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-               Landing landing) override {
+               Landing&& landing) override {
     Check(id);
     EXPECT_EQ(head.body_bytes, body.size());
     ReceivedFrame frame{id, head.kind, {reinterpret_cast<const char*>(body.data()), body.size()}, {}};

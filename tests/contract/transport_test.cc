@@ -155,7 +155,7 @@ TEST_P(TransportContract, ANewConnectionHasSmallLimits) {
     Result<Landing> OnFrameStart(ConnectionId, const FrameHead&, std::span<const std::byte>) override {
       return Landing{};
     }
-    void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing) override { ++frames; }
+    void OnFrame(ConnectionId, const FrameHead&, std::span<const std::byte>, Landing&&) override { ++frames; }
     void OnClosed(ConnectionId, const Status& status) override { why = status; }
     int frames = 0;
     Status why;

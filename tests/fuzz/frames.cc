@@ -36,7 +36,7 @@ class HashingSink final : public FrameSink {
     }
     return landing;
   }
-  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override {
+  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) override {
     LW_CHECK(body.size() == head.body_bytes);
     hash_ = Hash64({hash_, head.kind, head.body_bytes, head.payload_bytes});
     Add(body);

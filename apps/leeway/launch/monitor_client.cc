@@ -121,7 +121,7 @@ class MonitorClient::Loop final : private LinkEvents {
     return Protocol("a {} frame with a payload, wanted none",
                     wire::KindName(static_cast<wire::Kind>(head.kind)));
   }
-  void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing) override {
+  void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing&&) override {
     switch (static_cast<wire::Kind>(head.kind)) {
       case wire::Kind::kJobEnd:
         // The scheduler ends when everyone has gone.

@@ -182,7 +182,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                std::span<const std::byte> body) override;
   Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                 Landing landing) override;
+                 Landing&& landing) override;
   Status TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   static Status TakeReport(NodeReport& report, std::uint64_t life, std::span<const std::byte> body);

@@ -13,7 +13,7 @@ Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead&
 }
 
 Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                                    Landing) {
+                                    Landing&&) {
   const Peer peer = peers_.at(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (peer.role == wire::pb::ROLE_MONITOR && kind == wire::Kind::kCheckpoint)

@@ -54,10 +54,10 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                std::span<const std::byte> body) override;
   Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                 Landing landing) override;
+                 Landing&& landing) override;
   void AddFootprint(ConnectionId id, Footprint& footprint) const override;
-  Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing landing);
-  Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing landing);
+  Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
+  Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
   Status TakeWhy(ConnectionId id, std::span<const std::byte> body);
@@ -82,7 +82,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                std::span<const std::byte> body) override;
   void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
-               Landing landing) override;
+               Landing&& landing) override;
   Status TakeRoster(std::span<const std::byte> body);
   void CloseFenced();
   Status TakeMap(std::span<const std::byte> body);

@@ -27,7 +27,7 @@ Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead&
 }
 
 Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
-                                 Landing landing) {
+                                 Landing&& landing) {
   ++traffic_.frames_in;
   traffic_.bytes_in += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
   const MemberKey from = *sessions_.Find(id);
@@ -67,7 +67,7 @@ void ServerNode::Core::AddFootprint(ConnectionId id, Footprint& footprint) const
 }
 
 Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                                  Landing landing) {
+                                  Landing&& landing) {
   auto landed = std::static_pointer_cast<LandedPush>(std::move(landing.lease));
   if (landed == nullptr) {
     LW_ASSIGN_OR_RETURN(
@@ -102,7 +102,7 @@ Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::sp
 }
 
 Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                                  Landing landing) {
+                                  Landing&& landing) {
   auto landed = std::static_pointer_cast<LandedInit>(std::move(landing.lease));
   if (landed == nullptr) {
     LW_ASSIGN_OR_RETURN(landed, LandInit(head, body, from, blocks_, pool_));

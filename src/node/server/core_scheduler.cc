@@ -45,7 +45,7 @@ Result<Landing> ServerNode::Core::OnFrameStart(std::uint32_t, const FrameHead& h
 }
 
 void ServerNode::Core::OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body,
-                               Landing) {
+                               Landing&&) {
   Status taken;
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
     case wire::Kind::kRoster:

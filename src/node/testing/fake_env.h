@@ -192,7 +192,7 @@ class FakeTransport final : public Transport {
         id, {static_cast<std::uint8_t>(kind), static_cast<std::uint32_t>(body.size()), payload_bytes}, body);
   }
   // The rest of a frame of which DeliverStart was the start.
-  void DeliverRest(ConnectionId id, wire::Kind kind, std::span<const std::byte> body, Landing landing,
+  void DeliverRest(ConnectionId id, wire::Kind kind, std::span<const std::byte> body, Landing&& landing,
                    std::span<const std::byte> payload) {
     EXPECT_TRUE(Fill(landing, payload).ok());
     connections_.at(id).events->OnFrame(

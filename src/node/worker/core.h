@@ -117,7 +117,7 @@ class WorkerNode::Core final : private LinkEvents {
   Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                std::span<const std::byte> body) override;
   void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
-               Landing landing) override;
+               Landing&& landing) override;
   void AddFootprint(std::uint32_t link, Footprint& footprint) const override;
 
   // Joining and membership.

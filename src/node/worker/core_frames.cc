@@ -115,7 +115,7 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
 }
 
 void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
-                               Landing landing) {
+                               Landing&& landing) {
   const auto kind = static_cast<wire::Kind>(head.kind);
   Status status;
   if (link == 0) {

@@ -18,8 +18,7 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::size_t kViewAlignment = 4;
-constexpr std::uint32_t kFramesBeforeLines = 8;
-
+constexpr std::uint32_t kFramesBeforeLines = 4;
 
 bool IsReadable(std::span<const std::byte> view) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.data());
@@ -100,7 +99,8 @@ FlowNetwork::~FlowNetwork() = default;
 
 HostId FlowNetwork::AddHost() {
   const HostId host(static_cast<std::uint32_t>(cards_.size()));
-  cards_.push_back(std::make_unique<Card>(*this, options_.host_model ? options_.host_model(host) : HostModel{}));
+  cards_.push_back(
+      std::make_unique<Card>(*this, options_.host_model ? options_.host_model(host) : HostModel{}));
   return host;
 }
 
@@ -246,7 +246,8 @@ void FlowNetwork::Watch(Direction& direction) {
   // A look that comes too early costs an event; one for every flow that begins would cost more.
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
-  queue_.At(*next, [this, at = &direction] { LookAt(*at); }, direction, 0);
+  queue_.At(
+      *next, [this, at = &direction] { LookAt(*at); }, direction, 0);
 }
 
 void FlowNetwork::LookAt(Direction& direction) {
@@ -289,8 +290,7 @@ void FlowNetwork::Foresee(Foresight::Step step, EndIndex from) const {
     Fetch(connections_[from / 2].ends);
     return Fetch(lines_[to]);
   }
-  // The other card may not be through with it for long.
-  if (at(from).links_left != 1 || at(from).out.empty()) return;
+  if (at(from).out.empty()) return;
   Fetch(messages_[at(from).out.first]);
   Fetch(lines_[from]);
   FetchFor(to);

@@ -176,7 +176,7 @@ Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<
   return events_.OnFrameStart(id_, head, body);
 }
 
-void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) {
+void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
   events_.OnFrame(id_, head, body, std::move(landing));
 }
 

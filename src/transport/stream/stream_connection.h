@@ -85,7 +85,7 @@ class StreamConnection final : private wire::FrameSink {
 
   // FrameSink.
   Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) override;
-  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing landing) override;
+  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) override;
   Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
   [[nodiscard]] bool KeepReading() const override {
     return state_ == State::kGreeting || (state_ == State::kOpen && !lingering_);
