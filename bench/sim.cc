@@ -173,8 +173,9 @@ std::string ToJson(const SimReport& report) {
 }
 
 std::string ToText(const SimReport& report) {
-  std::string text = fmt::format("{}, sizes only, 16 servers, ssp:3; {} steps of workers in each row, {} turns\n\n",
-                                 report.options.model, report.options.steps, report.options.repeats);
+  std::string text =
+      fmt::format("{}, sizes only, 16 servers, ssp:3; {} steps of workers in each row, {} turns\n\n",
+                  report.options.model, report.options.steps, report.options.repeats);
   text += fmt::format("{:>8}{:>12}{:>12}{:>10}{:>14}{:>12}{:>10}{:>10}\n", "workers", "events", "events/s",
                       "ns/event", "simulated s", "training s", "start s", "end s");
   for (const SimRow& row : report.rows) {
@@ -185,7 +186,8 @@ std::string ToText(const SimReport& report) {
   text += fmt::format(
       "\nthe slowest row takes {:.2f} times the time per event of the fastest ({:.2f} to {:.2f}); the event "
       "queue alone runs {:.0f} events/s, of which {:.2f} with {} workers\n",
-      report.growth.median, report.growth.low, report.growth.high, report.queue_events_s, report.ratio, report.rows[0].workers);
+      report.growth.median, report.growth.low, report.growth.high, report.queue_events_s, report.ratio,
+      report.rows[0].workers);
   text += fmt::format(
       "a line of memory out of {} MiB, about what 16 workers keep, takes {:.1f} ns; out of {} MiB, as of "
       "1,024 "

@@ -5,8 +5,8 @@ add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
-# The objects are position-independent for the Python module's sake, and then g++ takes every function for one that another
-# library may put its own in place of, and inlines none of them. Nobody does.
+# The objects are position-independent for the Python module's sake, and then g++ takes every function that is exported and not
+# declared inline for one that another library may replace, and does not inline it. Nobody replaces any.
 add_compile_options(-fno-semantic-interposition)
 
 # Lines and names for backtraces; full debug information, which takes a fifth of the time to compile, is the preset dev's.

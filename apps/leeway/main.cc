@@ -37,7 +37,7 @@ int main(int argc, char** argv, char** envp) {
     return 70;
   }
   const std::vector<std::string> words(argv + 1, argv + argc);
-  UseHugePages(words, program.executable, argv);
+  if (WantsHugePages(words, program.environment)) StartInHugePages(program, argv);
   Commands commands;
   commands.push_back(NewRunCommand(program));
   commands.push_back(NewSchedulerCommand());

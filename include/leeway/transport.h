@@ -82,7 +82,8 @@ class TransportEvents {
   // connection (OnClosed with that status follows). Not called for frames without a payload.
   virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
-  // A whole frame. `body` is valid during the call.
+  // A whole frame. `body` is valid during the call. `landing` may be moved from; what is left of it is let go
+  // after the call.
   virtual void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                        Landing&& landing) = 0;
   // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of

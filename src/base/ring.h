@@ -28,7 +28,8 @@ class Ring {
   void AddFootprint(Footprint& footprint) const {
     if (slots_.empty()) return;
     footprint.AddObject(slots_[head_]);
-    if (size_ > 0 && size_ < slots_.size()) footprint.AddObject((*this)[size_]);
+    if (size_ > 0 && size_ < slots_.size())
+      footprint.AddObject(slots_[(head_ + size_) & (slots_.size() - 1)]);
   }
 
   void push_back(T value) {

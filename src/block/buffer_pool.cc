@@ -18,6 +18,7 @@ class BufferPool::Shelf {
  public:
   Shelf(std::uint64_t spare_bytes_max, Arena* arena)
       : spare_bytes_max_(spare_bytes_max), arena_(arena != nullptr ? arena : &heap_) {}
+
   BufferRef Take(std::size_t elements, Arena::Use use) {
     std::vector<std::unique_ptr<Buffer>>& spares = ClassOf(elements, use).spares;
     std::unique_ptr<Buffer> buffer;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "leeway/footprint.h"
 #include "leeway/transport.h"
 
 namespace leeway {

@@ -34,7 +34,8 @@ constexpr std::chrono::hours kStillLimit{1};
 Duration Seconds(double s) { return sim::SecondsAsDuration(s); }
 double InSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// Nobody is dead here, however long it takes, and nobody looks at reports: neither is worth a message.
+// Nobody is dead here, however long it takes, and nobody looks at reports: neither is worth a message. What a
+// scheduler reviews with every beat (rules that mean nothing, switches that nobody took) waits as long.
 LinkOptions PatientLinks() {
   LinkOptions link;
   link.beat = std::chrono::hours(1);

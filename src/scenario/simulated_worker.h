@@ -78,8 +78,8 @@ class SimulatedWorker final : private sim::Foresight {
   double slowed_ = 1;                                  // by so much
   Duration asked_{}, began_{}, takes_{};
   std::vector<std::uintptr_t> lines_;  // of memory that the end of an iteration looks at
-  double done_share_ = 0;     // of takes_
-  std::uint64_t judged_ = 0;  // iterations that a judgement was due at, so far
+  double done_share_ = 0;              // of takes_
+  std::uint64_t judged_ = 0;           // iterations that a judgement was due at, so far
 };
 
 }  // namespace leeway::scenario

@@ -14,7 +14,7 @@ namespace leeway::sim {
 
 class EventHeap {
  public:
-  static constexpr unsigned kSlotBits = 24;
+  static constexpr unsigned kSlotBits = 24, kSequenceBits = 64 - kSlotBits - 1;
   struct Entry {
     Entry() = default;
     Entry(Duration at, std::uint64_t sequence, bool is_foreseen, std::uint32_t slot)

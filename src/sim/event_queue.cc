@@ -40,8 +40,7 @@ EventId EventQueue::At(Duration when, std::function<void()> run) {
   return Schedule(when, slot);
 }
 
-EventId EventQueue::At(Duration when, std::function<void()> run, Foresight& foresight,
-                       std::uint64_t what) {
+EventId EventQueue::At(Duration when, std::function<void()> run, Foresight& foresight, std::uint64_t what) {
   const std::uint32_t slot = TakeSlot();
   slots_[slot].run = std::move(run);
   slots_[slot].foresight = &foresight;
@@ -55,6 +54,7 @@ EventId EventQueue::Schedule(Duration when, std::uint32_t slot) {
   ++taken.generation;
   ++pending_;
   when = std::max(when, now_);
+  LW_CHECK(next_sequence_ >> EventHeap::kSequenceBits == 0, "{} events were scheduled", next_sequence_);
   const Entry entry(when, next_sequence_++, taken.foresight != nullptr, slot);
   if (!soon_.empty() && entry < soon_.back()) {
     if (soon_.full()) {
@@ -63,8 +63,8 @@ EventId EventQueue::Schedule(Duration when, std::uint32_t slot) {
     }
     // What is closer than the places where events are foreseen never passes them.
     const std::size_t before = soon_.Insert(entry);
-    if (before <= kFirstLook) Foresee(Foresight::Step::kFirst, entry);
-    if (before <= kSecondLook && entry.foreseen()) sudden_.push_back(entry);
+    if (before < kFirstLook) Foresee(Foresight::Step::kFirst, entry);
+    if (before < kSecondLook && entry.foreseen()) sudden_.push_back(entry);
   } else {
     (when < near_end_ ? near_ : far_).Push(entry);
   }
@@ -74,7 +74,8 @@ EventId EventQueue::Schedule(Duration when, std::uint32_t slot) {
 void EventQueue::Foresee(Foresight::Step step, const Entry& entry) const {
   if (!entry.foreseen()) return;
   const Slot& slot = slots_[entry.slot()];
-  if (slot.live) slot.foresight->Foresee(step, slot.what);
+  // One of sudden_ may have been cancelled, and its slot may have another event by now.
+  if (slot.live && slot.foresight != nullptr) slot.foresight->Foresee(step, slot.what);
 }
 
 void EventQueue::Cancel(EventId id) {
@@ -90,6 +91,7 @@ void EventQueue::Cancel(EventId id) {
 }
 
 void EventQueue::Refill() {
+  if (far_.empty()) return;
   const std::uint64_t runs = events_run_ - std::exchange(refilled_at_, events_run_);
   if (runs < kRunsPerMove * moves_) {
     moves_ = std::min(moves_ * 2, kMovesMax);
@@ -136,9 +138,10 @@ void EventQueue::Sweep() {
 Duration EventQueue::next() { return FindNext() ? soon_.front().when : Duration::max(); }
 
 bool EventQueue::RunOne() {
-  if (!FindNext()) return false;
+  const bool any = FindNext();
   for (const Entry& entry : sudden_) Foresee(Foresight::Step::kSecond, entry);
   sudden_.clear();
+  if (!any) return false;
   if (soon_.size() > kFirstLook) Foresee(Foresight::Step::kFirst, soon_[kFirstLook]);
   if (soon_.size() > kSecondLook) Foresee(Foresight::Step::kSecond, soon_[kSecondLook]);
   const Entry entry = soon_.front();

@@ -23,7 +23,8 @@ using EventId = StrongInt<struct EventTag, std::uint64_t>;  // 0 is none
 
 // Told of an event a little before it runs, in two steps with some events in between: fetches memory that the
 // event will look at, the second time what it finds by what it fetched the first time. Changes nothing: an
-// event that was foreseen may be cancelled, and one that comes suddenly is foreseen once, or not at all.
+// event that was foreseen may be cancelled. One that comes suddenly is told of with little in between, and in
+// a short queue some are not at all.
 class Foresight {
  public:
   enum class Step : std::uint8_t { kFirst, kSecond };

@@ -176,6 +176,36 @@ TEST(EventQueueTest, AnEventThatComesSuddenlyIsForeseenBeforeItRunsToo) {
   EXPECT_EQ(told_before, 2U);
 }
 
+TEST(EventQueueTest, AnEventIsToldOfTwiceWhereverInTheRunwayItComes) {
+  for (int before = 0; before < 12; ++before) {
+    EventQueue queue;
+    ForesightLog log(queue);
+    for (int i = 0; i < 50; ++i) queue.At(milliseconds(10 * i), [] {});
+    ASSERT_TRUE(queue.RunOne());  // fills the runway
+    queue.At(
+        milliseconds(10 * before + 15), [] {}, log, 1);
+    while (queue.RunOne()) {
+    }
+    EXPECT_EQ(log.told.size(), 2U) << before << " events before it";
+  }
+}
+
+TEST(EventQueueTest, ASlotThatIsUsedAgainIsNotForeseenForTheEventBefore) {
+  EventQueue queue;
+  ForesightLog log(queue);
+  for (int i = 0; i < 3; ++i) queue.At(milliseconds(10 + i), [] {});
+  ASSERT_EQ(queue.next(), milliseconds(10));  // they are in the runway
+  const EventId doomed = queue.At(
+      milliseconds(5), [] {}, log, 1);
+  queue.Cancel(doomed);
+  ASSERT_EQ(queue.next(), milliseconds(10));  // its slot is free
+  queue.At(milliseconds(6), [] {});
+  log.told.clear();
+  while (queue.RunOne()) {
+  }
+  EXPECT_TRUE(log.told.empty());
+}
+
 TEST(EventQueueTest, AnEventThatWasCancelledIsNotForeseenAnyMore) {
   EventQueue queue;
   ForesightLog log(queue);

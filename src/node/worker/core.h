@@ -323,8 +323,7 @@ class WorkerNode::Core final : private LinkEvents {
   // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
   std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
   static constexpr std::size_t kSpareLentsMax = 1024;
-  std::vector<std::shared_ptr<LentPush>>
-      spare_lents_;  // ended ones; a send or a queue may still let go of some
+  std::vector<std::shared_ptr<LentPush>> spare_lents_;  // ended ones, which nobody else holds
   // Of the frame at hand; kept to reuse their memory. Landings are several: one per answer frame under way.
   wire::Verdicts verdicts_;
   std::vector<std::shared_ptr<AnswerLanding>> landings_;

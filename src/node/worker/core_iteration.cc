@@ -9,10 +9,12 @@
 namespace leeway {
 namespace {
 
-bool IsFinite(const Hyper& hyper) {
-  return std::isfinite(hyper.lr) && std::isfinite(hyper.weight_decay) && std::isfinite(hyper.momentum) &&
-         std::isfinite(hyper.beta2) && std::isfinite(hyper.eps) && std::isfinite(hyper.dampening);
-}
+constexpr std::pair<const char*, float Hyper::*> kHyperFields[] = {{"lr", &Hyper::lr},
+                                                                   {"weight_decay", &Hyper::weight_decay},
+                                                                   {"momentum (beta1)", &Hyper::momentum},
+                                                                   {"beta2", &Hyper::beta2},
+                                                                   {"eps", &Hyper::eps},
+                                                                   {"dampening", &Hyper::dampening}};
 
 }  // namespace
 
@@ -40,15 +42,8 @@ Status WorkerNode::Core::CheckGradient(const WorkerTable& table, const LentGradi
   if (gradient.samples == 0) {
     return InvalidArgument("table \"{}\": a gradient over 0 samples, wanted at least 1", table.spec.name);
   }
-  const Hyper& hyper = gradient.hyper;
-  if (IsFinite(hyper)) return Status::Ok();
-  const std::pair<const char*, float> fields[] = {{"lr", hyper.lr},
-                                                  {"weight_decay", hyper.weight_decay},
-                                                  {"momentum (beta1)", hyper.momentum},
-                                                  {"beta2", hyper.beta2},
-                                                  {"eps", hyper.eps},
-                                                  {"dampening", hyper.dampening}};
-  for (const auto& [name, value] : fields) {
+  for (const auto& [name, field] : kHyperFields) {
+    const float value = gradient.hyper.*field;
     if (!std::isfinite(value)) {
       return InvalidArgument("table \"{}\": {} is {}, wanted a finite number", table.spec.name, name, value);
     }
@@ -109,7 +104,7 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
     PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
       // A table with its own clock has no version in use: what it is pulled into is the user's.
       const Version base = own_clock ? Version(0) : table.landing.InUse(block.index);
-      // The last one gets what is held here: of a table of one block nobody counts.
+      // The last one gets what is held here: for a table of one block no count is touched.
       queue.Append(iteration, &block == &table.blocks.back() ? std::move(lent) : lent, base, block.bytes());
     });
   }

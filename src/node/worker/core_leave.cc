@@ -79,7 +79,7 @@ void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& stat
 }
 
 std::shared_ptr<LentPush> WorkerNode::Core::TakeLent() {
-  if (spare_lents_.empty() || spare_lents_.back().use_count() > 1) return std::make_shared<LentPush>();
+  if (spare_lents_.empty()) return std::make_shared<LentPush>();
   std::shared_ptr<LentPush> lent = std::move(spare_lents_.back());
   spare_lents_.pop_back();
   return lent;

@@ -53,7 +53,8 @@ struct alignas(64) WorkerBlock {
 
   std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
   Duration waited{0};        // how long waits that ended with it were
-  // The same of its server and its table, in the worker's counters; null before the first, and once it moved.
+  // The same of its server and its table, in the worker's counters. Both are found at its first wait; that of
+  // the server is null again once the block may have moved.
   std::uint64_t *waited_by_server = nullptr, *waited_by_table = nullptr;
 
   // The iteration of the next push that the owner gets.

@@ -87,10 +87,10 @@ class WorkerNode {
 
   // Around several of the calls above: what they have to send goes out together at the end, in the fewest
   // frames. No event comes between.
-  // What the end of an iteration looks at: all its ports and tables.
-  void AddFootprint(Footprint& footprint) const;
   void BeginCalls();
   void EndCalls();
+  // What the end of an iteration looks at: all its ports and tables.
+  void AddFootprint(Footprint& footprint) const;
 
   // An error if `what`, a call that waits for every member, may never end now: this worker has made a step,
   // and a table follows a model that leaves iterations out. Barrier asks by itself.

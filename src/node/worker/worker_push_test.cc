@@ -1,5 +1,7 @@
 // The worker node's pushes, hand-fed: what goes out in which order, and what each verdict does.
+#include <algorithm>
 #include <limits>
+#include <set>
 
 #include "node/worker/testing/worker_rig.h"
 
@@ -18,6 +20,24 @@ TEST_F(WorkerPushTest, AGradientGoesToEachShardBeforeThePullOfItsBlock) {
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Pull 0@0"));
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
+}
+
+TEST_F(WorkerPushTest, AFrameWillLookAtTheBlocksOfItsShardAndTheEndOfAnIterationAtAll) {
+  JoinJob();
+  const std::size_t before = env.transport.FootprintOf(shard[0]).size();
+  EXPECT_GE(before, 2U) << "link and port";
+  CreateTables();
+  node->Start(Into(started));
+  Control(scheduler, wire::Kind::kTableMap, Map(1));
+  const std::set<std::uintptr_t> first = env.transport.FootprintOf(shard[0]);
+  const std::set<std::uintptr_t> second = env.transport.FootprintOf(shard[1]);
+  // Blocks 0 and 2, of tables w and u, and what lands there.
+  EXPECT_GE(first.size(), before + 10);
+  Footprint footprint;
+  node->AddFootprint(footprint);
+  const std::set<std::uintptr_t> all(footprint.lines().begin(), footprint.lines().end());
+  for (const auto& each : {first, second}) EXPECT_TRUE(std::ranges::includes(all, each));
+  EXPECT_FALSE(std::ranges::includes(first, second));
 }
 
 TEST_F(WorkerPushTest, PushesCarryTheLentBytesAndTheVersionInUse) {

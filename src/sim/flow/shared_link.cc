@@ -19,7 +19,10 @@ void SharedLink::Serve(Duration until) {
 
 void SharedLink::Begin(std::uint32_t flow, double bytes, Duration now) {
   Serve(now);
-  if (flows_.empty()) served_ = 0;  // a number that only grows loses its low digits
+  if (flows_.empty()) {
+    served_ = 0;  // a number that only grows loses its low digits
+    next_sequence_ = 0;
+  }
   flows_.push_back({served_ + bytes, next_sequence_++, flow});
   std::push_heap(flows_.begin(), flows_.end(), Later);
 }
