@@ -220,7 +220,6 @@ void SimulatedWorker::Foresee(Step step, std::uint64_t) {
 
 void SimulatedWorker::NoteFootprint() {
   Footprint footprint;
-  for (const auto& pair : pairs_) footprint.AddLineOf(pair.get());
   node_.AddFootprint(footprint);
   lines_.assign(footprint.lines().begin(), footprint.lines().end());
 }
