@@ -44,6 +44,10 @@ constexpr Place kLatencyPlaces[] = {
     {"two_cores.p99_ratio", "/two_cores/p99_ratio", "/two_cores/p99_ratio_spread", Bound::kAtMost},
 };
 constexpr Place kSyncPlaces[] = {{"ratio_max", "/ratio_max", "", Bound::kAtMost}};
+constexpr Place kSimPlaces[] = {
+    {"events_s", "/events_s", "/events_s_spread"},
+    {"growth", "/growth", "/growth_spread", Bound::kAtMost},
+};
 constexpr Place kStepPlaces[] = {{"ratio", "/ratio", "/ratio_spread", Bound::kAtMost}};
 constexpr Place kMemoryPlaces[] = {
     {"first_iteration.seconds", "/first_iteration/seconds", "/first_iteration/spread", Bound::kAtMost},
@@ -151,6 +155,8 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
         part, object, "optimizers", [](const json& row) { return row.value("spec", "unnamed"); }, scores));
   } else if (bench == "sync") {
     LW_RETURN_IF_ERROR(take(kSyncPlaces));
+  } else if (bench == "sim") {
+    LW_RETURN_IF_ERROR(take(kSimPlaces));
   } else if (bench == "step") {
     LW_RETURN_IF_ERROR(take(kStepPlaces));
   } else if (bench == "memory") {

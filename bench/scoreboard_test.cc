@@ -5,6 +5,7 @@
 
 #include "parts.h"
 #include "pushpull.h"
+#include "sim.h"
 
 namespace leeway::bench {
 namespace {
@@ -108,6 +109,26 @@ TEST(ScoreboardTest, SaysWhatTheJsonLacks) {
   EXPECT_THAT(ScoresOf("sync", "oops").status().message(), HasSubstr("got \"oops\", wanted a JSON object"));
   EXPECT_THAT(ScoresOf("scale", "{}").status().message(), HasSubstr("no \"sizes\""));
   EXPECT_THAT(ScoresOf("sail", "{}").status().message(), HasSubstr("sail"));
+}
+
+TEST(ScoreboardTest, KnowsTheFiguresOfEveryPart) {
+  for (const Part& part : AllParts(false)) {
+    EXPECT_NE(ScoresOf(part.name, "{}").status().code(), StatusCode::kNotFound) << part.name;
+  }
+}
+
+TEST(ScoreboardTest, TakesTheFiguresOfTheSimulator) {
+  SimReport report;
+  report.rows = {{.workers = 16, .events_s = 900'000, .event_ns = 1111, .spread = 0.2}};
+  report.growth = {.median = 1.4, .low = 1.3, .high = 1.6, .spread = 0.3};
+  const Result<std::vector<Score>> scores = ScoresOf("sim", ToJson(report));
+  ASSERT_TRUE(scores.ok()) << scores.status().ToString();
+  ASSERT_THAT(NamesOf(*scores), ElementsAre("sim.events_s", "sim.growth"));
+  EXPECT_EQ((*scores)[0].value, 900'000);
+  EXPECT_EQ((*scores)[0].spread, 0.2);
+  EXPECT_EQ((*scores)[1].value, 1.4);
+  EXPECT_EQ((*scores)[1].spread, 0.3);
+  EXPECT_EQ((*scores)[1].good, Bound::kAtMost);
 }
 
 TEST(ScoreboardTest, ChangesBeyondTheSpreadAreBetterOrWorse) {

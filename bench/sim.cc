@@ -81,12 +81,15 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
 
 SimRow MedianOf(const std::vector<SimRow>& turns) {
   SimRow row = turns[0];  // what is simulated is the same in all of them
-  const auto median = [&turns](double SimRow::*figure) {
+  const auto values_of = [&turns](double SimRow::*figure) {
     std::vector<double> values;
     for (const SimRow& turn : turns) values.push_back(turn.*figure);
-    return Median(values);
+    return values;
   };
-  row.event_ns = median(&SimRow::event_ns);
+  const auto median = [&](double SimRow::*figure) { return Median(values_of(figure)); };
+  const Figure event_ns = Summary(values_of(&SimRow::event_ns));
+  row.event_ns = event_ns.median;
+  row.spread = event_ns.spread;
   row.events_s = 1e9 / row.event_ns;
   row.train_wall_s = median(&SimRow::train_wall_s);
   row.start_wall_s = median(&SimRow::start_wall_s);
@@ -150,10 +153,12 @@ std::string ToJson(const SimReport& report) {
   line.Text("bench", "sim")
       .Text("model", report.options.model)
       .Real("events_s", report.rows[0].events_s, 6)
+      .Real("events_s_spread", report.rows[0].spread)
       .Real("events_s_min", 1e9 / std::ranges::max(report.rows, {}, &SimRow::event_ns).event_ns, 6)
       .Real("growth", report.growth.median)
       .Real("growth_min", report.growth.low)
       .Real("growth_max", report.growth.high)
+      .Real("growth_spread", report.growth.spread)
       .Whole("repeats", report.options.repeats)
       .Real("queue_events_s", report.queue_events_s, 6)
       .Real("ratio", report.ratio)

@@ -33,6 +33,7 @@ struct SimRow {
   std::uint64_t events = 0;  // messages that count, in one turn
   double events_s = 0;
   double event_ns = 0;
+  double spread = 0;  // of event_ns over the turns
   double simulated_s = 0;
   double train_wall_s = 0, start_wall_s = 0, end_wall_s = 0;
 };

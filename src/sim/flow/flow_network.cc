@@ -100,7 +100,7 @@ FlowNetwork::~FlowNetwork() = default;
 HostId FlowNetwork::AddHost() {
   const HostId host(static_cast<std::uint32_t>(cards_.size()));
   cards_.push_back(
-      std::make_unique<Card>(*this, options_.host_model ? options_.host_model(host) : HostModel{}));
+      std::make_unique<Card>(host, options_.host_model ? options_.host_model(host) : HostModel{}));
   return host;
 }
 
@@ -247,7 +247,7 @@ void FlowNetwork::Watch(Direction& direction) {
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
   queue_.At(
-      *next, [this, at = &direction] { LookAt(*at); }, direction, 0);
+      *next, [this, at = &direction] { LookAt(*at); }, looks_, looks_.What(direction));
 }
 
 void FlowNetwork::LookAt(Direction& direction) {
@@ -280,20 +280,25 @@ void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
   queue_.At(end.last_arrival, [this, from, id] { Arrive(from, id); });
 }
 
-void FlowNetwork::Direction::Foresee(Step step, std::uint64_t) {
-  if (const std::optional<std::uint32_t> next = link.Next()) network.Foresee(step, *next);
+std::uint64_t FlowNetwork::Looks::What(const Direction& direction) {
+  return std::uint64_t{direction.number} << 32 | direction.link.Next().value_or(0);
 }
 
-void FlowNetwork::Foresee(Foresight::Step step, EndIndex from) const {
+void FlowNetwork::Looks::Foresee(Step step, std::uint64_t what) {
+  const Direction& direction = network.DirectionOf(static_cast<std::uint32_t>(what >> 32));
+  const auto from = static_cast<EndIndex>(what);
   const EndIndex to = from ^ 1U;
-  if (step == Foresight::Step::kFirst) {
-    Fetch(connections_[from / 2].ends);
-    return Fetch(lines_[to]);
+  if (step == Step::kFirst) {
+    Fetch(direction);
+    Fetch(network.connections_[from / 2].ends);
+    return Fetch(network.lines_[to]);
   }
-  if (at(from).out.empty()) return;
-  Fetch(messages_[at(from).out.first]);
-  Fetch(lines_[from]);
-  FetchFor(to);
+  FetchLineOf(direction.link.front());
+  const End& end = network.at(from);
+  if (end.out.empty()) return;
+  Fetch(network.messages_[end.out.first]);
+  Fetch(network.lines_[from]);
+  network.FetchFor(to);
 }
 
 void FlowNetwork::FetchFor(EndIndex to) const {

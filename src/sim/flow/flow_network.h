@@ -101,22 +101,28 @@ class FlowNetwork final : public Network {
     End ends[2];  // [0] connected, [1] accepted
     std::string address;
   };
-  struct Direction final : Foresight {
-    Direction(FlowNetwork& its_network, double bytes_per_second)
-        : network(its_network), link(bytes_per_second) {}
-    // The next flow will be through.
-    void Foresee(Step step, std::uint64_t what) override;
-    FlowNetwork& network;
+  struct Direction {
+    Direction(std::uint32_t its_number, double bytes_per_second)
+        : link(bytes_per_second), number(its_number) {}
     SharedLink link;
     Duration looked_at = Duration::max();  // next
+    const std::uint32_t number;            // host * 2, and 1 for what it gets
   };
   struct Card {
-    Card(FlowNetwork& network, const HostModel& its_model)
+    Card(HostId host, const HostModel& its_model)
         : model(its_model),
-          out(network, its_model.bytes_per_second),
-          in(network, its_model.bytes_per_second) {}
+          out(host.value() * 2, its_model.bytes_per_second),
+          in(host.value() * 2 + 1, its_model.bytes_per_second) {}
     HostModel model;
     Direction out, in;
+  };
+  // Fetches what looks at links will look at, above all what the flow that ends next is handed to.
+  struct Looks final : Foresight {
+    explicit Looks(FlowNetwork& its_network) : network(its_network) {}
+    // Of a link with a flow: says so much of it that it need not be looked at until it is fetched.
+    [[nodiscard]] static std::uint64_t What(const Direction& direction);
+    void Foresee(Step step, std::uint64_t what) override;
+    FlowNetwork& network;
   };
   struct Listener {
     NodeTransport* node;
@@ -134,6 +140,10 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
+  [[nodiscard]] const Direction& DirectionOf(std::uint32_t number) const {
+    const Card& card = *cards_[number / 2];
+    return number % 2 == 0 ? card.out : card.in;
+  }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
@@ -160,8 +170,6 @@ class FlowNetwork final : public Network {
   void Fly(EndIndex from, MessageId id, Duration takes);
   void Arrive(EndIndex from, MessageId id);
   void Hand(EndIndex from, MessageId id);
-  // The message under way will soon be through.
-  void Foresee(Foresight::Step step, EndIndex from) const;
   // Something will soon be handed to this end.
   void FetchFor(EndIndex to) const;
   void NoteFrame(EndIndex to);
@@ -179,6 +187,7 @@ class FlowNetwork final : public Network {
   std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
+  Looks looks_{*this};
   std::uint32_t next_port_ = 10'000;
   FlowCounters counters_;
   std::vector<std::span<const std::byte>> views_;  // of the message that is handed over
