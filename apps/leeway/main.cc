@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
-#include "cli/huge_pages.h"
+#include "cli/simulator_variables.h"
 #include "command/commands.h"
 
 namespace {
@@ -37,7 +37,9 @@ int main(int argc, char** argv, char** envp) {
     return 70;
   }
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (WantsHugePages(words, program.environment)) StartInHugePages(program, argv);
+  if (const auto wanted = SimulatorVariables(words, program.environment, HasCommonKernels())) {
+    StartAnew(program, argv, *wanted);
+  }
   Commands commands;
   commands.push_back(NewRunCommand(program));
   commands.push_back(NewSchedulerCommand());

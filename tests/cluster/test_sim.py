@@ -5,6 +5,7 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from cli_process import Leeway, leeway
 
 SCENARIO = Path(__file__).resolve().parents[2] / "scenarios" / "uneven.toml"
@@ -26,6 +27,17 @@ def test_ctrl_c_leaves_what_is_done(tmp_path):
         assert all(run["errors"] for run in cells["asp"]["runs"])
         assert "of 10000 runs ended well" in report.read_text()
         study.expect_nothing_left()
+
+
+@pytest.mark.skipif(not {"avx2", "fma"} <= set(Path("/proc/cpuinfo").read_text().split()),
+                    reason="a processor without the common kernels takes its own")
+def test_gradients_are_computed_by_the_same_kernels_on_every_processor():
+    """OpenBLAS says of every process that begins which kernels it took: first its own choice, then what it was told."""
+    begun = leeway("sim", "--workload", "ledger", "--seed", 1, OPENBLAS_VERBOSE="2")
+    assert begun.returncode == 0, begun
+    assert [line for line in begun.stderr.splitlines() if line.startswith("Core: ")][-1] == "Core: Haswell"
+    told = leeway("sim", "--workload", "ledger", "--seed", 1, OPENBLAS_VERBOSE="2", OPENBLAS_CORETYPE="Sandybridge")
+    assert "Core: Haswell" not in told.stderr and "Core: Sandybridge" in told.stderr
 
 
 def test_what_cannot_be_meant_is_refused_before_anything_runs(tmp_path):
