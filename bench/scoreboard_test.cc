@@ -119,7 +119,7 @@ TEST(ScoreboardTest, KnowsTheFiguresOfEveryPart) {
 
 TEST(ScoreboardTest, TakesTheFiguresOfTheSimulator) {
   SimReport report;
-  report.rows = {{.workers = 16, .events_s = 900'000, .event_ns = 1111, .spread = 0.2}};
+  report.rows = {{.workers = 16, .events_s = 900'000, .spread = 0.2, .event_ns = 1111}};
   report.growth = {.median = 1.4, .low = 1.3, .high = 1.6, .spread = 0.3};
   const Result<std::vector<Score>> scores = ScoresOf("sim", ToJson(report));
   ASSERT_TRUE(scores.ok()) << scores.status().ToString();

@@ -87,10 +87,10 @@ SimRow MedianOf(const std::vector<SimRow>& turns) {
     return values;
   };
   const auto median = [&](double SimRow::*figure) { return Median(values_of(figure)); };
-  const Figure event_ns = Summary(values_of(&SimRow::event_ns));
-  row.event_ns = event_ns.median;
-  row.spread = event_ns.spread;
-  row.events_s = 1e9 / row.event_ns;
+  const Figure events_s = Summary(values_of(&SimRow::events_s));
+  row.events_s = events_s.median;
+  row.spread = events_s.spread;
+  row.event_ns = 1e9 / row.events_s;
   row.train_wall_s = median(&SimRow::train_wall_s);
   row.start_wall_s = median(&SimRow::start_wall_s);
   row.end_wall_s = median(&SimRow::end_wall_s);

@@ -32,8 +32,8 @@ struct SimRow {
   std::uint32_t workers = 0;
   std::uint64_t events = 0;  // messages that count, in one turn
   double events_s = 0;
+  double spread = 0;  // of that over the turns
   double event_ns = 0;
-  double spread = 0;  // of event_ns over the turns
   double simulated_s = 0;
   double train_wall_s = 0, start_wall_s = 0, end_wall_s = 0;
 };

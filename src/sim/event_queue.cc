@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sim/fetch.h"
 
 namespace leeway::sim {
 namespace {
@@ -110,7 +111,7 @@ bool EventQueue::FindNext() {
     while (!soon_.full()) {
       if (near_.empty()) Refill();
       if (near_.empty()) break;
-      __builtin_prefetch(&slots_[near_.front().slot()]);
+      Fetch(slots_[near_.front().slot()]);
       soon_.PushBack(near_.front());
       near_.Pop();
     }

@@ -247,7 +247,7 @@ void FlowNetwork::Watch(Direction& direction) {
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
   queue_.At(
-      *next, [this, at = &direction] { LookAt(*at); }, looks_, looks_.What(direction));
+      *next, [this, at = &direction] { LookAt(*at); }, looks_, Looks::What(direction));
 }
 
 void FlowNetwork::LookAt(Direction& direction) {
@@ -281,11 +281,11 @@ void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
 }
 
 std::uint64_t FlowNetwork::Looks::What(const Direction& direction) {
-  return std::uint64_t{direction.number} << 32 | direction.link.Next().value_or(0);
+  return (std::uint64_t{direction.index} << 32) | *direction.link.Next();
 }
 
 void FlowNetwork::Looks::Foresee(Step step, std::uint64_t what) {
-  const Direction& direction = network.DirectionOf(static_cast<std::uint32_t>(what >> 32));
+  const Direction& direction = network.at_direction(static_cast<DirectionIndex>(what >> 32));
   const auto from = static_cast<EndIndex>(what);
   const EndIndex to = from ^ 1U;
   if (step == Step::kFirst) {
@@ -293,7 +293,7 @@ void FlowNetwork::Looks::Foresee(Step step, std::uint64_t what) {
     Fetch(network.connections_[from / 2].ends);
     return Fetch(network.lines_[to]);
   }
-  FetchLineOf(direction.link.front());
+  FetchLineOf(direction.link.NextAddress());
   const End& end = network.at(from);
   if (end.out.empty()) return;
   Fetch(network.messages_[end.out.first]);

@@ -101,12 +101,12 @@ class FlowNetwork final : public Network {
     End ends[2];  // [0] connected, [1] accepted
     std::string address;
   };
+  using DirectionIndex = std::uint32_t;  // host * 2, and 1 for what it gets
   struct Direction {
-    Direction(std::uint32_t its_number, double bytes_per_second)
-        : link(bytes_per_second), number(its_number) {}
+    Direction(DirectionIndex its_index, double bytes_per_second) : link(bytes_per_second), index(its_index) {}
     SharedLink link;
     Duration looked_at = Duration::max();  // next
-    const std::uint32_t number;            // host * 2, and 1 for what it gets
+    const DirectionIndex index;
   };
   struct Card {
     Card(HostId host, const HostModel& its_model)
@@ -116,13 +116,15 @@ class FlowNetwork final : public Network {
     HostModel model;
     Direction out, in;
   };
-  // Fetches what looks at links will look at, above all what the flow that ends next is handed to.
+  // Told of every LookAt to come. One for all links, told by numbers: the link itself is not in the cache
+  // yet, and a call of it would wait for that. The flow is the one that was to end next when the event was
+  // made; by now it may be another, and then its memory is fetched for nothing.
   struct Looks final : Foresight {
-    explicit Looks(FlowNetwork& its_network) : network(its_network) {}
-    // Of a link with a flow: says so much of it that it need not be looked at until it is fetched.
+    explicit Looks(const FlowNetwork& its_network) : network(its_network) {}
+    // REQUIRES: the link has a flow.
     [[nodiscard]] static std::uint64_t What(const Direction& direction);
     void Foresee(Step step, std::uint64_t what) override;
-    FlowNetwork& network;
+    const FlowNetwork& network;
   };
   struct Listener {
     NodeTransport* node;
@@ -140,9 +142,9 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
-  [[nodiscard]] const Direction& DirectionOf(std::uint32_t number) const {
-    const Card& card = *cards_[number / 2];
-    return number % 2 == 0 ? card.out : card.in;
+  [[nodiscard]] const Direction& at_direction(DirectionIndex index) const {
+    const Card& card = *cards_[index / 2];
+    return index % 2 == 0 ? card.out : card.in;
   }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);

@@ -31,8 +31,8 @@ class SharedLink {
   [[nodiscard]] std::optional<std::uint32_t> Next() const {
     return flows_.empty() ? std::nullopt : std::optional(flows_.front().id);
   }
-  // Where that is kept: to be fetched, not to be read.
-  [[nodiscard]] const void* front() const { return flows_.data(); }
+  // Where that is kept, if there is one: to be fetched, not to be read.
+  [[nodiscard]] const void* NextAddress() const { return flows_.data(); }
   // A flow that is through by `now`, and is forgotten; in the order of their ends.
   std::optional<std::uint32_t> TakeEnded(Duration now);
 
