@@ -26,15 +26,10 @@ std::optional<Environment> SimulatorVariables(const std::vector<std::string>& wo
                                               const Environment& environment, bool has_common_kernels) {
   if (!Simulates(words)) return std::nullopt;
   Environment wanted = environment;
-  bool any = false;
-  const auto set = [&](const char* name, const char* value) {
-    if (environment.Get(name)) return;
-    wanted.Set(name, value);
-    any = true;
-  };
-  set("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
-  if (has_common_kernels) set("OPENBLAS_CORETYPE", "Haswell");
-  return any ? std::optional(std::move(wanted)) : std::nullopt;
+  wanted.SetUnlessSet("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+  if (has_common_kernels) wanted.SetUnlessSet("OPENBLAS_CORETYPE", "Haswell");
+  if (wanted.entries() == environment.entries()) return std::nullopt;
+  return wanted;
 }
 
 void StartAnew(const Program& program, char* const* argv, const Environment& environment) {
