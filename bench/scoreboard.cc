@@ -251,14 +251,14 @@ std::string ToText(const ScoreRun& run, const Baseline* baseline) {
                         score.spread > 0 ? fmt::format("{:.0f}%", score.spread * 100) : "", FloorText(floor),
                         floor == nullptr ? ""
                         : holds          ? "pass"
-                                         : "below");
+                                         : "missed");
     const Score* const before = FindScore(baseline, score.figure);
     if (const std::optional<double> ratio = BaselineRatio(score, before))
       text += fmt::format("{:>12.2f}  {}", *ratio, ChangeText(Compare(score, *before)));
     while (text.back() == ' ') text.pop_back();
     text += '\n';
   }
-  text += fmt::format("\n{} pass, {} below their floor\n", pass, BelowFloor(run).size());
+  text += fmt::format("\n{} pass, {} miss their floor\n", pass, BelowFloor(run).size());
   if (baseline != nullptr) {
     std::vector<std::string> better, worse;
     for (const Score& score : run.scores) {
@@ -274,7 +274,7 @@ std::string ToText(const ScoreRun& run, const Baseline* baseline) {
     list("worse", worse);
     if (better.empty() && worse.empty()) text += "nothing changed by more than the spread\n";
   }
-  if (const auto missing = NotMeasured(run); !missing.empty())
+  if (const auto missing = NotMeasured(run); !run.chosen && !missing.empty())
     text += fmt::format("not measured: {}\n", fmt::join(missing, ", "));
   for (const auto& [part, why] : run.failures) text += fmt::format("{} did not run: {}\n", part, why);
   if (run.busy > 0.1) {

@@ -37,11 +37,12 @@ struct ScoreRun {
   std::vector<std::pair<std::string, std::string>> parts;     // the JSON of each part
   std::vector<std::pair<std::string, std::string>> failures;  // parts that did not run, and why
   double busy = 0;
+  bool chosen = false;  // some parts only: that others were not measured goes without saying
 };
 // One JSON object on one line, which ReadBaseline reads.
 [[nodiscard]] std::string ToJson(const ScoreRun& run, const Baseline* baseline);
-// The table: figure, value, floor, pass or below, and against the baseline (may be null). Floors that nothing
-// was measured for are named.
+// The table: figure, value, floor, pass or missed, and against the baseline (may be null). Floors that
+// nothing was measured for are named.
 [[nodiscard]] std::string ToText(const ScoreRun& run, const Baseline* baseline);
 // The figures that are beyond their floors.
 [[nodiscard]] std::vector<std::string> BelowFloor(const ScoreRun& run);

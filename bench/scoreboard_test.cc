@@ -175,14 +175,16 @@ TEST(ScoreboardTest, TheTableSaysWhatPassesAndWhatChanged) {
   const Baseline before = {
       {"pushpull.tcp.1MiB.ratio", {"pushpull.tcp.1MiB.ratio", 0.5, 0.1, Bound::kAtLeast}}};
   const std::string text = ToText(run, &before);
-  EXPECT_THAT(text, HasSubstr("1 pass, 1 below"));
+  EXPECT_THAT(text, HasSubstr("1 pass, 1 miss their floor"));
   EXPECT_THAT(text, HasSubstr(">= 0.9  pass"));
-  EXPECT_THAT(text, HasSubstr(">= 0.9  below"));
+  EXPECT_THAT(text, HasSubstr(">= 0.9  missed"));
   EXPECT_THAT(text, HasSubstr("1.90  better"));
   EXPECT_THAT(text, HasSubstr("better than the baseline: pushpull.tcp.1MiB.ratio\n"));
   EXPECT_THAT(text, Not(HasSubstr("worse than")));
   EXPECT_THAT(text, HasSubstr("not measured: pushpull.local.64B.pairs_s"));
   EXPECT_THAT(BelowFloor(run), ElementsAre("pushpull.tcp.4MiB.ratio"));
+  run.chosen = true;
+  EXPECT_THAT(ToText(run, nullptr), Not(HasSubstr("not measured")));
   EXPECT_THAT(ToText(run, nullptr), Not(HasSubstr("baseline")));
 }
 

@@ -190,9 +190,9 @@ std::string ToText(const SimReport& report) {
   }
   text += fmt::format(
       "\nthe slowest row takes {:.2f} times the time per event of the fastest ({:.2f} to {:.2f}); the event "
-      "queue alone runs {:.0f} events/s, of which {:.2f} with {} workers\n",
-      report.growth.median, report.growth.low, report.growth.high, report.queue_events_s, report.ratio,
-      report.rows[0].workers);
+      "queue alone runs {:.0f} events/s, the simulation of {} workers {:.2f} times as many\n",
+      report.growth.median, report.growth.low, report.growth.high, report.queue_events_s,
+      report.rows[0].workers, report.ratio);
   text += fmt::format(
       "a line of memory out of {} MiB, about what 16 workers keep, takes {:.1f} ns; out of {} MiB, as of "
       "1,024 "

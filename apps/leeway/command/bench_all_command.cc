@@ -50,7 +50,7 @@ class BenchAllCommand final : public Command {
            "About ten minutes; each part says on stderr that it runs. A figure is better or worse than the "
            "baseline's if it differs by more than the spread of both. Exits with 1 when a part did not run, "
            "and "
-           "with --strict also when a figure is below its floor. docs/performance.md says what the figures "
+           "with --strict also when a figure misses its floor. docs/performance.md says what the figures "
            "mean.\n";
   }
 
@@ -63,11 +63,11 @@ class BenchAllCommand final : public Command {
           only_.push_back(part);
           return Status::Ok();
         },
-        "this part only, or all that begin so: pushpull.tcp; may be given several times");
+        "this part only, or all that begin so: pushpull.tcp");
     flags.Switch("--quick", quick_, "each part as short as it can be, to see that it runs");
     flags.Text("--baseline", "FILE", baseline_, "compare with the run that --save wrote");
     flags.Text("--save", "FILE", save_, "write the run as JSON");
-    flags.Switch("--strict", strict_, "exit with 1 when a figure is below its floor");
+    flags.Switch("--strict", strict_, "exit with 1 when a figure misses its floor");
     flags.Switch("--json", json_, "one JSON object on one line");
   }
 
@@ -84,6 +84,7 @@ class BenchAllCommand final : public Command {
     std::erase_if(parts, [this](const bench::Part& part) { return !Knows(part); });
     const bench::BusyMeter meter;
     bench::ScoreRun run;
+    run.chosen = !only_.empty();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       fmt::print(stderr, "[{:>2}/{}] {}\n", i + 1, parts.size(), parts[i].name);
       const Status ran = RunPart(parts[i], run);
