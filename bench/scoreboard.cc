@@ -58,6 +58,16 @@ constexpr Place kMemoryPlaces[] = {
 };
 constexpr Place kCheckpointPlaces[] = {{"cost_percent", "/cost_percent", "", Bound::kAtMost}};
 
+// The benches whose figures are always in the same places.
+struct BenchPlaces {
+  std::string_view bench;
+  std::span<const Place> places;
+};
+constexpr BenchPlaces kBenchPlaces[] = {
+    {"latency", kLatencyPlaces}, {"sync", kSyncPlaces},     {"sim", kSimPlaces},
+    {"step", kStepPlaces},       {"memory", kMemoryPlaces}, {"checkpoint", kCheckpointPlaces},
+};
+
 double SpreadAt(const json& object, std::string_view pointer) {
   if (pointer.empty()) return 0;
   const json::json_pointer place{std::string(pointer)};
@@ -141,8 +151,6 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
   if (bench == "pushpull") {
     const bool large = object.value("block_bytes", 0) >= 64 * 1024;
     LW_RETURN_IF_ERROR(large ? take(kPushPullLargePlaces) : take(kPushPullSmallPlaces));
-  } else if (bench == "latency") {
-    LW_RETURN_IF_ERROR(take(kLatencyPlaces));
   } else if (bench == "scale") {
     LW_RETURN_IF_ERROR(TakeRatios(
         part, object, "sizes",
@@ -153,18 +161,10 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
   } else if (bench == "optimizer") {
     LW_RETURN_IF_ERROR(TakeRatios(
         part, object, "optimizers", [](const json& row) { return row.value("spec", "unnamed"); }, scores));
-  } else if (bench == "sync") {
-    LW_RETURN_IF_ERROR(take(kSyncPlaces));
-  } else if (bench == "sim") {
-    LW_RETURN_IF_ERROR(take(kSimPlaces));
-  } else if (bench == "step") {
-    LW_RETURN_IF_ERROR(take(kStepPlaces));
-  } else if (bench == "memory") {
-    LW_RETURN_IF_ERROR(take(kMemoryPlaces));
-  } else if (bench == "checkpoint") {
-    LW_RETURN_IF_ERROR(take(kCheckpointPlaces));
   } else {
-    return NotFound("{}: no figures are known of this bench", part);
+    const auto* const found = std::ranges::find(kBenchPlaces, bench, &BenchPlaces::bench);
+    if (found == std::end(kBenchPlaces)) return NotFound("{}: no figures are known of this bench", part);
+    LW_RETURN_IF_ERROR(take(found->places));
   }
   return scores;
 }

@@ -82,8 +82,8 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
 SimRow MedianOf(const std::vector<SimRow>& turns) {
   SimRow row = turns[0];  // what is simulated is the same in all of them
   const auto values_of = [&turns](double SimRow::*figure) {
-    std::vector<double> values;
-    for (const SimRow& turn : turns) values.push_back(turn.*figure);
+    std::vector<double> values(turns.size());
+    std::ranges::transform(turns, values.begin(), figure);
     return values;
   };
   const auto median = [&](double SimRow::*figure) { return Median(values_of(figure)); };
