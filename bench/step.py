@@ -1,11 +1,16 @@
 """What Leeway adds to a training step of PyTorch.
 
 Every worker trains a CNN (under bsp unless told otherwise), in turns with plain PyTorch in the same process: a turn of the
-one, a turn of the other, all workers the same kind at a time, so that whatever else the machine does meets both. Two turns beside each other are a pair,
-and each kind goes first in every other one; what counts is the median of the ratios of the pairs.
+one, a turn of the other, all workers the same kind at a time, so that whatever else the machine does meets both. Turns are short, since
+the machine drifts; two beside each other are a pair, each kind goes first in every other one, and what counts is the median of the
+ratios of the pairs.
 
-A plain turn is as long as a turn with Leeway was, in seconds, and counts its steps: unconnected processes do not wait for
-each other's end. A turn with Leeway is so many steps, until the values after the last one are there.
+The first step of a turn does not count: it finds the caches as the other kind has left them, and processes that share a core come
+one after the other out of the barrier. A plain process goes on after its last step for as long as a turn with Leeway takes, since unconnected
+processes do not wait for each other's end, and one that stopped would leave its core to the others.
+
+Where workers have to wait for each other (several of them under bsp) there is a third kind: plain PyTorch whose processes meet after every
+step and exchange nothing. That is the least that bsp costs on this machine, whoever does it.
 
 Alone it brings its own scheduler and server (threads of this process); `leeway bench step` makes them processes of their own.
 """
@@ -22,6 +27,7 @@ from torch.nn import functional as F
 
 import leeway.torch as lw
 from leeway import environment
+from meeting import Meeting
 
 PHASES = ("push_s", "wait_s", "step_s")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -63,10 +69,10 @@ def job_cpu_s():
 
 
 class Side:
-    """One of the two: its model and its optimizer."""
+    """One kind of turn: its model, its optimizer, and what comes after each step of it."""
 
-    def __init__(self, model, optimizer, batch):
-        self.model, self.optimizer, self.batch = model, optimizer, batch
+    def __init__(self, model, optimizer, batch, after_step=None):
+        self.model, self.optimizer, self.batch, self.after_step = model, optimizer, batch, after_step
         self.forget()
 
     def step(self):
@@ -75,119 +81,161 @@ class Side:
         F.cross_entropy(self.model(x), y).backward()
         stepping = time.perf_counter()
         self.optimizer.step()
-        ended = time.perf_counter()
-        self.optimizer_s += ended - stepping
-        return ended
+        self.optimizer_s += time.perf_counter() - stepping
+        if self.after_step is not None:
+            self.after_step()
+        self.steps += 1
+        return time.perf_counter()
 
-    def turn(self, steps=None, seconds=None):
-        """So many steps, or as many as begin in so many seconds. Gives steps per second."""
+    def turn(self, steps, seconds=0.0):
+        """One step that does not count and `steps` that do; then goes on until it has lasted `seconds`. Gives steps per
+        second."""
         lw.barrier()
         cpu_before_s = job_cpu_s() if lw.rank() == 0 else 0.0
         all_before, idle_before = machine_ticks()
         lw.barrier()
-        began = now = time.perf_counter()
-        done = 0
-        while done < steps if steps is not None else now - began < seconds:
+        began = time.perf_counter()
+        counting = ended = self.step()
+        for _ in range(steps):
+            ended = self.step()
+        now = ended
+        while now - began < seconds:
             now = self.step()
-            done += 1
-        if hasattr(self.optimizer, "synchronize"):
-            self.optimizer.synchronize()
-            now = time.perf_counter()
         lw.barrier()
         all_after, idle_after = machine_ticks()
         self.ticks, self.idle_ticks = self.ticks + all_after - all_before, self.idle_ticks + idle_after - idle_before
         self.cpu_s += job_cpu_s() - cpu_before_s if lw.rank() == 0 else 0.0
-        self.steps, self.seconds = self.steps + done, self.seconds + now - began
-        return done / (now - began)
+        self.counted, self.seconds = self.counted + steps, self.seconds + ended - counting
+        return steps / (ended - counting)
 
     def forget(self):
-        """What was counted over all turns. cpu_s: of the job, and known to rank 0."""
-        self.steps, self.seconds, self.optimizer_s, self.cpu_s = 0, 0.0, 0.0, 0.0
+        """What was counted over all turns. steps and cpu_s are of all that was done; cpu_s is the job's, and known to rank 0."""
+        self.steps, self.counted, self.seconds, self.optimizer_s, self.cpu_s = 0, 0, 0.0, 0.0, 0.0
         self.ticks, self.idle_ticks = 0, 0
+
+    def step_ms(self):
+        return 1e3 * self.seconds / self.counted
 
     def idle(self):
         """The share of the machine that nobody used in these turns."""
         return self.idle_ticks / max(1, self.ticks)
 
 
-def measure(arguments):
+def make_sides(arguments):
+    """By name; the turns of a pair are in this order, or in the opposite one."""
     generator = torch.Generator().manual_seed(1 + lw.rank())
     batch = (torch.randn(arguments.batch, 1, 28, 28, generator=generator),
              torch.randint(0, 10, (arguments.batch,), generator=generator))
     model = make_model()
-    plain = Side(model, make_optimizer(model), batch)
+    sides = {"plain": Side(model, make_optimizer(model), batch)}
     model = make_model()
-    ours = Side(model, lw.DistributedOptimizer(make_optimizer(model), model.named_parameters(), sync=arguments.sync), batch)
+    sides["leeway"] = Side(model, lw.DistributedOptimizer(make_optimizer(model), model.named_parameters(), sync=arguments.sync),
+                           batch)
     lw.broadcast_parameters(model.state_dict())
+    if lw.size() > 1 and arguments.sync == "bsp":
+        model = make_model()
+        sides["met"] = Side(model, make_optimizer(model), batch, Meeting(lw.rank(), lw.size(), lw.barrier))
+    return sides
 
+
+def measure(arguments):
+    sides = make_sides(arguments)
+    plain, ours = sides["plain"], sides["leeway"]
     for _ in range(2):  # to warm up, and to see how long a turn is
-        rate = ours.turn(steps=arguments.turn)
-        plain.turn(seconds=arguments.turn / rate)
-    seconds = arguments.turn / lw.push_pull(torch.tensor(rate)).item()
-    ours.forget()
-    plain.forget()
+        rates = [side.turn(arguments.turn) for side in sides.values()]
+    seconds = 0.0
+    if lw.size() > 1:
+        seconds = (1 + arguments.turn) / lw.push_pull(torch.tensor(rates)).min().item()
+    for side in sides.values():
+        side.forget()
     before = ours.optimizer.figures()
     ticks_before, cpu_before_s = machine_ticks(), job_cpu_s()
-    rates = torch.zeros(2, arguments.pairs)  # plain, ours
+    rates = torch.zeros(len(sides), arguments.pairs)
     for pair in range(arguments.pairs):
-        for kind in ((0, 1) if pair % 2 == 0 else (1, 0)):
-            rates[kind, pair] = ours.turn(steps=arguments.turn) if kind else plain.turn(seconds=seconds)
+        in_order = list(enumerate(sides.values()))
+        for kind, side in in_order if pair % 2 == 0 else reversed(in_order):
+            rates[kind, pair] = side.turn(arguments.turn, seconds if side is plain else 0.0)
     after = ours.optimizer.figures()
     during = others_share(ticks_before, machine_ticks(), job_cpu_s() - cpu_before_s)
     # Of all workers together, and what is per step as the mean over them.
     rates = (arguments.batch * lw.push_pull(rates, name="rates", average=False)).tolist()
-    own = torch.tensor([plain.seconds / plain.steps, plain.optimizer_s / plain.steps, ours.seconds / ours.steps]
-                       + [(after[name] - before[name]) / ours.steps for name in PHASES])
-    plain_ms, plain_optimizer_ms, leeway_ms, *phases_ms = (1e3 * lw.push_pull(own, name="own")).tolist()
-    plain_steps, plain_cpu_s, cpu_s = lw.push_pull(torch.tensor([plain.steps, plain.cpu_s, ours.cpu_s]), name="cpu",
-                                                   average=False).tolist()
-    plain_cpu_ms, cpu_ms = 1e3 * plain_cpu_s / plain_steps, 1e3 * cpu_s / (ours.steps * lw.size())
-    result = summary(rates)
-    compute_ms = leeway_ms - sum(phases_ms)
+    result = summary(dict(zip(sides, rates)))
+    own = torch.tensor([side.step_ms() for side in sides.values()] + [1e3 * plain.optimizer_s / plain.steps]
+                       + [1e3 * (after[name] - before[name]) / ours.steps for name in PHASES])
+    own_ms = lw.push_pull(own, name="own").tolist()
+    sides_ms = dict(zip(sides, own_ms))
+    plain_optimizer_ms, *phases_ms = own_ms[len(sides):]
+    used = torch.tensor([[side.steps, side.cpu_s] for side in sides.values()])
+    cpu_ms = {name: 1e3 * cpu_s / steps
+              for name, (steps, cpu_s) in zip(sides, lw.push_pull(used, name="cpu", average=False).tolist())}
+    compute_ms = sides_ms["leeway"] - sum(phases_ms)
+    plain_compute_ms = sides_ms["plain"] - plain_optimizer_ms
     result.update({
         "workers": lw.size(),
         "pairs": arguments.pairs,
         "turn_steps": arguments.turn,
         "sync": arguments.sync,
         "batch": arguments.batch,
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "tables": len(list(model.parameters())),
-        "plain_ms": plain_ms,
-        "leeway_ms": leeway_ms,
+        "parameters": sum(p.numel() for p in ours.model.parameters()),
+        "tables": len(list(ours.model.parameters())),
+        "plain_ms": sides_ms["plain"],
+        "leeway_ms": sides_ms["leeway"],
         # Processor time of the whole job per step of a worker, servers and scheduler with it: hardly moved by what others do.
-        "plain_cpu_ms": plain_cpu_ms,
-        "cpu_ms": cpu_ms,
-        "cpu_ratio": cpu_ms / plain_cpu_ms,
+        "plain_cpu_ms": cpu_ms["plain"],
+        "cpu_ms": cpu_ms["leeway"],
+        "cpu_ratio": cpu_ms["leeway"] / cpu_ms["plain"],
         # What nobody used of the machine. With more workers than cores: who waits for the others, and nobody is left to run.
         "plain_idle": plain.idle(),
         "idle": ours.idle(),
         # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's.
-        "plain_compute_ms": plain_ms - plain_optimizer_ms,
+        "plain_compute_ms": plain_compute_ms,
         "plain_optimizer_ms": plain_optimizer_ms,
         "compute_ms": compute_ms,
-        "compute_added_ms": compute_ms - (plain_ms - plain_optimizer_ms),
+        "compute_added_ms": compute_ms - plain_compute_ms,
         **dict(zip(("push_ms", "wait_ms", "clock_and_flip_ms"), phases_ms)),
         "bytes_each_way_per_step": (after["bytes_sent"] - before["bytes_sent"]) / ours.steps,
         "copied_gradients": after["copied_gradients"] - before["copied_gradients"],
         "rebound_parameters": after["rebound_parameters"] - before["rebound_parameters"],
     })
+    if "met" in sides:
+        result.update({"met_ms": sides_ms["met"], "met_idle": sides["met"].idle(),
+                       "cpu_over_met": cpu_ms["leeway"] / cpu_ms["met"]})
     lw.shutdown()
     return result, during
 
 
 def summary(rates):
     """Of samples per second, by kind and pair. A ratio is time: with Leeway over plain."""
-    plain, ours = rates
-    ratios = sorted(a / b for a, b in zip(plain, ours))
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else 3 * ratios
-    return {
-        "samples_s": statistics.median(ours),
-        "plain_samples_s": statistics.median(plain),
+    ratios = ratios_of(rates, "leeway")
+    low, middle, high = quartiles(ratios)
+    result = {
+        "samples_s": statistics.median(rates["leeway"]),
+        "plain_samples_s": statistics.median(rates["plain"]),
         "ratio": middle, "ratio_p25": low, "ratio_p75": high, "ratio_min": ratios[0], "ratio_max": ratios[-1],
         "ratio_spread": (ratios[-1] - ratios[0]) / middle,
+        "ratio_error": median_error(ratios),
         "added_percent": 100 * (middle - 1),
         "lost_percent": 100 * (1 - 1 / middle),
     }
+    if "met" in rates:
+        met = ratios_of(rates, "met")
+        result.update({"met_ratio": statistics.median(met), "met_ratio_error": median_error(met),
+                       "met_lost_percent": 100 * (1 - 1 / statistics.median(met))})
+    return result
+
+
+def ratios_of(rates, kind):
+    return sorted(plain / own for plain, own in zip(rates["plain"], rates[kind]))
+
+
+def quartiles(values):
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
+
+
+def median_error(ratios):
+    """The standard error of their median, from what lies between the quartiles: a run that is made again differs by about as much."""
+    low, _, high = quartiles(ratios)
+    return 0.93 * (high - low) / len(ratios) ** 0.5
 
 
 def busy_share(seconds=0.5):
@@ -209,9 +257,13 @@ def text(result):
              f"{result['batch']}",
              f"plain PyTorch {result['plain_samples_s']:9.0f} samples/s  {result['plain_ms']:.2f} ms a step",
              f"with Leeway   {result['samples_s']:9.0f} samples/s  {result['leeway_ms']:.2f} ms a step",
-             f"time ratio {result['ratio']:.3f} (half of the pairs: {result['ratio_p25']:.3f} to {result['ratio_p75']:.3f}; all: "
-             f"{result['ratio_min']:.3f} to {result['ratio_max']:.3f}): adds {result['added_percent']:.1f} %, loses "
-             f"{result['lost_percent']:.1f} % of samples/s"]
+             f"time ratio {result['ratio']:.3f} \u00b1 {result['ratio_error']:.3f} (half of the pairs: {result['ratio_p25']:.3f} to "
+             f"{result['ratio_p75']:.3f}; all: {result['ratio_min']:.3f} to {result['ratio_max']:.3f}): adds "
+             f"{result['added_percent']:.1f} %, loses {result['lost_percent']:.1f} % of samples/s"]
+    if "met_ratio" in result:
+        lines.append(f"plain PyTorch that waits for the others after each step: time ratio {result['met_ratio']:.3f} \u00b1 "
+                     f"{result['met_ratio_error']:.3f}, loses {result['met_lost_percent']:.1f} %; nobody used "
+                     f"{100 * result['met_idle']:.1f} % of the machine")
     lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the "
                  f"job: ratio {result['cpu_ratio']:.3f}; nobody used {100 * result['idle']:.1f} % of the machine against "
                  f"{100 * result['plain_idle']:.1f} %")
@@ -229,8 +281,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--batch", type=int, default=64, help="samples in a batch (%(default)s)")
-    parser.add_argument("--turn", type=int, default=20, help="steps of a turn with Leeway (%(default)s)")
-    parser.add_argument("--pairs", type=int, default=25, help="turns of each kind (%(default)s)")
+    parser.add_argument("--turn", type=int, default=4, help="steps of a turn that count (%(default)s)")
+    parser.add_argument("--pairs", type=int, default=100, help="turns of each kind (%(default)s)")
     parser.add_argument("--sync", default="bsp", help="synchronization model (%(default)s)")
     parser.add_argument("--busy", type=float, help="what others used of the machine before the job was started, 0 to 1")
     arguments = parser.parse_args()
