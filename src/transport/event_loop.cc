@@ -12,6 +12,12 @@
 #include "transport/system_spin_world.h"
 
 namespace leeway {
+namespace {
+
+// A pass that finds nothing is some 50 ns, asking the kernel some 400.
+constexpr int kPassesPerAsking = 16;
+
+}  // namespace
 
 class EventLoop::Impl {
  public:
@@ -46,11 +52,11 @@ class EventLoop::Impl {
     if (turn_told) turn_told();
   }
 
-  // What the source has, as a turn. True if it had something.
-  bool PollSource() {
-    if (source == nullptr) return false;
+  // What it has, as a turn. True if it had something.
+  bool Poll(LoopInput* from) {
+    if (from == nullptr) return false;
     in_turn = true;
-    const bool any = source->Poll();
+    const bool any = from->Poll();
     if (any) {
       EndTurn();
     } else {
@@ -103,17 +109,28 @@ class EventLoop::Impl {
     return any;
   }
 
-  bool DoSome() noexcept {
-    bool any = PollSource();
+  // `spins`: again and again, so where most comes without descriptors these need not be asked each time.
+  bool DoSome(bool spins) noexcept {
+    bool any = Poll(source);
+    any |= Poll(input);
     any |= RunTasks();
+    if (spins && input != nullptr && ++passes_unasked < kPassesPerAsking) return any;
+    passes_unasked = 0;
     poller.Wait(/*sleep=*/false);
     any |= RunFound();
     return any;
   }
 
+  bool MaySleep() const {
+    if (source != nullptr && !source->MaySleep()) return false;
+    if (input == nullptr || input->MaySleep()) return true;
+    if (source != nullptr) source->OnAwake();
+    return false;
+  }
+
   // Waits in the kernel until `until`, unless there is something already, and does what it has found.
   bool Sleep(TimePoint until, SpinBudget& budget) {
-    const bool may_sleep = source == nullptr || source->MaySleep();
+    const bool may_sleep = MaySleep();
     // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
     // or they see that this sleeps.
     asleep.store(true);
@@ -123,6 +140,7 @@ class EventLoop::Impl {
     poller.Wait(sleep);
     asleep.store(false);
     if (source != nullptr && may_sleep) source->OnAwake();
+    if (input != nullptr && may_sleep) input->OnAwake();
     worked = Duration::zero();
     bool any = RunTasks();
     any |= RunFound();
@@ -140,15 +158,20 @@ class EventLoop::Impl {
   // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept {
-    if (PollSource()) Tell();
+    if (Poll(source)) Tell();
+    // What this finds may be what the caller waits for, so that it must not sleep then.
+    worked = Duration::zero();
+    bool found = Poll(input);
+    if (found) budget.NoteWork(worked.count());
     // A wake-up across cores costs more than anything else in a small message.
     const auto look = [&] {
       worked = Duration::zero();
-      if (!DoSome()) return enough() || stopped();
+      if (!DoSome(/*spins=*/true)) return enough() || stopped();
       budget.NoteWork(worked.count());
       return true;
     };
-    if (!budget.Spin(look)) Sleep(until, budget);
+    found = found || budget.Spin(look);
+    if (!found) Sleep(until, budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }
 
@@ -185,6 +208,8 @@ class EventLoop::Impl {
   std::function<void()> turn_end;
   std::function<void()> turn_told;
   LoopSource* source = nullptr;
+  LoopInput* input = nullptr;
+  int passes_unasked = 0;  // since descriptors were asked
   TimePoint timer_at{};
   std::function<void()> timer_fire;  // empty: no timer
   bool in_turn = false;
@@ -221,7 +246,7 @@ bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
   Impl& impl = *impl_;
   if (IsRunner() || !impl.seat.Enter([&impl] { impl.Wake(); })) return false;
   impl.SitDown();
-  if (finished()) (void)impl.DoSome();  // what was posted while it asked for the seat
+  if (finished()) (void)impl.DoSome(/*spins=*/false);  // what was posted while it asked for the seat
   bool late = false;
   while (!late && !finished() && !impl.stopped()) {
     impl.Pass(impl.guest_spin, finished, until);
@@ -245,7 +270,7 @@ bool EventLoop::RunOnce(Duration wait) {
   bool any = false;
   const TimePoint until = Now() + wait;
   while (true) {
-    while (!impl.stopped() && impl.DoSome()) any = true;
+    while (!impl.stopped() && impl.DoSome(/*spins=*/false)) any = true;
     if (any || impl.stopped() || wait <= Duration::zero() || Now() >= until) return any;
     any = impl.Sleep(until, impl.spin);
   }
@@ -267,6 +292,7 @@ void EventLoop::Post(std::function<void()> task) {
 }
 
 void EventLoop::SetSource(LoopSource& source) { impl_->source = &source; }
+void EventLoop::SetInput(LoopInput* input) { impl_->input = input; }
 void EventLoop::SetTurnTold(std::function<void()> hook) { impl_->turn_told = std::move(hook); }
 void EventLoop::SetTurnEnd(std::function<void()> hook) { impl_->turn_end = std::move(hook); }
 

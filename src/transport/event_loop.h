@@ -1,6 +1,6 @@
 // EventLoop: what waits in this folder waits here, on a Poller, and one thread at a time runs it.
 //
-// That is descriptors, one timer, tasks from other threads, and a source of work. A *turn* is one callback;
+// That is descriptors, one timer, tasks from other threads, a source of work, and input from shared memory. A *turn* is one callback;
 // after each turn the loop runs the turn-end hook, where a transport sends all that was queued during the
 // turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and IsRunner from
 // anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that called Run,
@@ -15,16 +15,21 @@
 
 namespace leeway {
 
-// Work that other threads hand to the loop without a system call while it is awake.
-class LoopSource {
+// What comes to the loop without a system call while it is awake.
+class LoopInput {
  public:
-  virtual ~LoopSource() = default;
+  virtual ~LoopInput() = default;
   // On the loop, as a turn: does what is there. False: there was nothing.
   virtual bool Poll() = 0;
-  // The loop is about to sleep: from now on new work announces itself through a descriptor that the loop
-  // watches, until OnAwake. False: there is work already, and the loop must not sleep.
+  // The loop is about to sleep: from now on what comes announces itself through a descriptor that the loop
+  // watches, until OnAwake. False: there is something already, and the loop must not sleep.
   virtual bool MaySleep() = 0;
   virtual void OnAwake() = 0;
+};
+
+// Work that other threads hand to the loop.
+class LoopSource : public LoopInput {
+ public:
   // The calling thread runs the loop from now on, or no longer.
   virtual void OnRunner(bool here) = 0;
   // Any thread: whether others have handed in work that nobody has begun.
@@ -59,6 +64,8 @@ class EventLoop {
   void Post(std::function<void()> task);
   // Asked at every pass of the loop; before Run. One at most, which outlives the loop's run.
   void SetSource(LoopSource& source);
+  // What comes from other processes; asked as the source is. One at most, null to have none any more.
+  void SetInput(LoopInput* input);
   // Called after the turns of each pass of the loop, and before it sleeps, with no callback on the stack:
   // what they finished is told to other threads together.
   void SetTurnTold(std::function<void()> hook);

@@ -34,8 +34,10 @@ Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
     const Status why = arena_.unshared();
     return why.ok() ? Unavailable("its control cell lies in no shared memory") : why;
   }
+  LW_ASSIGN_OR_RETURN(const BytePipe* pipe, OwnPipe());
   std::vector<Note> notes;
   Announce(place->region, notes);
+  notes.push_back({NoteKind::kPipe, Encode(PipeNote{BytePipe::kMemoryBytes}), pipe->fd()});
   const GreetingNote greeting{kLocalVersion, host_, place->region, place->offset, session_};
   notes.push_back({NoteKind::kGreeting, Encode(greeting), -1});
   return notes;
@@ -64,12 +66,17 @@ void SharedExchange::LoseDescriptors(std::size_t at_once_max) {
 Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
   if (kind == NoteKind::kRegion) {
     LW_ASSIGN_OR_RETURN(const RegionNote note, DecodeRegionNote(body));
-    if (descriptors_.empty()) return Protocol("region {} came without its descriptor", note.region);
-    const Descriptor fd = std::move(descriptors_.front());
-    descriptors_.pop_front();
+    LW_ASSIGN_OR_RETURN(const Descriptor fd, NextDescriptor(fmt::format("region {}", note.region)));
     return peer_.Add(note.region, note.bytes, fd.fd());
   }
-  if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 to 3", static_cast<int>(kind));
+  if (kind == NoteKind::kPipe) {
+    if (ready()) return Protocol("a pipe after the greeting");
+    LW_ASSIGN_OR_RETURN(const PipeNote note, DecodePipeNote(body));
+    LW_ASSIGN_OR_RETURN(const Descriptor fd, NextDescriptor("a pipe"));
+    LW_ASSIGN_OR_RETURN(BytePipe * pipe, OwnPipe());
+    return pipe->Join(note.bytes, fd.fd());
+  }
+  if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 to 5", static_cast<int>(kind));
   LW_ASSIGN_OR_RETURN(const GreetingNote note, DecodeGreetingNote(body));
   if (note.version != kLocalVersion) {
     return Protocol("greeting of version {}, wanted {}", note.version, kLocalVersion);
@@ -82,6 +89,20 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
   peer_session_ = note.session;
   peer_cell_ = reinterpret_cast<const ControlCell*>(cell.data());
   return Status::Ok();
+}
+
+Result<Descriptor> SharedExchange::NextDescriptor(std::string_view what) {
+  if (descriptors_.empty()) return Protocol("{} came without its descriptor", what);
+  Descriptor fd = std::move(descriptors_.front());
+  descriptors_.pop_front();
+  return fd;
+}
+
+Result<BytePipe*> SharedExchange::OwnPipe() {
+  if (pipe_ == nullptr) {
+    LW_ASSIGN_OR_RETURN(pipe_, BytePipe::Make());
+  }
+  return pipe_.get();
 }
 
 bool SharedExchange::Refer(std::span<const Pinned> payload, std::vector<Note>& notes,

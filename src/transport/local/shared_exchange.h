@@ -11,12 +11,14 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leeway/pinned.h"
 #include "leeway/status.h"
 #include "leeway/witness.h"
 #include "transport/descriptor.h"
+#include "transport/local/byte_pipe.h"
 #include "transport/local/control_cell.h"
 #include "transport/local/peer_regions.h"
 #include "transport/local/shared_arena.h"
@@ -52,6 +54,8 @@ class SharedExchange {
   [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
   // The peer has greeted: both ways may be used.
   [[nodiscard]] bool ready() const { return peer_cell_ != nullptr; }
+  // What both ends send from their greetings on goes through it; null unless both have greeted, with one each.
+  [[nodiscard]] BytePipe* pipe() { return ready() && pipe_ != nullptr && pipe_->joined() ? pipe_.get() : nullptr; }
 
   // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and the
   // trailer is appended to `body`; the pins are kept here.
@@ -78,6 +82,9 @@ class SharedExchange {
   };
 
   void Announce(std::uint32_t region, std::vector<Note>& notes);
+  [[nodiscard]] Result<Descriptor> NextDescriptor(std::string_view what);
+  // Ours, which is there from the first of our and the peer's notes on that need it.
+  [[nodiscard]] Result<BytePipe*> OwnPipe();
 
   const HostKey host_;
   SharedArena& arena_;
@@ -87,6 +94,7 @@ class SharedExchange {
   const ControlCell* peer_cell_ = nullptr;  // in peer_
   std::uint64_t peer_session_ = 0;
   PeerRegions peer_;
+  std::unique_ptr<BytePipe> pipe_;
   std::deque<Descriptor> descriptors_;  // not named yet
   Status broken_;
   std::uint32_t announced_ = 0;  // of our regions

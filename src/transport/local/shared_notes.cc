@@ -12,6 +12,7 @@ namespace {
 // Packed, little-endian.
 constexpr std::size_t kRegionNoteBytes = 4 + 8;
 constexpr std::size_t kGreetingNoteBytes = 4 + 16 + 4 + 8 + 8;
+constexpr std::size_t kPipeNoteBytes = 8;
 constexpr std::size_t kPieceBytes = 4 + 4 + 8;
 
 template <typename T>
@@ -48,6 +49,12 @@ std::vector<std::byte> Encode(const GreetingNote& note) {
   return body;
 }
 
+std::vector<std::byte> Encode(const PipeNote& note) {
+  std::vector<std::byte> body;
+  Put(body, note.bytes);
+  return body;
+}
+
 Result<RegionNote> DecodeRegionNote(std::span<const std::byte> body) {
   if (body.size() != kRegionNoteBytes)
     return Protocol("region note: got {} bytes, wanted {}", body.size(), kRegionNoteBytes);
@@ -62,6 +69,14 @@ Result<GreetingNote> DecodeGreetingNote(std::span<const std::byte> body) {
   GreetingNote note;
   Get(body, note.version), Get(body, note.host), Get(body, note.cell_region), Get(body, note.cell_offset),
       Get(body, note.session);
+  return note;
+}
+
+Result<PipeNote> DecodePipeNote(std::span<const std::byte> body) {
+  if (body.size() != kPipeNoteBytes)
+    return Protocol("pipe note: got {} bytes, wanted {}", body.size(), kPipeNoteBytes);
+  PipeNote note;
+  Get(body, note.bytes);
   return note;
 }
 

@@ -17,9 +17,11 @@ enum class NoteKind : std::uint8_t {
   kRegion = 1,
   kGreeting = 2,
   kPlain = 3,  // the answer to a greeting of one that shares no memory: all goes through the socket
+  kPipe = 4,   // before the greeting: what comes after it comes through this pipe, whose descriptor comes along
+  kBell = 5,   // there is something in the pipe, or room
 };
 
-inline constexpr std::uint32_t kLocalVersion = 1;
+inline constexpr std::uint32_t kLocalVersion = 2;
 using HostKey = std::array<std::byte, 16>;  // the kernel's boot id
 
 // A region of the sender's arena; its descriptor comes with it.
@@ -35,6 +37,10 @@ struct GreetingNote {
   std::uint64_t cell_offset = 0;
   std::uint64_t session = 0;  // what the cell holds while the connection stands
 };
+// The memory of the sender's end of a BytePipe.
+struct PipeNote {
+  std::uint64_t bytes = 0;
+};
 // One piece of a shared payload.
 struct SharedPiece {
   std::uint32_t region = 0;
@@ -44,8 +50,10 @@ struct SharedPiece {
 
 [[nodiscard]] std::vector<std::byte> Encode(const RegionNote& note);
 [[nodiscard]] std::vector<std::byte> Encode(const GreetingNote& note);
+[[nodiscard]] std::vector<std::byte> Encode(const PipeNote& note);
 [[nodiscard]] Result<RegionNote> DecodeRegionNote(std::span<const std::byte> body);
 [[nodiscard]] Result<GreetingNote> DecodeGreetingNote(std::span<const std::byte> body);
+[[nodiscard]] Result<PipeNote> DecodePipeNote(std::span<const std::byte> body);
 
 // Appends the pieces and their number to a frame's body.
 void AppendTrailer(std::span<const SharedPiece> pieces, std::vector<std::byte>& body);

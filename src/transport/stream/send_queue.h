@@ -65,7 +65,7 @@ class SendQueue {
   void PushHead(const FrameHead& head, std::span<const std::byte> body);
   void EndFrame();
 
-  const std::size_t copy_bytes_max_;
+  std::size_t copy_bytes_max_;
   std::deque<Run> runs_;
   std::size_t front_consumed_ = 0;
   std::uint64_t bytes_ = 0;

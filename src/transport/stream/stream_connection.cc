@@ -27,7 +27,8 @@ StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOp
       options_(options),
       id_(id),
       events_(events),
-      queue_(options.copy_bytes_max) {}
+      queue_(options.copy_bytes_max),
+      beside_(options.copy_bytes_max) {}
 
 StreamConnection::~StreamConnection() {
   owner_.CancelTimer(linger_timer_);
@@ -131,6 +132,7 @@ void StreamConnection::OnConnectReady() {
 
 void StreamConnection::OnUp() {
   state_ = State::kOpen;
+  BeginPipe();
   if (!lingering_) events_.OnConnected(id_);
   if (state_ != State::kOpen) return;
   if (lingering_ && queue_.empty()) return FinishLinger();
@@ -159,10 +161,11 @@ void StreamConnection::SetLimits(const FrameLimits& limits) {
   limits_ = limits;
   limits_.shared = exchange_ != nullptr;
   if (reader_) reader_->SetLimits(limits_);
+  if (pipe_reader_) pipe_reader_->SetLimits(limits_);
 }
 
 std::uint64_t StreamConnection::QueuedBytes() const {
-  return queue_.bytes() + (exchange_ != nullptr ? exchange_->pinned_bytes() : 0);
+  return queue_.bytes() + beside_.bytes() + (exchange_ != nullptr ? exchange_->pinned_bytes() : 0);
 }
 
 std::string_view StreamConnection::carrier() const {
@@ -173,10 +176,12 @@ std::string_view StreamConnection::carrier() const {
 
 Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
   if (exchange_ != nullptr) LW_RETURN_IF_ERROR(exchange_->broken());
+  if (pipe_ != nullptr && !from_pipe_) return FrameBesidePipe();
   return events_.OnFrameStart(id_, head, body);
 }
 
 void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
+  if (pipe_ != nullptr && !from_pipe_) return OnFrameBeside();
   events_.OnFrame(id_, head, body, std::move(landing));
 }
 
@@ -216,25 +221,31 @@ bool StreamConnection::Receive() {
   }
   if (n < 0 && errno == EINTR) return true;
   if (n < 0 && IsWouldBlock(errno)) {
-    if (!failure_.ok()) Fail(failure_);
+    if (failure_.ok()) return false;
+    DrainPipe();
+    if (IsUp()) Fail(failure_);
     return false;
   }
   if (state_ == State::kGreeting) {
     GiveUpGreeting(Unavailable("it closed the connection"));
     return false;
   }
-  const char* const where = reader_->AtBoundary() ? "" : " in the middle of a frame";
-  if (n == 0) {
+  const int error = n < 0 ? errno : 0;
+  DrainPipe();
+  if (!KeepReading()) return false;
+  const bool whole = reader_->AtBoundary() && (!pipe_reader_ || pipe_reader_->AtBoundary());
+  const char* const where = whole ? "" : " in the middle of a frame";
+  if (error == 0) {
     Fail(Unavailable("{} closed the connection{}", peer_, where));
   } else {
-    Fail(Unavailable("lost the connection to {}{}: {}", peer_, where, ErrnoText(errno)));
+    Fail(Unavailable("lost the connection to {}{}: {}", peer_, where, ErrnoText(error)));
   }
   return false;
 }
 
 void StreamConnection::OnWritable() {
   if (state_ == State::kConnecting) return OnConnectReady();
-  write_waiting_ = false;
+  (pipe_ != nullptr ? beside_waiting_ : write_waiting_) = false;
   Flush();
 }
 
@@ -242,6 +253,7 @@ void StreamConnection::OnWritable() {
 void StreamConnection::BreakSending(int error) {
   failure_ = Unavailable("lost the connection to {} while sending: {}", peer_, ErrnoText(error));
   queue_.Clear();
+  beside_.Clear();
   owner_.RunLater(id_, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
 }
 
@@ -273,6 +285,7 @@ void StreamConnection::Discard() {
 void StreamConnection::Abandon() {
   state_ = State::kEnded;
   queue_.Clear();
+  beside_.Clear();
   owner_.Retire(id_);
 }
 

@@ -1,8 +1,9 @@
 // StreamConnection: one connection of a StreamTransport, from connect or accept to its end: over TCP, or over
-// a Unix socket, with or without shared memory beside it (SharedExchange).
+// a Unix socket, with or without shared memory beside it (SharedExchange). Where there is shared memory,
+// frames go through its pipe, and only notes, some with descriptors, through the socket.
 //
 // stream_connection.cc has its life and how it receives, stream_connection_send.cc how it sends,
-// stream_connection_shared.cc what shared memory adds.
+// stream_connection_shared.cc what shared memory adds, stream_connection_pipe.cc the pipe.
 //
 // Waits for readiness and then calls recv and sendmsg itself: receives go straight to where FrameReader wants
 // them, and everything queued during a turn of the loop leaves at its end. Reading never stops because of
@@ -47,6 +48,8 @@ class StreamConnection final : private wire::FrameSink {
     virtual void ResolveFor(ConnectionId id, const Endpoint& endpoint) = 0;
     // The shared memory of a new connection; null where this process has none.
     virtual std::unique_ptr<SharedExchange> MakeExchange() = 0;
+    // Frames come through the connection's pipe from now on: PollPipe and the two after it are to be called.
+    virtual void OnPiped(ConnectionId id) = 0;
     virtual void Write(LogLevel level, const std::string& line) = 0;
     // The id is gone at once, the object by the end of the turn.
     virtual void Retire(ConnectionId id) = 0;
@@ -67,8 +70,12 @@ class StreamConnection final : private wire::FrameSink {
   void Abandon();
   // No event comes any more. What is queued is sent, then the peer's end is waited for.
   void Linger();
-  // Hands to the kernel what it takes now.
+  // Hands to the kernel, or to the pipe, what it takes now.
   void Flush();
+  // As in LoopInput, for what comes through the pipe.
+  bool PollPipe();
+  [[nodiscard]] bool PipeMaySleep();
+  void OnPipeAwake();
   [[nodiscard]] std::uint64_t QueuedBytes() const;
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
   [[nodiscard]] std::string_view carrier() const;
@@ -121,6 +128,25 @@ class StreamConnection final : private wire::FrameSink {
   // recv, with the descriptors that come along.
   [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
+  // Both ends have greeted: the pipe takes the place of the socket.
+  void BeginPipe();
+  // Frames that come through it are read, and not those of a connection that ends.
+  [[nodiscard]] bool ReadsPipe() const { return pipe_ != nullptr && state_ == State::kOpen && !lingering_; }
+  // One look into the pipe; true to go on reading in this turn.
+  bool ReceivePiped();
+  // What the peer has left there before its end of the socket was closed.
+  void DrainPipe();
+  void FlushPipe();
+  // Wakes the peer.
+  void Ring();
+  void OnBell();
+  // Sends what it can of `queue` through the socket; false if some is left.
+  bool FlushSocket(SendQueue& queue, bool& waiting);
+  // A frame came through the socket of one that has a pipe.
+  void OnFrameBeside();
+  [[nodiscard]] static Status FrameBesidePipe();
+  // Reads what is in the socket now, while a frame of the pipe is read.
+  [[nodiscard]] Status ReadBeside();
   void OnReadable();
   void OnWritable();
   // One recv; true to go on reading in this turn.
@@ -143,7 +169,9 @@ class StreamConnection final : private wire::FrameSink {
   State state_ = State::kConnecting;
   bool lingering_ = false;
   bool flush_wanted_ = false;
-  bool write_waiting_ = false;
+  bool write_waiting_ = false;   // queue_, for the socket or for room in the pipe
+  bool beside_waiting_ = false;  // beside_, for the socket
+  bool from_pipe_ = false;       // what is read now
   std::string peer_;
   std::vector<SocketAddress> candidates_;  // addresses still to try, the next one last
   bool over_unix_ = false;
@@ -163,8 +191,11 @@ class StreamConnection final : private wire::FrameSink {
   TimePoint last_collected_;
   TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
-  SendQueue queue_;
+  SendQueue queue_;   // to the pipe, if there is one
+  SendQueue beside_;  // then to the socket, and before what is in queue_
+  BytePipe* pipe_ = nullptr;  // of exchange_
   std::optional<wire::FrameReader> reader_;  // a new one with every socket
+  std::optional<wire::FrameReader> pipe_reader_;
   Socket socket_;
   std::optional<EventLoop::Watch> watch_;  // ends before its socket
 };

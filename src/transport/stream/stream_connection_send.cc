@@ -9,12 +9,6 @@
 #include "transport/stream/stream_connection.h"
 
 namespace leeway {
-namespace {
-
-// Pieces in one sendmsg. Beyond some dozens nothing is gained, and the array is on the stack.
-constexpr std::size_t kPiecesMax = 64;
-
-}  // namespace
 
 void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
                             std::span<const Pinned> payload) {
@@ -67,26 +61,37 @@ Status StreamConnection::WhyQueueIsTooLong() const {
 void StreamConnection::Flush() {
   flush_wanted_ = false;
   unflushed_shared_bytes_ = 0;
-  if (state_ != State::kOpen || write_waiting_) return;
+  if (state_ != State::kOpen) return;
+  if (pipe_ == nullptr) {
+    FlushSocket(queue_, write_waiting_);
+  } else if (FlushSocket(beside_, beside_waiting_)) {
+    FlushPipe();
+  }
+  if (lingering_ && queue_.empty() && beside_.empty()) FinishLinger();
+}
+
+bool StreamConnection::FlushSocket(SendQueue& queue, bool& waiting) {
+  if (waiting) return false;
   std::size_t written = 0;
-  while (!queue_.empty() && written < options_.turn_write_bytes_max) {
-    std::array<iovec, kPiecesMax> pieces;
-    const std::size_t used = queue_.Gather(pieces, options_.write_bytes_max);
-    const ssize_t n = SendPieces(std::span(pieces).first(used), queue_.Descriptor());
+  while (!queue.empty() && written < options_.turn_write_bytes_max) {
+    std::array<iovec, kSendPiecesMax> pieces;
+    const std::size_t used = queue.Gather(pieces, options_.write_bytes_max);
+    const ssize_t n = SendPieces(std::span(pieces).first(used), queue.Descriptor());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && IsWouldBlock(errno)) break;
-    if (n < 0) return BreakSending(errno);
+    if (n < 0) {
+      BreakSending(errno);
+      return false;
+    }
     written += static_cast<std::size_t>(n);
-    queue_.Consume(static_cast<std::size_t>(n));
+    queue.Consume(static_cast<std::size_t>(n));
   }
-  if (!queue_.empty()) {
-    // Not the time of the turn, at whose end this is: it may have been a long one.
-    if (written > 0) last_progress_ = EventLoop::Now();
-    write_waiting_ = true;
-    watch_->WaitWritable();
-  } else if (lingering_) {
-    FinishLinger();
-  }
+  if (queue.empty()) return true;
+  // Not the time of the turn, at whose end this is: it may have been a long one.
+  if (written > 0) last_progress_ = EventLoop::Now();
+  waiting = true;
+  watch_->WaitWritable();
+  return false;
 }
 
 }  // namespace leeway

@@ -89,6 +89,12 @@ Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::b
 
 Status StreamConnection::OnNote(NoteKind kind, std::span<const std::byte> body) {
   if (kind == NoteKind::kPlain) return OnPlain(body);
+  if (kind == NoteKind::kBell) {
+    if (pipe_ == nullptr || !body.empty())
+      return Protocol("a bell with {} bytes, wanted an empty one, of one that has a pipe", body.size());
+    OnBell();
+    return Status::Ok();
+  }
   const bool was_ready = exchange_->ready();
   LW_RETURN_IF_ERROR(exchange_->OnNote(kind, body));
   if (was_ready || !exchange_->ready()) return Status::Ok();
@@ -118,6 +124,12 @@ void StreamConnection::AnswerGreeting() {
   } else {
     for (const SharedExchange::Note& note : *notes)
       queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+    if (exchange_->pipe() != nullptr) {
+      // All up to the greeting goes through the socket, whatever comes after it through the pipe.
+      std::swap(queue_, beside_);
+      beside_waiting_ = std::exchange(write_waiting_, false);
+      BeginPipe();
+    }
   }
   if (!write_waiting_ && !std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
 }
@@ -141,7 +153,16 @@ void StreamConnection::ShareNothing() {
 
 Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte> body) {
   views_.clear();
-  const Status resolved = exchange_->Resolve(body, head.payload_bytes, views_);
+  if (pipe_ != nullptr && !from_pipe_) return FrameBesidePipe();
+  const std::span<const std::byte> whole = body;
+  Status resolved = exchange_->Resolve(body, head.payload_bytes, views_);
+  if (!resolved.ok() && from_pipe_) {
+    // A region that it names was sent through the socket before, and has perhaps not been read yet.
+    LW_RETURN_IF_ERROR(ReadBeside());
+    views_.clear();
+    body = whole;
+    resolved = exchange_->Resolve(body, head.payload_bytes, views_);
+  }
   if (!resolved.ok())
     return resolved.WithContext(fmt::format("{} frame", wire::KindName(wire::Kind{head.kind})));
   if (body.size() > limits_.body_bytes_max) {
@@ -183,8 +204,9 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   shared_body_.assign(body.begin(), body.end());
   if (exchange_->pinned_frames() == 0) last_collected_ = loop_.TurnTime();
   if (!exchange_->Refer(payload, notes_, shared_body_)) return false;
+  SendQueue& beside = pipe_ != nullptr ? beside_ : queue_;
   for (const SharedExchange::Note& note : notes_)
-    queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+    beside.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
   queue_.PushShared(kind, shared_body_, bytes);
   unflushed_shared_bytes_ += bytes;
   if (collect_timer_ == TimerId{})

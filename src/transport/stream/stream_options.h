@@ -10,6 +10,9 @@
 
 namespace leeway {
 
+// Pieces in one write. Beyond some dozens nothing is gained, and the array is on the stack.
+inline constexpr std::size_t kSendPiecesMax = 64;
+
 struct StreamOptions {
   Carrier carrier = Carrier::kAuto;
   bool allow_non_loopback = false;  // Listen elsewhere than on loopback (--bind-any)

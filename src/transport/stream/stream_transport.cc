@@ -34,6 +34,7 @@ StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Rand
 
 StreamTransport::~StreamTransport() {
   loop_.SetTurnEnd({});
+  loop_.SetInput(nullptr);
   // What was queued in the last turn, a goodbye above all, gets its one chance.
   OnTurnEnd();
 }
@@ -141,6 +142,38 @@ void StreamTransport::Retire(ConnectionId id) {
   retired_.push_back(std::move(slots_[SlotOf(id)].connection));
   free_slots_.push_back(static_cast<std::uint32_t>(SlotOf(id)));
   loop_.EnsureTurnEnd();
+}
+
+void StreamTransport::OnPiped(ConnectionId id) {
+  piped_.push_back(id);
+  loop_.SetInput(this);
+}
+
+bool StreamTransport::Poll() {
+  bool any = false;
+  // By index: what comes may make more of them.
+  for (std::size_t i = 0; i < piped_.size(); ++i) {
+    StreamConnection* const connection = Find(piped_[i]);
+    any = (connection != nullptr && connection->PollPipe()) || any;
+  }
+  return any;
+}
+
+bool StreamTransport::MaySleep() {
+  std::erase_if(piped_, [this](ConnectionId id) { return Find(id) == nullptr; });
+  if (piped_.empty()) loop_.SetInput(nullptr);
+  for (std::size_t i = 0; i < piped_.size(); ++i) {
+    if (Find(piped_[i])->PipeMaySleep()) continue;
+    while (i-- > 0) Find(piped_[i])->OnPipeAwake();
+    return false;
+  }
+  return true;
+}
+
+void StreamTransport::OnAwake() {
+  for (const ConnectionId id : piped_) {
+    if (StreamConnection* const connection = Find(id)) connection->OnPipeAwake();
+  }
 }
 
 ConnectionId StreamTransport::Add(TransportEvents& events) {

@@ -21,7 +21,7 @@
 
 namespace leeway {
 
-class StreamTransport final : public Transport, private StreamConnection::Owner {
+class StreamTransport final : public Transport, private StreamConnection::Owner, private LoopInput {
  public:
   // Takes the turn-end hook of `loop`. Everything given outlives the transport.
   StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random, SharedArena& arena,
@@ -55,6 +55,12 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   std::unique_ptr<SharedExchange> MakeExchange() override;
   void Write(LogLevel level, const std::string& line) override { log_.Write(level, line); }
   void Retire(ConnectionId id) override;
+  void OnPiped(ConnectionId id) override;
+
+  // LoopInput: what comes through pipes.
+  bool Poll() override;
+  bool MaySleep() override;
+  void OnAwake() override;
 
   ConnectionId Add(TransportEvents& events);
   [[nodiscard]] StreamConnection* Find(ConnectionId id) const;
@@ -73,6 +79,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner 
   std::vector<std::uint32_t> free_slots_;
   std::vector<ConnectionId> dirty_;                         // with something to send at the end of this turn
   std::vector<std::unique_ptr<StreamConnection>> retired_;  // may be on the stack until the end of this turn
+  std::vector<ConnectionId> piped_;                         // those with a pipe; while there are any, we are an input
   std::vector<std::unique_ptr<StreamListener>> listeners_;
 };
 

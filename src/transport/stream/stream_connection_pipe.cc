@@ -1,0 +1,123 @@
+// How frames go through shared memory (BytePipe), and what the socket is for then: descriptors, bells, the end.
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/errors.h"
+#include "transport/stream/stream_connection.h"
+
+namespace leeway {
+
+void StreamConnection::BeginPipe() {
+  if (exchange_ == nullptr || exchange_->pipe() == nullptr) return;
+  pipe_ = exchange_->pipe();
+  pipe_reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
+  SetLimits(limits_);
+  owner_.OnPiped(id_);
+}
+
+bool StreamConnection::PollPipe() {
+  if (!ReadsPipe() || !pipe_->HasBytes()) return false;
+  turn_read_bytes_ = 0;
+  while (ReceivePiped()) {
+  }
+  if (IsUp() && pipe_->TakePeerWaits()) Ring();
+  return true;
+}
+
+bool StreamConnection::PipeMaySleep() { return !ReadsPipe() || pipe_->MaySleep(); }
+
+void StreamConnection::OnPipeAwake() {
+  if (ReadsPipe()) pipe_->OnAwake();
+}
+
+bool StreamConnection::ReceivePiped() {
+  const std::span<std::byte> space = pipe_reader_->Space();
+  const Result<std::size_t> taken = pipe_->Take(space);
+  if (!taken.ok()) {
+    Fail(taken.status().WithContext("from " + peer_));
+    return false;
+  }
+  if (*taken == 0) return false;
+  last_received_ = loop_.TurnTime();
+  CollectShared();  // as in Receive
+  from_pipe_ = true;
+  const Status status = pipe_reader_->Commit(*taken);
+  from_pipe_ = false;
+  if (!KeepReading()) return false;
+  if (!status.ok()) {
+    Fail(status.WithContext("from " + peer_));
+    return false;
+  }
+  turn_read_bytes_ += *taken;
+  return turn_read_bytes_ < options_.turn_read_bytes_max;
+}
+
+void StreamConnection::DrainPipe() {
+  if (!ReadsPipe()) return;
+  turn_read_bytes_ = 0;  // no more than the ring holds: nobody writes there any more
+  while (ReceivePiped()) {
+  }
+}
+
+void StreamConnection::FlushPipe() {
+  if (write_waiting_) return;
+  std::size_t written = 0;
+  while (!queue_.empty() && written < options_.turn_write_bytes_max) {
+    std::array<iovec, kSendPiecesMax> pieces;
+    const std::size_t used = queue_.Gather(pieces, options_.write_bytes_max);
+    std::size_t put = 0;
+    for (const iovec& piece : std::span(pieces).first(used)) {
+      const std::size_t n = pipe_->Put({static_cast<const std::byte*>(piece.iov_base), piece.iov_len});
+      put += n;
+      if (n < piece.iov_len) break;
+    }
+    if (put == 0) {
+      write_waiting_ = !pipe_->WaitForRoom();
+      if (write_waiting_) break;
+      continue;
+    }
+    pipe_->Publish();
+    written += put;
+    queue_.Consume(put);
+  }
+  if (written == 0) return;
+  if (!queue_.empty()) last_progress_ = EventLoop::Now();
+  if (pipe_->TakePeerSleeps()) Ring();
+  if (!queue_.empty() && !write_waiting_) owner_.RunLater(id_, &StreamConnection::Flush);
+}
+
+// Where the socket takes no more there are bells in it that the peer has not heard yet.
+void StreamConnection::Ring() {
+  beside_.PushNote(static_cast<std::uint8_t>(NoteKind::kBell), {}, -1);
+  (void)FlushSocket(beside_, beside_waiting_);
+}
+
+// That there is something to read the loop finds by itself, awake as it is.
+void StreamConnection::OnBell() {
+  if (std::exchange(write_waiting_, false)) Flush();
+}
+
+Status StreamConnection::FrameBesidePipe() {
+  return Protocol("a frame through the socket, wanted it through the pipe");
+}
+
+void StreamConnection::OnFrameBeside() {
+  failure_ = FrameBesidePipe().WithContext("from " + peer_);
+  owner_.RunLater(id_, &StreamConnection::FailPending);
+}
+
+Status StreamConnection::ReadBeside() {
+  from_pipe_ = false;
+  Status status;
+  for (bool more = true; more && status.ok();) {
+    const std::span<std::byte> space = reader_->Space();
+    const ssize_t n = ReceiveInto(space);
+    more = n == static_cast<ssize_t>(space.size()) || (n < 0 && errno == EINTR);
+    if (n > 0) status = reader_->Commit(static_cast<std::size_t>(n));
+  }
+  from_pipe_ = true;
+  return status;
+}
+
+}  // namespace leeway
