@@ -1,10 +1,10 @@
 // EventLoop: what waits in this folder waits here, on a Poller, and one thread at a time runs it.
 //
-// That is descriptors, one timer, tasks from other threads, a source of work, and input from shared memory. A *turn* is one callback;
-// after each turn the loop runs the turn-end hook, where a transport sends all that was queued during the
-// turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and IsRunner from
-// anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that called Run,
-// and for a while one that helps. The loop outlives everything that is registered with it.
+// That is descriptors, one timer, tasks from other threads, a source of work, and input from shared memory. A
+// *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends all that
+// was queued during the turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and
+// IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that
+// called Run, and for a while one that helps. The loop outlives everything that is registered with it.
 #pragma once
 
 #include <functional>

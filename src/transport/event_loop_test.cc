@@ -297,6 +297,71 @@ TEST_F(LoopHelpTest, ATaskMayPostWhenItIsLetGo) {
   EXPECT_TRUE(Soon([&] { return posted.load(); }));
 }
 
+class LoopInputTest : public LoopHelpTest {
+ protected:
+  void RunWithInput() {
+    loop_.SetInput(&input_);
+    input_watch_ = std::make_unique<EventLoop::Watch>(
+        loop_, input_.fd,
+        [this] {
+          input_.Read();
+          input_watch_->WaitReadable();
+        },
+        [] {});
+    input_watch_->WaitReadable();
+    Run();
+  }
+  ~LoopInputTest() override { End(); }
+
+  HandedWork input_;
+  std::unique_ptr<EventLoop::Watch> input_watch_;
+};
+
+TEST_F(LoopInputTest, ALoopThatSleepsIsWokenForInput) {
+  RunWithInput();
+  ASSERT_TRUE(Soon([&] { return input_.sleeps.load() > 0; }));
+  for (int i = 1; i <= 100; ++i) {
+    input_.Hand();
+    ASSERT_TRUE(Soon([&] { return input_.taken.load() == i; })) << i;
+    work_.Hand();
+    ASSERT_TRUE(Soon([&] { return work_.taken.load() == i; })) << i;
+  }
+}
+
+TEST_F(LoopInputTest, WorkAndTimersHaveTheirTurnWhileInputAlwaysComes) {
+  RunWithInput();
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) input_.Hand();
+  });
+  std::atomic<bool> fired{false};
+  loop_.Post([&] { loop_.WakeAt(In(std::chrono::milliseconds(1)), [&] { fired = true; }); });
+  EXPECT_TRUE(Soon([&] { return fired.load(); }));
+  work_.Hand();
+  EXPECT_TRUE(Soon([&] { return work_.taken.load() == 1; }));
+  stop = true;
+  busy.join();
+}
+
+TEST_F(LoopInputTest, WhoHelpsDoesNotSleepOnceInputHasBroughtWhatItWaitsFor) {
+  RunWithInput();
+  // Spins that found nothing: the next help does not spin.
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(2)));
+  bool asked = false;
+  int before = 0, after = 0;
+  ASSERT_TRUE(HelpUntil(
+      [&] {
+        if (!std::exchange(asked, true)) {
+          before = input_.sleeps;
+          input_.Hand();
+        }
+        after = input_.sleeps;
+        return input_.taken.load() == input_.handed.load();
+      },
+      std::chrono::milliseconds(500)));
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(LoopHelpTest, NothingRunsAfterStop) {
   std::atomic<bool> late{false};
   loop_.Post([&] {

@@ -217,6 +217,19 @@ TEST_F(LocalTransportTest, APeerThatIsGoneIsUnmappedAndLeavesNothing) {
   EXPECT_EQ(MappedRegions(), 0);
 }
 
+TEST_F(LocalTransportTest, WhatWasSentBeforeTheEndIsReadBeforeIt) {
+  Listen();
+  Connect();
+  ASSERT_EQ(client_->env().transport.Carrier(to_server_), "local");
+  ASSERT_TRUE(RunUntil([&] { return node_->accepted.size() == 1; }));
+  for (int i = 0; i < 100; ++i) other_->Send(to_server_, 1, std::string(500, 'a'));
+  other_.reset();
+  client_.reset();  // its process is gone
+  ASSERT_TRUE(RunUntil([&] { return node_->closed.size() == 1; }));
+  EXPECT_EQ(node_->frames.size(), 100U);
+  EXPECT_EQ(node_->closed.begin()->second.code(), StatusCode::kUnavailable);
+}
+
 TEST_F(LocalTransportTest, WhatWasSentIsDisownedBeforeItIsTakenBack) {
   Listen();
   Connect();

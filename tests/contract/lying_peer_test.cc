@@ -8,11 +8,14 @@
 
 #include <cstring>
 #include <functional>
+#include <new>
 #include <vector>
 
 #include "local_transport_world.h"
 #include "transport/descriptor.h"
+#include "transport/local/byte_pipe.h"
 #include "transport/local/shared_notes.h"
+#include "transport/local/shared_region.h"
 #include "transport/stream/socket.h"
 #include "wire/frame.h"
 
@@ -38,7 +41,16 @@ class HandGreeter {
     note.cell_offset = cell;
     Greet(note);
   }
-  void Greet(const GreetingNote& note) { SendFrame(wire::kNote, 2, 0, Encode(note)); }
+  void Greet(const GreetingNote& note) {
+    SendPipe();
+    SendFrame(wire::kNote, 2, 0, Encode(note));
+    greeted_ = true;
+  }
+  void SendPipe() {
+    SendFrame(wire::kNote, 4, 0, Encode(PipeNote{BytePipe::kMemoryBytes}), pipe_.read_only_fd());
+  }
+  // What the other end finds where we say how much we have written.
+  void SayWritten(std::uint64_t bytes) { head_->written = bytes; }
   void SendShared(const std::vector<SharedPiece>& pieces, std::uint64_t payload_bytes) {
     std::vector<std::byte> body;
     AppendTrailer(pieces, body);
@@ -46,7 +58,14 @@ class HandGreeter {
   }
   void SendFrame(std::uint8_t carrier, std::uint8_t kind, std::uint64_t payload_bytes,
                  const std::vector<std::byte>& body, int fd = -1) {
-    SendBytes(Frame(carrier, kind, payload_bytes, body), fd >= 0 ? std::vector<int>{fd} : std::vector<int>());
+    const std::vector<std::byte> frame = Frame(carrier, kind, payload_bytes, body);
+    if (greeted_ && carrier != wire::kNote) return PutIntoPipe(frame);
+    SendBytes(frame, fd >= 0 ? std::vector<int>{fd} : std::vector<int>());
+  }
+  // Through the socket, whatever was agreed on.
+  void SendBeside(std::uint8_t carrier, const std::vector<std::byte>& body = {},
+                  std::uint64_t payload_bytes = 0) {
+    SendBytes(Frame(carrier, 33, payload_bytes, body), {});
   }
   // A region note whose first `calls` bytes come one by one, with so many descriptors each.
   void SendDescriptors(int calls, std::size_t each) {
@@ -77,6 +96,10 @@ class HandGreeter {
     all.insert(all.end(), body.begin(), body.end());
     return all;
   }
+  void PutIntoPipe(const std::vector<std::byte>& bytes) {
+    std::memcpy(pipe_.bytes().data() + sizeof(PipeHead), bytes.data(), bytes.size());
+    head_->written = bytes.size();
+  }
   void SendBytes(std::span<const std::byte> bytes, const std::vector<int>& fds) {
     iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
     std::vector<char> control(CMSG_SPACE(fds.size() * sizeof(int)));
@@ -97,6 +120,9 @@ class HandGreeter {
 
   Socket socket_;
   Descriptor memory_;
+  SharedRegion pipe_ = *SharedRegion::Make(BytePipe::kMemoryBytes);
+  PipeHead* head_ = new (pipe_.bytes().data()) PipeHead;
+  bool greeted_ = false;
 };
 
 struct Lie {
@@ -189,7 +215,66 @@ const Lie kLies[] = {
      [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
        peer = std::make_unique<HandGreeter>(to);
        peer->Greet();
+       peer->SendFrame(wire::kNote, 2, 0, Encode(GreetingNote{.host = *ReadHostKey()}));
+     }},
+    {"GreetingWithoutAPipe", "a greeting without a pipe",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->SendFrame(wire::kNote, 2, 0, Encode(GreetingNote{.host = *ReadHostKey()}));
+     }},
+    {"PipeWithoutADescriptor", "a pipe came without its descriptor",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->SendFrame(wire::kNote, 4, 0, Encode(PipeNote{BytePipe::kMemoryBytes}));
+     }},
+    {"TwoPipes", "a second pipe",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->SendPipe();
+       peer->SendPipe();
+     }},
+    {"PipeAfterTheGreeting", "a pipe after the greeting",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
        peer->Greet();
+       peer->SendPipe();
+     }},
+    {"PipeOfAnotherSize", "a pipe of 4096 bytes",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       const Descriptor small(memfd_create("leeway-test", MFD_CLOEXEC));
+       peer->SendFrame(wire::kNote, 4, 0, Encode(PipeNote{4096}), small.fd());
+     }},
+    {"MoreInThePipeThanItHolds", "wanted at most the 65536",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->Greet();
+       peer->SayWritten(BytePipe::kRingBytes + 1);
+     }},
+    {"AFrameBesideThePipe", "wanted it through the pipe",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->Greet();
+       peer->SendBeside(wire::kInStream);
+     }},
+    {"APayloadBesideThePipe", "wanted it through the pipe",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->Greet();
+       std::vector<std::byte> body;
+       AppendTrailer(std::vector<SharedPiece>{{0, 4096, 0}}, body);
+       peer->SendBeside(wire::kShared, body, 4096);
+     }},
+    {"ABellWithoutAPipe", "of one that has a pipe",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->SendFrame(wire::kNote, 5, 0, {});
+     }},
+    {"ABellWithABody", "wanted an empty one",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->Greet();
+       peer->SendFrame(wire::kNote, 5, 0, std::vector<std::byte>(1));
      }},
     {"MoreDescriptorsThanItNames", "more than 64 descriptors came before",
      [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {

@@ -94,10 +94,11 @@ void WriteNotes(Corpus& corpus) {
   write("region", 0, Encode(RegionNote{3, 1 << 28}));
   write("greeting", 1, Encode(GreetingNote{.cell_region = 2, .cell_offset = 64, .session = 77}));
   Bytes trailer(5, std::byte{9});
-  AppendTrailer(std::vector<SharedPiece>{{0, 64, 4096}, {1, 61, 8}}, trailer);
-  write("trailer", 125, trailer);
-  write("trailer_of_other_bytes", 128, trailer);
-  write("no_trailer", 125, Bytes(3));
+  write("pipe", 2, Encode(PipeNote{1 << 16}));
+  AppendTrailer(std::vector<SharedPiece>{{0, 64, 4096}, {1, 63, 8}}, trailer);
+  write("trailer", 127, trailer);
+  write("trailer_of_other_bytes", 131, trailer);
+  write("no_trailer", 127, Bytes(3));
 }
 
 void WriteFrames(Corpus& corpus) {

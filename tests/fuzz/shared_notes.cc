@@ -13,13 +13,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const auto body = std::as_bytes(std::span(data, size)).subspan(1);
   const auto same = [&](const std::vector<std::byte>& again) { return std::ranges::equal(again, body); };
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       if (const auto note = leeway::DecodeRegionNote(body); note.ok()) LW_CHECK(same(leeway::Encode(*note)));
       break;
     case 1:
       if (const auto note = leeway::DecodeGreetingNote(body); note.ok())
         LW_CHECK(same(leeway::Encode(*note)));
+      break;
+    case 2:
+      if (const auto note = leeway::DecodePipeNote(body); note.ok()) LW_CHECK(same(leeway::Encode(*note)));
       break;
     default: {
       std::span<const std::byte> left = body;

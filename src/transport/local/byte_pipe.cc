@@ -65,12 +65,13 @@ void BytePipe::Publish() { head_->written.store(written_, std::memory_order_seq_
 bool BytePipe::TakePeerSleeps() { return IsNews(peer_->sleeps, sleeps_said_); }
 
 bool BytePipe::WaitForRoom() {
-  if (head_->waits.load(std::memory_order_relaxed) % 2 == 0)
-    head_->waits.fetch_add(1, std::memory_order_seq_cst);
+  // The next odd number: of the last one the other end may have heard already.
+  const std::uint32_t waits = (head_->waits.load(std::memory_order_relaxed) + 1) | 1U;
+  head_->waits.store(waits, std::memory_order_seq_cst);
   // In one order with the other end's Take: either this sees the room, or TakePeerWaits sees this wait.
   peer_taken_ = peer_->taken.load(std::memory_order_seq_cst);
   if (Room() == 0) return false;
-  head_->waits.fetch_add(1, std::memory_order_relaxed);
+  head_->waits.store(waits + 1, std::memory_order_relaxed);
   return true;
 }
 

@@ -67,14 +67,15 @@ class BytePipe {
   [[nodiscard]] std::size_t Room() const;
 
   const SharedRegion own_;
-  PipeHead* const head_;              // in own_
-  const std::span<std::byte> ring_;   // in own_
-  PeerRegions peer_memory_;           // one region
+  PipeHead* const head_;             // in own_
+  const std::span<std::byte> ring_;  // in own_
+  PeerRegions peer_memory_;          // one region
   const PipeHead* peer_ = nullptr;
   const std::byte* peer_ring_ = nullptr;
   std::uint64_t written_ = 0;  // published or not
   std::uint64_t taken_ = 0;
-  std::uint64_t peer_taken_ = 0;  // as of the last look: what it has taken since is room that is not needed yet
+  std::uint64_t peer_taken_ =
+      0;  // as of the last look: what it has taken since is room that is not needed yet
   std::uint32_t sleeps_said_ = 0, waits_said_ = 0;
 };
 

@@ -83,6 +83,7 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
   }
   if (note.host != host_) return Protocol("greeting from another host: its boot id is not ours");
   if (ready()) return Protocol("a second greeting");
+  if (pipe_ == nullptr || !pipe_->joined()) return Protocol("a greeting without a pipe before it");
   LW_ASSIGN_OR_RETURN(
       const std::span<const std::byte> cell,
       peer_.At(note.cell_region, note.cell_offset, sizeof(ControlCell), alignof(ControlCell)));

@@ -54,8 +54,8 @@ class SharedExchange {
   [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
   // The peer has greeted: both ways may be used.
   [[nodiscard]] bool ready() const { return peer_cell_ != nullptr; }
-  // What both ends send from their greetings on goes through it; null unless both have greeted, with one each.
-  [[nodiscard]] BytePipe* pipe() { return ready() && pipe_ != nullptr && pipe_->joined() ? pipe_.get() : nullptr; }
+  // What both ends send from their greetings on goes through it. REQUIRES: ready.
+  [[nodiscard]] BytePipe& pipe() { return *pipe_; }
 
   // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and the
   // trailer is appended to `body`; the pins are kept here.

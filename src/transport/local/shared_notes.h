@@ -17,8 +17,9 @@ enum class NoteKind : std::uint8_t {
   kRegion = 1,
   kGreeting = 2,
   kPlain = 3,  // the answer to a greeting of one that shares no memory: all goes through the socket
-  kPipe = 4,   // before the greeting: what comes after it comes through this pipe, whose descriptor comes along
-  kBell = 5,   // there is something in the pipe, or room
+  kPipe =
+      4,  // before the greeting: what comes after it comes through this pipe, whose descriptor comes along
+  kBell = 5,  // there is something in the pipe, or room
 };
 
 inline constexpr std::uint32_t kLocalVersion = 2;

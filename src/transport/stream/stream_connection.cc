@@ -132,7 +132,7 @@ void StreamConnection::OnConnectReady() {
 
 void StreamConnection::OnUp() {
   state_ = State::kOpen;
-  BeginPipe();
+  if (exchange_ != nullptr) BeginPipe();
   if (!lingering_) events_.OnConnected(id_);
   if (state_ != State::kOpen) return;
   if (lingering_ && queue_.empty()) return FinishLinger();

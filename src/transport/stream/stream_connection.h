@@ -191,9 +191,9 @@ class StreamConnection final : private wire::FrameSink {
   TimePoint last_collected_;
   TimePoint last_received_ = TimePoint::min();
   std::size_t turn_read_bytes_ = 0;
-  SendQueue queue_;   // to the pipe, if there is one
-  SendQueue beside_;  // then to the socket, and before what is in queue_
-  BytePipe* pipe_ = nullptr;  // of exchange_
+  SendQueue queue_;                          // to the pipe, if there is one
+  SendQueue beside_;                         // then to the socket, and before what is in queue_
+  BytePipe* pipe_ = nullptr;                 // of exchange_
   std::optional<wire::FrameReader> reader_;  // a new one with every socket
   std::optional<wire::FrameReader> pipe_reader_;
   Socket socket_;

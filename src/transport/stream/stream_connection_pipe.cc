@@ -1,4 +1,5 @@
-// How frames go through shared memory (BytePipe), and what the socket is for then: descriptors, bells, the end.
+// How frames go through shared memory (BytePipe), and what the socket is for then: descriptors, bells, the
+// end.
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -9,8 +10,7 @@
 namespace leeway {
 
 void StreamConnection::BeginPipe() {
-  if (exchange_ == nullptr || exchange_->pipe() == nullptr) return;
-  pipe_ = exchange_->pipe();
+  pipe_ = &exchange_->pipe();
   pipe_reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
   SetLimits(limits_);
   owner_.OnPiped(id_);

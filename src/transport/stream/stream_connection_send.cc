@@ -47,7 +47,7 @@ Status StreamConnection::WhyQueueIsTooLong() const {
     return Status::Ok();
   }
   // The end of this turn will be the first to offer it to the kernel.
-  if (state_ == State::kOpen && !write_waiting_) return Status::Ok();
+  if (state_ == State::kOpen && !write_waiting_ && !beside_waiting_) return Status::Ok();
   const Duration since = loop_.TurnTime() - last_progress_;
   if (since < options_.stall_max) return Status::Ok();
   return ResourceExhausted(

@@ -124,12 +124,10 @@ void StreamConnection::AnswerGreeting() {
   } else {
     for (const SharedExchange::Note& note : *notes)
       queue_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
-    if (exchange_->pipe() != nullptr) {
-      // All up to the greeting goes through the socket, whatever comes after it through the pipe.
-      std::swap(queue_, beside_);
-      beside_waiting_ = std::exchange(write_waiting_, false);
-      BeginPipe();
-    }
+    // All up to the greeting goes through the socket, whatever comes after it through the pipe.
+    std::swap(queue_, beside_);
+    beside_waiting_ = std::exchange(write_waiting_, false);
+    BeginPipe();
   }
   if (!write_waiting_ && !std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
 }

@@ -79,7 +79,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
   std::vector<std::uint32_t> free_slots_;
   std::vector<ConnectionId> dirty_;                         // with something to send at the end of this turn
   std::vector<std::unique_ptr<StreamConnection>> retired_;  // may be on the stack until the end of this turn
-  std::vector<ConnectionId> piped_;                         // those with a pipe; while there are any, we are an input
+  std::vector<ConnectionId> piped_;  // those with a pipe; while there are any, we are an input
   std::vector<std::unique_ptr<StreamListener>> listeners_;
 };
 
