@@ -159,10 +159,6 @@ class EventLoop::Impl {
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept {
     if (Poll(source)) Tell();
-    // What this finds may be what the caller waits for, so that it must not sleep then.
-    worked = Duration::zero();
-    bool found = Poll(input);
-    if (found) budget.NoteWork(worked.count());
     // A wake-up across cores costs more than anything else in a small message.
     const auto look = [&] {
       worked = Duration::zero();
@@ -170,8 +166,9 @@ class EventLoop::Impl {
       budget.NoteWork(worked.count());
       return true;
     };
-    found = found || budget.Spin(look);
-    if (!found) Sleep(until, budget);
+    // Input has come without a sleep, so it is looked for before one, also where no spin pays. It may be what the
+    // caller waits for, or followed by more: then the pass is over, and descriptors are asked by and by.
+    if (!(input != nullptr && look()) && !budget.Spin(look)) Sleep(until, budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }
 
