@@ -68,7 +68,10 @@ struct FrameHead {
 struct FrameLimits {
   std::uint32_t body_bytes_max = 4096;  // the limits before the hello
   std::uint64_t payload_bytes_max = 0;
-  bool shared = false;  // also frames whose payload lies in shared memory, and notes of the carrier
+  // The transport's own: where shared memory may carry payloads, frames of that kind come too, or notes of
+  // the carrier, or nothing but these.
+  enum class Carriers : std::uint8_t { kStream, kStreamAndShared, kAll, kNotes };
+  Carriers carriers = Carriers::kStream;
 };
 
 class TransportEvents {

@@ -16,6 +16,8 @@ namespace {
 
 // A pass that finds nothing is some 50 ns, asking the kernel some 400.
 constexpr int kPassesPerAsking = 16;
+// One that finds something may take long.
+constexpr int kWeightOfAFind = 4;
 
 }  // namespace
 
@@ -114,7 +116,8 @@ class EventLoop::Impl {
     bool any = Poll(source);
     any |= Poll(input);
     any |= RunTasks();
-    if (spins && input != nullptr && ++passes_unasked < kPassesPerAsking) return any;
+    passes_unasked += any ? kWeightOfAFind : 1;
+    if (spins && input != nullptr && passes_unasked < kPassesPerAsking) return any;
     passes_unasked = 0;
     poller.Wait(/*sleep=*/false);
     any |= RunFound();
@@ -166,8 +169,8 @@ class EventLoop::Impl {
       budget.NoteWork(worked.count());
       return true;
     };
-    // Input has come without a sleep, so it is looked for before one, also where no spin pays. It may be what the
-    // caller waits for, or followed by more: then the pass is over, and descriptors are asked by and by.
+    // Input has come without a sleep, so it is looked for before one, also where no spin pays. It may be what
+    // the caller waits for, or followed by more: then the pass is over, and descriptors are asked by and by.
     if (!(input != nullptr && look()) && !budget.Spin(look)) Sleep(until, budget);
     Tell();  // not before the spin's end: whoever is told may take this core at once
   }

@@ -27,6 +27,25 @@ T LoadAt(std::span<const std::byte, kHeaderBytes> bytes, std::size_t offset) {
   return value;
 }
 
+struct CarrierRange {
+  std::uint8_t first, last;
+  const char* words;
+};
+
+CarrierRange RangeOf(FrameLimits::Carriers carriers) {
+  switch (carriers) {
+    case FrameLimits::Carriers::kStream:
+      break;
+    case FrameLimits::Carriers::kStreamAndShared:
+      return {kInStream, kShared, "0 or 1 (notes come through the socket)"};
+    case FrameLimits::Carriers::kAll:
+      return {kInStream, kNote, "0 to 2"};
+    case FrameLimits::Carriers::kNotes:
+      return {kNote, kNote, "2 (frames come through the pipe)"};
+  }
+  return {kInStream, kInStream, "0 (no memory is shared on this connection)"};
+}
+
 }  // namespace
 
 std::array<std::byte, kHeaderBytes> EncodeHeader(const FrameHead& head) {
@@ -48,10 +67,9 @@ Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes, c
   head.payload_bytes = LoadAt<std::uint64_t>(bytes, 8);
   const std::string_view kind = KindName(Kind{head.kind});
   head.carrier = LoadAt<std::uint8_t>(bytes, 3);
-  if (head.carrier > (limits.shared ? kNote : kInStream)) {
-    return Protocol("{} header: got {} in byte 3, wanted {}", kind, head.carrier,
-                    limits.shared ? "0 to 2" : "0 (no memory is shared on this connection)");
-  }
+  const CarrierRange wanted = RangeOf(limits.carriers);
+  if (head.carrier < wanted.first || head.carrier > wanted.last)
+    return Protocol("{} header: got {} in byte 3, wanted {}", kind, head.carrier, wanted.words);
   const std::uint64_t body_bytes_max =
       std::uint64_t{limits.body_bytes_max} + (head.carrier != kInStream ? kCarrierBytesMax : 0);
   if (head.body_bytes > body_bytes_max) {

@@ -5,6 +5,9 @@
 
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "leeway/arena.h"
@@ -145,6 +148,58 @@ TEST_F(LocalTransportTest, MemoryThatIsAddedLaterIsSharedToo) {
   EXPECT_EQ(node_->read_in_place, 2U);
 }
 
+TEST_F(LocalTransportTest, MemoryThatIsAddedLaterIsThereBeforeAFrameThatHasItAndMoreOfIt) {
+  Listen();
+  Connect();
+  node_->reads_in_place = true;
+  // A descriptor each, and a read of the socket ends after every one of them.
+  std::vector<std::shared_ptr<std::byte>> regions;
+  std::vector<Pinned> payload;
+  for (int i = 0; i < 3; ++i) {
+    regions.push_back(client_->env().arena.Allocate(std::size_t{1} << 29, Arena::Use::kSent));
+    std::memset(regions.back().get(), 5 + i, 4096);
+    payload.push_back({{regions.back().get(), 4096}, regions.back()});
+  }
+  other_->Send(to_server_, 1, "", payload);
+  ASSERT_TRUE(RunUntil([&] { return node_->frames.size() == 1; }));
+  EXPECT_EQ(node_->frames[0].payload, std::string(4096, 5) + std::string(4096, 6) + std::string(4096, 7));
+}
+
+TEST_F(LocalTransportTest, OneThatSleepsIsWokenForEveryFrame) {
+  Listen();
+  Connect();
+  ASSERT_TRUE(RunUntil([&] { return node_->accepted.size() == 1; }));
+  node_->on_frame = [this](const ReceivedFrame& frame) { node_->Send(frame.id, 2, frame.body); };
+  std::thread runs([this] { server_->Run(); });  // asleep most of the time, with no timer that would wake it
+  const TimePoint limit = client_->env().clock.Now() + std::chrono::seconds(20);
+  for (std::size_t i = 1; i <= 30 && client_->env().clock.Now() < limit; ++i) {
+    other_->Send(to_server_, 1, std::to_string(i));
+    while (other_->frames.size() < i && client_->env().clock.Now() < limit)
+      client_->RunOnce(std::chrono::milliseconds(10));
+    client_->RunOnce(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(other_->frames.size(), 30U);
+  server_->Stop();
+  runs.join();
+}
+
+TEST_F(LocalTransportTest, OneThatDoesNotReadIsCutOffWhenTooMuchWaitsForIt) {
+  Listen();
+  StreamOptions options;
+  options.queue_copied_bytes_max = 100'000;
+  options.stall_max = std::chrono::milliseconds(20);
+  Connect(options);
+  ASSERT_EQ(client_->env().transport.Carrier(to_server_), "local");
+  const std::string text(1000, 'x');
+  const TimePoint limit = client_->env().clock.Now() + std::chrono::seconds(20);
+  while (other_->closed.empty() && client_->env().clock.Now() < limit) {
+    for (int i = 0; i < 10; ++i) other_->Send(to_server_, 1, text);
+    client_->RunOnce(std::chrono::milliseconds(1));  // the server never runs
+  }
+  ASSERT_EQ(other_->closed.size(), 1U);
+  EXPECT_EQ(other_->closed.at(to_server_).code(), StatusCode::kResourceExhausted);
+}
+
 TEST_F(LocalTransportTest, OneThatTakesNothingOfWhatIsSharedIsCutOff) {
   Listen();
   constexpr std::size_t kBytes = 1 << 16;
@@ -222,9 +277,12 @@ TEST_F(LocalTransportTest, WhatWasSentBeforeTheEndIsReadBeforeIt) {
   Connect();
   ASSERT_EQ(client_->env().transport.Carrier(to_server_), "local");
   ASSERT_TRUE(RunUntil([&] { return node_->accepted.size() == 1; }));
-  for (int i = 0; i < 100; ++i) other_->Send(to_server_, 1, std::string(500, 'a'));
-  other_.reset();
-  client_.reset();  // its process is gone
+  // In a task of the server's: after that it looks at the socket first, and finds its end.
+  server_->Post([this] {
+    for (int i = 0; i < 100; ++i) other_->Send(to_server_, 1, std::string(500, 'a'));
+    other_.reset();
+    client_.reset();  // its process is gone
+  });
   ASSERT_TRUE(RunUntil([&] { return node_->closed.size() == 1; }));
   EXPECT_EQ(node_->frames.size(), 100U);
   EXPECT_EQ(node_->closed.begin()->second.code(), StatusCode::kUnavailable);

@@ -77,14 +77,6 @@ class HandGreeter {
     }
     SendBytes(rest, {});
   }
-  static constexpr std::uint64_t kBytes = 1 << 20;
-
- private:
-  static Socket Connected(const SocketAddress& to) {
-    Socket made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(made.fd(), to.raw(), to.raw_bytes()), 0);
-    return made;
-  }
   static std::vector<std::byte> Frame(std::uint8_t carrier, std::uint8_t kind, std::uint64_t payload_bytes,
                                       const std::vector<std::byte>& body) {
     FrameHead head{.kind = kind,
@@ -99,6 +91,14 @@ class HandGreeter {
   void PutIntoPipe(const std::vector<std::byte>& bytes) {
     std::memcpy(pipe_.bytes().data() + sizeof(PipeHead), bytes.data(), bytes.size());
     head_->written = bytes.size();
+  }
+  static constexpr std::uint64_t kBytes = 1 << 20;
+
+ private:
+  static Socket Connected(const SocketAddress& to) {
+    Socket made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(connect(made.fd(), to.raw(), to.raw_bytes()), 0);
+    return made;
   }
   void SendBytes(std::span<const std::byte> bytes, const std::vector<int>& fds) {
     iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
@@ -251,13 +251,19 @@ const Lie kLies[] = {
        peer->Greet();
        peer->SayWritten(BytePipe::kRingBytes + 1);
      }},
-    {"AFrameBesideThePipe", "wanted it through the pipe",
+    {"AFrameBesideThePipe", "frames come through the pipe",
      [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
        peer = std::make_unique<HandGreeter>(to);
        peer->Greet();
        peer->SendBeside(wire::kInStream);
      }},
-    {"APayloadBesideThePipe", "wanted it through the pipe",
+    {"ANoteInThePipe", "notes come through the socket",
+     [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
+       peer = std::make_unique<HandGreeter>(to);
+       peer->Greet();
+       peer->PutIntoPipe(HandGreeter::Frame(wire::kNote, 5, 0, {}));
+     }},
+    {"APayloadBesideThePipe", "frames come through the pipe",
      [](const SocketAddress& to, std::unique_ptr<HandGreeter>& peer) {
        peer = std::make_unique<HandGreeter>(to);
        peer->Greet();

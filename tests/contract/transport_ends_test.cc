@@ -99,6 +99,22 @@ TEST_P(TransportContract, CloseAfterSendDeliversAllThatWasQueued) {
   ASSERT_TRUE(world_->RunUntil([&] { return megabyte.use_count() == 1; }));
 }
 
+TEST_P(TransportContract, CloseAfterSendDeliversAlsoWhatNoMemoryIsSharedFor) {
+  Join();
+  const Text megabyte = LendOutside(Pattern(1 << 20, 6));
+  // Both ends have more on its way than anything between them holds.
+  server_.on_frame = [&](const ReceivedFrame& frame) {
+    server_.Send(frame.id, 2, "", {PinnedText(megabyte)});
+    if (frame.body == "goodbye") server_.CloseAfterSend(frame.id);
+  };
+  for (int i = 0; i < 4; ++i) client_.Send(to_server_, 1, std::to_string(i), {PinnedText(megabyte)});
+  client_.Send(to_server_, 1, "goodbye");
+  client_.CloseAfterSend(to_server_);
+  ASSERT_TRUE(world_->RunUntil([&] { return server_.frames.size() == 5; }));
+  EXPECT_EQ(server_.frames.back().body, "goodbye");
+  ASSERT_TRUE(world_->RunUntil([&] { return megabyte.use_count() == 1; }));
+}
+
 TEST_P(TransportContract, CloseAfterSendWorksInsideAFrameAndBeforeTheConnectionIsUp) {
   Join();
   server_.on_frame = [&](const ReceivedFrame& frame) {

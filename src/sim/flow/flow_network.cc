@@ -383,7 +383,7 @@ void FlowNetwork::SetLimits(ConnectionId id, const FrameLimits& limits) {
   if (!Knows(id)) return;
   auto known = std::ranges::find_if(limits_, [&](const FrameLimits& each) {
     return each.body_bytes_max == limits.body_bytes_max &&
-           each.payload_bytes_max == limits.payload_bytes_max && each.shared == limits.shared;
+           each.payload_bytes_max == limits.payload_bytes_max && each.carriers == limits.carriers;
   });
   if (known == limits_.end()) known = limits_.insert(limits_.end(), limits);
   at(IndexOf(id)).limits = static_cast<std::uint32_t>(known - limits_.begin());

@@ -34,10 +34,10 @@ Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
     const Status why = arena_.unshared();
     return why.ok() ? Unavailable("its control cell lies in no shared memory") : why;
   }
-  LW_ASSIGN_OR_RETURN(const BytePipe* pipe, OwnPipe());
+  LW_RETURN_IF_ERROR(MakePipe());
   std::vector<Note> notes;
   Announce(place->region, notes);
-  notes.push_back({NoteKind::kPipe, Encode(PipeNote{BytePipe::kMemoryBytes}), pipe->fd()});
+  notes.push_back({NoteKind::kPipe, Encode(PipeNote{BytePipe::kMemoryBytes}), pipe_->fd()});
   const GreetingNote greeting{kLocalVersion, host_, place->region, place->offset, session_};
   notes.push_back({NoteKind::kGreeting, Encode(greeting), -1});
   return notes;
@@ -73,8 +73,8 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
     if (ready()) return Protocol("a pipe after the greeting");
     LW_ASSIGN_OR_RETURN(const PipeNote note, DecodePipeNote(body));
     LW_ASSIGN_OR_RETURN(const Descriptor fd, NextDescriptor("a pipe"));
-    LW_ASSIGN_OR_RETURN(BytePipe * pipe, OwnPipe());
-    return pipe->Join(note.bytes, fd.fd());
+    // That we have none is said in the answer to the greeting.
+    return MakePipe().ok() ? pipe_->Join(note.bytes, fd.fd()) : Status::Ok();
   }
   if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 to 5", static_cast<int>(kind));
   LW_ASSIGN_OR_RETURN(const GreetingNote note, DecodeGreetingNote(body));
@@ -83,7 +83,8 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
   }
   if (note.host != host_) return Protocol("greeting from another host: its boot id is not ours");
   if (ready()) return Protocol("a second greeting");
-  if (pipe_ == nullptr || !pipe_->joined()) return Protocol("a greeting without a pipe before it");
+  if (why_no_pipe_.ok() && (pipe_ == nullptr || !pipe_->joined()))
+    return Protocol("a greeting without a pipe before it");
   LW_ASSIGN_OR_RETURN(
       const std::span<const std::byte> cell,
       peer_.At(note.cell_region, note.cell_offset, sizeof(ControlCell), alignof(ControlCell)));
@@ -99,11 +100,12 @@ Result<Descriptor> SharedExchange::NextDescriptor(std::string_view what) {
   return fd;
 }
 
-Result<BytePipe*> SharedExchange::OwnPipe() {
-  if (pipe_ == nullptr) {
-    LW_ASSIGN_OR_RETURN(pipe_, BytePipe::Make());
-  }
-  return pipe_.get();
+Status SharedExchange::MakePipe() {
+  if (pipe_ != nullptr || !why_no_pipe_.ok()) return why_no_pipe_;
+  Result<std::unique_ptr<BytePipe>> made = BytePipe::Make();
+  why_no_pipe_ = made.status();
+  if (made.ok()) pipe_ = *std::move(made);
+  return why_no_pipe_;
 }
 
 bool SharedExchange::Refer(std::span<const Pinned> payload, std::vector<Note>& notes,

@@ -83,8 +83,8 @@ class SharedExchange {
 
   void Announce(std::uint32_t region, std::vector<Note>& notes);
   [[nodiscard]] Result<Descriptor> NextDescriptor(std::string_view what);
-  // Ours, which is there from the first of our and the peer's notes on that need it.
-  [[nodiscard]] Result<BytePipe*> OwnPipe();
+  // Makes ours, when the first of our and the peer's notes needs it. An error if there is none to be had.
+  [[nodiscard]] Status MakePipe();
 
   const HostKey host_;
   SharedArena& arena_;
@@ -95,6 +95,7 @@ class SharedExchange {
   std::uint64_t peer_session_ = 0;
   PeerRegions peer_;
   std::unique_ptr<BytePipe> pipe_;
+  Status why_no_pipe_;                  // not ok: it could not be made
   std::deque<Descriptor> descriptors_;  // not named yet
   Status broken_;
   std::uint32_t announced_ = 0;  // of our regions

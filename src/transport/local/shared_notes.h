@@ -30,7 +30,7 @@ struct RegionNote {
   std::uint32_t region = 0;
   std::uint64_t bytes = 0;
 };
-// The first note of each end: who it is, and where its ControlCell lies.
+// Of each end, after its first regions and its pipe: who it is, and where its ControlCell lies.
 struct GreetingNote {
   std::uint32_t version = kLocalVersion;
   HostKey host{};

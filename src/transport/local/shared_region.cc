@@ -17,13 +17,14 @@ namespace {
 // Pieces smaller than this stay with the process: the system call would cost more than the pages are worth.
 constexpr std::size_t kGiveBackBytesMin = 64 * 1024;
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE, which older headers do not have
 
 Result<std::span<std::byte>> Map(std::size_t bytes, int flags, int fd) {
   void* const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (at == MAP_FAILED) return ResourceExhausted("cannot map {} bytes: {}", bytes, ErrnoText(errno));
   // A request, not a need: where huge pages are allowed the first touch costs a fifth.
-  madvise(at, bytes, MADV_HUGEPAGE);
+  if (bytes >= kHugePageBytes) madvise(at, bytes, MADV_HUGEPAGE);
   return std::span(static_cast<std::byte*>(at), bytes);
 }
 

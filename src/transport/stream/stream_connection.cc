@@ -158,10 +158,17 @@ void StreamConnection::WatchSocket() {
 }
 
 void StreamConnection::SetLimits(const FrameLimits& limits) {
+  using Carriers = FrameLimits::Carriers;
   limits_ = limits;
-  limits_.shared = exchange_ != nullptr;
-  if (reader_) reader_->SetLimits(limits_);
-  if (pipe_reader_) pipe_reader_->SetLimits(limits_);
+  const auto with = [this](Carriers carriers) {
+    FrameLimits of_reader = limits_;
+    of_reader.carriers = carriers;
+    return of_reader;
+  };
+  if (pipe_reader_) pipe_reader_->SetLimits(with(Carriers::kStreamAndShared));
+  if (!reader_) return;
+  const Carriers beside = exchange_ != nullptr ? Carriers::kAll : Carriers::kStream;
+  reader_->SetLimits(with(pipe_ != nullptr ? Carriers::kNotes : beside));
 }
 
 std::uint64_t StreamConnection::QueuedBytes() const {
@@ -176,12 +183,10 @@ std::string_view StreamConnection::carrier() const {
 
 Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
   if (exchange_ != nullptr) LW_RETURN_IF_ERROR(exchange_->broken());
-  if (pipe_ != nullptr && !from_pipe_) return FrameBesidePipe();
   return events_.OnFrameStart(id_, head, body);
 }
 
 void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
-  if (pipe_ != nullptr && !from_pipe_) return OnFrameBeside();
   events_.OnFrame(id_, head, body, std::move(landing));
 }
 
@@ -279,6 +284,7 @@ void StreamConnection::Discard() {
     if (n <= 0) return Fail(Status::Ok());
     discarded += static_cast<std::size_t>(n);
   }
+  if (pipe_ != nullptr && discarded > 0) OnBell();  // it may be one, and what is queued is still sent
   watch_->WaitReadable();
 }
 

@@ -130,9 +130,9 @@ class StreamConnection final : private wire::FrameSink {
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
   // Both ends have greeted: the pipe takes the place of the socket.
   void BeginPipe();
-  // Frames that come through it are read, and not those of a connection that ends.
-  [[nodiscard]] bool ReadsPipe() const { return pipe_ != nullptr && state_ == State::kOpen && !lingering_; }
-  // One look into the pipe; true to go on reading in this turn.
+  [[nodiscard]] bool ReadsPipe() const { return pipe_ != nullptr && state_ == State::kOpen; }
+  // One look into the pipe; true to go on reading in this turn. What comes to one that lingers is thrown
+  // away.
   bool ReceivePiped();
   // What the peer has left there before its end of the socket was closed.
   void DrainPipe();
@@ -142,10 +142,7 @@ class StreamConnection final : private wire::FrameSink {
   void OnBell();
   // Sends what it can of `queue` through the socket; false if some is left.
   bool FlushSocket(SendQueue& queue, bool& waiting);
-  // A frame came through the socket of one that has a pipe.
-  void OnFrameBeside();
-  [[nodiscard]] static Status FrameBesidePipe();
-  // Reads what is in the socket now, while a frame of the pipe is read.
+  // Takes the notes that are in the socket now, while a frame of the pipe is read.
   [[nodiscard]] Status ReadBeside();
   void OnReadable();
   void OnWritable();
@@ -171,7 +168,7 @@ class StreamConnection final : private wire::FrameSink {
   bool flush_wanted_ = false;
   bool write_waiting_ = false;   // queue_, for the socket or for room in the pipe
   bool beside_waiting_ = false;  // beside_, for the socket
-  bool from_pipe_ = false;       // what is read now
+  bool bell_queued_ = false;     // in beside_, unless that is empty
   std::string peer_;
   std::vector<SocketAddress> candidates_;  // addresses still to try, the next one last
   bool over_unix_ = false;

@@ -41,21 +41,22 @@ bool StreamConnection::ReceivePiped() {
   if (*taken == 0) return false;
   last_received_ = loop_.TurnTime();
   CollectShared();  // as in Receive
-  from_pipe_ = true;
-  const Status status = pipe_reader_->Commit(*taken);
-  from_pipe_ = false;
-  if (!KeepReading()) return false;
-  if (!status.ok()) {
-    Fail(status.WithContext("from " + peer_));
-    return false;
+  if (!lingering_) {
+    const Status status = pipe_reader_->Commit(*taken);
+    if (!KeepReading()) return false;
+    if (!status.ok()) {
+      Fail(status.WithContext("from " + peer_));
+      return false;
+    }
   }
   turn_read_bytes_ += *taken;
   return turn_read_bytes_ < options_.turn_read_bytes_max;
 }
 
+// A ring at the most, unless somebody writes there who has closed the socket.
 void StreamConnection::DrainPipe() {
   if (!ReadsPipe()) return;
-  turn_read_bytes_ = 0;  // no more than the ring holds: nobody writes there any more
+  turn_read_bytes_ = 0;
   while (ReceivePiped()) {
   }
 }
@@ -87,37 +88,29 @@ void StreamConnection::FlushPipe() {
   if (!queue_.empty() && !write_waiting_) owner_.RunLater(id_, &StreamConnection::Flush);
 }
 
-// Where the socket takes no more there are bells in it that the peer has not heard yet.
+// One that is queued is enough: the peer has not heard it yet.
 void StreamConnection::Ring() {
+  if (std::exchange(bell_queued_, true) && !beside_.empty()) return;
   beside_.PushNote(static_cast<std::uint8_t>(NoteKind::kBell), {}, -1);
   (void)FlushSocket(beside_, beside_waiting_);
 }
 
 // That there is something to read the loop finds by itself, awake as it is.
 void StreamConnection::OnBell() {
-  if (std::exchange(write_waiting_, false)) Flush();
+  if (!std::exchange(write_waiting_, false)) return;
+  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
 }
 
-Status StreamConnection::FrameBesidePipe() {
-  return Protocol("a frame through the socket, wanted it through the pipe");
-}
-
-void StreamConnection::OnFrameBeside() {
-  failure_ = FrameBesidePipe().WithContext("from " + peer_);
-  owner_.RunLater(id_, &StreamConnection::FailPending);
-}
-
+// To the end: the system ends a read after each descriptor.
 Status StreamConnection::ReadBeside() {
-  from_pipe_ = false;
-  Status status;
-  for (bool more = true; more && status.ok();) {
-    const std::span<std::byte> space = reader_->Space();
-    const ssize_t n = ReceiveInto(space);
-    more = n == static_cast<ssize_t>(space.size()) || (n < 0 && errno == EINTR);
-    if (n > 0) status = reader_->Commit(static_cast<std::size_t>(n));
+  for (std::size_t read = 0; read < options_.turn_read_bytes_max;) {
+    const ssize_t n = ReceiveInto(reader_->Space());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;  // the end of the connection is found by who waits for the socket
+    LW_RETURN_IF_ERROR(reader_->Commit(static_cast<std::size_t>(n)));
+    read += static_cast<std::size_t>(n);
   }
-  from_pipe_ = true;
-  return status;
+  return Status::Ok();
 }
 
 }  // namespace leeway

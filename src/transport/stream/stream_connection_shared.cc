@@ -151,12 +151,12 @@ void StreamConnection::ShareNothing() {
 
 Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte> body) {
   views_.clear();
-  if (pipe_ != nullptr && !from_pipe_) return FrameBesidePipe();
   const std::span<const std::byte> whole = body;
   Status resolved = exchange_->Resolve(body, head.payload_bytes, views_);
-  if (!resolved.ok() && from_pipe_) {
+  if (!resolved.ok() && pipe_ != nullptr) {
     // A region that it names was sent through the socket before, and has perhaps not been read yet.
     LW_RETURN_IF_ERROR(ReadBeside());
+    if (!KeepReading()) return Status::Ok();
     views_.clear();
     body = whole;
     resolved = exchange_->Resolve(body, head.payload_bytes, views_);
@@ -202,9 +202,8 @@ bool StreamConnection::SendShared(std::uint8_t kind, std::span<const std::byte> 
   shared_body_.assign(body.begin(), body.end());
   if (exchange_->pinned_frames() == 0) last_collected_ = loop_.TurnTime();
   if (!exchange_->Refer(payload, notes_, shared_body_)) return false;
-  SendQueue& beside = pipe_ != nullptr ? beside_ : queue_;
   for (const SharedExchange::Note& note : notes_)
-    beside.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+    beside_.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
   queue_.PushShared(kind, shared_body_, bytes);
   unflushed_shared_bytes_ += bytes;
   if (collect_timer_ == TimerId{})

@@ -33,7 +33,7 @@ struct StreamOptions {
   // Payload pieces below this are copied beside their header and their pin dropped at once: a copy of 4 KiB
   // costs less than an iovec, a reference count and a late release.
   std::size_t copy_bytes_max = 4096;
-  // Payloads whose pieces have fewer bytes on average go through the Unix socket: two copies of 1 KiB cost
+  // Payloads whose pieces have fewer bytes on average go with their frames: two copies of 1 KiB cost
   // less than a place, a pin and a cold cache line of the other process.
   std::size_t share_bytes_min = 1024;
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
@@ -59,7 +59,7 @@ struct StreamOptions {
   std::size_t turn_copied_bytes_max = 4096;
   std::uint64_t turn_shared_bytes_max = 128 * 1024;
   // What is received at once beyond large payloads, which go straight to their place. Every connection has
-  // this much memory from its accept on, before it has said who it is.
+  // this much memory from its accept on, before it has said who it is, and once more for its pipe.
   std::size_t staging_bytes = 64 * 1024;
   // Pieces of one write.
   std::size_t write_bytes_max = 256 * 1024;

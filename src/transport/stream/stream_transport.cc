@@ -154,7 +154,9 @@ bool StreamTransport::Poll() {
   // By index: what comes may make more of them.
   for (std::size_t i = 0; i < piped_.size(); ++i) {
     StreamConnection* const connection = Find(piped_[i]);
-    any = (connection != nullptr && connection->PollPipe()) || any;
+    if (connection == nullptr || !connection->PollPipe()) continue;
+    any = true;
+    OnTurnEnd();  // what it was answered leaves before the next one is read
   }
   return any;
 }
