@@ -350,7 +350,7 @@ TEST_F(LoopInputTest, WhoHelpsDoesNotSleepOnceInputHasBroughtWhatItWaitsFor) {
   RunWithInput();
   // Spins that found nothing: the next help does not spin.
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(HelpUntil([] { return false; }, std::chrono::milliseconds(2)));
-  bool asked = false;
+  bool asked = false, finished = false;
   int before = 0, after = 0;
   ASSERT_TRUE(HelpUntil(
       [&] {
@@ -359,9 +359,10 @@ TEST_F(LoopInputTest, WhoHelpsDoesNotSleepOnceInputHasBroughtWhatItWaitsFor) {
           input_.Hand();
         }
         after = input_.sleeps;
-        return input_.taken.load() == input_.handed.load();
+        return finished = input_.taken.load() == input_.handed.load();
       },
       std::chrono::milliseconds(500)));
+  EXPECT_TRUE(finished) << "it slept until its limit";
   EXPECT_EQ(after, before);
 }
 
