@@ -2,15 +2,16 @@
 
 Every worker trains a CNN (under bsp unless told otherwise), in turns with plain PyTorch in the same process: a turn of the
 one, a turn of the other, all workers the same kind at a time, so that whatever else the machine does meets both. Turns are short, since
-the machine drifts; two beside each other are a pair, each kind goes first in every other one, and what counts is the median of the
-ratios of the pairs.
+the machine drifts; one of each kind make a pair, which kind goes first changes from pair to pair, and what counts is the median of the
+ratios of the pairs: of the time of a step, as the mean over the workers.
 
 The first step of a turn does not count: it finds the caches as the other kind has left them, and processes that share a core come
-one after the other out of the barrier. A plain process goes on after its last step for as long as a turn with Leeway takes, since unconnected
-processes do not wait for each other's end, and one that stopped would leave its core to the others.
+one after the other out of the barrier. A plain process goes on after its last step for a while, since unconnected processes do not wait for
+each other's end, and one that stopped would leave its core to the others. (With Leeway they stop: under bsp all at once; under a model that lets
+some run ahead, the last steps of the others are a little faster for it.)
 
 Where workers have to wait for each other (several of them under bsp) there is a third kind: plain PyTorch whose processes meet after every
-step and exchange nothing. That is the least that bsp costs on this machine, whoever does it.
+step and exchange nothing. That is what waiting for each other costs on this machine, without anything else that a parameter server does.
 
 Alone it brings its own scheduler and server (threads of this process); `leeway bench step` makes them processes of their own.
 """
@@ -31,6 +32,8 @@ from meeting import Meeting
 
 PHASES = ("push_s", "wait_s", "step_s")
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+# How long a plain turn lasts, in turns of the slowest kind.
+PLAIN_TURN = 1.25
 
 
 def make_model():
@@ -88,16 +91,18 @@ class Side:
         return time.perf_counter()
 
     def turn(self, steps, seconds=0.0):
-        """One step that does not count and `steps` that do; then goes on until it has lasted `seconds`. Gives steps per
-        second."""
+        """One step that does not count and `steps` that do; then goes on until it has lasted `seconds`. Gives the seconds
+        of a step."""
         lw.barrier()
         cpu_before_s = job_cpu_s() if lw.rank() == 0 else 0.0
         all_before, idle_before = machine_ticks()
         lw.barrier()
         began = time.perf_counter()
         counting = ended = self.step()
+        spent_before = self.spent()
         for _ in range(steps):
             ended = self.step()
+        self.spent_s = [sum(parts) for parts in zip(self.spent_s, self.since(spent_before))]
         now = ended
         while now - began < seconds:
             now = self.step()
@@ -106,15 +111,29 @@ class Side:
         self.ticks, self.idle_ticks = self.ticks + all_after - all_before, self.idle_ticks + idle_after - idle_before
         self.cpu_s += job_cpu_s() - cpu_before_s if lw.rank() == 0 else 0.0
         self.counted, self.seconds = self.counted + steps, self.seconds + ended - counting
-        return steps / (ended - counting)
+        return (ended - counting) / steps
+
+    def spent(self):
+        """Seconds so far in step() of the optimizer, and in the phases of Leeway. (Its figures() would ask the worker's
+        thread, in the middle of a turn.)"""
+        phases = getattr(self.optimizer, "_phases", None)
+        return [self.optimizer_s] + ([getattr(phases, name) for name in PHASES] if phases else [])
+
+    def since(self, before):
+        return [now - then for now, then in zip(self.spent(), before)]
 
     def forget(self):
         """What was counted over all turns. steps and cpu_s are of all that was done; cpu_s is the job's, and known to rank 0."""
         self.steps, self.counted, self.seconds, self.optimizer_s, self.cpu_s = 0, 0, 0.0, 0.0, 0.0
         self.ticks, self.idle_ticks = 0, 0
+        self.spent_s = [0.0] * (1 + len(PHASES))
 
     def step_ms(self):
         return 1e3 * self.seconds / self.counted
+
+    def spent_ms(self):
+        """Of a step that counts."""
+        return [1e3 * seconds / self.counted for seconds in self.spent_s]
 
     def idle(self):
         """The share of the machine that nobody used in these turns."""
@@ -122,7 +141,7 @@ class Side:
 
 
 def make_sides(arguments):
-    """By name; the turns of a pair are in this order, or in the opposite one."""
+    """By name, in the order of their turns."""
     generator = torch.Generator().manual_seed(1 + lw.rank())
     batch = (torch.randn(arguments.batch, 1, 28, 28, generator=generator),
              torch.randint(0, 10, (arguments.batch,), generator=generator))
@@ -142,26 +161,26 @@ def measure(arguments):
     sides = make_sides(arguments)
     plain, ours = sides["plain"], sides["leeway"]
     for _ in range(2):  # to warm up, and to see how long a turn is
-        rates = [side.turn(arguments.turn) for side in sides.values()]
-    seconds = 0.0
+        step_s = [side.turn(arguments.turn) for side in sides.values()]
+    plain_turn_s = 0.0
     if lw.size() > 1:
-        seconds = (1 + arguments.turn) / lw.push_pull(torch.tensor(rates)).min().item()
+        plain_turn_s = PLAIN_TURN * (1 + arguments.turn) * lw.push_pull(torch.tensor(step_s)).max().item()
     for side in sides.values():
         side.forget()
     before = ours.optimizer.figures()
     ticks_before, cpu_before_s = machine_ticks(), job_cpu_s()
-    rates = torch.zeros(len(sides), arguments.pairs)
+    step_s = torch.zeros(len(sides), arguments.pairs)
+    kinds = list(enumerate(sides.values()))
     for pair in range(arguments.pairs):
-        in_order = list(enumerate(sides.values()))
-        for kind, side in in_order if pair % 2 == 0 else reversed(in_order):
-            rates[kind, pair] = side.turn(arguments.turn, seconds if side is plain else 0.0)
+        for kind, side in kinds:
+            step_s[kind, pair] = side.turn(arguments.turn, plain_turn_s if side is plain else 0.0)
+        kinds.append(kinds.pop(0))
     after = ours.optimizer.figures()
     during = others_share(ticks_before, machine_ticks(), job_cpu_s() - cpu_before_s)
-    # Of all workers together, and what is per step as the mean over them.
-    rates = (arguments.batch * lw.push_pull(rates, name="rates", average=False)).tolist()
-    result = summary(dict(zip(sides, rates)))
-    own = torch.tensor([side.step_ms() for side in sides.values()] + [1e3 * plain.optimizer_s / plain.steps]
-                       + [1e3 * (after[name] - before[name]) / ours.steps for name in PHASES])
+    # Means over the workers.
+    step_s = lw.push_pull(step_s, name="step_s").tolist()
+    result = summary(dict(zip(sides, step_s)), arguments.batch * lw.size())
+    own = torch.tensor([side.step_ms() for side in sides.values()] + plain.spent_ms()[:1] + ours.spent_ms()[1:])
     own_ms = lw.push_pull(own, name="own").tolist()
     sides_ms = dict(zip(sides, own_ms))
     plain_optimizer_ms, *phases_ms = own_ms[len(sides):]
@@ -204,28 +223,29 @@ def measure(arguments):
     return result, during
 
 
-def summary(rates):
-    """Of samples per second, by kind and pair. A ratio is time: with Leeway over plain."""
-    ratios = ratios_of(rates, "leeway")
+def summary(step_s, samples):
+    """Of the seconds of a step, by kind and pair; in a step all workers together have so many samples."""
+    ratios = ratios_of(step_s, "leeway")
     low, middle, high = quartiles(ratios)
     result = {
-        "samples_s": statistics.median(rates["leeway"]),
-        "plain_samples_s": statistics.median(rates["plain"]),
+        "samples_s": samples / statistics.median(step_s["leeway"]),
+        "plain_samples_s": samples / statistics.median(step_s["plain"]),
         "ratio": middle, "ratio_p25": low, "ratio_p75": high, "ratio_min": ratios[0], "ratio_max": ratios[-1],
         "ratio_spread": (ratios[-1] - ratios[0]) / middle,
         "ratio_error": median_error(ratios),
         "added_percent": 100 * (middle - 1),
         "lost_percent": 100 * (1 - 1 / middle),
     }
-    if "met" in rates:
-        met = ratios_of(rates, "met")
+    if "met" in step_s:
+        met, over = ratios_of(step_s, "met"), ratios_of(step_s, "leeway", "met")
         result.update({"met_ratio": statistics.median(met), "met_ratio_error": median_error(met),
-                       "met_lost_percent": 100 * (1 - 1 / statistics.median(met))})
+                       "met_lost_percent": 100 * (1 - 1 / statistics.median(met)),
+                       "over_met": statistics.median(over), "over_met_error": median_error(over)})
     return result
 
 
-def ratios_of(rates, kind):
-    return sorted(plain / own for plain, own in zip(rates["plain"], rates[kind]))
+def ratios_of(step_s, kind, to="plain"):
+    return sorted(own / other for own, other in zip(step_s[kind], step_s[to]))
 
 
 def quartiles(values):
@@ -263,7 +283,8 @@ def text(result):
     if "met_ratio" in result:
         lines.append(f"plain PyTorch that waits for the others after each step: time ratio {result['met_ratio']:.3f} \u00b1 "
                      f"{result['met_ratio_error']:.3f}, loses {result['met_lost_percent']:.1f} %; nobody used "
-                     f"{100 * result['met_idle']:.1f} % of the machine")
+                     f"{100 * result['met_idle']:.1f} % of the machine; Leeway takes {result['over_met']:.3f} \u00b1 "
+                     f"{result['over_met_error']:.3f} of its time")
     lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the "
                  f"job: ratio {result['cpu_ratio']:.3f}; nobody used {100 * result['idle']:.1f} % of the machine against "
                  f"{100 * result['plain_idle']:.1f} %")

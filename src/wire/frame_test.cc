@@ -160,6 +160,22 @@ TEST(FrameHeaderTest, HostileHeadersAreRefusedWithWhatWasWanted) {
   EXPECT_FALSE(DecodeHeader(EncodeHeader({1, 0, std::numeric_limits<std::uint64_t>::max()}), kWide).ok());
 }
 
+TEST(FrameHeaderTest, EveryReaderTakesTheCarriersThatMayComeItsWay) {
+  using Carriers = FrameLimits::Carriers;
+  const auto takes = [](Carriers carriers) {
+    std::string taken;
+    for (std::uint8_t carrier = 0; carrier <= 3; ++carrier) {
+      const FrameHead head{.kind = 33, .body_bytes = 0, .payload_bytes = 0, .carrier = carrier};
+      taken += DecodeHeader(EncodeHeader(head), {.carriers = carriers}).ok() ? std::to_string(carrier) : "";
+    }
+    return taken;
+  };
+  EXPECT_EQ(takes(Carriers::kStream), "0");
+  EXPECT_EQ(takes(Carriers::kStreamAndShared), "01");
+  EXPECT_EQ(takes(Carriers::kAll), "012");
+  EXPECT_EQ(takes(Carriers::kNotes), "2");
+}
+
 TEST(FrameReaderTest, AStreamCutAtAnyTwoBytesGivesTheSameFrames) {
   std::mt19937_64 random(1);
   std::vector<TestFrame> frames;

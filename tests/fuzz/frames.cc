@@ -15,7 +15,7 @@
 namespace leeway::wire {
 namespace {
 
-constexpr FrameLimits kFuzzLimits{1 << 12, 1 << 13, true};
+constexpr FrameLimits kFuzzLimits{1 << 12, 1 << 13, FrameLimits::Carriers::kAll};
 
 class HashingSink final : public FrameSink {
  public:
