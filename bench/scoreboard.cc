@@ -49,6 +49,11 @@ constexpr Place kSimPlaces[] = {
     {"growth", "/growth", "/growth_spread", Bound::kAtMost},
 };
 constexpr Place kStepPlaces[] = {{"ratio", "/ratio", "/ratio_spread", Bound::kAtMost}};
+// Where workers wait for each other.
+constexpr Place kStepMetPlaces[] = {
+    {"met_ratio", "/met_ratio", "", Bound::kAtMost},
+    {"over_met", "/over_met", "", Bound::kAtMost},
+};
 constexpr Place kMemoryPlaces[] = {
     {"first_iteration.seconds", "/first_iteration/seconds", "/first_iteration/spread", Bound::kAtMost},
     {"first_iteration.ratio", "/first_iteration/ratio", "/first_iteration/ratio_spread", Bound::kAtMost},
@@ -165,6 +170,7 @@ Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& 
     const auto* const found = std::ranges::find(kBenchPlaces, bench, &BenchPlaces::bench);
     if (found == std::end(kBenchPlaces)) return NotFound("{}: no figures are known of this bench", part);
     LW_RETURN_IF_ERROR(take(found->places));
+    if (bench == "step" && object.contains("met_ratio")) LW_RETURN_IF_ERROR(take(kStepMetPlaces));
   }
   return scores;
 }

@@ -49,6 +49,18 @@ TEST(FloorsTest, EveryFloorSaysWhyAndIsOfAPart) {
   }
 }
 
+TEST(ScoresTest, OfAStepWhoseWorkersWaitForEachOtherThereIsMore) {
+  EXPECT_EQ(NamesOf(*ScoresOf("step.one_worker", R"({"ratio": 1.02})")),
+            std::vector<std::string>{"step.one_worker.ratio"});
+  const Result<std::vector<Score>> scores =
+      ScoresOf("step.four_workers", R"({"ratio": 1.09, "met_ratio": 1.08, "over_met": 1.06})");
+  ASSERT_TRUE(scores.ok()) << scores.status().ToString();
+  EXPECT_EQ(NamesOf(*scores),
+            (std::vector<std::string>{"step.four_workers.ratio", "step.four_workers.met_ratio",
+                                      "step.four_workers.over_met"}));
+  EXPECT_FALSE(FindFloor("step.four_workers.over_met")->Holds(scores->back().value));
+}
+
 TEST(PartsTest, AreChosenByNameOrByItsBeginning) {
   const std::vector<Part> all = AllParts(false);
   const std::string tcp[] = {"pushpull.tcp", "sync"};

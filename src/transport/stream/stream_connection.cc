@@ -227,7 +227,7 @@ bool StreamConnection::Receive() {
   if (n < 0 && errno == EINTR) return true;
   if (n < 0 && IsWouldBlock(errno)) {
     if (failure_.ok()) return false;
-    DrainPipe();
+    ReadPipe();
     if (IsUp()) Fail(failure_);
     return false;
   }
@@ -236,7 +236,7 @@ bool StreamConnection::Receive() {
     return false;
   }
   const int error = n < 0 ? errno : 0;
-  DrainPipe();
+  ReadPipe();
   if (!KeepReading()) return false;
   const bool whole = reader_->AtBoundary() && (!pipe_reader_ || pipe_reader_->AtBoundary());
   const char* const where = whole ? "" : " in the middle of a frame";

@@ -134,8 +134,9 @@ class StreamConnection final : private wire::FrameSink {
   // One look into the pipe; true to go on reading in this turn. What comes to one that lingers is thrown
   // away.
   bool ReceivePiped();
-  // What the peer has left there before its end of the socket was closed.
-  void DrainPipe();
+  // What is in there, a turn's worth at the most, which is more than the ring holds: also what the peer has
+  // left before it closed its end of the socket.
+  void ReadPipe();
   void FlushPipe();
   // Wakes the peer.
   void Ring();

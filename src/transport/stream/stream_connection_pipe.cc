@@ -18,9 +18,7 @@ void StreamConnection::BeginPipe() {
 
 bool StreamConnection::PollPipe() {
   if (!ReadsPipe() || !pipe_->HasBytes()) return false;
-  turn_read_bytes_ = 0;
-  while (ReceivePiped()) {
-  }
+  ReadPipe();
   if (IsUp() && pipe_->TakePeerWaits()) Ring();
   return true;
 }
@@ -53,8 +51,7 @@ bool StreamConnection::ReceivePiped() {
   return turn_read_bytes_ < options_.turn_read_bytes_max;
 }
 
-// A ring at the most, unless somebody writes there who has closed the socket.
-void StreamConnection::DrainPipe() {
+void StreamConnection::ReadPipe() {
   if (!ReadsPipe()) return;
   turn_read_bytes_ = 0;
   while (ReceivePiped()) {
