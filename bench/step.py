@@ -282,16 +282,17 @@ def text(result):
              f"{result['added_percent']:.1f} %, loses {result['lost_percent']:.1f} % of samples/s"]
     if "met_ratio" in result:
         lines.append(f"plain PyTorch that waits for the others after each step: time ratio {result['met_ratio']:.3f} \u00b1 "
-                     f"{result['met_ratio_error']:.3f}, loses {result['met_lost_percent']:.1f} %; nobody used "
+                     f"{result['met_ratio_error']:.3f}, loses {result['met_lost_percent']:.1f} %; idle: "
                      f"{100 * result['met_idle']:.1f} % of the machine; Leeway takes {result['over_met']:.3f} \u00b1 "
                      f"{result['over_met_error']:.3f} of its time")
-    lines.append(f"processor time {result['cpu_ms']:.2f} ms against {result['plain_cpu_ms']:.2f} ms a step, all processes of the "
-                 f"job: ratio {result['cpu_ratio']:.3f}; nobody used {100 * result['idle']:.1f} % of the machine against "
-                 f"{100 * result['plain_idle']:.1f} %")
-    lines += [f"  {result[key]:8.3f} ms  {what}" for key, what in (
-        ("compute_added_ms", "more in forward and backward (hooks, a busier machine)"), ("push_ms", "handing gradients over"),
-        ("wait_ms", "waiting for values"), ("clock_and_flip_ms", "the rest of step(): clock, buffers"),
-        ("plain_optimizer_ms", "saved: torch's own step"))]
+    lines.append(f"processor time of all processes for one step of one worker: {result['cpu_ms']:.2f} ms with Leeway, "
+                 f"{result['plain_cpu_ms']:.2f} ms plain, ratio {result['cpu_ratio']:.3f}; idle: {100 * result['idle']:.1f} % of the "
+                 f"machine with Leeway, {100 * result['plain_idle']:.1f} % plain")
+    lines.append("a step with Leeway is longer than a plain one by")
+    lines += [f"  {sign * result[key]:8.3f} ms  {what}" for key, sign, what in (
+        ("compute_added_ms", 1, "more in forward and backward (hooks, a busier machine)"), ("push_ms", 1, "handing gradients over"),
+        ("wait_ms", 1, "waiting for values"), ("clock_and_flip_ms", 1, "the rest of step(): clock, buffers"),
+        ("plain_optimizer_ms", -1, "torch's own step, which the servers make"))]
     if result["busy"] > 0.1:
         lines.append(f"others used {100 * result['busy_before']:.0f} % of this machine just before the run and "
                      f"{100 * result['busy_during']:.0f} % during it: these are not the figures of a quiet one")

@@ -47,7 +47,7 @@ class BytePipe {
   // As much as there is room for; the other end sees it after Publish.
   std::size_t Put(std::span<const std::byte> bytes);
   void Publish();
-  // After Publish: the other end sleeps, and was not said to since.
+  // After Publish: the other end sleeps, and this has not said so of the same sleep before.
   [[nodiscard]] bool TakePeerSleeps();
   // There was no room. True: now there is. False: the other end is to wake this one when it has taken some.
   [[nodiscard]] bool WaitForRoom();
@@ -55,7 +55,7 @@ class BytePipe {
   [[nodiscard]] bool HasBytes() const { return peer_->written.load(std::memory_order_acquire) != taken_; }
   // What is there, up to the size of `space`. An error: the peer lies about what it has written.
   [[nodiscard]] Result<std::size_t> Take(std::span<std::byte> space);
-  // After Take: the other end waits for room, and was not said to since.
+  // After Take: the other end waits for room, and this has not said so of the same wait before.
   [[nodiscard]] bool TakePeerWaits();
 
   // From now on the other end must wake this one, until OnAwake. False: there is something to take already.
