@@ -30,7 +30,8 @@ class BenchStepCommand final : public Command {
            "  leeway bench step --json -- --batch 128 --pairs 41\n\n"
            "Starts a job whose workers train by turns with Leeway and as unconnected PyTorch "
            "processes.\n"
-           "What stands after \"--\" goes to the script; `leeway bench step -- --help` lists what that takes.\n"
+           "What stands after \"--\" goes to the script; `leeway bench step -- --help` lists what that "
+           "takes.\n"
            "docs/performance.md says what the fields mean.\n";
   }
 

@@ -72,7 +72,9 @@ void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
 
 void DeclareTransportFlag(FlagSet& flags, std::string& transport) {
   flags.Text("--transport", "NAME", transport,
-             "what frames go over: auto (shared memory on one host, else TCP), local, uds, tcp",
+             "what frames go over: auto (shared memory on one host, else TCP), local (shared memory or "
+             "nothing), uds "
+             "(a Unix socket, to compare), tcp",
              [](const std::string& text) { return ParseCarrier(text).status(); });
 }
 
