@@ -88,7 +88,7 @@ Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
     return InvalidArgument("{} with {} {}: {}", origins.apply, origins.sync, job.sync, fits.message());
   LW_RETURN_IF_ERROR(CheckInJob(job.sync, job).WithContext(origins.sync));
   std::size_t which = 0;
-  const Status rules = CheckRules(job, which);
+  Status rules = CheckRules(job, which);
   if (rules.ok() || which >= job.rules.size()) return rules;
   return rules.WithContext(which < origins.rules.size() ? origins.rules[which] : "--rule");
 }
