@@ -3,7 +3,6 @@
 One byte from each to rank 0 and one back, over an abstract Unix socket, which vanishes with its process. Peers on one host only.
 """
 
-import contextlib
 import os
 import socket
 
@@ -13,19 +12,17 @@ class Meeting:
 
     def __init__(self, rank, size, listening):
         name = f"\0leeway-bench-meeting/{os.getppid()}"  # of the launcher, whose children all ranks are
-        self._peers = []
-        with contextlib.ExitStack() as stack:
-            if rank == 0:
-                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        self._hosts = rank == 0
+        if self._hosts:
+            with socket.socket(socket.AF_UNIX) as listener:
                 listener.bind(name)
                 listener.listen(size)
                 listening()
                 self._peers = [listener.accept()[0] for _ in range(size - 1)]
-            else:
-                listening()
-                self._peers = [socket.socket(socket.AF_UNIX)]
-                self._peers[0].connect(name)
-        self._hosts = rank == 0
+        else:
+            listening()
+            self._peers = [socket.socket(socket.AF_UNIX)]
+            self._peers[0].connect(name)
 
     def __call__(self):
         """Returns when all ranks have called it."""
