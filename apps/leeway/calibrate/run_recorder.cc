@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "base/errors.h"
 #include "bench/cpu.h"
@@ -45,6 +47,10 @@ std::vector<double> QuantilesOf(const std::vector<std::pair<double, double>>& ti
   return quantiles;
 }
 
+double BytesOf(const ShardStatus& shard) {
+  return Figure(shard.figures, "bytes_in") + Figure(shard.figures, "bytes_out");
+}
+
 Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions& options) {
   const Figures& figures = status.figures;
   RecordedWorker worker;
@@ -79,16 +85,37 @@ void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
   }
   const bench::MachineTime machine = bench::MachineTimeNow();
   Use use{.machine_all_s = machine.all_s, .machine_used_s = machine.used_s};
-  for (const pid_t pid : servers) use.servers_s += bench::ProcessorSeconds(pid);
-  use.job_s = use.servers_s + bench::OwnProcessorSeconds();
+  double servers_s = 0;
+  for (const pid_t pid : servers) servers_s += bench::ProcessorSeconds(pid);
+  use.job_s = servers_s + bench::OwnProcessorSeconds();
   for (const pid_t pid : others) use.job_s += bench::ProcessorSeconds(pid);
-  use.server_bytes = status.OfShards("bytes_in") + status.OfShards("bytes_out");
-  use.server_frames = status.OfShards("frames_in");
   // Best from when they all train; a short job is over before anybody has said so.
   const bool trains = all([](const WorkerStatus& worker) { return worker.iteration > 0; });
   if (!first_ || (trains && !trained_)) first_ = use;
   trained_ = trained_ || trains;
   last_ = use;
+  if (trains) LookAtServers(status, servers_s);
+}
+
+void RunRecorder::LookAtServers(const JobStatus& status, double cpu_s) {
+  const bool same_shards = told_.size() == status.shards.size();
+  std::vector<double> tell;
+  bool anew = true;
+  for (const ShardStatus& shard : status.shards) {
+    const double bytes = BytesOf(shard);
+    const bool idle = Figure(shard.figures, "blocks") == 0;  // has nothing to tell
+    if (same_shards && !idle && bytes == told_[tell.size()]) anew = false;
+    tell.push_back(bytes);
+  }
+  if (!anew) return;
+  // What is told at the first look may be of any age.
+  const bool first_told = told_.empty();
+  told_ = std::move(tell);
+  if (first_told) return;
+  service_last_ = {.cpu_s = cpu_s,
+                   .bytes = std::accumulate(told_.begin(), told_.end(), 0.0),
+                   .frames = status.OfShards("frames_in")};
+  if (!service_first_) service_first_ = service_last_;
 }
 
 RecordedHost RunRecorder::Host() const {
@@ -102,12 +129,13 @@ RecordedHost RunRecorder::Host() const {
 }
 
 // What the servers did for a byte, all that they computed, is what is left of their time without what
-// messages cost.
+// messages cost. A job too short for two rounds of reports keeps what a byte costs in any job.
 ExchangeCosts RunRecorder::Costs() const {
   ExchangeCosts costs = options_.exchange_costs;
-  const double bytes = last_->server_bytes - first_->server_bytes;
-  const double frames = last_->server_frames - first_->server_frames;
-  const double work_s = last_->servers_s - first_->servers_s - frames * costs.per_message_s;
+  if (!service_first_) return costs;
+  const double bytes = service_last_->bytes - service_first_->bytes;
+  const double frames = service_last_->frames - service_first_->frames;
+  const double work_s = service_last_->cpu_s - service_first_->cpu_s - frames * costs.per_message_s;
   if (bytes > 0) costs.per_byte_s = std::max(0.0, work_s) / bytes;
   return costs;
 }

@@ -31,15 +31,23 @@ class RunRecorder {
   // Since some moment.
   struct Use {
     double machine_all_s = 0, machine_used_s = 0;
-    double job_s = 0, servers_s = 0;  // processor time
-    double server_bytes = 0, server_frames = 0;
+    double job_s = 0;  // processor time
   };
+  // What the servers' processors did, and what for.
+  struct Service {
+    double cpu_s = 0, bytes = 0, frames = 0;
+  };
+  void LookAtServers(const JobStatus& status, double cpu_s);
   [[nodiscard]] RecordedHost Host() const;
   [[nodiscard]] ExchangeCosts Costs() const;
 
   const LaunchOptions& options_;
   std::optional<Use> first_, last_;  // between them all workers were there
   bool trained_ = false;             // and had begun to train at first_
+  // Reports of bytes are up to a beat older than the processor's time. So the two are put together only when
+  // every shard has told anew: the same part of a beat is missing from both ends of what lies between.
+  std::vector<double> told_;  // by shard, the bytes at the last such moment
+  std::optional<Service> service_first_, service_last_;
 };
 
 }  // namespace leeway::app
