@@ -239,6 +239,7 @@ py::dict Figures(const WorkerCounters& c) {
   d["unchanged"] = c.unchanged;
   d["resent"] = c.resent;
   d["reconnects"] = c.reconnects;
+  d["connected_over"] = c.connected_over;
   d["bytes_sent"] = c.bytes_sent;
   d["bytes_received"] = c.bytes_received;
   d["wait_s"] = static_cast<double>(c.wait_ns) * 1e-9;

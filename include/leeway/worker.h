@@ -73,6 +73,8 @@ struct WorkerCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;
   std::uint64_t resent = 0, reconnects = 0;
+  // Connections to shards, by what carried them: "local", "uds", "tcp".
+  std::map<std::string, std::uint64_t> connected_over = {};
   // Had a verdict, and went with a server that died: its successor does not have them.
   std::uint64_t lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;

@@ -206,17 +206,16 @@ void Link::OnWelcome(std::span<const std::byte> body) {
 // A process on this host that no memory is shared with: two containers with a network of their own each, say.
 void Link::SayIfNotShared(const std::string& host_key) {
   if (options_.transport != "auto" || said_not_shared_) return;
-  const std::string_view carrier = env_.transport.Carrier(connection_);
   std::string why = env_.transport.WhyNotShared(connection_);
   const bool same_host = !host_key.empty() && host_key == env_.transport.Host();
-  if (why.empty() && same_host && carrier == "tcp")
+  if (why.empty() && same_host && carrier() == "tcp")
     why = "its Unix socket is not within reach: another network namespace or user, or --transport tcp there";
   if (why.empty()) return;
   said_not_shared_ = true;
   env_.log.Write(
       LogLevel::kWarning,
       fmt::format("{} at {} is on this host, but memory cannot be shared with it ({}): frames go {}", peer_,
-                  address_, why, carrier == "tcp" ? "over TCP" : "through its Unix socket"));
+                  address_, why, carrier() == "tcp" ? "over TCP" : "through its Unix socket"));
 }
 
 void Link::OnGoodbye(std::span<const std::byte> body) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "leeway/env.h"
 #include "leeway/options.h"
@@ -61,6 +62,8 @@ class alignas(64) Link final : private TransportEvents {
   void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
   void SendControl(wire::Kind kind, const google::protobuf::MessageLite& message);
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // What carries it ("local", "uds", "tcp"); empty unless connected.
+  [[nodiscard]] std::string_view carrier() const { return env_.transport.Carrier(connection_); }
   // When the peer was last heard of, also by a part of a frame; the time of Start before.
   [[nodiscard]] TimePoint last_heard() const;
   // The link itself: what every frame that comes or goes looks at.

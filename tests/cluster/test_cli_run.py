@@ -122,6 +122,7 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
     summed = sum(s["figures"]["summed"] for s in shards)
     assert summed == 2 * 20 * blocks, "every block of every step of both workers, once"
     assert told["totals"]["samples"] == 2 * 20 * 32
+    assert told["account"]["connected_over"] == {"local": 2 * 4}, "all of it is on one host"
 
 
 def test_a_script_that_raises_passes_on_its_exit_code(tmp_path):

@@ -76,7 +76,9 @@ void Declare(Parser& parser, Command& command) {
 Status Unknown(const std::string& word, const std::vector<std::string>& flags, bool takes_rest) {
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
-    return InvalidArgument("unknown flag \"{}\"{}", name, DidYouMean(name, flags));
+    std::string hint = DidYouMean(name, flags);
+    if (hint.empty() && takes_rest) hint = "; a flag of what it runs stands after \"--\"";
+    return InvalidArgument("unknown flag \"{}\"{}", name, hint);
   }
   if (takes_rest) return InvalidArgument("unexpected \"{}\"; the command to run stands after \"--\"", word);
   return InvalidArgument("unexpected \"{}\"", word);

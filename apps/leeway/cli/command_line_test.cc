@@ -159,6 +159,11 @@ TEST_F(CommandLineTest, AMisspelledFlagGetsASuggestion) {
   EXPECT_EQ(sail().runs, 0);
 }
 
+TEST_F(CommandLineTest, AFlagOfWhatIsRunIsToldItsPlace) {
+  EXPECT_EQ(Run({"sail", "--anchor", "3"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("unknown flag \"--anchor\"; a flag of what it runs stands after \"--\""));
+}
+
 TEST_F(CommandLineTest, AMisspelledCommandGetsASuggestion) {
   EXPECT_EQ(Run({"sial"}), kUsageExitCode);
   EXPECT_THAT(err_, AllOf(HasSubstr("unknown command \"sial\"; known: sail, harbour"),

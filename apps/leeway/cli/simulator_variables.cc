@@ -3,6 +3,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "launch/exec.h"
+
 namespace leeway::app {
 namespace {
 
@@ -36,9 +38,7 @@ void StartAnew(const Program& program, char* const* argv, const Environment& env
   // Started with more rights than its caller has, a process never sees GLIBC_TUNABLES, and would start for
   // ever.
   if (getauxval(AT_SECURE) != 0) return;
-  std::vector<char*> entries;
-  for (const std::string& entry : environment.entries()) entries.push_back(const_cast<char*>(entry.c_str()));
-  entries.push_back(nullptr);
+  const std::vector<char*> entries = ExecPointers(environment.entries());
   execve(program.executable.c_str(), argv, entries.data());
 }
 

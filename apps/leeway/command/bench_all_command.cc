@@ -14,24 +14,11 @@
 #include "bench/parts.h"
 #include "bench/scoreboard.h"
 #include "command/commands.h"
+#include "launch/exec.h"
 #include "launch/text_file.h"
 
 namespace leeway::app {
 namespace {
-
-// Begins a process anew as this program with these words. Returns only if that fails.
-int Become(const Program& program, const std::vector<std::string>& words) {
-  std::vector<std::string> args = {program.executable, "bench"};
-  args.insert(args.end(), words.begin(), words.end());
-  std::vector<char*> argv, envp;
-  for (std::string& arg : args) argv.push_back(arg.data());
-  std::vector<std::string> entries = program.environment.entries();
-  for (std::string& entry : entries) envp.push_back(entry.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  execve(program.executable.c_str(), argv.data(), envp.data());
-  return 127;
-}
 
 class BenchAllCommand final : public Command {
  public:
@@ -108,8 +95,9 @@ class BenchAllCommand final : public Command {
   }
 
   Status RunPart(const bench::Part& part, bench::ScoreRun& run) const {
-    LW_ASSIGN_OR_RETURN(bench::Captured captured,
-                        bench::Capture([&] { return Become(program_, part.words); }));
+    std::vector<std::string> words = {"bench"};
+    words.insert(words.end(), part.words.begin(), part.words.end());
+    LW_ASSIGN_OR_RETURN(bench::Captured captured, bench::Capture([&] { return Become(program_, words); }));
     while (captured.out.ends_with('\n')) captured.out.pop_back();
     // Some benches print their figures and exit with 1 when these are too much.
     if (captured.out.empty() || captured.exit_code > 1)

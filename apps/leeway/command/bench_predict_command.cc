@@ -13,6 +13,7 @@
 #include "calibrate/prediction_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
+#include "launch/exec.h"
 
 namespace leeway::app {
 namespace {
@@ -106,8 +107,7 @@ class BenchPredictCommand final : public Command {
 
   Status Train(const PredictedCase& how, const std::vector<std::string>& script, const std::string& file,
                const std::string& picture) const {
-    std::vector<std::string> words = {program_.executable, "run",   "-w",     "4", "-s", "2",
-                                      "--block-bytes",     "64KiB", "--quiet"};
+    std::vector<std::string> words = {"run", "-w", "4", "-s", "2", "--block-bytes", "64KiB", "--quiet"};
     words.insert(words.end(), {"--record", file});
     words.insert(words.end(), how.flags.begin(), how.flags.end());
     words.emplace_back("--");
@@ -115,21 +115,9 @@ class BenchPredictCommand final : public Command {
     // Nothing but training: looking at the accuracy meanwhile would be the chief's alone.
     words.insert(words.end(),
                  {"--epochs", fmt::format("{}", epochs_), "--evaluate-every", "1000000", "--plot", picture});
-    LW_ASSIGN_OR_RETURN(const bench::Captured ran, bench::Capture([&] { return Become(words); }));
+    LW_ASSIGN_OR_RETURN(const bench::Captured ran, bench::Capture([&] { return Become(program_, words); }));
     if (ran.exit_code == 0) return Status::Ok();
     return Unavailable("leeway run ({}) ended with exit code {}", how.name, ran.exit_code);
-  }
-
-  // Begins a process anew. Returns only if that fails.
-  [[nodiscard]] int Become(std::vector<std::string> words) const {
-    std::vector<char*> argv, envp;
-    for (std::string& word : words) argv.push_back(word.data());
-    std::vector<std::string> entries = program_.environment.entries();
-    for (std::string& entry : entries) envp.push_back(entry.data());
-    argv.push_back(nullptr);
-    envp.push_back(nullptr);
-    execve(program_.executable.c_str(), argv.data(), envp.data());
-    return 127;
   }
 
   const Program& program_;

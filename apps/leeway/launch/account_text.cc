@@ -136,6 +136,7 @@ std::string AccountText(const JobStatus& status) {
   add("staleness of reads", AgesText(ByAge(Gather(status.shards, "staleness_read."))));
   add("staleness of what was used", AgesText(ByAge(Gather(status.workers, "staleness."))));
   add("staleness of applied pushes", AgesText(ByAge(Gather(status.shards, "staleness_applied."))));
+  add("connections to shards, by carrier", Largest(Gather(status.workers, "connected."), "", AsCount));
   std::string counts;
   ForEachCount(status, [&counts](const char*, const char* name, double count) {
     if (count > 0) counts += fmt::format("{}{:.0f} {}", counts.empty() ? "" : ", ", count, name);
@@ -156,6 +157,7 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["staleness_read"] = Gather(status.shards, "staleness_read.");
   account["staleness_used"] = Gather(status.workers, "staleness.");
   account["staleness_applied"] = Gather(status.shards, "staleness_applied.");
+  account["connected_over"] = Gather(status.workers, "connected.");
   ForEachCount(status,
                [&account](const char* figure, const char*, double count) { account[figure] = count; });
   return account;

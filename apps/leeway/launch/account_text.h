@@ -16,7 +16,7 @@ namespace leeway::app {
 // each worker): seconds of workers by name; "wait_at_step_barriers_s"; "held_block_s_by_table" and
 // "held_block_s_by_worker": seconds that pulls were held up, added up over blocks;
 // "staleness_read" (of answers), "staleness_used" (of what gradients were computed on), "staleness_applied"
-// (counts by age; the last is that and more); and counts.
+// (counts by age; the last is that and more); "connected_over": connections by carrier; and counts.
 [[nodiscard]] nlohmann::json AccountJson(const JobStatus& status);
 
 }  // namespace leeway::app

@@ -22,8 +22,8 @@ JobStatus Parse(const std::string& json) {
 
 TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   const JobStatus status = Parse(R"({
-      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "copied_gradients": 6, "rebound_parameters": 0, "wait.block.fc/1": 2, "wait.step.barrier": 3}},
-                  {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5, "wait.block.fc/1": 0.5}}],
+      "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "copied_gradients": 6, "rebound_parameters": 0, "wait.block.fc/1": 2, "wait.step.barrier": 3, "connected.local": 2}},
+                  {"rank": 1, "figures": {"wait.server.0": 1, "wait.server.1": 9, "staleness.1": 5, "wait.block.fc/1": 0.5, "connected.tcp": 1, "connected.local": 1}}],
       "shards": [{"shard": 0, "server": 0, "figures": {"waited_for.3": 7, "waited_for.others": 0.5, "dpr": 11, "dpr.2": 8, "dpr.0": 3,
                   "staleness_read.0": 9, "staleness_read.16": 1, "staleness_applied.2": 3, "late_dropped": 2}}]})");
   const std::string text = AccountText(status);
@@ -33,6 +33,7 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_THAT(text, ::testing::ContainsRegex("waits at barriers of steps +3.0 s"));
   EXPECT_THAT(text, ::testing::ContainsRegex("block-seconds .* for worker +w3 7.0 s, others 0.5 s"));
   EXPECT_THAT(text, HasSubstr("w2 8, w0 3"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("connections to shards, by carrier +local 3, tcp 1"));
   EXPECT_THAT(text, HasSubstr("0: 90 %, 16+: 10 %"));
   EXPECT_THAT(text, HasSubstr("2: 100 %"));
   EXPECT_THAT(text, AllOf(HasSubstr("11 DPRs (per shard)"), HasSubstr("2 late pushes dropped"),
@@ -45,6 +46,7 @@ TEST(AccountTextTest, SaysWhatWasWaitedForAndHowOldThingsWere) {
   EXPECT_EQ(json["wait_at_step_barriers_s"], 3);
   EXPECT_EQ(json["staleness_read"]["16"], 1);
   EXPECT_EQ(json["staleness_used"]["1"], 5);
+  EXPECT_EQ(json["connected_over"]["local"], 3);
   EXPECT_EQ(json["dpr"], 11);
   EXPECT_EQ(json["dpr_of_worker"]["2"], 8);
 }

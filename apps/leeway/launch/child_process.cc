@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "launch/exec.h"
 
 namespace leeway::app {
 namespace {
@@ -25,14 +26,6 @@ Result<Pipe> OpenPipe() {
   if (pipe2(fds.data(), O_CLOEXEC) != 0)
     return ResourceExhausted("cannot open a pipe: {}", std::strerror(errno));
   return Pipe{Descriptor(fds[0]), Descriptor(fds[1])};
-}
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // Runs in the child between fork and exec, where only async-signal-safe calls are allowed. Returns only on
@@ -57,8 +50,8 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildCommand& command) {
   LW_ASSIGN_OR_RETURN(Pipe err, OpenPipe());
   LW_ASSIGN_OR_RETURN(Pipe failure, OpenPipe());  // closed by a successful exec, else carries errno
   const Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const std::vector<char*> argv = Pointers(command.args);
-  const std::vector<char*> envp = Pointers(command.environment);
+  const std::vector<char*> argv = ExecPointers(command.args);
+  const std::vector<char*> envp = ExecPointers(command.environment);
 
   const pid_t parent = getpid();
   const pid_t pid = fork();

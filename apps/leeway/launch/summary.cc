@@ -62,8 +62,8 @@ std::string PhaseTable(const JobStatus& status, const LaunchTimes& times) {
     for (const auto& [cause, part] : causes)
       table.Row({"  for " + Bare(cause), Seconds(part), Percent(part, whole)});
   }
-  // Starting up, evaluating, writing: what the script did outside of training steps.
-  table.Row({"other", Seconds(std::max(rest, 0.0)), Percent(std::max(rest, 0.0), whole)});
+  // Starting up, evaluating, writing.
+  table.Row({"outside of steps", Seconds(std::max(rest, 0.0)), Percent(std::max(rest, 0.0), whole)});
   return table.Print() + "\n";
 }
 
@@ -161,14 +161,21 @@ std::string TableLine(const JobStatus& status) {
     const std::string apply = table.apply.empty() ? DefaultApplyOf(table.sync) : table.apply;
     policies.insert(fmt::format("{} + {} + {}", table.sync, apply, table.optimizer));
     for (const TableOnServer& row : table.servers) {
-      if (row.sync == table.sync && row.apply == table.apply) continue;
-      policies.insert(fmt::format("{} + {} on server {}", row.sync,
-                                  row.apply.empty() ? DefaultApplyOf(row.sync) : row.apply, row.server));
+      const std::string row_apply = row.apply.empty() ? DefaultApplyOf(row.sync) : row.apply;
+      if (row.sync == table.sync && row_apply == apply) continue;
+      policies.insert(fmt::format("{} + {} on server {}", row.sync, row_apply, row.server));
     }
   }
   std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);
   return text;
+}
+
+// Nobody has said how many samples a step has.
+bool CountsSteps(const JobStatus& status) {
+  return status.OfWorkers("samples") > 0 && std::ranges::all_of(status.workers, [](const WorkerStatus& w) {
+           return Figure(w.figures, "samples") == static_cast<double>(w.iteration);
+         });
 }
 
 }  // namespace
@@ -195,8 +202,9 @@ std::string SummaryText(const Outcome& outcome) {
     text += fmt::format("  {}\n", line);
   if (const double lost = status.OfWorkers("lost"); lost > 0)
     text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
-  text += fmt::format("  {} samples, {} samples/s\n\n", Count(status.OfWorkers("samples")),
-                      t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-");
+  text += fmt::format("  {} samples, {} samples/s{}\n\n", Count(status.OfWorkers("samples")),
+                      t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-",
+                      CountsSteps(status) ? " (a step counts as 1: opt.samples is not set)" : "");
   text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) +
           lives;
   return text;

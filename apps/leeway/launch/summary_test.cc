@@ -114,6 +114,27 @@ TEST(SummaryTest, WhatAWorkerKeptBackAsLateIsInItsRowAndInTheTotal) {
   EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["totals"]["late_dropped"], 33);
 }
 
+TEST(SummaryTest, AServerIsNamedOnlyWhereItsPolicyDiffers) {
+  Outcome outcome = GoodOutcome();
+  TableStatus& table = outcome.status->tables[0];
+  table.sync = "bsp";
+  table.apply = "";
+  TableOnServer& row = table.servers.emplace_back();
+  row.sync = "bsp";
+  row.apply = "aggregate";
+  EXPECT_THAT(SummaryText(outcome), AllOf(HasSubstr("bsp + aggregate + sgd"), Not(HasSubstr("on server"))));
+  row.apply = "aggregate:reduce=ordered";
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("bsp + aggregate:reduce=ordered on server 0"));
+}
+
+TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {
+  Outcome outcome = GoodOutcome();
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("opt.samples")));
+  for (WorkerStatus& worker : outcome.status->workers)
+    worker.figures["samples"] = static_cast<double>(worker.iteration);
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("190 samples, 10 samples/s (a step counts as 1: opt.samples"));
+}
+
 TEST(StatusJsonTest, TheAccountIsAddedToWhatTheSchedulerSaid) {
   const auto json = nlohmann::json::parse(StatusJson(StatusOf("running", 300, 50)));
   EXPECT_EQ(json["phase"], "running");

@@ -93,6 +93,7 @@ void WorkerNode::Core::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome
     const std::size_t shard = link - 1;
     if (port_was_up_[shard]) ++counters_.reconnects;
     port_was_up_[shard] = true;
+    ++counters_.connected_over[std::string(ports_[shard]->link().carrier())];
     ports_[shard]->OnUp();
     JoinIfAllUp();
   }

@@ -72,6 +72,8 @@ void WorkerNode::Core::SendReport() {
     if (counters_.staleness[behind] == 0) continue;
     values[fmt::format("staleness.{}", behind)] = static_cast<double>(counters_.staleness[behind]);
   }
+  for (const auto& [carrier, times] : counters_.connected_over)
+    values["connected." + carrier] = static_cast<double>(times);
   ReportWaits(report);
   values["wait_s"] = static_cast<double>(counters_.wait_ns) * 1e-9;
   values["iteration"] = static_cast<double>(iteration_.value());

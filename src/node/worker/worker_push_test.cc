@@ -12,6 +12,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class WorkerPushTest : public WorkerRig {};
 
@@ -133,6 +134,8 @@ TEST_F(WorkerPushTest, AReconnectResendsInOrderWithTheSameBytesThenThePull) {
   EXPECT_THAT(frames[1].payload_at, ElementsAre(static_cast<const void*>(gradient.data())));
   EXPECT_EQ(node->counters().resent, 4U);
   EXPECT_EQ(node->counters().reconnects, 1U);
+  EXPECT_THAT(node->counters().connected_over, ElementsAre(Pair("tcp", 3U)))
+      << "two shards, one of them twice";
   EXPECT_THAT(Sent(1), IsEmpty()) << "the other shard is not disturbed";
 }
 
