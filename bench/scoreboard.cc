@@ -267,8 +267,10 @@ std::string ToText(const ScoreRun& run, const Baseline* baseline) {
   text += fmt::format("\n{} pass, {} miss their floor\n", pass, BelowFloor(run).size());
   if (baseline != nullptr) {
     std::vector<std::string> better, worse;
+    std::size_t compared = 0;
     for (const Score& score : run.scores) {
       const Score* const before = FindScore(baseline, score.figure);
+      compared += before != nullptr ? 1 : 0;
       const Change change = before == nullptr ? Change::kNone : Compare(score, *before);
       if (change == Change::kBetter) better.push_back(score.figure);
       if (change == Change::kWorse) worse.push_back(score.figure);
@@ -278,7 +280,11 @@ std::string ToText(const ScoreRun& run, const Baseline* baseline) {
     };
     list("better", better);
     list("worse", worse);
-    if (better.empty() && worse.empty()) text += "nothing changed by more than the spread\n";
+    if (compared == 0) {
+      text += "the baseline has none of these figures: nothing was compared\n";
+    } else if (better.empty() && worse.empty()) {
+      text += fmt::format("of {} figures that both have none changed by more than the spread\n", compared);
+    }
   }
   if (const auto missing = NotMeasured(run); !run.chosen && !missing.empty())
     text += fmt::format("not measured: {}\n", fmt::join(missing, ", "));

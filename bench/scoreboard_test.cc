@@ -198,6 +198,11 @@ TEST(ScoreboardTest, TheTableSaysWhatPassesAndWhatChanged) {
   run.chosen = true;
   EXPECT_THAT(ToText(run, nullptr), Not(HasSubstr("not measured")));
   EXPECT_THAT(ToText(run, nullptr), Not(HasSubstr("baseline")));
+  const Baseline strange = {{"other.figure", run.scores[0]}};
+  EXPECT_THAT(ToText(run, &strange),
+              HasSubstr("the baseline has none of these figures: nothing was compared"));
+  const Baseline same = {{run.scores[0].figure, run.scores[0]}};
+  EXPECT_THAT(ToText(run, &same), HasSubstr("of 1 figures that both have none changed"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -30,6 +31,9 @@ int main(int argc, char** argv, char** envp) {
   using namespace leeway::app;
 
   OpenStandardStreams();
+  // What is too large for a limit on files fails, and is said; the signal would end the process without a
+  // word.
+  std::signal(SIGXFSZ, SIG_IGN);
   std::error_code error;
   Program program{std::filesystem::read_symlink("/proc/self/exe", error).string(), Environment(envp)};
   if (error) {

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "problem/layer_file.h"
 #include "problem/problem.h"
 #include "problem/testing/held_values.h"
@@ -66,17 +66,18 @@ TEST(GhostTest, GradientsAreSmallAndLossesNoNumbers) {
 }
 
 TEST(GhostTest, AFileOfOnesOwnIsAModel) {
-  const std::string path = ::testing::TempDir() + "leeway_ghost_test.layers";
+  const leeway::testing::TempFolder folder;
+  const std::string path = folder.PathOf("mine.layers");
   std::ofstream(path) << "# mine\nfirst 1000x3\nsecond 7\n";
   const ProblemPtr problem = MadeGhost("ghost:" + path + ",grain=1000");
-  std::remove(path.c_str());
   ASSERT_EQ(problem->tables().size(), 2U);
   EXPECT_EQ(problem->tables()[0].shape, std::vector<std::int64_t>{3});
   EXPECT_EQ(problem->tables()[1].shape, std::vector<std::int64_t>{1});
 }
 
 TEST(GhostTest, AModelThatDoesNotFitIntoItsBytesIsRefused) {
-  const std::string path = ::testing::TempDir() + "leeway_ghost_large_test.layers";
+  const leeway::testing::TempFolder folder;
+  const std::string path = folder.PathOf("large.layers");
   std::ofstream(path) << "first 1048576x1048576\nsecond 7\n";
   const Registry<Problem> problems = BuiltinProblems();
   const Status refused = problems.MakeFromSpec("ghost:" + path + ",grain=1024").status();
@@ -86,7 +87,6 @@ TEST(GhostTest, AModelThatDoesNotFitIntoItsBytesIsRefused) {
       AllOf(HasSubstr("problem \"ghost\": grain: got 1024, with which the model has 4294967300 bytes"),
             HasSubstr("at most 2147483648")));
   EXPECT_TRUE(problems.MakeFromSpec("ghost:" + path + ",grain=4096").ok());
-  std::remove(path.c_str());
 }
 
 TEST(GhostTest, WrongArgumentsAreNamed) {

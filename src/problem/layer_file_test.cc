@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace leeway::problem {
 namespace {
 
@@ -59,7 +61,8 @@ TEST(LayerFileTest, LimitsHold) {
 }
 
 TEST(LayerFileTest, AFileIsReadUpToItsLimit) {
-  const std::string path = ::testing::TempDir() + "leeway_layer_file_test.layers";
+  const leeway::testing::TempFolder folder;
+  const std::string path = folder.PathOf("a.layers");
   std::ofstream(path) << "a 3x4\n";
   const auto read = ReadLayerFile(path);
   ASSERT_TRUE(read.ok()) << read.status().ToString();

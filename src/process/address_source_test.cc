@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <fstream>
+
+#include "base/testing/temp_folder.h"
 
 namespace leeway {
 namespace {
@@ -14,9 +15,9 @@ using ::testing::HasSubstr;
 TEST(AddressSourceTest, AnAddressIsItself) { EXPECT_EQ(*MakeAddressSource("10.0.0.1:70")(), "10.0.0.1:70"); }
 
 TEST(AddressSourceTest, AFileIsReadAtEveryQuestion) {
-  const std::string path = ::testing::TempDir() + "leeway_address_source_test";
+  const leeway::testing::TempFolder folder;
+  const std::string path = folder.PathOf("address");
   const AddressSource where = MakeAddressSource("file:" + path);
-  std::remove(path.c_str());
   EXPECT_THAT(where().status().message(), HasSubstr(path));
   EXPECT_EQ(where().status().code(), StatusCode::kUnavailable);
   std::ofstream(path) << "127.0.0.1:1\n";
@@ -25,7 +26,6 @@ TEST(AddressSourceTest, AFileIsReadAtEveryQuestion) {
   EXPECT_EQ(*where(), "127.0.0.1:2");
   std::ofstream(path) << "\n";
   EXPECT_THAT(where().status().message(), HasSubstr("is empty"));
-  std::remove(path.c_str());
 }
 
 }  // namespace

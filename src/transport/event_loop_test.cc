@@ -263,6 +263,7 @@ TEST_F(LoopHelpTest, ItEndsAtItsLimit) {
 
 TEST_F(LoopHelpTest, ItEndsAtItsLimitAlsoIfAnEarlierTimePassesWhileItSpins) {
   Run();
+  ASSERT_TRUE(HelpUntil([] { return true; })) << "the thread runs by now";
   int helped = 0;
   for (int i = 0; i < 100; ++i) {
     bool first = true;

@@ -3,20 +3,18 @@
 import json
 import re
 import sys
-import time
 
 import numpy as np
 from cli_process import Leeway
 from job import PROGRAMS
 
 ITERATIONS = 160
-HEARD_S = 0.5  # a manifest can be seen in its folder before the scheduler hears that it is on the disk
 
 
 class Training(Leeway):
     """A job whose workers end with the same bits, however often it goes back to a checkpoint."""
 
-    def __init__(self, folder, *flags, servers=2, every=10, pause_s=0.01, iterations=ITERATIONS,
+    def __init__(self, folder, *flags, servers=2, every=10, pause_s=0.03, iterations=ITERATIONS,
                  program="checkpoints"):
         """`every` 0: no folder for checkpoints."""
         self.checkpoints = folder / "checkpoints"
@@ -41,9 +39,13 @@ class Training(Leeway):
         """(who, what) of each event of this kind in the summary."""
         return [(event["who"], event["what"]) for event in self.summary()["events"] if event["kind"] == kind]
 
+    def manifests(self):
+        """What they hold, from the oldest to the newest."""
+        return [json.loads(path.read_text()) for path in sorted(self.checkpoints.glob("*/manifest.json"))]
+
     def wait_for_checkpoint(self, limit_s=30):
-        self.wait_for(lambda: list(self.checkpoints.glob("*/manifest.json")), "checkpoint", limit_s)
-        time.sleep(HEARD_S)
+        """Until the scheduler knows of one: a manifest can be seen before it does, the next one's only after."""
+        self.wait_for(lambda: len(self.manifests()) > 1, "checkpoint", limit_s)
 
     def role(self, *words):
         """The process of a role, found by the words of its command line."""

@@ -15,7 +15,9 @@ from leeway import checkpoint
 def undisturbed(tmp_path_factory):
     """What a job that nothing happens to ends with, and its last checkpoints."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    with Training(folder, pause_s=0.002) as training:
+    with Training(folder) as training:
+        training.wait_for_checkpoint()  # however slow the disk is
+        training.hurry()
         assert training.wait(60) == 0, training.err()
         assert training.began() == [0]
         finals = training.finals()
@@ -81,7 +83,9 @@ def test_under_rollback_the_job_goes_back_to_its_checkpoint_when_a_role_dies(und
 def resumable(tmp_path_factory):
     """The finals of a script with a state of its own on every rank, and its checkpoints."""
     folder = tmp_path_factory.mktemp("resumable")
-    with Training(folder, program="resumable", pause_s=0.002) as training:
+    with Training(folder, program="resumable") as training:
+        training.wait_for(lambda: any(len(manifest["ranks"]) == 2 for manifest in training.manifests()), "checkpoint of both")
+        training.hurry()
         assert training.wait(60) == 0, training.err()
         return folder, training.finals()
 

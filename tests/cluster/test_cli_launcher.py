@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import time
@@ -49,13 +50,16 @@ def test_a_reader_that_does_not_read_leaves_ctrl_c_working(make):
     read, write = make()
     process = subprocess.Popen([str(BUILD / "leeway"), "run", "-w", "1", "--", "yes"], stdout=write, stderr=write,
                                stdin=subprocess.DEVNULL)
-    os.close(write)
     try:
-        time.sleep(1)  # `yes` has filled it long before
+        deadline = time.monotonic() + 20
+        while select.select([], [write], [], 0)[1]:
+            assert time.monotonic() < deadline, "`yes` has not filled it"
+            time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 143
     finally:
         process.kill()
+        os.close(write)
         os.close(read)
 
 

@@ -107,7 +107,7 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
                 "--", sys.executable, PROGRAMS / "cli_steps.py", tmp_path, 20) as job:
         assert job.wait(120) == 0, job.err()
         assert "[w0] steps 20" in job.out() and "[w1] steps 20" in job.out()
-        table = job.out()
+        table, errors = job.out(), job.err()
         job.expect_nothing_left()
     for word in ("Job done", "worker", "iterations", "wait %", "server", "DPRs", "bsp + aggregate"):
         assert word in table, table
@@ -122,7 +122,9 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
     summed = sum(s["figures"]["summed"] for s in shards)
     assert summed == 2 * 20 * blocks, "every block of every step of both workers, once"
     assert told["totals"]["samples"] == 2 * 20 * 32
-    assert told["account"]["connected_over"] == {"local": 2 * 4}, "all of it is on one host"
+    carriers = told["account"]["connected_over"]
+    # All of it is on one host; one that was slow to greet is told of.
+    assert sum(carriers.values()) == 2 * 4 and (carriers == {"local": 2 * 4} or "no greeting within" in errors), carriers
 
 
 def test_a_script_that_raises_passes_on_its_exit_code(tmp_path):

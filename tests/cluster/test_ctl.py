@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from checkpointed import HEARD_S, Training
+from checkpointed import Training
 from cli_process import leeway
 from job import Job
 
@@ -140,10 +140,9 @@ def test_a_scheduler_by_itself_takes_the_same_signals(tmp_path):
             assert time.monotonic() < deadline, job.logs()
             time.sleep(0.02)
         scheduler.send_signal(signal.SIGUSR1)
-        while len(list(checkpoints.glob("*/manifest.json"))) < 1:
+        while json.loads(leeway("ctl", "status", "--json", "--scheduler", job.scheduler).stdout)["checkpoints"]["completed"] < 1:
             assert time.monotonic() < deadline + 30, job.logs()
             time.sleep(0.02)
-        time.sleep(HEARD_S)
         scheduler.send_signal(signal.SIGTERM)
         job.expect_end(40, [scheduler], code=143)
         assert len(list(checkpoints.glob("*/manifest.json"))) == 2

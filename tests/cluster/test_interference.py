@@ -90,6 +90,9 @@ def test_forward_runs_up_to_the_layer_whose_values_are_held_back(job):
     process = job.start_worker(0, "layers", scheduler=proxy.address)
     said = job.folder / "said"
     wait_for_line(said, "1 0")
+    deadline = time.monotonic() + 20
+    while not held and time.monotonic() < deadline:
+        time.sleep(0.02)
     time.sleep(0.4)
     lines = said.read_text().splitlines()
     assert held, "the answer for layer 1 must have been held back"

@@ -7,12 +7,13 @@ import pytest
 from cli_process import leeway
 from job import PROGRAMS
 
-WORKERS, ITERATIONS = 2, 200
+WORKERS = 2
+ITERATIONS = 1000  # 5 s: long enough for several reports of the servers
 
 
-def run(path, *flags):
+def run(path, *flags, iterations=ITERATIONS):
     result = leeway("run", "-w", WORKERS, "-s", 2, "--sync", "bsp", "--quiet", "--record", path, *flags, "--", sys.executable,
-                    PROGRAMS / "busy.py", "--iterations", ITERATIONS, "--cpu-ms", 4, limit_s=60)
+                    PROGRAMS / "busy.py", "--iterations", iterations, "--cpu-ms", 4, limit_s=60)
     assert result.returncode == 0, result
     return json.loads(path.read_text())
 
@@ -45,12 +46,12 @@ def test_a_record_predicts_its_own_run(tmp_path, plain):
 
 def test_a_slow_worker_makes_the_others_wait_and_not_compute(tmp_path, plain):
     before = plain[1]
-    slow = run(tmp_path / "slow.json", "--slow-worker", "1:6x")
-    assert slow["measured"]["seconds"] > 1.5 * before["measured"]["seconds"]
+    slow = run(tmp_path / "slow.json", "--slow-worker", "1:6x", iterations=ITERATIONS // 5)
+    assert slow["measured"]["seconds"] > 1.5 * before["measured"]["seconds"] / 5
     assert [worker["slowed"] for worker in slow["workers"]] == [1, 6]
     for rank in range(WORKERS):
         assert slow["workers"][rank]["cpu_s"] < 1.5 * before["workers"][rank]["cpu_s"], (before, slow)
-        assert slow["workers"][rank]["elsewhere_s"] < 0.004, slow["workers"][rank]
+        assert slow["workers"][rank]["elsewhere_s"] < 0.012, slow["workers"][rank]
 
 
 def test_keys_can_be_set_and_swept_over(plain):

@@ -2,10 +2,12 @@
 checkpoint that the job began from; and a job that is told to end when it is about to."""
 
 import os
+import random
 import re
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from checkpointed import Training
@@ -82,9 +84,16 @@ class Patched(Job):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One that the system gives to nobody by itself: it stays free until the test takes it, and takes it again."""
+    given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(given_from - 5000, given_from)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def test_a_server_is_replaced_at_the_address_of_the_one_before(tmp_path):

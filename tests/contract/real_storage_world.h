@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/testing/temp_folder.h"
 #include "storage_world.h"
 #include "transport/real_env.h"
 
@@ -11,14 +12,9 @@ namespace leeway::contract {
 
 class RealStorageWorld final : public StorageWorld {
  public:
-  RealStorageWorld();
-  ~RealStorageWorld() override;
-  RealStorageWorld(const RealStorageWorld&) = delete;
-  RealStorageWorld& operator=(const RealStorageWorld&) = delete;
-
   Env& env() override { return env_->env(); }
   Storage& neighbour() override { return neighbour_->env().storage; }
-  std::string Path(const std::string& name) override { return folder_ + "/" + name; }
+  std::string Path(const std::string& name) override { return folder_.PathOf(name); }
   bool RunUntil(const std::function<bool()>& done) override;
   void Restart() override;
 
@@ -28,7 +24,7 @@ class RealStorageWorld final : public StorageWorld {
     void Write(LogLevel, std::string_view) override {}
   };
   SilentLog log_;
-  std::string folder_;
+  testing::TempFolder folder_;
   std::unique_ptr<RealEnv> env_ = std::make_unique<RealEnv>(log_, 1);
   std::unique_ptr<RealEnv> neighbour_ = std::make_unique<RealEnv>(log_, 3);
 };

@@ -109,14 +109,14 @@ def test_a_slowed_worker_takes_its_factor_longer(alone):
 
 
 class SlowCalls:
-    """Stands in for the worker; calls that wait for other members take half a second."""
+    """Stands in for the worker; calls that wait for other members take more than a second."""
 
     def __init__(self, worker):
         self._worker = worker
 
     def __getattr__(self, name):
         if name in ("barrier", "lease_batches", "pull"):
-            time.sleep(0.5)
+            time.sleep(1.5)
         return getattr(self._worker, name)
 
 
@@ -130,7 +130,7 @@ def test_waiting_for_others_is_not_computing(alone, call):
     session.current().worker = SlowCalls(session.current().worker)
     call()
     train(model, optimizer, 1)
-    assert optimizer.figures()["compute_s"] - before < 0.4
+    assert optimizer.figures()["compute_s"] - before < 1.2
 
 
 def test_figures_are_the_workers_whichever_optimizer_steps(alone):

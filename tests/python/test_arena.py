@@ -46,9 +46,9 @@ def equal(a, b):
     return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters()))
 
 
-def on_the_heap(slot, worker, like):
+def on_the_heap(slot, worker, like, kind=torch.Tensor):
     del worker
-    slot._memory, slot._tensor = None, torch.zeros_like(like)
+    slot._memory, slot._tensor = None, torch.zeros_like(like).as_subclass(kind)
     slot.address = slot._tensor.data_ptr()
 
 

@@ -28,6 +28,7 @@ WORKERS, SERVERS = 3, 2
 ROLES = ["worker", "server", "scheduler"]
 # What the model reaches in half a minute that nothing happens in is 0.81 to 0.84; it goes up from there.
 LEAST_ACCURACY = 0.78
+LEAST_ITERATIONS = 1000  # a slow machine gets the time that these take
 END_S = 60  # for the job to end once it is told to
 LEARNER = Path(__file__).resolve().parent / "programs" / "learner.py"
 
@@ -120,6 +121,7 @@ class Soak:
             time.sleep(0.1)
         # The last one has time to come back before the end: what comes too late is another story.
         job.wait_for(lambda: len(job.victims()) == 1 + SERVERS + WORKERS, "everybody", 40)
+        job.wait_for(lambda: job.iteration() >= LEAST_ITERATIONS, f"iteration {LEAST_ITERATIONS}", 180)
         before = [job.said(rank) for rank in range(WORKERS)]
         job.wait_for(lambda: all(job.said(rank) > before[rank] for rank in range(WORKERS)), "progress of all", 60)
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -45,10 +45,6 @@ std::vector<double> QuantilesOf(const std::vector<std::pair<double, double>>& ti
   // A bucket is a few percent wide; the mean is known exactly.
   for (double& quantile : quantiles) quantile *= mean * static_cast<double>(quantiles.size()) / sum;
   return quantiles;
-}
-
-double BytesOf(const ShardStatus& shard) {
-  return Figure(shard.figures, "bytes_in") + Figure(shard.figures, "bytes_out");
 }
 
 Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions& options) {
@@ -98,22 +94,14 @@ void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
 }
 
 void RunRecorder::LookAtServers(const JobStatus& status, double cpu_s) {
-  const bool same_shards = told_.size() == status.shards.size();
-  std::vector<double> tell;
-  bool anew = true;
-  for (const ShardStatus& shard : status.shards) {
-    const double bytes = BytesOf(shard);
-    const bool idle = Figure(shard.figures, "blocks") == 0;  // has nothing to tell
-    if (same_shards && !idle && bytes == told_[tell.size()]) anew = false;
-    tell.push_back(bytes);
-  }
-  if (!anew) return;
-  // What is told at the first look may be of any age.
-  const bool first_told = told_.empty();
-  told_ = std::move(tell);
-  if (first_told) return;
+  std::vector<double> reports;
+  for (const ShardStatus& shard : status.shards) reports.push_back(Figure(shard.figures, "reports"));
+  const bool first = reports_.size() != reports.size();
+  if (!first && !std::ranges::equal(reports, reports_, std::ranges::not_equal_to())) return;
+  reports_ = std::move(reports);
+  if (first) return;  // what was told by then may be of any age
   service_last_ = {.cpu_s = cpu_s,
-                   .bytes = std::accumulate(told_.begin(), told_.end(), 0.0),
+                   .bytes = status.OfShards("bytes_in") + status.OfShards("bytes_out"),
                    .frames = status.OfShards("frames_in")};
   if (!service_first_) service_first_ = service_last_;
 }

@@ -46,7 +46,7 @@ class RunRecorder {
   bool trained_ = false;             // and had begun to train at first_
   // Reports of bytes are up to a beat older than the processor's time. So the two are put together only when
   // every shard has told anew: the same part of a beat is missing from both ends of what lies between.
-  std::vector<double> told_;  // by shard, the bytes at the last such moment
+  std::vector<double> reports_;  // by shard, how many there were at the last such moment
   std::optional<Service> service_first_, service_last_;
 };
 

@@ -77,7 +77,7 @@ Status Unknown(const std::string& word, const std::vector<std::string>& flags, b
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
     std::string hint = DidYouMean(name, flags);
-    if (hint.empty() && takes_rest) hint = "; a flag of what it runs stands after \"--\"";
+    if (hint.empty() && takes_rest) hint = "; one of what it runs would stand after \"--\"";
     return InvalidArgument("unknown flag \"{}\"{}", name, hint);
   }
   if (takes_rest) return InvalidArgument("unexpected \"{}\"; the command to run stands after \"--\"", word);

@@ -161,7 +161,7 @@ TEST_F(CommandLineTest, AMisspelledFlagGetsASuggestion) {
 
 TEST_F(CommandLineTest, AFlagOfWhatIsRunIsToldItsPlace) {
   EXPECT_EQ(Run({"sail", "--anchor", "3"}), kUsageExitCode);
-  EXPECT_THAT(err_, HasSubstr("unknown flag \"--anchor\"; a flag of what it runs stands after \"--\""));
+  EXPECT_THAT(err_, HasSubstr("unknown flag \"--anchor\"; one of what it runs would stand after \"--\""));
 }
 
 TEST_F(CommandLineTest, AMisspelledCommandGetsASuggestion) {

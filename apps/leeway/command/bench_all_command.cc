@@ -89,6 +89,8 @@ class BenchAllCommand final : public Command {
   // Now, not after minutes of measuring.
   [[nodiscard]] Status CheckSave() const {
     if (save_.empty()) return Status::Ok();
+    if (std::filesystem::is_directory(save_))
+      return FailedPrecondition("--save: cannot write {}: it is a folder, wanted a file", save_);
     const std::filesystem::path folder = std::filesystem::path(save_).parent_path();
     if (access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return Status::Ok();
     return FailedPrecondition("--save: cannot write {}: {}", save_, std::strerror(errno));

@@ -81,13 +81,14 @@ std::string AgesText(const std::map<int, double>& ages) {
 }
 
 // Of workers and of shards: the figure and how people call it.
-constexpr std::array<std::pair<const char*, const char*>, 6> kOfWorkers{
+constexpr std::array<std::pair<const char*, const char*>, 7> kOfWorkers{
     {{"skipped_late", "late pushes not sent"},
      {"skipped_blocks", "blocks skipped"},
      {"iterations_skipped", "iterations skipped"},
      {"exchanges_skipped", "exchanges skipped"},
      {"copied_gradients", "gradients copied into the arena"},
-     {"rebound_parameters", "parameters put back into the arena"}}};
+     {"rebound_parameters", "parameters put back into the arena"},
+     {"overwritten_parameters", "parameters changed in place and overwritten"}}};
 constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{
     {{"dpr", "DPRs (per shard)"},
      {"late_applied", "late pushes applied"},

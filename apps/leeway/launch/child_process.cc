@@ -37,7 +37,7 @@ void BecomeProgram(const char* program, char* const* argv, char* const* envp, co
   if (getppid() != parent) _exit(128 + SIGKILL);  // the parent ended before prctl took hold
   if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) return;
   // The others are as they came to the launcher, which has no handlers: what `nohup` ignores stays ignored.
-  for (const int signal : {SIGCHLD, SIGPIPE}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGCHLD, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   execve(program, argv, envp);
 }

@@ -171,7 +171,7 @@ std::string TableLine(const JobStatus& status) {
   return text;
 }
 
-// Nobody has said how many samples a step has.
+// Every step was one sample: most likely nobody has said how many it has.
 bool CountsSteps(const JobStatus& status) {
   return status.OfWorkers("samples") > 0 && std::ranges::all_of(status.workers, [](const WorkerStatus& w) {
            return Figure(w.figures, "samples") == static_cast<double>(w.iteration);
@@ -204,7 +204,7 @@ std::string SummaryText(const Outcome& outcome) {
     text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
   text += fmt::format("  {} samples, {} samples/s{}\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-",
-                      CountsSteps(status) ? " (a step counts as 1: opt.samples is not set)" : "");
+                      CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : "");
   text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) +
           lives;
   return text;

@@ -132,7 +132,8 @@ TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {
   EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("opt.samples")));
   for (WorkerStatus& worker : outcome.status->workers)
     worker.figures["samples"] = static_cast<double>(worker.iteration);
-  EXPECT_THAT(SummaryText(outcome), HasSubstr("190 samples, 10 samples/s (a step counts as 1: opt.samples"));
+  EXPECT_THAT(SummaryText(outcome),
+              HasSubstr("190 samples, 10 samples/s (a step counts as 1 unless opt.samples"));
 }
 
 TEST(StatusJsonTest, TheAccountIsAddedToWhatTheSchedulerSaid) {

@@ -1,18 +1,23 @@
 #include "launch/text_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
+
+#include "base/testing/temp_folder.h"
 
 namespace leeway::app {
 namespace {
 
 TEST(TextFileTest, AFailedWriteLeavesNothingBehind) {
-  std::string folder = ::testing::TempDir() + "/leeway-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const leeway::testing::TempFolder temporary;
+  const std::string& folder = temporary.path();
   // A limit on the size of files stands for a full disk.
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
@@ -27,7 +32,30 @@ TEST(TextFileTest, AFailedWriteLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   EXPECT_TRUE(WriteTextFile(folder + "/file", "whole").ok());
   EXPECT_EQ(*ReadTextFile(folder + "/file"), "whole");
-  std::filesystem::remove_all(folder);
+}
+
+TEST(TextFileTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  const leeway::testing::TempFolder folder;
+  std::filesystem::create_symlink(folder.PathOf("file"), folder.PathOf("link"));
+  EXPECT_TRUE(WriteTextFile(folder.PathOf("file"), "old").ok());
+  EXPECT_TRUE(WriteTextFile(folder.PathOf("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.PathOf("link")));
+  EXPECT_EQ(*ReadTextFile(folder.PathOf("file")), "new");
+}
+
+TEST(TextFileTest, WhatIsNoFileIsWrittenToAndNotReplaced) {
+  const leeway::testing::TempFolder folder;
+  const std::string pipe = folder.PathOf("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteTextFile(pipe, "hello").ok());
+  std::array<char, 16> got{};
+  EXPECT_EQ(read(reader, got.data(), got.size()), 5);
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(WriteTextFile(folder.path(), "hello").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path()));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "papers/cluster_rule.h"
 #include "papers/direction.h"
 #include "papers/paper_figure.h"
@@ -80,9 +81,10 @@ TEST(ClusterRuleTest, AnOverrideInACellIsRefused) {
 }
 
 TEST(ClusterRuleTest, AFigureWithoutAClusterIsRefused) {
-  const fs::path path = fs::path(testing::TempDir()) / "no_cluster.toml";
+  const leeway::testing::TempFolder folder;
+  const std::string path = folder.PathOf("no_cluster.toml");
   std::ofstream(path) << "[training]\nrate = 0.1\n";
-  EXPECT_THAT(CheckFigureFile(path.string()).message(), HasSubstr("includes no file of clusters/"));
+  EXPECT_THAT(CheckFigureFile(path).message(), HasSubstr("includes no file of clusters/"));
 }
 
 TEST(PaperFilesTest, AFigureHasItsPartsAndTenComesAfterNine) {

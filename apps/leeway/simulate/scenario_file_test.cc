@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
 #include "simulate/simulate.h"
 
 namespace leeway::app {
@@ -18,18 +18,16 @@ using ::testing::Not;
 
 class ScenarioFileTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string Write(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ + "/" + name) << text;
-    return folder_ + "/" + name;
+    std::ofstream(folder_.PathOf(name)) << text;
+    return folder_.PathOf(name);
   }
   std::string MessageOf(const std::string& text) {
     const Result<ScenarioFile> file = ReadScenario(Write("bad.toml", text));
     return file.ok() ? "" : file.status().message();
   }
 
-  const std::string folder_ = ::testing::TempDir() + "leeway_scenario_file";
+  const leeway::testing::TempFolder folder_;
 };
 
 TEST_F(ScenarioFileTest, SaysWhatTheJobIs) {

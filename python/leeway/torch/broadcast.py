@@ -44,7 +44,7 @@ def broadcast_parameters(params, root_rank=0):
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
-        table.initialized = True
+        table.begin()
         table.sync()
     with session.waiting():
         session.worker.barrier("broadcast_parameters")

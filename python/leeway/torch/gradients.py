@@ -4,6 +4,7 @@ into another tensor. All of them lie in the arena."""
 import warnings
 
 from leeway.errors import Cancelled, DeadlineExceeded, Fenced, LeewayError, NotFound, ProtocolError, Unavailable
+from leeway.torch.arena_gradient import ArenaGradient
 from leeway.torch.slot import Slot
 
 # As many pushes of a block as the worker keeps without a verdict: more buffers would only hold what must wait anyway.
@@ -42,7 +43,7 @@ class GradientBuffers:
             self._settle(self._lent[0])
             self.collect()
         spare, self._spare = self._spare, None
-        return Slot(self._worker, self._parameter) if spare is None else spare
+        return Slot(self._worker, self._parameter, ArenaGradient) if spare is None else spare
 
     def collect(self):
         """Takes back what the worker is done with; never waits. A send under way may outlast the verdict."""

@@ -98,6 +98,9 @@ class _Distributed(torch.optim.Optimizer):
 
     def step(self, closure=None):
         """Ends the iteration: pushes what was not pushed in backward(); what has no gradient is absent."""
+        if self._session.finished:
+            raise FailedPrecondition("step() after the end of the job (lw.join() or lw.shutdown() was called): the servers make "
+                                     "no more steps; to train on, make a new torch optimizer")
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -134,6 +137,14 @@ class _Distributed(torch.optim.Optimizer):
         """Seconds by phase and counts of this worker so far."""
         return {**self._session.worker.counters(), **self._phases.figures(), "wait_s": self._phases.wait_s}
 
+    def __deepcopy__(self, memo):
+        raise FailedPrecondition("a DistributedOptimizer cannot be copied: its state is on the servers, and its tables are the "
+                                 "job's; copy its state_dict()")
+
+    def __reduce_ex__(self, protocol):
+        raise FailedPrecondition("a DistributedOptimizer cannot be pickled: its state is on the servers; save its "
+                                 "state_dict(), or let the job write checkpoints (leeway run --checkpoint-every)")
+
     def add_param_group(self, param_group):
         raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the "
                                  "group before")
@@ -164,7 +175,7 @@ class _Distributed(torch.optim.Optimizer):
             if not table.initialized:
                 table.check_memory()
                 self._session.worker.broadcast(table.table, table.address, table.elements)
-                table.initialized = True
+                table.begin()
 
     def take_final(self):
         """The job is over: the final values, under the parameters."""
@@ -227,6 +238,7 @@ class _Distributed(torch.optim.Optimizer):
                 raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
                                          "table; make the optimizer when all that is ever trained requires a "
                                          "gradient")
+        server_optimizer.check_options(type(self._wrapped), self.param_groups)
         for table in self._tables:
             spec = server_optimizer.spec(self, self.param_groups[table.group], table.parameter)
             if spec != table.spec:

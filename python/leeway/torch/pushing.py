@@ -9,7 +9,7 @@ import time
 import torch
 
 from leeway.errors import FailedPrecondition
-from leeway.torch import server_optimizer
+from leeway.torch import ready_hooks, server_optimizer
 
 # Of gradients that wait. A wake-up is some 10 microseconds, as long as the copy of this many bytes.
 HELD_BYTES_MAX = 64 << 10
@@ -38,7 +38,7 @@ class Pushing:
         optimizer = self._optimizer
         self._held.append((table, slot, server_optimizer.hyper(optimizer.param_groups[table.group]), optimizer.samples))
         self._held_bytes += 4 * table.elements
-        table.lent_gradient, table.lent_version = gradient, gradient._version
+        table.lent_gradient, table.lent_version, table.lent_slot = gradient, gradient._version, slot
         table.pushed = True
         self._pushed += 1
         if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before:
@@ -52,6 +52,8 @@ class Pushing:
             if table.pushed:
                 table.check_unchanged()
             elif table.has_gradient():
+                if not table.touched:  # set by hand, or the parameter was given another type and back
+                    ready_hooks.renew(table)
                 rest.append(table)
         if clip_norm is not None and rest:
             torch.nn.utils.clip_grad_norm_([table.parameter for table in rest], clip_norm)

@@ -24,7 +24,12 @@ def check(optimizer):
     if kind not in _KINDS:
         raise InvalidArgument(f"DistributedOptimizer: the servers cannot step as {kind.__module__}.{kind.__qualname__} "
                               f"does; supported: {SUPPORTED}")
-    for index, group in enumerate(optimizer.param_groups):
+    check_options(kind, optimizer.param_groups)
+
+
+def check_options(kind, groups):
+    """Raises if a group asks for what the servers do not have. Options can be set at any time."""
+    for index, group in enumerate(groups):
         for option in _REFUSED:
             if group.get(option):
                 raise InvalidArgument(f"DistributedOptimizer: {kind.__name__} with {option}={group[option]} (parameter "

@@ -4,23 +4,29 @@ The slot owns the memory beside the tensor: share_memory(), or handing a model t
 storage away under everyone who has the tensor, and the worker may be using what lay there.
 """
 
+import torch
 from torch.utils.dlpack import from_dlpack
 
 
 class Slot:
-    __slots__ = ("address", "_memory", "_tensor")
+    __slots__ = ("address", "_memory", "_kind", "_tensor")
 
-    def __init__(self, worker, like):
-        """Zeros, with the shape and the strides of `like`: a contiguous tensor of torch.float32."""
+    def __init__(self, worker, like, kind=torch.Tensor):
+        """Zeros, with the shape and the strides of `like`: a contiguous tensor of torch.float32. `kind` is the tensor's
+        class."""
         self._memory = worker.allocate(like.shape, like.stride())
         self.address = self._memory.address
-        self._tensor = from_dlpack(self._memory.capsule())
+        self._kind = kind
+        self._tensor = self._new_tensor()
 
     def tensor(self):
         """The tensor in this memory: a new one if torch has given the last one other memory."""
         if self._tensor.data_ptr() != self.address:
-            self._tensor = from_dlpack(self._memory.capsule())
+            self._tensor = self._new_tensor()
         return self._tensor
+
+    def _new_tensor(self):
+        return from_dlpack(self._memory.capsule()).as_subclass(self._kind)
 
     @property
     def memory(self):

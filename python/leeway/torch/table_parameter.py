@@ -7,6 +7,7 @@ every use and brings back what has left.
 """
 
 import time
+import warnings
 
 import torch
 
@@ -14,14 +15,14 @@ from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.gradients import GradientBuffers
 from leeway.torch.slot import Slot
 
-# TableParameter.synced in a forked child: it may use the values, in memory of its own.
-_FORKED = -2
+# TableParameter.synced in a forked child: it may use the values, in memory of its own; they had not come by then.
+_FORKED, _FORKED_WITHOUT = -2, -3
 
 
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
                  "gradients", "synced", "initialized", "watched", "touched", "pushed", "lent_gradient", "lent_version",
-                 "fresh", "fresh_gradient", "fresh_version", "accumulator", "ready_hook")
+                 "lent_slot", "fresh", "fresh_gradient", "fresh_version", "accumulator", "ready_hook", "on_ready", "version")
 
     def __init__(self, name, parameter, group, spec, session, phases):
         _check_parameter(name, parameter)
@@ -39,17 +40,20 @@ class TableParameter:
         self.gradients = GradientBuffers(name, parameter, session.worker, phases)
         self.table = None             # its id, once made
         self.synced = -1              # the iteration that it was synced for
+        self.version = 0              # of the parameter when its values came
         self.initialized = False      # took part in a broadcast
         self.watched = False          # a module waits for it before its use; else step() does
         self.touched = False          # autograd gave it a gradient since the last step
         self.pushed = False           # in this iteration
         self.lent_gradient = None     # what was pushed in this iteration, and its version then
         self.lent_version = 0
+        self.lent_slot = None         # where it lies in the arena
         self.fresh = None             # the slot that step() gave autograd to write into
         self.fresh_gradient = None    # its tensor, and the tensor's version then
         self.fresh_version = 0
         self.accumulator = None       # keeps the ready hook alive
         self.ready_hook = None        # its handle
+        self.on_ready = None          # what it calls
 
     def create(self, sync, apply):
         first, second = self.buffers
@@ -60,13 +64,14 @@ class TableParameter:
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
         session = self.session
-        if self.synced == _FORKED:
-            self.leave_arena()
-            self.synced = session.iteration
+        if self.synced < -1:
+            self._sync_forked()
             return
         if not self.initialized:
             return
         self.check_memory()
+        if self.parameter._version != self.version:
+            self._give_up_changes()
         began = time.perf_counter()
         address = session.worker.sync(self.table)
         self.phases.wait_s += time.perf_counter() - began
@@ -74,6 +79,23 @@ class TableParameter:
         if address != self.address:
             self.parameter.data = self.buffers[address].tensor()
             self.address = address
+
+    def begin(self):
+        """It has initial values in the job from here on."""
+        self.initialized = True
+        self.version = self.parameter._version
+
+    def _give_up_changes(self):
+        """Someone has written into the parameter since its values came: the servers do not know of it."""
+        self.version = self.parameter._version
+        if self.session.finished:
+            return  # everybody gets the final values, and knows it
+        self.phases.overwritten_parameters += 1
+        if self.phases.overwritten_parameters > 1:
+            return
+        warnings.warn(f"leeway: parameter {self.name} was changed in place (by load_state_dict, p.mul_(), an Embedding with "
+                      "max_norm?) after the broadcast; the servers do not know of it, and the values that they have replace "
+                      "it. Change values before broadcast_parameters, or in a copy of the model; further ones are only counted", RuntimeWarning, stacklevel=2)
 
     def gradient_slot(self, gradient):
         """The slot with the gradient to push, checked. Autograd wrote it there if it found the tensor that the last step()
@@ -117,7 +139,7 @@ class TableParameter:
             self._refuse_memory(f"with strides {list(data.stride())}")
         if not self.initialized:
             buffer.copy_(data)
-        elif not torch.equal(data.view(torch.int32), buffer.view(torch.int32)):  # bits: a NaN is like itself
+        elif not _same_bits(data, buffer):
             self._refuse_memory("with other values")
         self.parameter.data = buffer
         self.phases.rebound_parameters += 1
@@ -129,7 +151,20 @@ class TableParameter:
     def has_gradient(self):
         """Did it receive a gradient since the last step, from autograd or by hand?"""
         gradient = self.parameter.grad
-        return gradient is not None and (self.touched or gradient is not self.fresh_gradient)
+        if gradient is None:
+            return False
+        return self.touched or gradient is not self.fresh_gradient or self._written_by_hand(gradient)
+
+    def _written_by_hand(self, gradient):
+        """Is there more than zeros in what step() has given autograd, though it made no use of it?"""
+        changes = gradient._version - self.fresh_version
+        if changes == 0 or not gradient.any():
+            return False
+        if changes == 1:  # so it was not zeroed before: p.grad += g would have added to what is no gradient of anything
+            raise FailedPrecondition(f"gradient of {self.name} was written in place after step() without zero_grad() "
+                                     "before: step() gives a parameter another tensor, with any values in it; call "
+                                     "zero_grad() first, or assign it (p.grad = g)")
+        return True
 
     def check_zeroed(self):
         """Right after autograd's first accumulation since step(): raises if zero_grad() was forgotten.
@@ -146,11 +181,15 @@ class TableParameter:
     def check_unchanged(self):
         """At step(): raises if the gradient was edited after it had left."""
         gradient = self.parameter.grad
-        if gradient is not self.lent_gradient or gradient._version != self.lent_version:
-            raise FailedPrecondition(
-                f"gradient of {self.name} was changed after backward() had pushed it (by clip_grad_norm_?), so the "
-                "change would be lost; give DistributedOptimizer clip_norm=... to clip, or overlap=False to push "
-                "at step()")
+        if gradient is self.lent_gradient and gradient._version == self.lent_version:
+            # A tensor of autograd's own may have been written through its .data, which leaves no trace.
+            slot = self.lent_slot
+            if slot.holds(gradient) or _same_bits(gradient.detach(), slot.tensor()):
+                return
+        raise FailedPrecondition(
+            f"gradient of {self.name} was changed after backward() had pushed it (by clip_grad_norm_?), so the "
+            "change would be lost; give DistributedOptimizer clip_norm=... to clip, or overlap=False to push "
+            "at step()")
 
     def flip_gradient(self):
         """After a push: autograd gets another tensor to write into, so that zero_grad() does no harm."""
@@ -159,14 +198,22 @@ class TableParameter:
         fresh = self.fresh.tensor()
         self.parameter.grad = fresh
         self.fresh_gradient, self.fresh_version = fresh, fresh._version
-        self.lent_gradient = None
+        self.lent_gradient = self.lent_slot = None
         self.pushed = False
 
     def forked(self):
         """In a forked child, which shares the arena with its parent: a child that looks at the parameter gets a copy. Most,
         as workers of a DataLoader, never do. Values that the parent has yet to wait for stay out of reach."""
-        if not self.initialized or self.synced == self.session.iteration:
-            self.synced = _FORKED
+        has_values = not self.initialized or self.synced == self.session.iteration
+        self.synced = _FORKED if has_values else _FORKED_WITHOUT
+
+    def _sync_forked(self):
+        if self.synced == _FORKED_WITHOUT:
+            raise FailedPrecondition(f"parameter {self.name}: its newest values had not come when this process was forked, and "
+                                     "only the process that called init() can wait for them; call opt.synchronize() there "
+                                     "before forking")
+        self.leave_arena()
+        self.synced = self.session.iteration
 
     def leave_arena(self):
         """Gives the parameter and its gradient memory as any tensor has."""
@@ -182,6 +229,10 @@ class TableParameter:
         gradient = self.parameter.grad
         if gradient is not None and gradient is self.fresh_gradient and gradient._version == self.fresh_version:
             self.parameter.grad = None
+
+
+def _same_bits(a, b):
+    return torch.equal(a.view(torch.int32), b.view(torch.int32))  # a NaN is like itself
 
 
 def _describe(tensor):

@@ -65,13 +65,13 @@ class UseHooks:
 
     def _before_forward(self, module, inputs):
         del inputs
-        parameters = module.__dict__["_parameters"]
+        parameters = module.__dict__.get("_parameters")
         if type(parameters) is WatchedParameters:
             parameters.wait()
         elif module not in self._seen:
             for inner in module.modules():
                 self._watch(inner)
-            parameters = module.__dict__["_parameters"]
+            parameters = module.__dict__.get("_parameters")
             if type(parameters) is WatchedParameters:
                 parameters.wait()
 
@@ -79,8 +79,10 @@ class UseHooks:
         if module in self._seen:
             return
         self._seen.add(module)
-        parameters = module.__dict__["_parameters"]
-        tables = {name: self._tables[id(p)] for name, p in OrderedDict.items(parameters) if id(p) in self._tables}
+        parameters = module.__dict__.get("_parameters")
+        if not isinstance(parameters, dict):
+            return  # of TorchScript, which keeps them elsewhere
+        tables = {name: self._tables[id(p)] for name, p in dict.items(parameters) if id(p) in self._tables}
         if not tables:
             return
         if type(parameters) is WatchedParameters:  # of another optimizer

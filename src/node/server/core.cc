@@ -112,6 +112,7 @@ void ServerNode::Core::Report() {
 void ServerNode::Core::SendReport() {
   warnings_.Look(blocks_, env_.log);
   traffic_.bytes_out = outbox_.bytes_sent();
+  ++traffic_.reports;
   wire::pb::Report report = ShardReport(blocks_, traffic_, delayed_pulls_);
   table_reports_.AddTo(blocks_, report);
   link_.SendControl(wire::Kind::kReport, report);

@@ -89,6 +89,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   set("bytes_in", traffic.bytes_in);
   set("bytes_out", traffic.bytes_out);
   set("frames_in", traffic.frames_in);
+  set("reports", traffic.reports);
   set("blocks", blocks.all().size());
   set("values_bytes", values_bytes);
   return figures;

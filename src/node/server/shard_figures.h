@@ -14,6 +14,7 @@ struct ShardTraffic {
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::uint64_t frames_in = 0;
   std::uint64_t moved = 0;  // entries for blocks that are not here
+  std::uint64_t reports = 0;
 };
 
 [[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic,

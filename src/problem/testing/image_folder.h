@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/testing/temp_folder.h"
 #include "problem/image_set.h"
 
 namespace leeway::problem {
@@ -21,19 +21,12 @@ namespace leeway::problem {
 class ImageFolder {
  public:
   explicit ImageFolder(std::uint32_t train = 60, std::uint32_t test = 30) {
-    if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make the folder " << path_;
     WriteSet("train", train);
     WriteSet("t10k", test);
   }
-  ~ImageFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ImageFolder(const ImageFolder&) = delete;
-  ImageFolder& operator=(const ImageFolder&) = delete;
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
+  [[nodiscard]] const std::string& path() const { return folder_.path(); }
+  [[nodiscard]] std::string PathOf(const std::string& name) const { return folder_.PathOf(name); }
 
   void Write(const std::string& name, const std::vector<std::uint8_t>& bytes) const {
     std::ofstream file(PathOf(name), std::ios::binary);
@@ -85,7 +78,7 @@ class ImageFolder {
     Write(part + "-labels-idx1-ubyte", Idx({0x0801, count}, Labels(count)));
   }
 
-  std::string path_ = ::testing::TempDir() + "leeway_images_XXXXXX";
+  leeway::testing::TempFolder folder_;
 };
 
 }  // namespace leeway::problem

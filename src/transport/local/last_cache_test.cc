@@ -6,20 +6,20 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/temp_folder.h"
+
 namespace leeway {
 namespace {
 
 class LastCacheTest : public ::testing::Test {
  protected:
   void Write(int index, const std::string& size) {
-    const std::string at = fmt::format("{}/index{}", folder_, index);
+    const std::string at = folder_.PathOf(fmt::format("index{}", index));
     std::filesystem::create_directories(at);
     std::ofstream(at + "/size") << size;
   }
-  void SetUp() override { std::filesystem::remove_all(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  const std::string folder_ = ::testing::TempDir() + "leeway_last_cache";
+  const leeway::testing::TempFolder folder_;
 };
 
 TEST_F(LastCacheTest, TheLargestOfTheTableIsTheLast) {
@@ -27,22 +27,22 @@ TEST_F(LastCacheTest, TheLargestOfTheTableIsTheLast) {
   Write(1, "32K\n");
   Write(2, "512K\n");
   Write(3, "32768K\n");
-  EXPECT_EQ(LastCacheBytes(folder_), 32U << 20);
+  EXPECT_EQ(LastCacheBytes(folder_.path()), 32U << 20);
 }
 
 TEST_F(LastCacheTest, EveryUnitOfTheTable) {
   Write(0, "4M\n");
-  EXPECT_EQ(LastCacheBytes(folder_), 4U << 20);
+  EXPECT_EQ(LastCacheBytes(folder_.path()), 4U << 20);
   Write(0, "1G");
-  EXPECT_EQ(LastCacheBytes(folder_), 1U << 30);
+  EXPECT_EQ(LastCacheBytes(folder_.path()), 1U << 30);
   Write(0, "123456");
-  EXPECT_EQ(LastCacheBytes(folder_), 123456U);
+  EXPECT_EQ(LastCacheBytes(folder_.path()), 123456U);
 }
 
 TEST_F(LastCacheTest, WithoutATableItIsStillOfSomeSize) {
-  EXPECT_GE(LastCacheBytes(folder_), 256U << 10);
+  EXPECT_GE(LastCacheBytes(folder_.path()), 256U << 10);
   Write(0, "much");
-  EXPECT_GE(LastCacheBytes(folder_), 256U << 10);
+  EXPECT_GE(LastCacheBytes(folder_.path()), 256U << 10);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """One worker of a job that uses everything that ranks do together besides training."""
 
 import sys
+import time
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ drawn = [[] for _ in range(3)]
 pool = lw.BatchPool(samples=103, batch=8, epochs=3, seed=5)
 for indices in pool:
     drawn[pool.epoch].append(np.array(indices))
+    time.sleep(0.02)  # the others draw too
 result["drawn"] = drawn
 lw.barrier()
 
