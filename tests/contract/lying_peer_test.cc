@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -14,6 +15,7 @@
 #include "local_transport_world.h"
 #include "transport/descriptor.h"
 #include "transport/local/byte_pipe.h"
+#include "transport/local/control_cell.h"
 #include "transport/local/shared_notes.h"
 #include "transport/local/shared_region.h"
 #include "transport/stream/socket.h"
@@ -51,6 +53,11 @@ class HandGreeter {
   }
   // What the other end finds where we say how much we have written.
   void SayWritten(std::uint64_t bytes) { head_->written = bytes; }
+  // As one does that closes: what it has sent is no more what it was.
+  void TakeBack() const {
+    const std::uint64_t other = 1;
+    EXPECT_EQ(pwrite(memory_.fd(), &other, sizeof other, offsetof(ControlCell, session)), 8);
+  }
   void SendShared(const std::vector<SharedPiece>& pieces, std::uint64_t payload_bytes) {
     std::vector<std::byte> body;
     AppendTrailer(pieces, body);
@@ -312,6 +319,23 @@ const Lie kLies[] = {
 
 INSTANTIATE_TEST_SUITE_P(Lies, LyingPeerTest, ::testing::ValuesIn(kLies),
                          [](const auto& row) { return std::string(row.param.name); });
+
+// It says to have taken back its memory, and stays: whoever reads there in place would wait for it for ever.
+TEST_F(LocalTransportTest, APeerThatTakesItsMemoryBackIsCutOff) {
+  Listen();
+  Connect();
+  node_->reads_in_place = true;
+  HandGreeter liar(LocalAddress());
+  node_->on_landing = [&](const Landing&) { liar.TakeBack(); };
+  liar.Greet();
+  liar.SendShared({{0, 4096, 4096}}, 4096);
+  ASSERT_TRUE(RunUntil([&] { return node_->closed.size() == 1; })) << "still there";
+  EXPECT_EQ(node_->read_in_place, 1U);
+  EXPECT_THAT(node_->closed.begin()->second.message(), HasSubstr("took back its memory"));
+  node_->on_landing = {};
+  other_->Send(to_server_, 1, "still here");
+  EXPECT_TRUE(RunUntil([&] { return node_->frames.size() == 2; }));
+}
 
 // The other way round: what listens at the Unix socket of a server lies to who connects.
 class LyingServerTest : public LocalTransportTest {

@@ -135,6 +135,9 @@ bool SharedExchange::Collect() {
   if (frames_.empty()) return false;
   // A peer may write there what it likes: it can give back no more than it was given.
   const std::uint64_t consumed = peer_cell_->consumed.load(std::memory_order_acquire);
+  if (const std::uint64_t given = collected_ + frames_.size(); consumed > given && broken_.ok())
+    broken_ =
+        Protocol("it is done with {} shared payloads, wanted at most the {} it was sent", consumed, given);
   bool any = false;
   while (!frames_.empty() && collected_ < consumed) {
     const Frame frame = frames_.front();

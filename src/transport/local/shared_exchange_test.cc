@@ -104,6 +104,20 @@ TEST_F(SharedExchangeTest, TheEndOfASenderIsSeenByWhoReads) {
   EXPECT_FALSE(witness.Holds());
 }
 
+TEST_F(SharedExchangeTest, MoreGivenBackThanWasSentBreaksIt) {
+  Greet();
+  const std::shared_ptr<std::byte> memory = a.arena.Allocate(kSmallBytes, Arena::Use::kSent);
+  for (int i = 0; i < 2; ++i) Carry({{{memory.get(), kSmallBytes}, memory}});
+  for (int i = 0; i < 2; ++i) b.exchange->Consumed();
+  EXPECT_TRUE(a.exchange->Collect());
+  EXPECT_TRUE(a.exchange->broken().ok());
+  Carry({{{memory.get(), kSmallBytes}, memory}});
+  for (int i = 0; i < 5; ++i) b.exchange->Consumed();
+  EXPECT_TRUE(a.exchange->Collect());
+  EXPECT_THAT(a.exchange->broken().message(), HasSubstr("done with 7 shared payloads, wanted at most the 3"));
+  EXPECT_EQ(memory.use_count(), 1);
+}
+
 TEST_F(SharedExchangeTest, MoreDescriptorsThanNotesBreakIt) {
   for (int i = 0; i < 64; ++i) {
     b.exchange->TakeDescriptor(Descriptor());

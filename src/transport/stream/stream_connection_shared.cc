@@ -186,8 +186,12 @@ Status StreamConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
     if (!exchange_->witness().Holds())
       return Unavailable("it closed the connection while its memory was read");
   }
+  const bool in_place = landing.in_place;
   events_.OnFrame(id_, head, body, std::move(landing));
   exchange_->Consumed();
+  // What was read of it did not count, and nothing would come of waiting for what it was sent for.
+  if (in_place && KeepReading() && !exchange_->witness().Holds())
+    return Unavailable("it took back its memory while that was read");
   return Status::Ok();
 }
 
