@@ -11,6 +11,7 @@
 #include "process/scheduler_process.h"
 #include "process/server_process.h"
 #include "process/testing/quiet_log.h"
+#include "transport/stream/stream_options.h"
 
 namespace leeway::testing {
 namespace {
@@ -218,6 +219,11 @@ TEST_F(JobTest, AServerWithoutASchedulerGivesUp) {
   const Status ended = (*started)->Wait(std::chrono::seconds(10));
   EXPECT_EQ(ended.code(), StatusCode::kUnavailable);
   EXPECT_EQ(ServerProcess::Start(options, 0, policies, log).status().code(), StatusCode::kInvalidArgument);
+}
+
+// A greeting that does not come must leave time for TCP before the link gives up and begins again.
+TEST(LimitsTest, AGreetingTakesAtMostHalfOfTheTimeForAHello) {
+  EXPECT_LE(2 * StreamOptions().greeting_max, LinkOptions().hello_timeout);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Training: leeway run of programs/checkpoints.py, with checkpoints in the test's folder, for several tests."""
 
+import contextlib
 import json
 import re
 import sys
@@ -41,7 +42,11 @@ class Training(Leeway):
 
     def manifests(self):
         """What they hold, from the oldest to the newest."""
-        return [json.loads(path.read_text()) for path in sorted(self.checkpoints.glob("*/manifest.json"))]
+        found = []
+        for path in sorted(self.checkpoints.glob("*/manifest.json")):
+            with contextlib.suppress(OSError):  # an old one may go while this looks
+                found.append(json.loads(path.read_text()))
+        return found
 
     def wait_for_checkpoint(self, limit_s=30):
         """Until the scheduler knows of one: a manifest can be seen before it does, the next one's only after."""

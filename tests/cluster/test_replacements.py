@@ -87,7 +87,7 @@ def free_port():
     """One that the system gives to nobody by itself: it stays free until the test takes it, and takes it again."""
     given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
-        port = random.randrange(given_from - 5000, given_from)
+        port = random.randrange(min(10_000, given_from), max(given_from, 20_000))
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

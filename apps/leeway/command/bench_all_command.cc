@@ -1,10 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -66,7 +62,8 @@ class BenchAllCommand final : public Command {
       if (!read.ok()) return read.status().WithContext("the baseline " + baseline_);
       baseline = *std::move(read);
     }
-    LW_RETURN_IF_ERROR(CheckSave());
+    // Now, not after minutes of measuring.
+    if (!save_.empty()) LW_RETURN_IF_ERROR(CheckTextFile(save_).WithContext("--save"));
     LW_ASSIGN_OR_RETURN(std::vector<bench::Part> parts, bench::ChooseParts(bench::AllParts(quick_), only_));
     std::erase_if(parts, [this](const bench::Part& part) { return !Knows(part); });
     const bench::BusyMeter meter;
@@ -86,16 +83,6 @@ class BenchAllCommand final : public Command {
   }
 
  private:
-  // Now, not after minutes of measuring.
-  [[nodiscard]] Status CheckSave() const {
-    if (save_.empty()) return Status::Ok();
-    if (std::filesystem::is_directory(save_))
-      return FailedPrecondition("--save: cannot write {}: it is a folder, wanted a file", save_);
-    const std::filesystem::path folder = std::filesystem::path(save_).parent_path();
-    if (access(folder.empty() ? "." : folder.c_str(), W_OK) == 0) return Status::Ok();
-    return FailedPrecondition("--save: cannot write {}: {}", save_, std::strerror(errno));
-  }
-
   Status RunPart(const bench::Part& part, bench::ScoreRun& run) const {
     std::vector<std::string> words = {"bench"};
     words.insert(words.end(), part.words.begin(), part.words.end());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 #include <system_error>
 
@@ -11,6 +10,7 @@
 #include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
+#include "launch/text_file.h"
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
@@ -133,19 +133,8 @@ class RunCommand final : public Command {
     return Status::Ok();
   }
 
-  // Found out before the job, not after hours of it.
   static Status CheckFile(const std::string& flag, const std::string& name) {
-    if (name.empty()) return Status::Ok();
-    const std::filesystem::path file = name;
-    const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-    std::error_code error;
-    if (std::filesystem::is_directory(file, error)) {
-      return InvalidArgument("{}: got \"{}\", a folder; wanted a file", flag, name);
-    }
-    if (!std::filesystem::is_directory(folder, error) || access(folder.c_str(), W_OK | X_OK) != 0) {
-      return InvalidArgument("{}: got \"{}\", wanted a file in a folder that can be written to", flag, name);
-    }
-    return Status::Ok();
+    return name.empty() ? Status::Ok() : CheckTextFile(name).WithContext(flag);
   }
 
   Status TakeSlowWorker(const std::string& text) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 
 #include "base/errors.h"
@@ -86,13 +85,6 @@ Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file
   return Status::Ok();
 }
 
-// Before hours of runs, not after them.
-Status CheckFolderOf(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty() || std::filesystem::is_directory(folder)) return Status::Ok();
-  return InvalidArgument("cannot write {}: there is no folder {}", path, folder.string());
-}
-
 Status Write(const std::string& path, const std::string& text) {
   if (path.empty()) return Status::Ok();
   if (path != "-") return WriteTextFile(path, text);
@@ -154,7 +146,7 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
 
 Result<int> Simulate(const SimulateOptions& asked) {
   for (const std::string& path : {asked.json, asked.report, asked.trace}) {
-    LW_RETURN_IF_ERROR(CheckFolderOf(path));
+    LW_RETURN_IF_ERROR(CheckTextFile(path));
   }
   SimulateOptions options = asked;
   LW_ASSIGN_OR_RETURN(SignalInbox inbox, SignalInbox::Open({SIGINT, SIGTERM, SIGHUP}));

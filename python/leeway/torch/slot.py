@@ -26,7 +26,9 @@ class Slot:
         return self._tensor
 
     def _new_tensor(self):
-        return from_dlpack(self._memory.capsule()).as_subclass(self._kind)
+        tensor = from_dlpack(self._memory.capsule())
+        # (as_subclass() would make a view, which cannot be detached in place.)
+        return tensor if self._kind is torch.Tensor else torch.Tensor._make_subclass(self._kind, tensor)
 
     @property
     def memory(self):

@@ -68,12 +68,21 @@ class UseHooks:
         parameters = module.__dict__.get("_parameters")
         if type(parameters) is WatchedParameters:
             parameters.wait()
+        elif not isinstance(parameters, dict):
+            self._wait_for_all_of(module)
         elif module not in self._seen:
             for inner in module.modules():
                 self._watch(inner)
-            parameters = module.__dict__.get("_parameters")
+            parameters = module.__dict__["_parameters"]
             if type(parameters) is WatchedParameters:
                 parameters.wait()
+
+    def _wait_for_all_of(self, module):
+        """Of TorchScript: it keeps its parameters elsewhere, and calls its inner modules past all hooks."""
+        for parameter in module.parameters():
+            table = self._tables.get(id(parameter))
+            if table is not None and table.synced != table.session.iteration:
+                table.sync()
 
     def _watch(self, module):
         if module in self._seen:
@@ -81,7 +90,7 @@ class UseHooks:
         self._seen.add(module)
         parameters = module.__dict__.get("_parameters")
         if not isinstance(parameters, dict):
-            return  # of TorchScript, which keeps them elsewhere
+            return  # of TorchScript
         tables = {name: self._tables[id(p)] for name, p in dict.items(parameters) if id(p) in self._tables}
         if not tables:
             return

@@ -38,7 +38,7 @@ struct StreamOptions {
   std::size_t share_bytes_min = 1024;
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
   // below LinkOptions::hello_timeout, which has to be enough for both.
-  std::chrono::milliseconds greeting_max{2'000};
+  std::chrono::milliseconds greeting_max{1'000};
   // Answers of a model of so many bytes are copied out of shared memory past the cache.
   std::uint64_t past_cache_bytes_min = PastCacheBytesMin();
   // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
