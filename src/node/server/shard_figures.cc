@@ -30,6 +30,7 @@ template <typename Value, typename ToNumber>
 void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, ToNumber to_number,
                  Figures& figures) {
   std::vector<std::pair<Value, WorkerId>> most;
+  most.reserve(by_worker.size());
   for (const auto& [worker, value] : by_worker) most.emplace_back(value, worker);
   std::ranges::sort(most, std::ranges::greater());
   for (std::size_t i = 0; i < most.size(); ++i) {
