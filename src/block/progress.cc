@@ -246,7 +246,7 @@ Iteration Progress::FirstOf(WorkerId worker) const {
 }
 
 HeldLife Progress::Held(const Life& life) {
-  return {.iteration = life.silent ? Iteration(-1) : life.progress, .patched = life.loaded};
+  return {.iteration = life.progress, .silent = life.silent, .patched = life.loaded};
 }
 
 HeldLife Progress::HeldOf(MemberKey life) const {
@@ -255,7 +255,7 @@ HeldLife Progress::HeldOf(MemberKey life) const {
   const auto former = former_.find(life.worker);
   if (former != former_.end() && former->second.incarnation == life.incarnation) return former->second.held;
   // A block that was taken back may be older than the life; any other block has had nothing of it.
-  return {.iteration = Iteration(-1), .patched = loaded_};
+  return {.patched = loaded_};
 }
 
 std::vector<WorkerId> Progress::Missing() const {

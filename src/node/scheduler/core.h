@@ -200,11 +200,12 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
                  Landing&& landing) override;
   Status TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
-  static Status TakeReport(NodeReport& report, std::uint64_t life, std::span<const std::byte> body);
+  static Result<wire::pb::Report> TakeReport(NodeReport& report, std::uint64_t life,
+                                             std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
-  Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
+  Status TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   // Another synchronization model (core_set_sync.cc).
   // Whether the job has begun, has tables, and is not over.

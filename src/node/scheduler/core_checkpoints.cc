@@ -60,7 +60,7 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
     members_.Resume(manifest.iteration, manifest.incarnations, {});
   }
   if (!LW_MUTATED(pools_not_saved)) pools_.Resume(manifest.pools);
-  lacking_.lost += manifest.lacks;
+  lacking_ = {manifest.lost, manifest.torn};
   last_checkpoint_ = {manifest, options_.checkpoint.resume, false};
   members_.Restore(RankRestores(manifest, options_.checkpoint.resume));
   env_.log.Write(LogLevel::kInfo,
@@ -69,11 +69,11 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   if (!manifest.exact && !manifest.begins.empty()) {
     env_.log.Write(
         LogLevel::kWarning,
-        fmt::format("checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where "
-                    "its own pushes end, in iterations {} to {}; {} pushes that only some of the blocks "
-                    "have count as lost",
-                    manifest.checkpoint, std::ranges::min(manifest.begins).value(),
-                    std::ranges::max(manifest.begins).value(), manifest.lacks));
+        fmt::format(
+            "checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where its own "
+            "pushes end, in iterations {} to {}; {} pushes that blocks do not have count as lost",
+            manifest.checkpoint, std::ranges::min(manifest.begins).value(),
+            std::ranges::max(manifest.begins).value(), manifest.lost));
   }
   TakeUpRules(manifest);
   return Status::Ok();
@@ -262,6 +262,10 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
 }
 
 void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
+  manifest.lost = lacking_.lost;
+  manifest.torn = lacking_.torn;
+  for (const auto& [worker, report] : reports_.workers)
+    manifest.lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
   if (manifest.exact) {
     manifest.begins.assign(manifest.incarnations.size(), manifest.iteration);
     return;
@@ -289,7 +293,7 @@ void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
     begins = std::max(begins, end);
     const WorkerSeat& seat = members_.workers()[life.worker.index()];
     const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
-    manifest.lacks += held.Of(life, first, end - 1).torn;
+    manifest.lost += held.Of(life, first, end - 1).torn;
   }
   manifest.iteration = std::ranges::max(manifest.begins);
 }

@@ -31,7 +31,12 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
 
 Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
                                             std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], seat.life, body);
+  if (kind == wire::Kind::kReport) {
+    LW_ASSIGN_OR_RETURN(const wire::pb::Report report,
+                        TakeReport(reports_.workers[seat.rank], seat.life, body));
+    seat.settled = std::max(seat.settled, Iteration(report.settled()));
+    return Status::Ok();
+  }
   if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
   if (!members_.gathered()) {
     return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
@@ -55,7 +60,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
 
 Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
                                            std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], seat.life, body);
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], seat.life, body).status();
   if (kind == wire::Kind::kCutReply) return TakeCutReply(seat, body);
   if (kind != wire::Kind::kEpochAck) {
     return Protocol("{} from shard {}, wanted Report, EpochAck or CutReply", wire::KindName(kind),
@@ -73,12 +78,12 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
   return Status::Ok();
 }
 
-Status SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
-                                       std::span<const std::byte> body) {
+Result<wire::pb::Report> SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
+                                                         std::span<const std::byte> body) {
   wire::pb::Report message;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kReport, body, message));
   report.Take(message, life);
-  return Status::Ok();
+  return message;
 }
 
 Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const std::byte> body) {
@@ -159,10 +164,12 @@ void SchedulerNode::Core::ReleaseBarriers() {
   }
 }
 
-Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
-                                      std::span<const std::byte> body) {
+Status SchedulerNode::Core::TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body) {
   wire::pb::LeaseBatches request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
+  // In a job without iterations the worker's word says nothing of pushes.
+  if (Iteration(request.settled()) < kIterationMax)
+    seat.settled = std::max(seat.settled, Iteration(request.settled()));
   wire::pb::BatchLease lease;
   if (seat.live()) {
     if (pools_.MustWait(request)) {

@@ -48,8 +48,9 @@ struct WorkerSeat {
   std::map<TableId, Iteration> own_firsts;  // where it begins in tables with clocks of their own, if not at 0
   ConnectionId connection;                  // 0: not connected
   TimePoint last_heard;
-  Epoch left_at;      // of one that left
-  bool done = false;  // said goodbye, or was given up, after it left
+  Iteration settled{0};  // every push of the life below it has its verdict, as far as the worker has said
+  Epoch left_at;         // of one that left
+  bool done = false;     // said goodbye, or was given up, after it left
   std::string host;
   std::uint64_t pid = 0;
 

@@ -26,10 +26,6 @@ class NodeReport {
   void Take(const wire::pb::Report& report, std::uint64_t life);
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
-  // Every push of this life of a worker below it has its verdict, as far as it has reported.
-  [[nodiscard]] Iteration settled(std::uint64_t life) const {
-    return life_ == life ? settled_ : Iteration(0);
-  }
   [[nodiscard]] const std::string& waiting_for() const { return waiting_for_; }
   [[nodiscard]] const Figures& figures() const { return figures_; }
   // Of a shard: its tables, and the models that their rows point at.
@@ -45,7 +41,6 @@ class NodeReport {
 
   std::optional<std::uint64_t> life_;  // that sent the last one
   Iteration iteration_{-1};
-  Iteration settled_{0};
   std::string waiting_for_;
   Figures base_;                                    // of the lives before
   Figures newest_;                                  // of the last report

@@ -86,7 +86,7 @@ void ShardCut::TakeNow(const Block& block) {
   // Judged now, not when the cut was begun: the block may have been switched since.
   if (blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
   for (const LifeState& life : writing_->records.back().state.progress.lives) {
-    writing_->held.Add(life.key, std::nullopt, {.iteration = life.silent ? Iteration(-1) : life.progress});
+    writing_->held.Add(life.key, std::nullopt, {.iteration = life.progress, .silent = life.silent});
   }
 }
 
