@@ -72,6 +72,8 @@ struct CheckpointOptions {
   std::chrono::milliseconds every{0};       // 0: not by time
   std::chrono::milliseconds limit{60'000};  // one that is not complete by then is given up
   std::uint32_t keep = 2;                   // the newest so many stay
+  // How long to wait for the folder's lock, which a process that has just died may have for a moment more.
+  std::chrono::milliseconds lock_wait{5'000};
   std::string resume;  // a checkpoint, or a folder of them: its newest whole one; empty: begin anew
 };
 

@@ -44,6 +44,7 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       checkpoints_(options.checkpoint, members_.shards().size()),
       moments_(policies.sync),
       files_(env.storage, env.log),
+      folder_lock_(env, options.checkpoint.lock_wait),
       inbound_(env, options.link, options.job.job, *this) {}
 
 SchedulerNode::Core::~Core() {

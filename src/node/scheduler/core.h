@@ -25,6 +25,7 @@
 #include "node/scheduler/cut_moments.h"
 #include "node/scheduler/ended_lives.h"
 #include "node/scheduler/epoch_acks.h"
+#include "node/scheduler/folder_lock.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/rank_states.h"
 #include "node/scheduler/reports.h"
@@ -124,6 +125,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
 
   // Checkpoints (core_checkpoints.cc).
   void PrepareCheckpoints();
+  void ReadResume(const std::function<void()>& then);
   [[nodiscard]] Status Resume(const Manifest& manifest);
   // Those that were in force when it was written, if this job begins with the first of them or names none: so
   // a switch outlives the run in which it was made. One that names others has these alone, and is told what
@@ -270,6 +272,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   RankStates rank_states_;
   CheckpointRequests requests_;
   CheckpointFiles files_;
+  FolderLock folder_lock_;
   // The newest whole checkpoint that this job wrote or began from: what a lost server's blocks go on from.
   struct LastCheckpoint {
     Manifest manifest;

@@ -41,13 +41,30 @@ void SchedulerNode::Core::PrepareCheckpoints() {
       begin();
     });
   };
-  if (options.resume.empty() || prepared_) return find_next();
-  files_.Read(options.resume, [this, find_next](const Result<Manifest>& manifest) {
+  const auto read_resume = [this, find_next] {
+    const std::string& resume = options_.checkpoint.resume;
+    if (resume.empty() || prepared_) return find_next();
+    folder_lock_.CheckNobodyWrites(FolderOf(resume), [this, find_next](const Status& unlocked) {
+      if (over_) return;  // stopped meanwhile
+      if (!unlocked.ok()) return Finish(unlocked.WithContext("the checkpoint to begin from"));
+      ReadResume(find_next);
+    });
+  };
+  if (options.folder.empty()) return read_resume();
+  folder_lock_.Take(options.folder, [this, read_resume](const Status& locked) {
+    if (over_) return;
+    if (!locked.ok()) return Finish(locked);
+    read_resume();
+  });
+}
+
+void SchedulerNode::Core::ReadResume(const std::function<void()>& then) {
+  files_.Read(options_.checkpoint.resume, [this, then](const Result<Manifest>& manifest) {
     if (over_) return;  // stopped meanwhile
     if (!manifest.ok()) return Finish(manifest.status().WithContext("the checkpoint to begin from"));
     const Status resumed = Resume(*manifest);
     if (!resumed.ok()) return Finish(resumed.WithContext("the checkpoint to begin from"));
-    find_next();
+    then();
   });
 }
 
@@ -124,7 +141,7 @@ void SchedulerNode::Core::ReviewCheckpoints() {
                          : fmt::format("not complete within {:.1f} s: missing {}", limit_s, WhoIsMissing()));
   }
   if (over_) return;  // whoever waited for one that was given up may have ended the job
-  if (checkpoints_.enabled() && checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
+  if (folder_lock_.taken() && checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
 }
 
 void SchedulerNode::Core::OnTablesMade() {

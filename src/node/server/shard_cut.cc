@@ -31,6 +31,7 @@ struct ShardCut::Writing {
   std::optional<BlockId> bare;       // one without values
   std::vector<Pinned> pieces;        // of the one being written
   HeldTally held;                    // in the blocks of the job's clock
+  bool made = false;                 // the file is there, by this shard's hand
 };
 
 ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
@@ -41,6 +42,7 @@ ShardCut::~ShardCut() = default;
 void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard) {
   if (writing_ != nullptr && writing_->checkpoint == cut.checkpoint()) return;
   if (answer_.checkpoint() == cut.checkpoint()) return reply_(answer_);
+  if (writing_ != nullptr) Discard(*writing_);
   writing_ = std::make_shared<Writing>(cut, job, shard);
   answer_.Clear();
   answer_.set_checkpoint(cut.checkpoint());
@@ -93,7 +95,7 @@ void ShardCut::TakeNow(const Block& block) {
 void ShardCut::WriteNext() {
   const std::shared_ptr<Writing> now = writing_;
   if (now->bare) return Fail(Unavailable("block {} has no values yet", now->bare->value()));
-  if (now->writer.bytes() == 0) return Append(now->writer.Header(), [this] { WriteNext(); });
+  if (now->writer.bytes() == 0) return Create();
   if (now->records.empty()) return WriteEnd();
   // The checksum of a large block takes a while; training goes on meanwhile.
   env_.compute.Run([now] { now->pieces = now->writer.Add(now->records.back()); },
@@ -132,14 +134,31 @@ void ShardCut::WriteEnd() {
   });
 }
 
-void ShardCut::Append(std::vector<Pinned> pieces, std::function<void()> next) {
-  env_.storage.Append(JoinPath(writing_->folder, writing_->file), std::move(pieces),
-                      [this, now = writing_, next = std::move(next)](const Status& appended) {
-                        if (writing_ != now) return;
-                        if (!appended.ok()) return Fail(appended);
-                        next();
-                      });
+void ShardCut::Create() {
+  // It must be new: what somebody else put there is not to be written into.
+  env_.storage.Create(Path(*writing_), writing_->writer.Header(), IfWritten([this] { WriteNext(); }));
 }
+
+void ShardCut::Append(std::vector<Pinned> pieces, std::function<void()> next) {
+  env_.storage.Append(Path(*writing_), std::move(pieces), IfWritten(std::move(next)));
+}
+
+Storage::Done ShardCut::IfWritten(std::function<void()> next) {
+  return [this, now = writing_, next = std::move(next)](const Status& written) {
+    now->made = now->made || written.ok();
+    if (writing_ != now) return Discard(*now);
+    if (!written.ok()) return Fail(written);
+    next();
+  };
+}
+
+void ShardCut::Discard(const Writing& writing) {
+  // Nobody will sync the file: it would stay open, and keep its room on the disk once the scheduler has
+  // removed the checkpoint.
+  if (writing.made) env_.storage.Remove(Path(writing), [](const Status&) {});
+}
+
+std::string ShardCut::Path(const Writing& writing) { return JoinPath(writing.folder, writing.file); }
 
 void ShardCut::Fail(const Status& why) {
   answer_.set_error(why.message());

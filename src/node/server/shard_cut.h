@@ -2,7 +2,7 @@
 // into one file, and says what became of it.
 //
 // States pin the versions they show, so training goes on while they are written; each is let go when it is
-// written. One checkpoint at a time: a new one ends what is under way.
+// written. One checkpoint at a time: a new one ends what is under way, and removes what that has written.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 #include "checkpoint/shard_file.h"
 #include "leeway/env.h"
+#include "leeway/storage.h"
 #include "node/server/block_store.h"
 #include "wire/control.pb.h"
 
@@ -38,7 +39,12 @@ class ShardCut {
   void TakeLast();
   void WriteNext();
   void WriteEnd();
+  void Create();
   void Append(std::vector<Pinned> pieces, std::function<void()> next);
+  // The answer to a write: `next`, unless it failed or nobody wants the file any more.
+  [[nodiscard]] Storage::Done IfWritten(std::function<void()> next);
+  void Discard(const Writing& writing);
+  [[nodiscard]] static std::string Path(const Writing& writing);
   void Fail(const Status& why);
   void Answer();
 
