@@ -1,8 +1,12 @@
 // Progress: the members of a block, how far each is, and the iteration the block is still collecting.
 //
 // A member is one life of one worker and counts for iterations in [first, last). While it lives it has no
-// last; when it is gone, last = 1 + the highest iteration it sent, at least v_train, so that what it gave
-// counts in both count and N.
+// last; when it is gone, last = 1 + the highest iteration it sent, so that what it gave counts in both count
+// and N. A dead one counts up to v_train at least: as absent from iterations that did not wait for it.
+//
+// Conditions ask for MembersAt, steps are divided by StepMembersAt. They differ in members that have finished
+// (left because their data had ended): nobody waits for them any more, but the step of those that remain must
+// not grow. docs/decisions/0025 has the measurements.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +64,9 @@ class Progress final : public ProgressView {
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
+  // The N of lr/N and d/N for a gradient of iteration i: the members of i, and those that finished before i.
+  // Exact for every i that a member can still send.
+  [[nodiscard]] std::uint32_t StepMembersAt(Iteration i) const;
   // Members that iteration v_train waits for, by rank.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 
@@ -80,6 +87,7 @@ class Progress final : public ProgressView {
     bool live = false;
     bool silent = true;    // has sent nothing
     bool goes_on = false;  // while its pulls are held
+    bool finished = false;
     Iteration first{};
     Iteration progress{};  // first - 1 before the first
     std::optional<TimePoint> last_push{};
@@ -90,7 +98,10 @@ class Progress final : public ProgressView {
 
   void Begin(const MemberState& member);
   void Count(const Life& life);
-  void End(Life& life);
+  void End(Life& life, bool finished);
+  void Finish(Life& life);
+  // No member can send a lower iteration than this, nor is a lower one open.
+  [[nodiscard]] Iteration Floor() const;
   [[nodiscard]] Life& Member(WorkerId worker);
   void Raise(Life& life, Iteration i);
   [[nodiscard]] Iteration Limit() const;
@@ -105,8 +116,9 @@ class Progress final : public ProgressView {
   IterationMultiset progress_;          // of live members
   IterationMultiset firsts_;            // of live members
   IterationMultiset silent_firsts_;     // of live members that have sent nothing
-  IterationMultiset ended_firsts_;      // of gone members that still count somewhere,
+  IterationMultiset ended_firsts_;      // of gone members that still count somewhere from Floor() on,
   IterationMultiset ended_lasts_;       //   and their lasts
+  IterationMultiset finished_;          // of finished members: the iteration after the last that they sent
   std::uint32_t count_at_v_train_ = 0;  // asked on every push, so kept
   std::uint32_t members_at_v_train_ = 0;
   std::optional<WorkerId> last_sender_, last_slowest_, last_fastest_;

@@ -70,6 +70,14 @@ wire::pb::BatchLease BatchPools::Lease(WorkerId worker, const wire::pb::LeaseBat
   return lease;
 }
 
+bool BatchPools::IsDrawing(WorkerId worker) const {
+  return std::ranges::any_of(pools_, [worker](const auto& entry) {
+    const auto& answers = entry.second.answers;
+    const auto last = answers.find(worker);
+    return last != answers.end() && !last->second.exhausted();
+  });
+}
+
 void BatchPools::Gone(WorkerId worker) {
   if (keep_changes_ && !pools_.empty()) {
     wire::pb::PoolChange& change = changes_.emplace_back();

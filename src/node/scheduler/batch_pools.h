@@ -41,6 +41,9 @@ class BatchPools {
   [[nodiscard]] wire::pb::BatchLease Lease(WorkerId worker, const wire::pb::LeaseBatches& request,
                                            std::size_t live);
   void Gone(WorkerId worker);
+  // Whether the worker draws from a pool and was not told that it is used up: when it leaves now, others do
+  // its work.
+  [[nodiscard]] bool IsDrawing(WorkerId worker) const;
   [[nodiscard]] const std::map<std::string, Pool>& all() const { return pools_; }
 
   // The log: from the first call on changes are kept; AddChanges gives what came since the last, and says

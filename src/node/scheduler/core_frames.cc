@@ -176,7 +176,7 @@ Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
 
 Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat) {
   if (seat.live()) {
-    members_.Leave(seat, ++epoch_);
+    members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     AfterGone(seat);
   }
   wire::pb::Left left;

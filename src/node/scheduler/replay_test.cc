@@ -84,7 +84,7 @@ TEST_F(MembershipReplayTest, EveryChangeOfALifeIsReplayed) {
   members.Gather(Epoch(1));
   Note();
   EXPECT_EQ(ControlBody(replayed.BuildRoster()), ControlBody(members.BuildRoster()));
-  members.Leave(members.workers()[0], Epoch(2));
+  members.Leave(members.workers()[0], Epoch(2), true);
   Note();
   members.workers()[0].done = true;
   Note();
