@@ -20,8 +20,8 @@ MemberState ProgressMember(std::uint32_t worker, std::int64_t first, bool gone =
 
 // As a block would under a model of count >= min(enough, N).
 void AdvanceFully(Progress& progress, std::uint32_t enough = 1000) {
-  while (progress.MayPass() && progress.CountAt(progress.v_train()) >=
-                                   std::min(enough, progress.MembersAt(progress.v_train()))) {
+  while (progress.MayPass() &&
+         progress.CountAt(progress.v_train()) >= std::min(enough, progress.MembersAt(progress.v_train()))) {
     progress.AdvanceTo(progress.v_train() + 1);
   }
 }
