@@ -270,11 +270,20 @@ TEST_F(MembershipTest, RosterSaysWhoLeftAndWhoDied) {
   ASSERT_EQ(roster.members_size(), 2);
   EXPECT_TRUE(roster.members(0).gone());
   EXPECT_FALSE(roster.members(0).dead());
+  EXPECT_TRUE(roster.members(0).finished());
   EXPECT_TRUE(roster.members(1).gone());
   EXPECT_TRUE(roster.members(1).dead());
+  EXPECT_FALSE(roster.members(1).finished());
   ASSERT_EQ(roster.shards_size(), 4);
   EXPECT_EQ(roster.shards(3).server(), 1U);
   EXPECT_EQ(roster.shards(3).address(), "127.0.0.1:7");
+}
+
+TEST_F(MembershipTest, OneThatLeavesItsWorkToOthersHasNotFinished) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2), false);
+  EXPECT_TRUE(members.BuildRoster().members(0).gone());
+  EXPECT_FALSE(members.BuildRoster().members(0).finished());
 }
 
 TEST_F(MembershipTest, ADeadLifeIsFencedOneThatLeftMayComeBackAsObserver) {

@@ -1,6 +1,8 @@
 """One worker of a job whose values tell by how many members each step was divided.
 
-Every gradient is 1 and lr is the number of workers, so a push that is one of N moves the values by size/N.
+Every gradient is 1 and lr is the number of workers, so a push that is one of N moves the values by size/N. The job
+applies pushes to `immediate` as they come, and sums those to `aggregate`. Nobody waits in either, so that the last rank
+may stand still while the others empty the pool.
 """
 
 import sys
@@ -9,44 +11,54 @@ import torch
 
 import leeway.torch as lw
 
-folder, sync, apply, story = sys.argv[1:]
-BATCHES = 40
+folder, story, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.immediate = torch.nn.Parameter(torch.zeros(1))
+        self.aggregate = torch.nn.Parameter(torch.zeros(1))
+
+    def forward(self):
+        return (self.immediate + self.aggregate).sum()
+
+
 torch.set_num_threads(1)
 lw.init()
 rank, size = lw.rank(), lw.size()
-model = torch.nn.Linear(1, 1, bias=False)
+model = Model()
 optimizer = torch.optim.SGD(model.parameters(), lr=float(size))
-optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters(), sync=sync, apply=apply)
-model.weight.data.zero_()
+optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
 lw.broadcast_parameters(model.state_dict())
-pool = lw.BatchPool(samples=BATCHES, batch=1)
+batches = iter(lw.BatchPool(samples=count, batch=1))
 pushed = 0
 
 
-def step(_):
+def step():
     global pushed
     optimizer.zero_grad()
-    model(torch.ones(1, 1)).sum().backward()
+    model().backward()
     optimizer.step()
     pushed += 1
 
 
-batches = iter(pool)
-if rank == size - 1:
-    own = next(batches)  # and some more that are leased with it
-    if story == "straggler":
-        lw.barrier("leased")
-        lw.barrier("alone")  # the others come to no second barrier: this one ends when they have left
-        step(own)
-        for batch in batches:
-            step(batch)
-    else:
-        step(own)  # and leaves the rest to the others
-else:
-    # Under "hand over" the last rank does not come here: the barrier ends when it has left.
+if rank < size - 1:
+    # Ends when the last rank has come, or has left.
     lw.barrier("leased")
-    for batch in batches:
-        step(batch)
+    for _ in batches:
+        step()
+elif story == "straggles":
+    next(batches)  # leases some more with it
+    lw.barrier("leased")
+    lw.barrier("alone")  # the others do not come here: it ends when they have left
+    step()
+    for _ in batches:
+        step()
+else:
+    next(batches)
+    step()  # and leaves what it has leased to the others
 lw.join()
-torch.save({"value": model.weight.item(), "pushed": pushed}, f"{folder}/result.{rank}.pt")
+torch.save({"immediate": model.immediate.item(), "aggregate": model.aggregate.item(), "pushed": pushed},
+           f"{folder}/result.{rank}.pt")
 lw.shutdown()
