@@ -21,7 +21,7 @@ def run(folder, story):
 
 def test_a_straggler_steps_as_one_of_all_after_the_others_have_emptied_the_pool(tmp_path):
     values, pushed = run(tmp_path, "straggles")
-    assert sum(pushed) == BATCHES and pushed[-1] > 1, pushed
+    assert sum(pushed) == BATCHES and pushed[-1] > BATCHES // 2 >= max(pushed[:-1]), pushed
     for mode in MODES:
         assert values[mode] == pytest.approx(-BATCHES, rel=1e-5), (mode, pushed)
 
