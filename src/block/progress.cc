@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutation.h"
 
 namespace leeway {
 
@@ -230,7 +231,9 @@ std::uint32_t Progress::MembersAt(Iteration i) const {
   return firsts_.CountUpTo(i) + EndedAt(i);
 }
 
-std::uint32_t Progress::StepMembersAt(Iteration i) const { return MembersAt(i) + finished_.CountUpTo(i); }
+std::uint32_t Progress::StepMembersAt(Iteration i) const {
+  return MembersAt(i) + (LW_MUTATED(finished_forgotten) ? 0 : finished_.CountUpTo(i));
+}
 
 void Progress::CountVTrain() {
   const std::uint32_t ended = EndedAt(v_train_);
