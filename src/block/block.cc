@@ -43,7 +43,7 @@ void Block::Core::OnMembers(Epoch epoch, std::span<const MemberState> members, T
   if (epoch < epoch_) return;
   if (epoch_ == Epoch(0)) advanced_at_ = now;  // the block comes to be
   epoch_ = epoch;
-  const std::uint32_t members_before = progress_.MembersAt(progress_.v_train());
+  const std::uint32_t members_before = progress_.StepMembersAt(progress_.v_train());
   const std::vector<MemberKey> ended = progress_.SetMembers(members);
   for (const MemberState& member : members) ledger_.Admit(member.key);
   for (const MemberKey life : ended) {

@@ -38,6 +38,7 @@ struct MemberState {
   MemberKey key{};
   Iteration first{};
   bool gone = false;
+  bool finished = false;  // gone because its data had ended: steps are still divided by it
 };
 
 // What a block holds of one life.

@@ -133,7 +133,10 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
 }
 
 Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
-  const std::uint32_t members = std::max(progress_.MembersAt(progress_.v_train()), 1U);
+  // The N of the gradient's own iteration, so that the steps of an iteration add up to one of the whole lr. A
+  // member that sends an iteration before its first is no member of that.
+  const Iteration own = std::max(push.iteration, progress_.FirstOf(push.from.worker));
+  const std::uint32_t members = std::max(progress_.StepMembersAt(own), 1U);
   // 0 is no version, and one that is not there yet is of an owner that was rolled back.
   const bool known = push.base_version != Version(0) && push.base_version <= values_.version();
   const std::uint64_t steps_since = known ? values_.version() - push.base_version : 0;

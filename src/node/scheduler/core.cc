@@ -225,7 +225,7 @@ void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status
   if (how == Parting::kLost) return;  // it may come back until it is expelled
   if (!members_.gathered()) return members_.Free(seat);
   if (seat.live() && why.ok()) {
-    members_.Leave(seat, ++epoch_);
+    members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     EndLife(seat);
     AfterGone();
   } else if (seat.live()) {

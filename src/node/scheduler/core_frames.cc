@@ -190,7 +190,7 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
   wire::pb::Leave leave;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeave, body, leave));
   if (seat.live()) {
-    members_.Leave(seat, ++epoch_);
+    members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
     pools_.Settle({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
     AfterGone();

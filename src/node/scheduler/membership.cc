@@ -228,10 +228,11 @@ void Membership::Replace(ShardSeat& seat, Epoch epoch) {
   roster_epoch_ = epoch;
 }
 
-void Membership::Leave(WorkerSeat& seat, Epoch epoch) {
+void Membership::Leave(WorkerSeat& seat, Epoch epoch, bool finished) {
   LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
   seat.state = WorkerState::kLeft;
   seat.left_at = roster_epoch_ = epoch;
+  seat.finished = finished;
 }
 
 void Membership::Die(WorkerSeat& seat, Epoch epoch) {
@@ -320,6 +321,7 @@ wire::pb::Roster Membership::BuildRoster() const {
     member.set_gone(!seat.counted());
     member.set_joining(seat.joining);
     member.set_dead(seat.state == WorkerState::kDead);
+    member.set_finished(seat.state == WorkerState::kLeft && seat.finished);
     const std::size_t rank = seat.rank.index();
     const bool restores = rank < restores_.size() && !restores_[rank].file().empty();
     if (restores && seat.entered == Epoch{}) *member.mutable_restore() = restores_[rank];

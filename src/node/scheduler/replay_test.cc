@@ -84,8 +84,9 @@ TEST_F(MembershipReplayTest, EveryChangeOfALifeIsReplayed) {
   members.Gather(Epoch(1));
   Note();
   EXPECT_EQ(ControlBody(replayed.BuildRoster()), ControlBody(members.BuildRoster()));
-  members.Leave(members.workers()[0], Epoch(2));
+  members.Leave(members.workers()[0], Epoch(2), true);
   Note();
+  EXPECT_TRUE(replayed.BuildRoster().members(0).finished());
   members.workers()[0].done = true;
   Note();
   members.Die(members.workers()[1], Epoch(3));
