@@ -10,12 +10,12 @@
 #include <span>
 #include <string>
 
+#include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
 #include "node/connection_table.h"
 #include "node/held_frames.h"
-#include "node/stranger_log.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -126,7 +126,7 @@ class Inbound final : private TransportEvents {
   const LinkOptions options_;
   const std::string job_;
   InboundEvents& events_;
-  StrangerLog strangers_;
+  RateLimitedLog strangers_;
   ConnectionTable<Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;
