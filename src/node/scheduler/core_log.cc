@@ -115,7 +115,7 @@ Status SchedulerNode::Core::Replay(const DecodedLog& log) {
     fastest_before_ = Iteration(record.state().fastest());
     resumed_from_ = record.state().resumed_from();
     over_ = record.state().over();
-    outcome_ = Status(CodeFromWire(record.state().code()), record.state().message());
+    outcome_ = StatusFromWire(record.state().code(), record.state().message());
   }
   over_before_ = over_;
   if (tables_.switched()) synced_at_ = epoch_;  // who has it is to be heard anew

@@ -142,7 +142,7 @@ Status ServerNode::Core::TakeJobEnd(std::span<const std::byte> body) {
   wire::pb::JobEnd end;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kJobEnd, body, end));
   SendReport();  // the job's summary counts what came since the last beat
-  End(end.code() == 0 ? Status::Ok() : Status(CodeFromWire(end.code()), end.message()));
+  End(end.code() == 0 ? Status::Ok() : StatusFromWire(end.code(), end.message()));
   return Status::Ok();
 }
 

@@ -191,7 +191,7 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
     case wire::Kind::kJobEnd:
       return Parsed<wire::pb::JobEnd>(kind, body, [this](const auto& message) {
         if (phase_ == Phase::kFinished) return;
-        Fail(message.code() != 0 ? Status(CodeFromWire(message.code()), message.message())
+        Fail(message.code() != 0 ? StatusFromWire(message.code(), message.message())
                                  : Cancelled("the job has ended before this worker left it"));
       });
     default:
