@@ -69,6 +69,8 @@ class Inbound final : private TransportEvents {
   void Hold(std::function<void()> waiting);
   // The number of the last thing that was said.
   [[nodiscard]] std::uint64_t last_held() const { return held_.last(); }
+  // Whether something that was said to this peer still waits for its Release.
+  [[nodiscard]] bool IsHeldFor(ConnectionId id) const { return held_.Has(id); }
   // Lets go all that was said up to this number.
   void Release(std::uint64_t up_to);
   // No more holding: what waits is let go, or, with `drop`, never said, but for welcomes.

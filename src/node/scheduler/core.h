@@ -57,6 +57,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
     wire::pb::Role role = wire::pb::ROLE_NONE;
     std::size_t seat = 0;  // of a worker: its rank; of a shard: its dense id
     std::uint64_t life = 0;
+    std::uint32_t unread = 0;  // status requests since an answer that it has not read
   };
 
   // All that Start does once it is known where the job stands.
@@ -64,6 +65,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
 
   // Hellos and losses.
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override;
+  [[nodiscard]] Status CheckMonitors() const;
   void OnWelcomed(ConnectionId id) override;
   void OnGone(ConnectionId id, Parting how, const Status& why) override;
   void LoseWorker(WorkerSeat& seat, Parting how, const Status& why);

@@ -3,8 +3,15 @@
 #include "base/errors.h"
 #include "node/control_frame.h"
 #include "node/scheduler/core.h"
+#include "node/unread.h"
 
 namespace leeway {
+namespace {
+
+// A monitor asks several times a second: one that has read nothing for so many requests never will.
+constexpr std::uint32_t kUnreadRequestsMax = 100;
+
+}  // namespace
 
 Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead& head,
                                                   std::span<const std::byte>) {
@@ -16,6 +23,7 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
                                     Landing&&) {
   const Peer peer = peers_.at(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
+  LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max));
   if (peer.role == wire::pb::ROLE_MONITOR && kind == wire::Kind::kCheckpoint)
     return TakeCheckpointRequest(id, body);
   const bool may_set = peer.role == wire::pb::ROLE_MONITOR || peer.role == wire::pb::ROLE_WORKER;
@@ -83,6 +91,16 @@ Status SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
 Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::StatusRequest request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kStatusRequest, body, request));
+  // One answer at a time: it is large, and it is the same for all requests that come meanwhile.
+  if (inbound_.IsHeldFor(id)) return Status::Ok();
+  Peer& peer = peers_.at(id);
+  if (env_.transport.QueuedBytes(id) > 0) {
+    if (++peer.unread <= kUnreadRequestsMax) return Status::Ok();
+    return ResourceExhausted(
+        "{} status requests came, and the answer to an earlier one is still unread; at most {} may",
+        peer.unread, kUnreadRequestsMax);
+  }
+  peer.unread = 0;
   wire::pb::StatusReply reply;
   reply.set_request(request.request());
   reply.set_json(Json());

@@ -129,6 +129,7 @@ Block* BlockStore::Make(BlockOptions options) {
       std::make_unique<Block>(options, policies.sync->sync, *policies.optimizer, pool_, events_));
   if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
   by_id_[options.id.index()] = blocks_.back().get();
+  bytes_ += options.elements * sizeof(float);
   return blocks_.back().get();
 }
 

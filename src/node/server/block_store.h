@@ -53,6 +53,8 @@ class BlockStore {
   }
   // In the order of their making.
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& all() const { return blocks_; }
+  // Of the values of all blocks.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] BlockCounters Sum() const;
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
@@ -105,6 +107,7 @@ class BlockStore {
   std::map<TableId, std::unique_ptr<TablePolicies>> policies_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> by_id_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace leeway

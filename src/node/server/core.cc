@@ -6,6 +6,11 @@
 #include "node/link_options.h"
 
 namespace leeway {
+namespace {
+
+constexpr std::size_t kUnknownLivesMax = 256;
+
+}  // namespace
 
 ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolicies& policies,
                        AddressSource scheduler, std::function<void(const Status&)> ended)
@@ -61,6 +66,15 @@ Result<wire::pb::Welcome> ServerNode::Core::OnHello(ConnectionId id, const wire:
   }
   const MemberKey who{WorkerId(static_cast<std::uint32_t>(hello.rank())), Incarnation(hello.incarnation())};
   LW_RETURN_IF_ERROR(roster_.CheckLife(who));
+  // Those that the roster knows are as many as the job has workers. The others may have heard of an epoch
+  // before this shard did; each takes memory, so only some of them are let in until the roster is here.
+  if (!roster_.Knows(who) && sessions_.size() >= roster_.members().size() + kUnknownLivesMax) {
+    return Unavailable(
+        "worker {} incarnation {} is not in this shard's roster of epoch {}, and {} connections of "
+        "workers are open, wanted at most {}",
+        who.worker.value(), who.incarnation.value(), roster_.epoch().value(), sessions_.size(),
+        roster_.members().size() + kUnknownLivesMax);
+  }
   if (const ConnectionId older = sessions_.Add(id, who); older != ConnectionId{}) {
     inbound_.Close(older, Status::Ok());
     ForgetPulls(who);

@@ -7,6 +7,7 @@
 #include "node/server/core.h"
 #include "node/server/landed.h"
 #include "node/server/why.h"
+#include "node/unread.h"
 #include "wire/frame.h"
 
 namespace leeway {
@@ -31,6 +32,9 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
   ++traffic_.frames_in;
   traffic_.bytes_in += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
   const MemberKey from = *sessions_.Find(id);
+  // A worker pulls a block again only once it has the answer: one answer per block, and some that are on
+  // their way out.
+  LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max + 2 * blocks_.bytes()));
   Status taken;
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
     case wire::Kind::kPush:

@@ -128,7 +128,7 @@ class FakeTransport final : public Transport {
     if (connections_.erase(id) > 0) closed.insert(id);
   }
   void CloseAfterSend(ConnectionId id) override { Close(id); }
-  [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId) const override { return 0; }
+  [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId) const override { return queued_bytes; }
   [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override {
     const auto found = received.find(id);
     return found == received.end() ? TimePoint::min() : found->second;
@@ -240,6 +240,7 @@ class FakeTransport final : public Transport {
   std::set<ConnectionId> closed;               // by the node
   std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
   std::string carrier = "tcp", host, why_not_shared;
+  std::uint64_t queued_bytes = 0;      // of every connection
   std::vector<const void*> landed_at;  // the places of the last delivered payload
 
  private:
