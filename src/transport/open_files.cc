@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include "base/errors.h"
@@ -170,7 +171,13 @@ Result<std::vector<std::byte>> OpenFiles::Read(const std::string& path, std::uin
   }
   // The file says how much there can be, not the caller: asking for "all" allocates no more than that.
   const auto size = static_cast<std::uint64_t>(about.st_size);
-  std::vector<std::byte> data(offset < size ? std::min(bytes, size - offset) : 0);
+  const std::uint64_t wanted = offset < size ? std::min(bytes, size - offset) : 0;
+  std::vector<std::byte> data;
+  try {
+    data.resize(wanted);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("cannot read \"{}\": no memory for {} bytes of it", path, wanted);
+  }
   std::size_t have = 0;
   while (have < data.size()) {
     const ssize_t got = Uncut([&] {

@@ -168,6 +168,8 @@ void SchedulerNode::Core::Instruct(ConnectionId shard) {
   inbound_.SendControl(shard, wire::Kind::kRoster, members_.BuildRoster());
   wire::pb::TableMap all;
   all.set_epoch(epoch_.value());
+  all.set_tables_kept(
+      static_cast<std::uint32_t>(tables_.all().size()));  // it may hold some that were withdrawn
   inbound_.SendControl(shard, wire::Kind::kTableMap, all);
   const ShardId id(static_cast<std::uint32_t>(peers_.at(shard).seat));
   if (const wire::pb::Cut* cut = checkpoints_.OpenFor(id))

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -75,6 +76,10 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
     return Protocol("shard {} acknowledged epoch {}, wanted at most {}", seat.id.value(), ack.epoch(),
                     epoch_.value());
   }
+  if (Status refused = TakeRefusals(seat, ack); !refused.ok()) {
+    Finish(refused);
+    return Status::Ok();
+  }
   for (const wire::pb::First& first : ack.firsts()) members_.TakeFirst(first);
   acks_.Ack(seat.id, Epoch(ack.epoch()));
   return Status::Ok();
@@ -112,6 +117,16 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
                                              std::span<const std::byte> body) {
   wire::pb::DefineTables request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
+  return Define(id, seat, request);
+}
+
+Status SchedulerNode::Core::Define(ConnectionId id, const WorkerSeat& seat,
+                                   const wire::pb::DefineTables& request) {
+  if (unsettled_ && tables_.Creates(request)) {
+    acks_.When(unsettled_->epoch, id, [this, id, &seat, request] { (void)Define(id, seat, request); });
+    return Status::Ok();
+  }
+  const std::size_t tables_before = tables_.all().size();
   wire::pb::TableMap reply;
   reply.set_request(request.request());
   Result<TableRegistry::Defined> defined = tables_.Define(request, epoch_ + 1);
@@ -128,11 +143,19 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
     for (const ShardSeat& shard : members_.shards()) {
       inbound_.SendControl(shard.connection, wire::Kind::kTableMap, change);
     }
+    unsettled_ = Unsettled{.tables_before = tables_before, .epoch = epoch_};
+    acks_.When(epoch_, ConnectionId{}, [this] { Settle(); });
   }
   // Not before every shard owns its blocks: a worker never reaches a shard that does not know one.
   reply.set_epoch(defined->epoch.value());
   const bool made = !defined->created.empty();
   acks_.When(defined->epoch, id, [this, id, &seat, made, asked = std::move(defined->asked), reply]() mutable {
+    if (std::ranges::any_of(asked, [this](TableId table) { return table.index() >= tables_.all().size(); })) {
+      reply.set_error(ClippedMessage(last_refusal_.message()));
+      reply.set_error_code(static_cast<std::uint32_t>(last_refusal_.code()));
+      inbound_.SendControl(id, wire::Kind::kTableMap, reply);
+      return;
+    }
     // As they are by then: their synchronization may have been changed meanwhile.
     tables_.AddTo(reply, asked);
     for (wire::pb::Table& table : *reply.mutable_tables()) {

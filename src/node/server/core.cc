@@ -19,6 +19,7 @@ ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolic
       ended_(std::move(ended)),
       life_(env.random.Next()),
       pool_(options.spare_bytes_max, env.arena),
+      strained_(env.clock, env.log),
       blocks_(policies.sync, policies.optimizers, pool_, *this),
       alarms_(env, [this](BlockId id) { OnAlarm(id); }),
       restores_(env, blocks_, pool_,
@@ -114,7 +115,9 @@ void ServerNode::Core::OnAnswer(BlockId block, Term term, MemberKey to, const Bl
 }
 
 void ServerNode::Core::OnAlarm(BlockId id) {
-  blocks_.Find(id)->OnTimer(env_.clock.Now());
+  Block* const block = blocks_.Find(id);
+  if (block == nullptr) return;  // its table was withdrawn
+  block->OnTimer(env_.clock.Now());
   Flush();
 }
 

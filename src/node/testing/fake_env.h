@@ -282,11 +282,15 @@ Message DecodeAs(const SentFrame& frame) {
   return message;
 }
 
-// The heap, which says that pages can be made ahead if it is told to.
+// The heap, up to a limit, which says that pages can be made ahead if it is told to.
 class FakeArena final : public Arena {
  public:
   [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override {
-    return heap_.Allocate(bytes, use);
+    if (bytes > *bytes_left) return nullptr;
+    *bytes_left -= bytes;
+    std::shared_ptr<std::byte> memory = heap_.Allocate(bytes, use);
+    std::byte* const at = memory.get();
+    return {at, [memory = std::move(memory), bytes, left = bytes_left](std::byte*) { *left += bytes; }};
   }
   [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override {
     if (!prepares) return {};
@@ -294,6 +298,8 @@ class FakeArena final : public Arena {
     return [this] { ++made; };
   }
 
+  // Shared with what was allocated, which may outlive the arena.
+  const std::shared_ptr<std::uint64_t> bytes_left = std::make_shared<std::uint64_t>(1ULL << 40);
   bool prepares = false;
   mutable std::vector<const void*> asked;
   mutable int made = 0;

@@ -294,8 +294,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const w
   if (lent.blocks_refused > 0) {
     outcome = InvalidArgument(
         "table \"{}\": {} of {} blocks of the gradient of iteration {} were refused (a NaN or an infinity in "
-        "them, or no "
-        "initial values yet)",
+        "them, or no initial values yet; or the server has no memory left, and its log says so)",
         block.table->spec.name, lent.blocks_refused, lent.blocks, lent.iteration.value());
   }
   Return(std::move(push.lent), outcome);
