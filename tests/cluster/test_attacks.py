@@ -1,12 +1,10 @@
 """What an attacker's bytes cost a node: memory against bytes sent, monitors, tables that are too large, forged text."""
 
-import os
 import re
 import resource
 import socket
 import sys
 import time
-from pathlib import Path
 
 from cli_process import Leeway, leeway
 from job import PROGRAMS, Job
@@ -73,7 +71,6 @@ def test_what_a_header_announces_takes_no_memory(tmp_path):
                     job.wait_for(lambda: monitors_fit(address, name), "room for monitors")
             grown = highest - before
             assert grown < 32 * MIB, f"{role}: {grown} bytes more for 540 connections of less than 100 bytes"
-            print(role, grown)
         (tmp_path / "stop").touch()
         assert job.wait(60) == 0, job.err()[-3000:]
 
