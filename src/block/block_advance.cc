@@ -84,6 +84,10 @@ void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
   const std::optional<OpenSums::Closed> closed = sums_.Close(iteration);
   if (!closed) return;
   if (closed->hyper_mismatch) ++counters_.hyper_mismatches;
+  if (closed->sum == nullptr) {
+    ++counters_.no_memory;
+    return;
+  }
   members = std::max(members, 1U);
   const Values::Outcome outcome =
       values_.Step({.g = std::as_const(*closed->sum).floats(),
@@ -91,7 +95,11 @@ void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
                     .lr_scale = static_cast<float>(closed->contributors) / static_cast<float>(members),
                     .hyper = closed->hyper,
                     .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
-  ++(outcome == Values::Outcome::kPublished ? counters_.steps : counters_.overflowed);
+  if (outcome == Values::Outcome::kNoMemory) {
+    ++counters_.no_memory;
+  } else {
+    ++(outcome == Values::Outcome::kPublished ? counters_.steps : counters_.overflowed);
+  }
 }
 
 }  // namespace leeway

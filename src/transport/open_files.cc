@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -205,7 +206,13 @@ Result<std::vector<std::byte>> OpenFiles::Read(const std::string& path, std::uin
   if (!S_ISREG(about.st_mode)) return FailedPrecondition("{}: it is no regular file", what);
   // The file says how much there can be, not the caller: asking for "all" allocates no more than that.
   const auto size = static_cast<std::uint64_t>(about.st_size);
-  std::vector<std::byte> data(offset < size ? std::min(bytes, size - offset) : 0);
+  const std::uint64_t wanted = offset < size ? std::min(bytes, size - offset) : 0;
+  std::vector<std::byte> data;
+  try {
+    data.resize(wanted);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("cannot read \"{}\": no memory for {} bytes of it", path, wanted);
+  }
   std::size_t have = 0;
   while (have < data.size()) {
     const ssize_t got = Uncut(

@@ -3,8 +3,8 @@
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
 // those that someone asks for; core_servers.cc servers that die; core_lives.cc lives of workers that end
-// without leaving; core_set_sync.cc other synchronization while the job runs; core_log.cc the log: reading
-// it, and what may be said when.
+// without leaving; core_set_sync.cc other synchronization while the job runs; core_tables.cc tables that shards
+// refuse; core_log.cc the log: reading it, and what may be said when.
 #pragma once
 
 #include <algorithm>
@@ -60,6 +60,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
     wire::pb::Role role = wire::pb::ROLE_NONE;
     std::size_t seat = 0;  // of a worker: its rank; of a shard: its dense id
     std::uint64_t life = 0;
+    std::uint32_t unread = 0;  // status requests since an answer that it has not read
   };
 
   // All that Start does once it is known where the job stands.
@@ -67,6 +68,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
 
   // Hellos and losses.
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override;
+  [[nodiscard]] Status CheckMonitors() const;
   void OnWelcomed(ConnectionId id) override;
   void OnGone(ConnectionId id, Parting how, const Status& why) override;
   void LoseWorker(WorkerSeat& seat, Parting how, const Status& why);
@@ -206,6 +208,14 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
                                              std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
+  // Tables that shards refuse (core_tables.cc).
+  // Definitions are made one after the other: one that would make tables waits until the one before is
+  // settled.
+  Status Define(ConnectionId id, const WorkerSeat& seat, const wire::pb::DefineTables& request);
+  // Every shard has answered to the tables that were made last. Those that one refused are withdrawn.
+  void Settle();
+  // An error ends the job: a table that is in use was refused.
+  [[nodiscard]] Status TakeRefusals(const ShardSeat& seat, const wire::pb::EpochAck& ack);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
@@ -257,6 +267,15 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Membership members_;
   TableRegistry tables_;
   EpochAcks acks_;
+  // Tables that no worker has heard of yet: they can still be withdrawn.
+  struct Unsettled {
+    std::size_t tables_before = 0;
+    Epoch epoch{};     // in which they were made, or withdrawn
+    Status refusal{};  // the first
+    bool withdrawn = false;
+  };
+  std::optional<Unsettled> unsettled_;
+  Status last_refusal_;
   SyncSwitches switches_;
   SetSyncAnswers set_syncs_;
   bool rules_reviewed_ = false;

@@ -8,9 +8,13 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/mutation.h"
+#include "base/printable.h"
 
 namespace leeway {
 namespace {
+
+// A host name has at most 255 bytes.
+constexpr std::size_t kNameBytesMax = 262;
 
 // ` (worker-3.local, process 812)`, as far as known.
 std::string Whereabouts(const WorkerSeat& seat) {
@@ -101,7 +105,7 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
     next.state = WorkerState::kJoined;
     next.connection = seat->connection;
     next.first = BeginOf(seat->rank);
-    next.host = hello.host();
+    next.host = Printable(hello.host(), kNameBytesMax);
     next.pid = hello.pid();
     *seat = std::move(next);
   }
@@ -122,6 +126,10 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
   }
   if (hello.listen().empty()) {
     return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
+  }
+  if (const std::string address = Printable(hello.listen(), kNameBytesMax); address != hello.listen()) {
+    return Protocol("server {} shard {} listens at \"{}\", wanted host:port", hello.server(), hello.shard(),
+                    address);
   }
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();

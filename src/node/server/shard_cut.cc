@@ -1,6 +1,7 @@
 #include "node/server/shard_cut.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -32,6 +33,7 @@ struct ShardCut::Writing {
   std::vector<Pinned> pieces;        // of the one being written
   HeldTally held;                    // in the blocks of the job's clock
   bool made = false;                 // the file is there, by this shard's hand
+  bool starved = false;              // there was no memory for them
 };
 
 ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
@@ -98,12 +100,23 @@ void ShardCut::WriteNext() {
   if (now->writer.bytes() == 0) return Create();
   if (now->records.empty()) return WriteEnd();
   // The checksum of a large block takes a while; training goes on meanwhile.
-  env_.compute.Run([now] { now->pieces = now->writer.Add(now->records.back()); },
-                   [this, now] {
-                     now->records.pop_back();
-                     std::vector<Pinned> pieces = std::exchange(now->pieces, {});
-                     if (writing_ == now) Append(std::move(pieces), [this] { WriteNext(); });
-                   });
+  env_.compute.Run(
+      [now] {
+        try {
+          now->pieces = now->writer.Add(now->records.back());
+        } catch (const std::bad_alloc&) {
+          now->starved = true;
+        }
+      },
+      [this, now] {
+        if (now->starved && writing_ == now) {
+          return Fail(ResourceExhausted("block {}: no memory for its record; give the server more memory",
+                                        now->records.back().id.block.value()));
+        }
+        now->records.pop_back();
+        std::vector<Pinned> pieces = std::exchange(now->pieces, {});
+        if (writing_ == now) Append(std::move(pieces), [this] { WriteNext(); });
+      });
 }
 
 void ShardCut::WriteEnd() {
@@ -159,6 +172,10 @@ void ShardCut::Discard(const Writing& writing) {
 }
 
 std::string ShardCut::Path(const Writing& writing) { return JoinPath(writing.folder, writing.file); }
+
+void ShardCut::Abandon(const Status& why) {
+  if (writing_ != nullptr) Fail(why);
+}
 
 void ShardCut::Fail(const Status& why) {
   answer_.set_error(why.message());

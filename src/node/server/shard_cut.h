@@ -30,6 +30,8 @@ class ShardCut {
   void Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard);
   // Of a block that was told to notify.
   void OnReached(BlockId block);
+  // Some blocks are gone: the checkpoint that is being written, if there is one, fails.
+  void Abandon(const Status& why);
 
  private:
   // All of one checkpoint; gone when it is over, so that what still comes of it finds nothing.
