@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -107,8 +108,9 @@ class Block {
   // The first iteration that the newest life of this worker counts for. REQUIRES: the roster named the
   // worker.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
-  // What is here of a life, also of the last one before the newest of its worker.
-  [[nodiscard]] HeldLife HeldOf(MemberKey life) const;
+  // What is here of a life. Nothing for one that others have followed here: all of its pushes are in the
+  // block.
+  [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
   // What a push or a pull of this worker will look at that is not the same for all workers.
   void AddFootprint(WorkerId worker, Footprint& footprint) const;
   // Members that iteration v_train still waits for.

@@ -102,6 +102,7 @@ void Progress::Load(const ProgressState& state) {
     const Life life{.incarnation = from.key.incarnation,
                     .live = from.live,
                     .silent = from.silent,
+                    .saved = true,
                     .loaded = true,
                     .first = from.first,
                     .progress = from.progress};
@@ -270,13 +271,18 @@ HeldLife Progress::Held(const Life& life) {
   return {.iteration = life.progress, .silent = life.silent, .patched = life.loaded};
 }
 
-HeldLife Progress::HeldOf(MemberKey life) const {
+std::optional<HeldLife> Progress::HeldOf(MemberKey life) const {
   const Life* const newest = lives_.Find(life.worker);
   if (newest != nullptr && newest->incarnation == life.incarnation) return Held(*newest);
   const auto former = former_.find(life.worker);
   if (former != former_.end() && former->second.incarnation == life.incarnation) return former->second.held;
+  // Of lives before one that the block has had, or was saved with, it has everything.
+  const bool followed = former != former_.end()
+                            ? life.incarnation < former->second.incarnation
+                            : newest != nullptr && newest->saved && life.incarnation < newest->incarnation;
+  if (followed) return std::nullopt;
   // A block that was taken back may be older than the life; any other block has had nothing of it.
-  return {.patched = loaded_};
+  return HeldLife{.patched = loaded_};
 }
 
 std::vector<WorkerId> Progress::Missing() const {

@@ -65,8 +65,9 @@ class Progress final : public ProgressView {
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
-  // What is here of a life, also of the last one before the newest of its worker.
-  [[nodiscard]] HeldLife HeldOf(MemberKey life) const;
+  // What is here of a life. Nothing for one that others have followed here: all of its pushes are in the
+  // block.
+  [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
   // The N of lr/N and d/N for a gradient of iteration i: the members of i, and those that finished before i.
   // Exact for every i that a member can still send.
   [[nodiscard]] std::uint32_t StepMembersAt(Iteration i) const;
@@ -90,7 +91,8 @@ class Progress final : public ProgressView {
     bool live : 1 = false;
     bool silent : 1 = true;     // has sent nothing
     bool goes_on : 1 = false;   // while its pulls are held
-    bool loaded : 1 = false;    // from a saved state, and has said nothing since
+    bool saved : 1 = false;     // came with a saved state
+    bool loaded : 1 = false;    // ... and has said nothing since
     bool finished : 1 = false;  // left because its data had ended
     Iteration first{};
     Iteration progress{};  // first - 1 before the first

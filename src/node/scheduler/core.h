@@ -3,8 +3,8 @@
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
 // those that someone asks for; core_servers.cc servers that die; core_lives.cc lives of workers that end
-// without leaving; core_set_sync.cc other synchronization while the job runs; core_tables.cc tables that shards
-// refuse; core_log.cc the log: reading it, and what may be said when.
+// without leaving; core_set_sync.cc other synchronization while the job runs; core_tables.cc tables that
+// shards refuse; core_log.cc the log: reading it, and what may be said when.
 #pragma once
 
 #include <algorithm>
@@ -89,8 +89,10 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // The roster that follows asks the shards what they hold of the life. REQUIRES: epoch_ is that roster's.
   void EndLife(const WorkerSeat& seat);
   void SettleLife(MemberKey life);
+  // When every shard has taken the roster of epoch_, it has answered.
+  void AskOfEndedLives(std::span<const MemberKey> lives);
   // After the log was read: asks the shards again.
-  void AskOfEndedLives();
+  void TakeUpEndedLives();
   [[nodiscard]] wire::pb::Roster BuildRoster() const;
   // Requests for batches that wait until it is known what a life left behind.
   void LendWaiting();

@@ -160,6 +160,7 @@ void SchedulerNode::Core::BeginCheckpoint() {
     if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
   }
   KeepBatchesOfCut();
+  ended_lives_.OnCutBegun();
   rank_states_.Begin(cut, moment);
   for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
 }
@@ -208,6 +209,7 @@ void SchedulerNode::Core::PublishCheckpoint() {
                    if (!published.ok()) return GiveUpCheckpoint(published.message());
                    last_checkpoint_ = {manifest, checkpoints_.cut().folder(), true};
                    unread_.clear();
+                   ended_lives_.OnCutWhole();
                    checkpoints_.Complete(manifest.iteration, env_.clock.Now());
                    env_.log.Write(LogLevel::kInfo, fmt::format("checkpoint {} of iteration {} is at {}", id,
                                                                checkpoints_.last()->iteration.value(),

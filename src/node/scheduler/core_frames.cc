@@ -233,6 +233,7 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
   if (seat.live()) {
     members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
+    ended_lives_.Left({seat.rank, seat.incarnation}, seat.first, Iteration(leave.iteration()));
     pools_.Settle({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
     AfterGone();
     LendWaiting();

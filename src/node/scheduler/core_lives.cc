@@ -15,16 +15,16 @@ wire::pb::Roster SchedulerNode::Core::BuildRoster() const {
 
 void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   const MemberKey life{seat.rank, seat.incarnation};
-  if (ended_lives_.contains(life)) return;
+  if (ended_lives_.IsPending(life)) return;
   ended_lives_.Add(life, seat.first, seat.settled);
   pools_.Doubt(life);
   acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
 }
 
 void SchedulerNode::Core::SettleLife(MemberKey life) {
-  if (over_) return;
+  if (over_ || !ended_lives_.IsPending(life)) return;
   const EndedLives::Settled settled = ended_lives_.Settle(life);
-  pools_.Settle(life, settled.top);
+  if (!settled.again) pools_.Settle(life, settled.top);
   const auto [lost, torn] = settled.lacking;
   lacking_.lost += lost;
   lacking_.torn += torn;
@@ -40,14 +40,16 @@ void SchedulerNode::Core::SettleLife(MemberKey life) {
   CommitSoon();
 }
 
-void SchedulerNode::Core::AskOfEndedLives() {
+void SchedulerNode::Core::AskOfEndedLives(std::span<const MemberKey> lives) {
+  for (const MemberKey life : lives) acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
+}
+
+void SchedulerNode::Core::TakeUpEndedLives() {
   for (const WorkerSeat& seat : members_.workers()) {
     if (seat.state == WorkerState::kLost) pools_.Doubt({seat.rank, seat.incarnation});
   }
-  for (const MemberKey life : ended_lives_.all()) {
-    pools_.Doubt(life);
-    acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
-  }
+  for (const MemberKey life : ended_lives_.Pending()) pools_.Doubt(life);
+  AskOfEndedLives(ended_lives_.Pending());
 }
 
 void SchedulerNode::Core::LendWaiting() {

@@ -95,7 +95,7 @@ void SchedulerNode::Core::GoOn(bool found) {
   // lingers then.
   if (found) log_->Write({}, SchedulerLog::Safety::kPower);
   if (over_) return;
-  AskOfEndedLives();
+  TakeUpEndedLives();
   Begin();
 }
 

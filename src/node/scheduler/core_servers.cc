@@ -57,6 +57,7 @@ Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& add
   }
   members_.Replace(seat, NextEpoch());
   acks_.Reset(seat.id);  // the new process has nothing in force yet
+  AskOfEndedLives(ended_lives_.OnReplaced(seat.id));
   env_.log.Write(
       LogLevel::kWarning,
       fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks go on from "

@@ -1,44 +1,61 @@
 #include "node/scheduler/ended_lives.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
+#include "base/mutation.h"
 
 namespace leeway {
 
 void EndedLives::Add(MemberKey life, Iteration first, Iteration settled) {
-  lives_.try_emplace(life, Life{first, settled, {}});
+  lives_.try_emplace(life,
+                     Life{.first = first, .settled = settled, .pending = true, .replaced = {}, .held = {}});
+}
+
+void EndedLives::Left(MemberKey life, Iteration first, Iteration end) {
+  lives_.try_emplace(life, Life{.first = first, .settled = end, .known = true, .replaced = {}, .held = {}});
+}
+
+std::vector<MemberKey> EndedLives::OnReplaced(ShardId shard) {
+  std::vector<MemberKey> asked;
+  if (LW_MUTATED(ended_not_asked_again)) return asked;
+  for (auto& [life, entry] : lives_) {
+    entry.held.erase(shard);
+    if (!entry.known) continue;  // every shard is asked anyway
+    entry.pending = true;
+    entry.replaced.insert(shard);
+    asked.push_back(life);
+  }
+  return asked;
+}
+
+void EndedLives::OnCutBegun() {
+  for (auto& [life, entry] : lives_) entry.in_cut = entry.known && !entry.pending;
+}
+
+void EndedLives::OnCutWhole() {
+  std::erase_if(lives_, [](const auto& entry) { return entry.second.in_cut && !entry.second.pending; });
+}
+
+std::vector<MemberKey> EndedLives::Pending() const {
+  std::vector<MemberKey> pending;
+  for (const auto& [life, entry] : lives_) {
+    if (entry.pending) pending.push_back(life);
+  }
+  return pending;
+}
+
+bool EndedLives::IsPending(MemberKey life) const {
+  const auto found = lives_.find(life);
+  return found != lives_.end() && found->second.pending;
 }
 
 void EndedLives::AddTo(wire::pb::Roster& roster) const {
-  for (const auto& [life, entry] : lives_) {
+  for (const MemberKey life : Pending()) {
     wire::pb::Life& ended = *roster.add_ended();
     ended.set_worker(life.worker.value());
     ended.set_incarnation(life.incarnation.value());
-  }
-}
-
-std::vector<MemberKey> EndedLives::all() const {
-  std::vector<MemberKey> lives;
-  for (const auto& [life, entry] : lives_) lives.push_back(life);
-  return lives;
-}
-
-void EndedLives::AddTo(wire::pb::LoggedJob& job) const {
-  for (const auto& [life, entry] : lives_) {
-    wire::pb::LoggedEnd& end = *job.add_ended();
-    end.set_worker(life.worker.value());
-    end.set_incarnation(life.incarnation.value());
-    end.set_first(entry.first.value());
-    end.set_settled(entry.settled.value());
-  }
-}
-
-void EndedLives::Apply(const wire::pb::LoggedJob& job) {
-  lives_.clear();
-  for (const wire::pb::LoggedEnd& end : job.ended()) {
-    Add({WorkerId(end.worker()), Incarnation(end.incarnation())}, Iteration(end.first()),
-        Iteration(end.settled()));
   }
 }
 
@@ -50,23 +67,53 @@ void EndedLives::Take(ShardId shard, std::span<const wire::pb::Held* const> held
       if (of == life) answer.push_back(*one);
     }
     // A shard without blocks, or one that was asked before the life ended, says nothing.
-    if (!answer.empty()) entry.held[shard] = std::move(answer);
+    if (entry.pending && !answer.empty()) entry.held[shard] = std::move(answer);
   }
 }
 
 EndedLives::Settled EndedLives::Settle(MemberKey life) {
-  const auto found = lives_.find(life);
-  LW_CHECK(found != lives_.end(), "worker {} incarnation {}", life.worker.value(), life.incarnation.value());
+  LW_CHECK(IsPending(life), "worker {} incarnation {}", life.worker.value(), life.incarnation.value());
+  Life& entry = lives_.at(life);
   HeldPushes held;
-  for (const auto& [shard, answer] : found->second.held) {
+  for (const auto& [shard, answer] : entry.held) {
+    if (entry.known && !entry.replaced.contains(shard)) continue;
     for (const wire::pb::Held& one : answer) held.Add(one);
   }
-  const Iteration first = found->second.first;
   Settled settled;
-  settled.top = std::max(held.Highest(life), found->second.settled - 1);
-  settled.lacking = held.Of(life, first, settled.top);
-  lives_.erase(found);
+  settled.again = entry.known;
+  settled.top = entry.known ? entry.settled - 1 : std::max(held.Highest(life), entry.settled - 1);
+  settled.lacking = held.Of(life, entry.first, settled.top);
+  entry.settled = settled.top + 1;
+  entry.known = true;
+  entry.pending = false;
+  entry.replaced.clear();
+  entry.held.clear();
   return settled;
+}
+
+void EndedLives::AddTo(wire::pb::LoggedJob& job) const {
+  for (const auto& [life, entry] : lives_) {
+    wire::pb::LoggedEnd& end = *job.add_ended();
+    end.set_worker(life.worker.value());
+    end.set_incarnation(life.incarnation.value());
+    end.set_first(entry.first.value());
+    end.set_settled(entry.settled.value());
+    end.set_pending(entry.pending);
+    end.set_known(entry.known);
+    for (const ShardId shard : entry.replaced) end.add_replaced(shard.value());
+  }
+}
+
+void EndedLives::Apply(const wire::pb::LoggedJob& job) {
+  lives_.clear();
+  for (const wire::pb::LoggedEnd& end : job.ended()) {
+    Life& life = lives_[{WorkerId(end.worker()), Incarnation(end.incarnation())}];
+    life.first = Iteration(end.first());
+    life.settled = Iteration(end.settled());
+    life.pending = end.pending();
+    life.known = end.known();
+    for (const std::uint32_t shard : end.replaced()) life.replaced.insert(ShardId(shard));
+  }
 }
 
 }  // namespace leeway

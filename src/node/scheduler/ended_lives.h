@@ -1,11 +1,15 @@
-// EndedLives: lives of workers that ended without leaving, until every shard has said what its blocks hold of
-// them.
+// EndedLives: lives of workers that have ended, and what the blocks of the job hold of them.
 //
-// Only then is it known which batches of such a life are in the model and how many of its pushes are lost.
-// Pure state, told of events by the scheduler node.
+// A life that ended without leaving is pending until every shard has said what its blocks hold of it. Only
+// then is it known how far its pushes go, which batches of it are in the model, and which pushes only some
+// blocks have. Afterwards, and after a leave, a life is kept until a checkpoint holds all of it: when a
+// server dies, nobody else can say what its blocks have lost of the life. Pure state, told of events by the
+// scheduler node.
 #pragma once
 
+#include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -19,30 +23,43 @@ namespace leeway {
 
 class EndedLives {
  public:
-  // The life began with iteration `first`; as far as its worker had reported, its pushes below `settled` have
-  // their verdicts.
+  // A life has ended without leaving. It began with iteration `first`; as far as its worker had said, its
+  // pushes below `settled` have their verdicts.
   void Add(MemberKey life, Iteration first, Iteration settled);
-  [[nodiscard]] bool empty() const { return lives_.empty(); }
-  [[nodiscard]] bool contains(MemberKey life) const { return lives_.contains(life); }
-  [[nodiscard]] std::vector<MemberKey> all() const;
-  // Asks the shards.
+  // A life has left, with all of its verdicts: it did not do iteration `end`.
+  void Left(MemberKey life, Iteration first, Iteration end);
+  // Another process has this shard. Lives that are pending from now on, for this shard alone.
+  [[nodiscard]] std::vector<MemberKey> OnReplaced(ShardId shard);
+  // A checkpoint is begun: it will hold what has ended by now. It is whole: those lives need not be kept.
+  void OnCutBegun();
+  void OnCutWhole();
+
+  // Lives that shards are asked about.
+  [[nodiscard]] std::vector<MemberKey> Pending() const;
+  [[nodiscard]] bool IsPending(MemberKey life) const;
   void AddTo(wire::pb::Roster& roster) const;
-  // The log: all of them, and back. What shards have answered is asked again.
-  void AddTo(wire::pb::LoggedJob& job) const;
-  void Apply(const wire::pb::LoggedJob& job);
   // An answer. It takes the place of an earlier one of the shard: another process may have it now.
   void Take(ShardId shard, std::span<const wire::pb::Held* const> held);
 
   struct Settled {
     Iteration top;  // the last iteration that a block has of the life, or had
     HeldPushes::Lacking lacking;
+    bool again = false;  // the life was settled before: only a replaced shard was asked
   };
-  // Every shard has answered: forgets the life. REQUIRES: contains(life).
+  // Every shard has answered: the life is pending no more. REQUIRES: IsPending(life).
   [[nodiscard]] Settled Settle(MemberKey life);
+
+  // The log: all of them, and back. What shards have answered is asked again.
+  void AddTo(wire::pb::LoggedJob& job) const;
+  void Apply(const wire::pb::LoggedJob& job);
 
  private:
   struct Life {
     Iteration first, settled;
+    bool pending = false;
+    bool known = false;          // all its pushes are below `settled`
+    std::set<ShardId> replaced;  // of one that is known: whose answer counts
+    bool in_cut = false;         // it had ended when the checkpoint under way was begun
     std::map<ShardId, std::vector<wire::pb::Held>> held;
   };
   std::map<MemberKey, Life> lives_;

@@ -48,10 +48,10 @@ struct WorkerSeat {
   std::map<TableId, Iteration> own_firsts;  // where it begins in tables with clocks of their own, if not at 0
   ConnectionId connection;                  // 0: not connected
   TimePoint last_heard;
-  Iteration settled{0};  // every push of the life below it has its verdict, as far as the worker has said
-  Epoch left_at;         // of one that left
+  Iteration settled{0};   // every push of the life below it has its verdict, as far as the worker has said
+  Epoch left_at;          // of one that left
   bool finished = false;  // left because its data had ended
-  bool done = false;     // said goodbye, or was given up, after it left
+  bool done = false;      // said goodbye, or was given up, after it left
   std::string host;
   std::uint64_t pid = 0;
 

@@ -28,7 +28,7 @@ void HeldTally::Add(const BlockStore& blocks, MemberKey life) {
   for (const auto& block : blocks.all()) {
     std::optional<TableId> own_clock;
     if (blocks.IsOwnClock(*block)) own_clock = block->table();
-    Add(life, own_clock, block->HeldOf(life));
+    if (const std::optional<HeldLife> held = block->HeldOf(life)) Add(life, own_clock, *held);
   }
 }
 
