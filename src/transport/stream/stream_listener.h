@@ -23,9 +23,10 @@ class StreamListener {
                                                                       Log& log, const StreamOptions& options,
                                                                       const std::string& address,
                                                                       Accepted accepted);
-  // Listens for processes of this host and user, under the name that goes with the TCP address `of`.
+  // Listens at the Unix socket `at` for processes of this host and user; `address` names it in messages.
   [[nodiscard]] static Result<std::unique_ptr<StreamListener>> ListenLocal(EventLoop& loop, Timers& timers,
-                                                                           Log& log, const SocketAddress& of,
+                                                                           Log& log, const SocketAddress& at,
+                                                                           const std::string& address,
                                                                            Accepted accepted);
   ~StreamListener();
   StreamListener(const StreamListener&) = delete;
