@@ -21,8 +21,8 @@ namespace leeway {
 // How the process of a role gets its secret: it is given (`given`), or it is in `file`, or `insecure` says
 // that the job has none. Neither is an error, which says what there is.
 struct SecretSource {
-  std::string given;
-  std::string file;
+  std::string given = {};
+  std::string file = {};
   bool insecure = false;
 };
 [[nodiscard]] Result<std::string> TakeSecret(const SecretSource& source);

@@ -13,7 +13,7 @@ import pytest
 from cli_process import Leeway, leeway
 from frame_proxy import FrameProxy
 from job import PROGRAMS, Job, make_secret
-from strangers import (CHALLENGE, HELLO, MONITOR, PROOF, SERVER, WELCOME, WORKER, Stranger, field, frame, hello,
+from strangers import (CHALLENGE, HELLO, MONITOR, PROOF, PUSH, SERVER, WELCOME, WORKER, Stranger, field, frame, hello,
                        listening_address, listening_ports, proof_of)
 
 # Of each kind of attack, in `make test`; `make check-hostile` makes it thousands.
@@ -222,8 +222,9 @@ def test_strangers_of_another_user_are_told_nothing_and_change_nothing(job):
     expect_unharmed(job)
 
 
-def test_a_recorded_connection_is_worth_nothing(job):
-    """Of a worker, with everything that it has sent: to the scheduler, replayed whole and with single bytes changed."""
+@pytest.mark.parametrize("to", ["scheduler", "server"])
+def test_a_recorded_connection_is_worth_nothing(job, to):
+    """Of a worker, with everything that it has sent (to a server, its pushes): replayed whole, and with single bytes changed."""
     sent, lock = [], threading.Lock()
 
     def record(each, _):
@@ -232,18 +233,23 @@ def test_a_recorded_connection_is_worth_nothing(job):
         return [each]
 
     scheduler = (job.folder / "scheduler").read_text().strip()
-    proxy = FrameProxy(lambda: (scheduler.rsplit(":", 1)[0], int(scheduler.rsplit(":", 1)[1])), to_server=record)
+    if to == "scheduler":
+        proxy = FrameProxy(lambda: (scheduler.rsplit(":", 1)[0], int(scheduler.rsplit(":", 1)[1])), to_server=record)
+    else:
+        proxy = FrameProxy.of_scheduler(scheduler, to_server=record)
+    address = job.addresses[0 if to == "scheduler" else 1]
     try:
         train(job, scheduler=proxy.address, LEEWAY_TRANSPORT="tcp")
         with lock:
             recorded = list(sent)
-        assert recorded[0][2] == HELLO and recorded[1][2] == PROOF and len(recorded) > 3
+        assert recorded[0][2] == HELLO and recorded[1][2] == PROOF and len(recorded) >= 3
+        assert to == "scheduler" or any(each[2] == PUSH for each in recorded)
         whole = b"".join(recorded)
         changed = []
         for at in range(16, len(recorded[0]) + len(recorded[1]), 7):
             changed.append(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
         for replayed in [whole, *changed]:
-            with Stranger(job.addresses[0]) as stranger:
+            with Stranger(address) as stranger:
                 stranger.send(replayed)
                 heard = stranger.read_to_end()
             expect_told_nothing(job, heard)
@@ -402,12 +408,13 @@ def test_local_names_work_wherever_addresses_do(tmp_path):
     """A job by hand over names of this host, a scheduler at a name that is taken, and wrong names."""
     name = f"local:test.{os.getpid()}"
     with Job(tmp_path, workers=1, servers=1, listen=name, server_flags=("--listen", "local:")) as job:
-        worker = job.start_worker(0, "cli_steps", 5, scheduler=name)
+        worker = job.start_worker(0, "losses", scheduler=name)
         wait(job, lambda: "listening at" in job._processes[0].log.read_text(), "scheduler")
         assert [listening_ports(p.pid) for p in job._processes[:2]] == [[], []]
         taken = leeway("scheduler", "--listen", name, "--insecure")
         assert taken.returncode == 6 and name in taken.stderr and "another process has this name" in taken.stderr, taken
-        job.expect_end(60, [worker])
+        wait(job, lambda: steps(worker), "training")
+        (tmp_path / "stop").touch()
         job.expect_end(60)
     for wrong in ("local:a/b", "local:" + "x" * 65, "local:a b"):
         refused = leeway("scheduler", "--listen", wrong, "--insecure")
