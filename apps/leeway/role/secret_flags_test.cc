@@ -19,8 +19,12 @@ class SecretFlagsTest : public ::testing::Test {
     SecretFlags secret(environment);
     FlagSet flags;
     secret.Declare(flags);
-    if (!file.empty()) EXPECT_TRUE(flags.Find("--secret-file")->take(file).ok());
-    if (insecure) EXPECT_TRUE(flags.Find("--insecure")->take("true").ok());
+    if (!file.empty()) {
+      EXPECT_TRUE(flags.Find("--secret-file")->take(file).ok());
+    }
+    if (insecure) {
+      EXPECT_TRUE(flags.Find("--insecure")->take("true").ok());
+    }
     return secret.Take();
   }
   leeway::testing::TempFolder folder_;
