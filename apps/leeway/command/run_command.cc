@@ -11,13 +11,11 @@
 #include "command/commands.h"
 #include "launch/launcher.h"
 #include "launch/text_file.h"
-#include "process/address_source.h"
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/loss_flags.h"
-#include "transport/stream/address.h"
 
 namespace leeway::app {
 namespace {
@@ -59,7 +57,7 @@ class RunCommand final : public Command {
         "--slow-worker", "RANK:FACTORx", [this](const std::string& text) { return TakeSlowWorker(text); },
         "make one worker compute slower: 3:4x");
     flags.Text(
-        "--listen", "HOST:PORT", listen_,
+        "--listen", "HOST:PORT", options_.listen,
         "open TCP ports, the scheduler's here (loopback only), for leeway ctl and workers started by hand "
         "[default: none]");
     flags.Text(
@@ -98,7 +96,7 @@ class RunCommand final : public Command {
 
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
-    LW_RETURN_IF_ERROR(TakeListen());
+    if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListen(options_.listen, false));
     LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
@@ -128,16 +126,6 @@ class RunCommand final : public Command {
     if (text == "rollback") return ServerLossPlan::kRollback;
     if (text == "fail") return ServerLossPlan::kFail;
     return InvalidArgument("got \"{}\", wanted patch, rollback or fail", text);
-  }
-
-  // Servers open ports of their own where the scheduler does.
-  Status TakeListen() {
-    const std::string& transport = options_.scheduler.link.transport;
-    options_.tell_address = !listen_.empty();
-    options_.scheduler.listen = listen_.empty() ? ListenOnThisHost(transport) : listen_;
-    LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
-    options_.server_listen = ListenOnThisHost(IsLocal(options_.scheduler.listen) ? transport : "tcp");
-    return Status::Ok();
   }
 
   Status CheckWaits() const {
@@ -174,7 +162,6 @@ class RunCommand final : public Command {
   const Program& program_;
   LaunchOptions options_;
   JobOrigins origins_;
-  std::string listen_;
   std::string on_server_loss_ = "patch";
   std::string on_worker_loss_;
   bool no_prefix_ = false;

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "process/address_source.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
+#include "transport/stream/address.h"
 
 namespace leeway::app {
 namespace {
@@ -14,6 +16,11 @@ std::string Ms(std::chrono::milliseconds time) { return fmt::format("{}ms", time
 void SetSecretFile(Environment& environment, const LaunchFiles& files) {
   environment.RemoveAll(kInsecureVariable);
   environment.Set(kSecretFileVariable, files.secret);
+}
+
+std::string ListenOfServers(const LaunchOptions& options) {
+  const bool this_host = options.listen.empty() || IsLocal(options.listen);
+  return ListenOnThisHost(this_host ? options.scheduler.link.transport : "tcp");
 }
 
 // Of the scheduler and of servers.
@@ -34,7 +41,7 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       "leeway",
       "scheduler",
       "--listen",
-      s.listen,
+      options.listen.empty() ? ListenOnThisHost(s.link.transport) : options.listen,
       "--address-file",
       files.address(),
       "--status-file",
@@ -95,7 +102,7 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
   command.program = program.executable;
   command.args = {"leeway",      "server",
                   "--scheduler", files.scheduler(),
-                  "--listen",    options.server_listen,
+                  "--listen",    ListenOfServers(options),
                   "--job",       options.scheduler.job.job,
                   "--server",    fmt::format("{}", server),
                   "--shards",    fmt::format("{}", options.scheduler.job.shards),

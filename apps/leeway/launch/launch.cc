@@ -47,7 +47,7 @@ void Launch::StartAll() {
     listens = ReadTextFile(files_.address()).ok();
   }
   if (!listens) return;
-  if (options_.tell_address && !options_.quiet) TellHowToJoin();
+  if (!options_.listen.empty() && !options_.quiet) TellHowToJoin();
   const JobOptions& job = options_.scheduler.job;
   for (std::uint32_t i = 0; i < job.servers; ++i) StartRole(JobRole::kServer, i);
   for (std::uint32_t i = 0; i < job.workers; ++i) StartWorker(i, LifeBegan::kStart);
