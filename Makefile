@@ -23,7 +23,7 @@ SOAK_SECONDS ?= 300
 # How many inputs `make fuzz` gives to each target.
 RUNS ?= 10000000
 
-.PHONY: help deps build test train compare-sync pictures papers soak check check-asan check-tsan check-counts check-memory mutants \
+.PHONY: help deps build test train compare-sync pictures papers soak check check-asan check-tsan check-counts check-memory check-hostile mutants \
   fuzz bench lint format clean
 
 help:  ## this text
@@ -58,7 +58,7 @@ papers: build  ## the papers' tables and figures from simulations: docs/papers, 
 soak: build  ## a random process of a job killed every 10 s, for 5 minutes under each of bsp, ssp:2 and asp
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/soak.py --seconds $(SOAK_SECONDS) $(ARGS)
 
-check: check-asan check-tsan check-counts check-memory mutants soak lint  ## before closing an issue: sanitizers, large counts, lint
+check: check-asan check-tsan check-counts check-memory check-hostile mutants soak lint  ## before closing an issue: sanitizers, large counts, lint
 
 check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
 	@tools/build.sh asan $(BUILD)-asan $(JOBS)
@@ -78,6 +78,10 @@ check-counts: build  ## the large counts: thousands of simulated runs under faul
 check-memory: build  ## that servers and workers do not grow over 20,000 iterations
 	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \
 	  -p no:cacheprovider --rootdir tests tests/cluster/test_memory.py
+
+check-hostile: build  ## ten thousand hellos without proof of the job's secret, as every role and at every port
+	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \
+	  -p no:cacheprovider --rootdir tests tests/cluster/test_secret.py
 
 mutants: deps  ## break one rule after another on purpose: the simulated workloads must notice each
 	@tools/build.sh mutants $(BUILD)-mutants $(JOBS) configure

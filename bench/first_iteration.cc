@@ -36,11 +36,12 @@ float ValueAt(std::size_t t, std::size_t i) { return static_cast<float>(t + 1) +
 // A worker that has joined: its tables, their memory, and of rank 0 the values.
 class ModelWorker {
  public:
-  static Result<std::unique_ptr<ModelWorker>> Join(const std::string& scheduler,
+  static Result<std::unique_ptr<ModelWorker>> Join(const ServerProcesses& servers,
                                                    const FirstIterationOptions& options, std::uint32_t rank) {
     auto self = std::make_unique<ModelWorker>();
     WorkerOptions worker_options;
-    worker_options.scheduler = scheduler;
+    worker_options.scheduler = servers.scheduler();
+    worker_options.link.secret = servers.secret();
     worker_options.link.transport = options.transport;
     worker_options.rank = rank;
     LW_ASSIGN_OR_RETURN(self->worker_, Worker::Initialize(worker_options));
@@ -127,8 +128,7 @@ Result<double> LeewayTurn(const FirstIterationOptions& options) {
   for (std::uint32_t rank = 0; rank < options.workers; ++rank) {
     workers.push_back(std::make_unique<Child>([&](Child::Parent& parent) {
       PinToCores(kModelCores);
-      const Result<std::unique_ptr<ModelWorker>> worker =
-          ModelWorker::Join(servers.scheduler(), options, rank);
+      const Result<std::unique_ptr<ModelWorker>> worker = ModelWorker::Join(servers, options, rank);
       if (!worker.ok()) return Fail(parent, worker.status());
       return Obey(parent, {{"go", [&](const std::string&) { return (*worker)->Go(); }}});
     }));

@@ -21,10 +21,11 @@ constexpr std::uint64_t kLooks = 100;
 constexpr std::chrono::minutes kLookMax{10};
 
 // Trains; rank 0 says how far it is, kLooks times, and waits each time until it was looked at.
-Status Train(Child::Parent& parent, const std::string& scheduler, const FlatnessOptions& options,
+Status Train(Child::Parent& parent, const ServerProcesses& servers, const FlatnessOptions& options,
              std::uint32_t rank) {
   WorkerOptions worker_options;
-  worker_options.scheduler = scheduler;
+  worker_options.scheduler = servers.scheduler();
+  worker_options.link.secret = servers.secret();
   worker_options.link.transport = options.transport;
   worker_options.rank = rank;
   LW_ASSIGN_OR_RETURN(const auto worker, Worker::Initialize(worker_options));
@@ -100,7 +101,7 @@ Result<FlatnessReport> RunFlatness(const FlatnessOptions& options) {
   std::vector<std::pair<std::string, pid_t>> processes = {{"server", servers.children()[0]->pid()}};
   for (std::uint32_t rank = 0; rank < kFlatWorkers; ++rank) {
     workers.push_back(std::make_unique<Child>([&](Child::Parent& parent) {
-      const Status status = Train(parent, servers.scheduler(), options, rank);
+      const Status status = Train(parent, servers, options, rank);
       return status.ok() ? 0 : Fail(parent, status);
     }));
     processes.emplace_back(fmt::format("worker {}", rank), workers.back()->pid());

@@ -41,6 +41,7 @@ Status LeewayClient::Start() {
   WorkerOptions options;
   options.scheduler = options_.scheduler;
   options.link.transport = options_.transport;
+  options.link.secret = options_.secret;
   LW_ASSIGN_OR_RETURN(worker_, Worker::Initialize(options));
   gradients_ = worker_->Allocate(elements_ * shape_.blocks);
   values_ = worker_->Allocate(elements_ * shape_.blocks);

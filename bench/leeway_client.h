@@ -16,6 +16,7 @@ namespace leeway::bench {
 
 struct ClientOptions {
   std::string scheduler;
+  std::string secret;
   std::string transport = "auto";
   Shape shape;
   bool pulls = true;  // false: a pair is a push with its verdict alone

@@ -10,8 +10,10 @@
 #include "assembly/assembly.h"
 #include "base/errors.h"
 #include "cpu.h"
+#include "process/address_source.h"
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
+#include "process/secret_file.h"
 #include "process/server_process.h"
 
 namespace leeway::bench {
@@ -63,10 +65,14 @@ Result<ServerProcesses> ServerProcesses::Start(const JobOptions& job, const std:
   SchedulerOptions scheduler;
   scheduler.job = job;
   scheduler.link.transport = transport;
+  scheduler.listen = ListenOnThisHost(transport);
   ServerProcesses processes;
+  LW_ASSIGN_OR_RETURN(processes.secret_, NewSecret());
+  scheduler.link.secret = processes.secret_;
   for (std::uint32_t n = 0; n < job.servers; ++n) {
     ServerOptions options;
-    options.link.transport = transport;
+    options.link = scheduler.link;
+    options.listen = scheduler.listen;
     options.job = job.job;
     options.scheduler = processes.scheduler_;
     options.server = n;
@@ -97,6 +103,7 @@ Result<std::unique_ptr<LeewayJob>> LeewayJob::Start(const LeewayJobOptions& opti
       PinToCore(ClientCore(options.cores, n));
       const Result<std::unique_ptr<LeewayClient>> client =
           LeewayClient::Join({.scheduler = job->servers_.scheduler(),
+                              .secret = job->servers_.secret(),
                               .transport = options.transport,
                               .shape = options.shape,
                               .pulls = options.pulls,

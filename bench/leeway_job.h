@@ -23,10 +23,12 @@ class ServerProcesses {
   [[nodiscard]] static Result<ServerProcesses> Start(const JobOptions& job, const std::string& transport,
                                                      const std::function<void(std::uint32_t)>& pin);
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
+  [[nodiscard]] const std::string& secret() const { return secret_; }
   [[nodiscard]] const Children& children() const { return children_; }
 
  private:
   std::string scheduler_;  // its address
+  std::string secret_;
   Children children_;
 };
 

@@ -6,11 +6,12 @@
 #include "process/console_log.h"
 #include "process/local_job.h"
 
-int main(int argc, char** argv) {
+int main() {
   leeway::ConsoleLog log("hello", leeway::LogLevel::kWarning);
   auto job = leeway::LocalJob::Start({}, log);
   leeway::WorkerOptions options;
-  options.scheduler = argc > 1 ? argv[1] : (*job)->scheduler();
+  options.scheduler = (*job)->scheduler();
+  options.link.secret = (*job)->secret();
   auto worker = leeway::Worker::Initialize(options);
   if (!worker.ok()) return std::puts(worker.status().ToString().c_str()), 1;
   const leeway::TableId table = *(*worker)->CreateTable({.name = "w", .shape = {4}});

@@ -109,9 +109,19 @@ struct Life {
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
-                                      double wait_max_s, const std::string& transport, bool record) {
+                                      double wait_max_s, const std::string& transport, bool record,
+                                      const std::string& secret_file, bool insecure) {
+    WorkerOptions options;
+    options.scheduler = scheduler;
+    options.job = job;
+    options.rank = rank;
+    options.wait_max = WaitMax(wait_max_s);
+    options.link.transport = transport;
+    options.record = record;
+    options.secret_file = secret_file;
+    options.insecure = insecure;
     auto life = std::make_shared<Life>();
-    life->worker = Connect(scheduler, job, rank, WaitMax(wait_max_s), transport, record);
+    life->worker = Connect(options);
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -129,7 +139,13 @@ class Client {
     job.exchange = exchange;
     job.rules = rules;
     life->local_job = Check(LocalJob::Start(job, life->log));
-    life->worker = Connect(life->local_job->scheduler(), job.job, 0, wait_max, "auto", false);
+    WorkerOptions options;
+    options.scheduler = life->local_job->scheduler();
+    options.link.secret = life->local_job->secret();
+    options.job = job.job;
+    options.rank = 0;
+    options.wait_max = wait_max;
+    life->worker = Connect(options);
     return std::make_unique<Client>(std::move(life));
   }
 
@@ -207,16 +223,7 @@ class Client {
     return {std::move(loan), std::move(how)};
   }
 
-  static std::unique_ptr<Worker> Connect(const std::string& scheduler, const std::string& job,
-                                         std::int64_t rank, std::chrono::milliseconds wait_max,
-                                         const std::string& transport, bool record) {
-    WorkerOptions options;
-    options.record = record;
-    options.link.transport = transport;
-    options.scheduler = scheduler;
-    options.job = job;
-    options.rank = rank;
-    options.wait_max = wait_max;
+  static std::unique_ptr<Worker> Connect(WorkerOptions options) {
     options.keeps_state = true;  // leeway.rank_state gives it
     return Check(InitializeWorker(options, SignalArrived));
   }
@@ -328,7 +335,8 @@ PYBIND11_MODULE(_leeway, m) {
 
   py::class_<Client>(m, "Worker")
       .def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
-                  py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false)
+                  py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false,
+                  py::arg("secret_file") = "", py::arg("insecure") = false)
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
                   py::arg("rules") = std::vector<std::string>())

@@ -7,7 +7,7 @@ packages=(
   # to build
   make g++ cmake ninja-build ccache mold
   protobuf-compiler libprotobuf-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libmuparser-dev libhwy-dev
-  libeigen3-dev libopenblas-serial-dev zlib1g-dev
+  libeigen3-dev libopenblas-serial-dev zlib1g-dev libssl-dev
   # to test and to lint
   libgtest-dev libgmock-dev python3-pytest git clang-format clang-tidy
   # Python: the binding, torch with a BLAS that uses vector units, the data and the plot of the main job

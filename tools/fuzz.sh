@@ -8,7 +8,7 @@ folder=$1 runs=$2
 shift 2
 
 # The longest input of each: room for what the kept corpus has, and short enough for thousands of inputs a second.
-declare -A bytes_max=([formula]=256 [frames]=512 [job_file]=1024 [job_record]=4096 [manifest]=2048 [messages]=512 [records]=2048 [rule]=512
+declare -A bytes_max=([formula]=256 [frames]=512 [greeting]=512 [job_file]=1024 [job_record]=4096 [manifest]=2048 [messages]=512 [records]=2048 [rule]=512
                      [scenario_file]=2048 [scheduler_log]=1024 [shared_notes]=512 [spec]=256)
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(printf '%s\n' "${!bytes_max[@]}" | sort)

@@ -46,8 +46,8 @@ int main(int argc, char** argv, char** envp) {
   }
   Commands commands;
   commands.push_back(NewRunCommand(program));
-  commands.push_back(NewSchedulerCommand());
-  commands.push_back(NewServerCommand());
+  commands.push_back(NewSchedulerCommand(program));
+  commands.push_back(NewServerCommand(program));
   commands.push_back(NewCtlStatusCommand(program));
   commands.push_back(NewCtlCheckpointCommand(program));
   commands.push_back(NewCtlSetSyncCommand(program));

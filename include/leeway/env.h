@@ -49,7 +49,8 @@ class Timers {
 class Random {
  public:
   virtual ~Random() = default;
-  // 64 uniform bits: from a seed in the simulator, seeded by the system in the real world.
+  // 64 uniform bits: from a seed in the simulator; in the real world of a source that nobody can predict,
+  // since the nonces of proofs are drawn from it.
   virtual std::uint64_t Next() = 0;
 };
 

@@ -29,6 +29,9 @@ struct LinkOptions {
   // What carries frames: "auto" (shared memory between processes of one host that can share it, else TCP),
   // "local" (that or nothing), "uds" (the Unix socket alone, to compare), "tcp".
   std::string transport = "auto";
+  // The job's secret: both ends of every connection prove that they know it before anything else is said.
+  // Empty: a node that trusts whoever reaches it; a node with a secret and one without refuse each other.
+  std::string secret;
 };
 
 // What a whole job shares; the scheduler has it and tells it to everyone in the welcome.
@@ -84,6 +87,8 @@ struct SchedulerOptions {
   JobOptions job;
   LinkOptions link;
   CheckpointOptions checkpoint;
+  // "host:port"; or "local:<name>" for processes of this host alone, without a TCP port ("local:": any free
+  // name).
   std::string listen = "127.0.0.1:0";
   bool bind_any = false;            // allow `listen` to be an address that other machines can reach
   std::uint32_t monitors_max = 64;  // connected at a time: `leeway ctl`, the launcher's bar
@@ -105,11 +110,11 @@ struct SchedulerOptions {
 struct ServerOptions {
   LinkOptions link;
   std::string job = "leeway";
-  std::string scheduler;  // "host:port", or "file:<path>" that holds it
-  std::string listen = "127.0.0.1:0";
-  bool bind_any = false;     // allow `listen` to be an address that other machines can reach
-  std::uint32_t server = 0;  // which server of the job this process is
-  std::uint32_t shard = 0;   // which shard of that server this node is
+  std::string scheduler;               // "host:port", "local:<name>", or "file:<path>" that holds one of them
+  std::string listen = "127.0.0.1:0";  // or "local:<name>", as in SchedulerOptions
+  bool bind_any = false;               // allow `listen` to be an address that other machines can reach
+  std::uint32_t server = 0;            // which server of the job this process is
+  std::uint32_t shard = 0;             // which shard of that server this node is
   std::uint64_t spare_bytes_max = 256ULL << 20;  // buffers kept for reuse
   // Which cores its shards run on: "none" (wherever the system puts them), "0-3,6" (each shard on one of
   // them, in turn), "auto" (one each, where there are four cores for every shard of this server and of those
@@ -120,7 +125,11 @@ struct ServerOptions {
 struct WorkerOptions {
   LinkOptions link;
   std::string job = "leeway";
-  std::string scheduler;   // "host:port", or "file:<path>" that holds it
+  std::string scheduler;  // "host:port", "local:<name>", or "file:<path>" that holds one of them
+  // The file with the job's secret; or, with neither this nor link.secret, `insecure` says that the job has
+  // none.
+  std::string secret_file;
+  bool insecure = false;
   std::int64_t rank = -1;  // -1: the scheduler picks the lowest free one
   std::string host;        // where this process runs and its id, for people; filled in when empty and 0
   std::uint64_t pid = 0;

@@ -100,8 +100,8 @@ class TransportEvents {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Listens at "host:port" (port 0: any free one) and returns the address as bound. `events` outlives the
-  // transport.
+  // Listens at "host:port" (port 0: any free one) and returns the address as bound. A transport may know
+  // other forms, such as "local:name" for this host alone. `events` outlives the transport.
   virtual Result<std::string> Listen(const std::string& address, TransportEvents& events) = 0;
   // Starts to connect; OnConnected or OnClosed follows.
   virtual ConnectionId Connect(const std::string& address, TransportEvents& events) = 0;

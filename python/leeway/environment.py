@@ -8,7 +8,9 @@ from leeway.errors import InvalidArgument
 
 @dataclass(frozen=True)
 class Launch:
-    scheduler: str = ""     # "host:port" or "file:<path>"; empty: nobody launched this process
+    scheduler: str = ""     # "host:port", "local:<name>" or "file:<path>"; empty: nobody launched this process
+    secret_file: str = ""   # holds the job's secret
+    insecure: bool = False  # the job has none
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
@@ -20,6 +22,8 @@ def read(environ=os.environ):
     """The launch that the environment describes."""
     return Launch(
         scheduler=environ.get("LEEWAY_SCHEDULER", ""),
+        secret_file=environ.get("LEEWAY_SECRET_FILE", ""),
+        insecure=environ.get("LEEWAY_INSECURE", "") == "1",
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",

@@ -119,10 +119,10 @@ def is_initialized():
 
 
 def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=4 << 20, wait_max_s=WAIT_MAX_S,
-         pull="full", exchange="every:1", rules=()):
+         pull="full", exchange="every:1", rules=(), secret_file=None):
     """Joins the job that launched this process; alone, makes a job of this one process.
 
-    `scheduler`, `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
+    `scheduler`, `secret_file` (of the job's secret), `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
     `rules` ("tables=fc* sync=ssp:3", ...) are the job's when it is made here; a launched job has them from its launcher.
     Does nothing if the process has joined already.
     """
@@ -135,7 +135,9 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     scheduler = launch.scheduler if scheduler is None else scheduler
     if scheduler:
         worker = Worker.join(scheduler, launch.job if job is None else job, launch.rank if rank is None else rank,
-                             wait_max_s, launch.transport, launch.record)
+                             wait_max_s, launch.transport, launch.record,
+                             launch.secret_file if secret_file is None else secret_file,
+                             launch.insecure and secret_file is None)
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max_s, pull, exchange, list(rules))
     _Process.session = Session(worker, launch.slowdown)

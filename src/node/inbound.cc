@@ -37,6 +37,13 @@ Status CheckRole(const wire::pb::Hello& hello) {
   }
 }
 
+wire::pb::Welcome RefusalOf(const Status& why) {
+  wire::pb::Welcome refusal;
+  refusal.set_error(ClippedMessage(why.message()));
+  refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
+  return refusal;
+}
+
 }  // namespace
 
 Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundEvents& events)
@@ -146,7 +153,9 @@ void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   added.address = peer;
   added.last_heard = added.last_sent = env_.clock.Now();
   added.hello_timer = env_.timers.After(options_.hello_timeout, [this, id] {
-    strangers_.Warn(fmt::format("{} did not say hello within {:.1f} s", peers_.Find(id)->address,
+    const Peer& late = *peers_.Find(id);
+    strangers_.Warn(fmt::format("{} did not {} within {:.1f} s", late.address,
+                                late.greeting == nullptr ? "say hello" : "prove the job's secret",
                                 Seconds(options_.hello_timeout)));
     env_.transport.Close(id);
     Erase(id);
@@ -175,10 +184,8 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
   peer.last_heard = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (!peer.welcomed) {
-    if (kind != wire::Kind::kHello) {
-      return Refuse(id, Protocol("the first frame was {}, wanted Hello", wire::KindName(kind)));
-    }
-    return Greet(id, body);
+    if (const Status taken = OnStrangersFrame(id, kind, body); !taken.ok()) RefuseStranger(id, taken);
+    return;
   }
   if (!peer.refusal.ok()) return CutOff(id, Status(peer.refusal));
   switch (kind) {
@@ -190,6 +197,8 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
       return OnGoodbye(id, body);
     case wire::Kind::kHello:
     case wire::Kind::kWelcome:
+    case wire::Kind::kChallenge:
+    case wire::Kind::kProof:
       return CutOff(id, Protocol("{} after the hello", wire::KindName(kind)));
     default:
       if (Status taken = events_.OnFrame(id, head, body, std::move(landing)); !taken.ok()) CutOff(id, taken);
@@ -213,8 +222,57 @@ void Inbound::AddFootprint(ConnectionId id, Footprint& footprint) const {
   events_.AddFootprint(id, footprint);
 }
 
-void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
-  Result<wire::pb::Welcome> welcome = Admit(id, body);
+Status Inbound::OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body) {
+  const Peer& peer = *peers_.Find(id);
+  const wire::Kind wanted = peer.greeting == nullptr ? wire::Kind::kHello : wire::Kind::kProof;
+  if (kind != wanted)
+    return Protocol("{} frame was {}, wanted {}", peer.greeting == nullptr ? "the first" : "the second",
+                    wire::KindName(kind), wire::KindName(wanted));
+  if (peer.greeting == nullptr) return Challenge(id, body);
+  LW_RETURN_IF_ERROR(CheckProof(*peer.greeting, body));
+  Greet(id);
+  return Status::Ok();
+}
+
+Status Inbound::Challenge(ConnectionId id, std::span<const std::byte> body) {
+  wire::pb::Hello hello;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kHello, body, hello));
+  if (hello.version_min() > wire::kVersionMax || hello.version_max() < wire::kVersionMin) {
+    return Protocol("no common protocol version: you speak {}-{}, this node speaks {}-{}",
+                    hello.version_min(), hello.version_max(), wire::kVersionMin, wire::kVersionMax);
+  }
+  LW_RETURN_IF_ERROR(CheckRole(hello));
+  auto greeting = std::make_unique<Greeting>();
+  if (!TakeNonce(hello.nonce(), greeting->connector)) {
+    return Protocol(
+        "hello with a nonce of {} bytes, wanted {}: this node asks every peer to prove that it knows the "
+        "job's secret",
+        hello.nonce().size(), kNonceBytes);
+  }
+  greeting->listener = DrawNonce(env_.random);
+  greeting->hello.assign(body.begin(), body.end());
+  wire::pb::Challenge challenge;
+  challenge.set_nonce(std::string(AsText(greeting->listener)));
+  challenge.set_proof(std::string(AsText(Prove(options_.secret, ProofSide::kListener, *greeting))));
+  Peer* const peer = peers_.Find(id);
+  peer->greeting = std::move(greeting);
+  Transmit(id, peer, wire::Kind::kChallenge, ControlBody(challenge), {});
+  return Status::Ok();
+}
+
+Status Inbound::CheckProof(const Greeting& greeting, std::span<const std::byte> body) const {
+  wire::pb::Proof proof;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kProof, body, proof));
+  if (IsProof(proof.proof(), options_.secret, ProofSide::kConnector, greeting)) return Status::Ok();
+  return InvalidArgument(
+      "this node did not accept the proof of the job's secret: give the file with that secret (--secret-file "
+      "or "
+      "LEEWAY_SECRET_FILE), or --insecure (LEEWAY_INSECURE=1) if the job was started so");
+}
+
+void Inbound::Greet(ConnectionId id) {
+  const std::unique_ptr<Greeting> greeting = std::move(peers_.Find(id)->greeting);
+  Result<wire::pb::Welcome> welcome = Admit(id, greeting->hello);
   Peer* const peer = peers_.Find(id);
   if (peer == nullptr) return;  // the node closed it
   if (!welcome.ok()) return Refuse(id, welcome.status());
@@ -230,11 +288,6 @@ void Inbound::Greet(ConnectionId id, std::span<const std::byte> body) {
 Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::Hello hello;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kHello, body, hello));
-  if (hello.version_min() > wire::kVersionMax || hello.version_max() < wire::kVersionMin) {
-    return Protocol("no common protocol version: you speak {}-{}, this node speaks {}-{}",
-                    hello.version_min(), hello.version_max(), wire::kVersionMin, wire::kVersionMax);
-  }
-  LW_RETURN_IF_ERROR(CheckRole(hello));
   // Someone who only asks for status need not know the job's name.
   const bool any_job = hello.role() == wire::pb::ROLE_MONITOR && hello.job().empty();
   if (!any_job && hello.job() != job_) {
@@ -249,11 +302,16 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
 
 void Inbound::Refuse(ConnectionId id, const Status& why) {
   strangers_.Warn(fmt::format("refused {}: {}", peers_.Find(id)->address, why.message()));
-  wire::pb::Welcome refusal;
-  refusal.set_error(ClippedMessage(why.message()));
-  refusal.set_error_code(static_cast<std::uint32_t>(why.code()));
-  SendControl(id, wire::Kind::kWelcome, refusal);
+  SendControl(id, wire::Kind::kWelcome, RefusalOf(why));
   CloseAfterSend(id);
+  Erase(id);
+}
+
+void Inbound::RefuseStranger(ConnectionId id, const Status& why) {
+  Peer* const peer = peers_.Find(id);
+  strangers_.Warn(fmt::format("refused {}: {}", peer->address, why.message()));
+  Transmit(id, peer, wire::Kind::kWelcome, ControlBody(RefusalOf(why)), {});
+  env_.transport.CloseAfterSend(id);
   Erase(id);
 }
 

@@ -1,5 +1,5 @@
-// Inbound: the listening side of a node. Hello within a limit, version and job checked, pings answered,
-// silence found.
+// Inbound: the listening side of a node. Hello and proof of the job's secret within a limit, version and job
+// checked, pings answered, silence found. Nobody is told anything of the job before the proof.
 //
 // Used by the scheduler and by shards. Thread rule: that of Env.
 #pragma once
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "leeway/transport.h"
 #include "node/connection_table.h"
 #include "node/held_frames.h"
+#include "node/secret_proof.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -31,7 +33,8 @@ enum class Parting : std::uint8_t {
 class InboundEvents {
  public:
   virtual ~InboundEvents() = default;
-  // A peer of the right job and version says hello. The welcome to send, or the error to refuse it with.
+  // A peer of the right job and version, which has proven to know the secret, says hello. The welcome to
+  // send, or the error to refuse it with.
   virtual Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) = 0;
   // The welcome has been queued: frames may follow it now.
   virtual void OnWelcomed(ConnectionId id) = 0;
@@ -89,6 +92,7 @@ class Inbound final : private TransportEvents {
     bool choked = false;  // no room to hold a frame for it: its connection is closed, and the next beat tells
     Status refusal;       // of the frame whose payload is being drained
     TimerId hello_timer;
+    std::unique_ptr<Greeting> greeting;  // of a peer that was asked for its proof
     std::string address;
   };
 
@@ -101,9 +105,17 @@ class Inbound final : private TransportEvents {
   void OnClosed(ConnectionId id, const Status& why) override;
   void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 
-  void Greet(ConnectionId id, std::span<const std::byte> body);
+  // The frames of a peer that is not welcomed yet.
+  [[nodiscard]] Status OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body);
+  [[nodiscard]] Status Challenge(ConnectionId id, std::span<const std::byte> body);
+  [[nodiscard]] Status CheckProof(const Greeting& greeting, std::span<const std::byte> body) const;
+  // The peer has proven to know the secret.
+  void Greet(ConnectionId id);
   [[nodiscard]] Result<wire::pb::Welcome> Admit(ConnectionId id, std::span<const std::byte> body);
+  // Of a peer that has proven to know the secret; what it is told may have to wait for the log.
   void Refuse(ConnectionId id, const Status& why);
+  // Of one that has not: `why` says nothing of the job, and nothing is kept for it.
+  void RefuseStranger(ConnectionId id, const Status& why);
   // The peer broke the protocol: says why, closes, tells the node.
   void CutOff(ConnectionId id, const Status& why);
   void SayGoodbye(ConnectionId id, const Status& why);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "node/inbound.h"
-#include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 
 namespace leeway {
 namespace {
@@ -47,7 +47,7 @@ class InboundHoldTest : public ::testing::Test {
     hello.set_version_max(wire::kVersionMax);
     hello.set_job("j");
     hello.set_role(wire::pb::ROLE_WORKER);
-    EXPECT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, hello).ok());
+    EXPECT_TRUE(testing::SayHello(world.transport, id, hello).ok());
     return id;
   }
   void ReleaseAll() { inbound.Release(inbound.last_held()); }

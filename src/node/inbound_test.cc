@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 
 namespace leeway {
 namespace {
@@ -64,14 +64,17 @@ class InboundTest : public ::testing::Test {
   }
   ConnectionId Connect() {
     const ConnectionId id = world.transport.Accept();
-    EXPECT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello()).ok());
+    EXPECT_TRUE(SayHello(world.transport, id, WorkerHello(), kSecret).ok());
     (void)world.transport.TakeSent(id);
     return id;
   }
   // Says hello and returns the welcome that refused it.
-  wire::pb::Welcome Refused(const wire::pb::Hello& hello) {
+  wire::pb::Welcome Refused(const wire::pb::Hello& hello, std::string_view secret = kSecret) {
     const ConnectionId id = world.transport.Accept();
-    (void)world.transport.DeliverControl(id, wire::Kind::kHello, hello);
+    (void)SayHello(world.transport, id, hello, secret);
+    return RefusalOf(id);
+  }
+  wire::pb::Welcome RefusalOf(ConnectionId id) {
     EXPECT_FALSE(world.transport.IsOpen(id));
     EXPECT_EQ(inbound.half_open(), 0U);
     const auto sent = world.transport.TakeSent(id);
@@ -79,16 +82,59 @@ class InboundTest : public ::testing::Test {
     return sent.empty() ? wire::pb::Welcome() : ParseAs<wire::pb::Welcome>(sent[0]);
   }
 
+  // A hello that is answered with a challenge, and what the test knows of the connection then.
+  struct Challenged {
+    ConnectionId id;
+    Greeting greeting;
+    wire::pb::Challenge challenge;
+  };
+  Challenged SayHelloOnly(const wire::pb::Hello& said = WorkerHello()) {
+    Challenged at;
+    at.id = world.transport.Accept();
+    wire::pb::Hello hello = said;
+    at.greeting.connector.fill(std::byte{0x41});
+    hello.set_nonce(std::string(AsText(at.greeting.connector)));
+    at.greeting.hello = ControlBody(hello);
+    EXPECT_TRUE(world.transport.Deliver(at.id, wire::Kind::kHello, at.greeting.hello).ok());
+    const auto sent = world.transport.TakeSent(at.id);
+    EXPECT_EQ(sent.size(), 1U);
+    if (sent.empty()) return at;
+    EXPECT_EQ(sent[0].kind, wire::Kind::kChallenge);
+    at.challenge = ParseAs<wire::pb::Challenge>(sent[0]);
+    EXPECT_TRUE(TakeNonce(at.challenge.nonce(), at.greeting.listener));
+    return at;
+  }
+  void SendProof(ConnectionId id, std::string_view bytes) {
+    wire::pb::Proof proof;
+    proof.set_proof(std::string(bytes));
+    (void)world.transport.DeliverControl(id, wire::Kind::kProof, proof);
+  }
+  void ExpectRefusedForItsProof(ConnectionId id) {
+    const wire::pb::Welcome refusal = RefusalOf(id);
+    EXPECT_THAT(refusal.error(), HasSubstr("did not accept the proof of the job's secret"));
+    EXPECT_THAT(refusal.error(), HasSubstr("--secret-file"));
+    EXPECT_EQ(refusal.error_code(), static_cast<std::uint32_t>(StatusCode::kInvalidArgument));
+    EXPECT_FALSE(refusal.has_job() || refusal.id() != 0 || refusal.epoch() != 0 ||
+                 !refusal.host_key().empty());
+    EXPECT_TRUE(diary.hellos.empty()) << "the node never hears of it";
+  }
+
+  static constexpr std::string_view kSecret = "the secret of this job, 32 bytes";
   FakeEnv world;
   InboundDiary diary;
-  LinkOptions options;
+  LinkOptions options = WithSecret();
+  static LinkOptions WithSecret() {
+    LinkOptions with;
+    with.secret = kSecret;
+    return with;
+  }
   Inbound inbound{world.env, options, "j", diary};
 };
 
 TEST_F(InboundTest, WelcomesAPeerAndLiftsItsLimits) {
   const ConnectionId id = world.transport.Accept();
   EXPECT_EQ(inbound.half_open(), 1U);
-  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello()).ok());
+  ASSERT_TRUE(SayHello(world.transport, id, WorkerHello(), kSecret).ok());
   const auto sent = world.transport.TakeSent(id);
   ASSERT_EQ(sent.size(), 1U);
   const auto welcome = ParseAs<wire::pb::Welcome>(sent[0]);
@@ -125,7 +171,7 @@ TEST_F(InboundTest, AMonitorNeedNotKnowTheJob) {
   hello.set_role(wire::pb::ROLE_MONITOR);
   hello.set_job("");
   const ConnectionId id = world.transport.Accept();
-  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kHello, hello).ok());
+  ASSERT_TRUE(SayHello(world.transport, id, hello, kSecret).ok());
   EXPECT_EQ(diary.welcomed.size(), 1U);
 }
 
@@ -162,7 +208,7 @@ TEST_F(InboundTest, HalfOpenConnectionsAreBounded) {
   for (int i = 0; i < 256; ++i) ids.push_back(world.transport.Accept());
   EXPECT_TRUE(world.transport.IsOpen(ids.back()));
   EXPECT_FALSE(world.transport.IsOpen(world.transport.Accept()));
-  (void)world.transport.DeliverControl(ids[0], wire::Kind::kHello, WorkerHello());
+  (void)SayHello(world.transport, ids[0], WorkerHello(), kSecret);
   EXPECT_TRUE(world.transport.IsOpen(world.transport.Accept())) << "a hello makes room";
 }
 
@@ -283,6 +329,102 @@ TEST_F(InboundTest, AfterCloseAllNobodyGetsIn) {
   EXPECT_FALSE(world.transport.IsOpen(half));
   EXPECT_FALSE(world.transport.IsOpen(world.transport.Accept()));
   EXPECT_TRUE(diary.gone.empty());
+}
+
+TEST_F(InboundTest, TellsNothingBeforeTheProof) {
+  world.transport.host = "this host";
+  const Challenged at = SayHelloOnly();
+  EXPECT_TRUE(IsProof(at.challenge.proof(), kSecret, ProofSide::kListener, at.greeting))
+      << "it proves itself first";
+  EXPECT_EQ(inbound.half_open(), 1U);
+  EXPECT_TRUE(diary.hellos.empty() && diary.welcomed.empty());
+  EXPECT_EQ(world.transport.limits(at.id).payload_bytes_max, 0U);
+  SendProof(at.id, AsText(Prove(kSecret, ProofSide::kConnector, at.greeting)));
+  EXPECT_EQ(diary.welcomed.size(), 1U);
+}
+
+TEST_F(InboundTest, AnotherJobIsNamedOnlyToThoseWhoKnowTheSecret) {
+  wire::pb::Hello hello = WorkerHello();
+  hello.set_job("other");
+  EXPECT_THAT(Refused(hello).error(), HasSubstr("wanted \"j\""));
+  EXPECT_THAT(Refused(hello, "the secret of that job, 32 bytes").error(),
+              HasSubstr("proof of the job's secret"));
+}
+
+TEST_F(InboundTest, RefusesProofsThatAreNone) {
+  for (const std::string& bytes : {std::string(), std::string(kProofBytes, '\0'), std::string(4000, 'x')}) {
+    const Challenged at = SayHelloOnly();
+    SendProof(at.id, bytes);
+    ExpectRefusedForItsProof(at.id);
+  }
+  const Challenged cut = SayHelloOnly();
+  const ProofBytes whole = Prove(kSecret, ProofSide::kConnector, cut.greeting);
+  SendProof(cut.id, AsText(whole).substr(0, 31));
+  ExpectRefusedForItsProof(cut.id);
+}
+
+TEST_F(InboundTest, RefusesTheProofOfAnotherSecretAndOfNone) {
+  for (const std::string_view secret :
+       {std::string_view("the secret of that job, 32 bytes"), std::string_view()}) {
+    const Challenged at = SayHelloOnly();
+    SendProof(at.id, AsText(Prove(secret, ProofSide::kConnector, at.greeting)));
+    ExpectRefusedForItsProof(at.id);
+  }
+}
+
+TEST_F(InboundTest, RefusesItsOwnProofSentBack) {
+  const Challenged at = SayHelloOnly();
+  SendProof(at.id, at.challenge.proof());
+  ExpectRefusedForItsProof(at.id);
+}
+
+TEST_F(InboundTest, RefusesAProofForAnotherHelloAndOneOfAnEarlierConnection) {
+  const Challenged at = SayHelloOnly();
+  Greeting changed = at.greeting;
+  wire::pb::Hello victim = WorkerHello();
+  victim.set_rank(3);
+  changed.hello = ControlBody(victim);
+  SendProof(at.id, AsText(Prove(kSecret, ProofSide::kConnector, changed)));
+  ExpectRefusedForItsProof(at.id);
+
+  const Challenged again = SayHelloOnly();
+  EXPECT_NE(again.challenge.nonce(), at.challenge.nonce());
+  SendProof(again.id, AsText(Prove(kSecret, ProofSide::kConnector, at.greeting)));
+  ExpectRefusedForItsProof(again.id);
+}
+
+TEST_F(InboundTest, AHelloWithoutANonceIsToldWhatIsMissing) {
+  const ConnectionId id = world.transport.Accept();
+  (void)world.transport.DeliverControl(id, wire::Kind::kHello, WorkerHello());
+  const wire::pb::Welcome refusal = RefusalOf(id);
+  EXPECT_THAT(refusal.error(), HasSubstr("hello with a nonce of 0 bytes, wanted 16"));
+  EXPECT_EQ(refusal.error_code(), static_cast<std::uint32_t>(StatusCode::kProtocol));
+}
+
+TEST_F(InboundTest, WhatComesInsteadOfAProofIsRefused) {
+  const Challenged at = SayHelloOnly();
+  (void)world.transport.DeliverControl(at.id, wire::Kind::kHello, WorkerHello());
+  EXPECT_THAT(RefusalOf(at.id).error(), HasSubstr("the second frame was Hello, wanted Proof"));
+  const ConnectionId second = Connect();
+  SendProof(second, "once more");
+  EXPECT_FALSE(world.transport.IsOpen(second)) << "a proof after the welcome breaks the protocol";
+}
+
+TEST_F(InboundTest, APeerThatNeverProvesAnythingIsClosedInTime) {
+  const Challenged at = SayHelloOnly();
+  world.Advance(milliseconds(2'000));
+  EXPECT_FALSE(world.transport.IsOpen(at.id));
+  EXPECT_EQ(inbound.half_open(), 0U);
+  ASSERT_FALSE(world.log.lines.empty());
+  EXPECT_THAT(world.log.lines.back(), HasSubstr("did not prove the job's secret within 2.0 s"));
+}
+
+TEST_F(InboundTest, StrangersAreRefusedAtOnceWhileOthersWaitForTheLog) {
+  inbound.Hold([] {});
+  const Challenged at = SayHelloOnly();
+  SendProof(at.id, "no proof");
+  ExpectRefusedForItsProof(at.id);
+  EXPECT_EQ(inbound.last_held(), 0U) << "nothing is kept for a stranger";
 }
 
 TEST_F(InboundTest, ALongRefusalStillFitsTheLimitsBeforeTheHello) {

@@ -146,7 +146,10 @@ void Link::OnConnected(ConnectionId id) {
   wire::pb::Hello hello = events_.MakeHello(link_);
   hello.set_version_min(wire::kVersionMin);
   hello.set_version_max(wire::kVersionMax);
-  SendNow(wire::Kind::kHello, ControlBody(hello), {});
+  greeting_.connector = DrawNonce(env_.random);
+  hello.set_nonce(std::string(AsText(greeting_.connector)));
+  greeting_.hello = ControlBody(hello);
+  SendNow(wire::Kind::kHello, greeting_.hello, {});
 }
 
 Result<Landing> Link::OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) {
@@ -161,10 +164,11 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
   if (id != connection_) return;
   last_heard_ = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
+  if (state_ == State::kGreeting) return OnStrangersFrame(kind, body);
   if (kind == wire::Kind::kGoodbye) return OnGoodbye(body);
-  if (state_ == State::kGreeting) {
+  if (state_ == State::kProven) {
     if (kind == wire::Kind::kWelcome) return OnWelcome(body);
-    return Lose(Protocol("{} at {} answered the hello with {}, wanted Welcome", peer_, address_,
+    return Lose(Protocol("{} at {} answered the proof with {}, wanted Welcome", peer_, address_,
                          wire::KindName(kind)));
   }
   switch (kind) {
@@ -174,10 +178,58 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
       return;
     case wire::Kind::kHello:
     case wire::Kind::kWelcome:
+    case wire::Kind::kChallenge:
+    case wire::Kind::kProof:
       return Lose(Protocol("{} at {} sent {} after its welcome", peer_, address_, wire::KindName(kind)));
     default:
       events_.OnFrame(link_, head, body, std::move(landing));
   }
+}
+
+void Link::OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body) {
+  if (kind == wire::Kind::kChallenge) return OnChallenge(body);
+  if (kind != wire::Kind::kWelcome) {
+    return Lose(Protocol("{} at {} answered the hello with {}, wanted Challenge", peer_, address_,
+                         wire::KindName(kind)));
+  }
+  wire::pb::Welcome refusal;
+  if (Status parsed = ParseControl(kind, body, refusal); !parsed.ok()) return Lose(parsed);
+  if (refusal.error().empty()) {
+    return OnUnproven(InvalidArgument(
+        "{} at {} sent a welcome without proving that it knows the job's secret", peer_, address_));
+  }
+  OnUnproven(Status(CodeFromWire(refusal.error_code()), refusal.error()));
+}
+
+void Link::OnChallenge(std::span<const std::byte> body) {
+  wire::pb::Challenge challenge;
+  if (Status parsed = ParseControl(wire::Kind::kChallenge, body, challenge); !parsed.ok())
+    return Lose(parsed);
+  const bool proven = TakeNonce(challenge.nonce(), greeting_.listener) &&
+                      IsProof(challenge.proof(), options_.secret, ProofSide::kListener, greeting_);
+  if (!proven) {
+    const bool insecure = IsProof(challenge.proof(), "", ProofSide::kListener, greeting_);
+    return OnUnproven(InvalidArgument(
+        "{} at {} did not prove that it knows the job's secret: {}", peer_, address_,
+        insecure ? "it was started with --insecure, and this process has a secret; start both alike"
+        : options_.secret.empty()
+            ? "it has one, and this process has none; give it with --secret-file or LEEWAY_SECRET_FILE"
+            : "it has another one, or is no node of this job; is --secret-file (LEEWAY_SECRET_FILE) the file "
+              "of "
+              "this job?"));
+  }
+  secret_is_right_ = true;
+  state_ = State::kProven;
+  wire::pb::Proof proof;
+  proof.set_proof(std::string(AsText(Prove(options_.secret, ProofSide::kConnector, greeting_))));
+  greeting_ = {};
+  SendNow(wire::Kind::kProof, ControlBody(proof), {});
+}
+
+// A stranger must not end this node: one that has had the right secret waits for its own peer.
+void Link::OnUnproven(const Status& why) {
+  told_to_wait_ = false;
+  return secret_is_right_ || why.code() == StatusCode::kUnavailable ? Lose(why) : Fail(why);
 }
 
 void Link::OnWelcome(std::span<const std::byte> body) {

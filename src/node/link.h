@@ -1,4 +1,5 @@
-// Link: an outbound connection that heals itself. Hello and welcome, pings, silence, reconnect with back-off.
+// Link: an outbound connection that heals itself. Hello, proofs of the job's secret, welcome, pings, silence,
+// reconnect with back-off.
 //
 // Used by servers and workers towards the scheduler and by workers towards shards. Thread rule: that of Env.
 #pragma once
@@ -13,6 +14,7 @@
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
+#include "node/secret_proof.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -31,7 +33,8 @@ class LinkEvents {
   // Lost; the link reconnects by itself.
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
   // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped. (A
-  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after.)
+  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after. So it does when
+  // whoever listens there has not proven to know the secret, once the secret is known to be right.)
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
   virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
@@ -53,6 +56,10 @@ class alignas(64) Link final : private TransportEvents {
   Link& operator=(const Link&) = delete;
 
   void Start();
+  // Another peer of the job has proven to know this secret, so it is the right one: whoever does not know it
+  // is no peer, and the link looks for its own until give_up_after. Else the first that does not know it is
+  // the end.
+  void TrustSecret() { secret_is_right_ = true; }
   // Says goodbye if up, then closes for good. No event follows.
   void Stop(const Status& why = Status::Ok());
   // The peer is at another address now: leaves the old one, and has the whole time to find the new one.
@@ -70,7 +77,7 @@ class alignas(64) Link final : private TransportEvents {
   void AddFootprint(Footprint& footprint) const;
 
  private:
-  enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kUp };
+  enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kProven, kUp };
 
   void OnAccepted(ConnectionId id, const std::string& peer) override;
   void OnConnected(ConnectionId id) override;
@@ -89,6 +96,11 @@ class alignas(64) Link final : private TransportEvents {
   void Fail(const Status& why);
   // Back to nothing under way: no connection, no timer.
   void Reset();
+  void OnChallenge(std::span<const std::byte> body);
+  // The other side has not proven to know the secret.
+  void OnUnproven(const Status& why);
+  // What it says before it has.
+  void OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body);
   void OnWelcome(std::span<const std::byte> body);
   void OnGoodbye(std::span<const std::byte> body);
   void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);
@@ -116,6 +128,8 @@ class alignas(64) Link final : private TransportEvents {
   Duration backoff_{};
   TimePoint down_since_;
   bool said_not_shared_ = false;
+  Greeting greeting_;
+  bool secret_is_right_ = false;
   bool told_to_wait_ = false;  // the last welcome said: not now
   Status last_error_;
 };

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 
 namespace leeway {
 namespace {
@@ -53,14 +53,20 @@ class LinkTest : public ::testing::Test {
     welcome.set_version(version);
     welcome.set_id(3);
     welcome.set_host_key(host_key);
-    EXPECT_TRUE(world.transport.DeliverControl(id, wire::Kind::kWelcome, welcome).ok());
+    EXPECT_TRUE(testing::Welcome(world.transport, id, welcome, kSecret).ok());
     return id;
   }
   std::size_t Pings(ConnectionId id) { return world.transport.TakeSent(id, wire::Kind::kPing).size(); }
 
+  static constexpr std::string_view kSecret = "the secret of this job, 32 bytes";
   FakeEnv world;
   LinkDiary diary;
-  LinkOptions options;
+  LinkOptions options = WithSecret();
+  static LinkOptions WithSecret() {
+    LinkOptions with;
+    with.secret = kSecret;
+    return with;
+  }
   Result<std::string> address{std::string("127.0.0.1:9")};
   Link link{world.env, options, [this] { return address; }, 0, "server 1 shard 0", diary};
 };
@@ -283,7 +289,7 @@ TEST_F(LinkTest, ARefusalIsFinalAndKeepsItsCode) {
   wire::pb::Welcome refusal;
   refusal.set_error("rank 1 is taken");
   refusal.set_error_code(static_cast<std::uint32_t>(StatusCode::kAlreadyExists));
-  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kWelcome, refusal).ok());
+  ASSERT_TRUE(testing::Welcome(world.transport, id, refusal, kSecret).ok());
   ASSERT_EQ(diary.failed.size(), 1U);
   EXPECT_EQ(diary.failed[0].code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(diary.failed[0].message(), "rank 1 is taken");
@@ -321,6 +327,97 @@ TEST_F(LinkTest, AFrameBeforeTheWelcomeBreaksTheProtocol) {
   ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kRoster, wire::pb::Roster()).ok());
   EXPECT_TRUE(diary.frames.empty());
   EXPECT_FALSE(world.transport.IsOpen(id));
+}
+
+TEST_F(LinkTest, ProvesTheSecretOnlyToOneThatHasProvenIt) {
+  link.Start();
+  const ConnectionId id = world.transport.CompleteConnect();
+  (void)world.transport.TakeSent(id);
+  ASSERT_TRUE(Challenge(world.transport, id, "the secret of that job, 32 bytes").ok());
+  EXPECT_TRUE(world.transport.sent.empty()) << "an impostor gets no proof";
+  EXPECT_FALSE(world.transport.IsOpen(id));
+  ASSERT_EQ(diary.failed.size(), 1U);
+  EXPECT_EQ(diary.failed[0].code(), StatusCode::kInvalidArgument) << "it is permanent";
+  EXPECT_THAT(diary.failed[0].message(),
+              HasSubstr("server 1 shard 0 at 127.0.0.1:9 did not prove that it knows the job's secret"));
+  EXPECT_THAT(diary.failed[0].message(), HasSubstr("--secret-file (LEEWAY_SECRET_FILE)"));
+}
+
+TEST_F(LinkTest, WillNotTalkToANodeWithoutASecret) {
+  link.Start();
+  const ConnectionId id = world.transport.CompleteConnect();
+  ASSERT_TRUE(Challenge(world.transport, id, "").ok());
+  ASSERT_EQ(diary.failed.size(), 1U);
+  EXPECT_THAT(diary.failed[0].message(),
+              HasSubstr("it was started with --insecure, and this process has a secret"));
+}
+
+TEST_F(LinkTest, WithoutASecretItIsToldWhatIsMissing) {
+  Link insecure{world.env, LinkOptions{}, [this] { return address; }, 0, "scheduler", diary};
+  insecure.Start();
+  const ConnectionId id = world.transport.CompleteConnect();
+  ASSERT_TRUE(Challenge(world.transport, id, kSecret).ok());
+  ASSERT_EQ(diary.failed.size(), 1U);
+  EXPECT_THAT(diary.failed[0].message(), HasSubstr("it has one, and this process has none"));
+}
+
+TEST_F(LinkTest, TwoNodesWithoutASecretTakeEachOther) {
+  Link insecure{world.env, LinkOptions{}, [this] { return address; }, 0, "scheduler", diary};
+  insecure.Start();
+  const ConnectionId id = world.transport.CompleteConnect();
+  wire::pb::Welcome welcome;
+  welcome.set_version(wire::kVersionMax);
+  ASSERT_TRUE(testing::Welcome(world.transport, id, welcome, "").ok());
+  EXPECT_TRUE(insecure.up());
+}
+
+// Its port may be anybody's by now.
+TEST_F(LinkTest, AnImpostorAtTheAddressOfALostPeerDoesNotEndTheNode) {
+  link.Start();
+  (void)world.transport.Lose(Welcome());
+  wire::pb::Welcome refusal;
+  refusal.set_error("go away");
+  refusal.set_error_code(static_cast<std::uint32_t>(StatusCode::kFenced));
+  wire::pb::Goodbye goodbye;
+  goodbye.set_code(static_cast<std::uint32_t>(StatusCode::kFenced));
+  wire::pb::Welcome welcome;
+  welcome.set_version(wire::kVersionMax);
+  const std::vector<std::function<void(ConnectionId)>> lies = {
+      [&](ConnectionId id) { (void)Challenge(world.transport, id, "no idea"); },
+      [&](ConnectionId id) { (void)world.transport.DeliverControl(id, wire::Kind::kWelcome, refusal); },
+      [&](ConnectionId id) { (void)world.transport.DeliverControl(id, wire::Kind::kWelcome, welcome); },
+      [&](ConnectionId id) { (void)world.transport.DeliverControl(id, wire::Kind::kGoodbye, goodbye); }};
+  for (const auto& lie : lies) {
+    world.Advance(seconds(1));
+    const ConnectionId id = world.transport.CompleteConnect();
+    lie(id);
+    EXPECT_FALSE(world.transport.IsOpen(id));
+    EXPECT_EQ(diary.ups, 1);
+    EXPECT_TRUE(diary.failed.empty());
+    EXPECT_TRUE(world.transport.TakeSent(id, wire::Kind::kProof).empty());
+  }
+  world.Advance(seconds(1));
+  (void)Welcome();
+  EXPECT_EQ(diary.ups, 2) << "its own peer is back";
+}
+
+TEST_F(LinkTest, OneToldThatItsSecretIsRightWaitsForItsPeerFromTheFirst) {
+  link.TrustSecret();
+  link.Start();
+  const ConnectionId id = world.transport.CompleteConnect();
+  ASSERT_TRUE(Challenge(world.transport, id, "no idea").ok());
+  EXPECT_TRUE(diary.failed.empty());
+  world.Advance(seconds(31));
+  ASSERT_EQ(diary.failed.size(), 1U) << "for as long as for one that is not there";
+}
+
+TEST_F(LinkTest, EveryHelloHasANonceOfItsOwn) {
+  link.Start();
+  const ConnectionId first = Welcome();
+  (void)world.transport.Lose(first);
+  world.Advance(seconds(1));
+  const ConnectionId second = Welcome();
+  EXPECT_NE(world.transport.hellos[first], world.transport.hellos[second]);
 }
 
 TEST_F(LinkTest, StopSaysGoodbyeAndNothingFollows) {

@@ -32,4 +32,8 @@ AddressSource MakeAddressSource(const std::string& scheduler) {
   return [scheduler]() -> Result<std::string> { return scheduler; };
 }
 
+std::string ListenOnThisHost(const std::string& transport) {
+  return transport == "tcp" ? "127.0.0.1:0" : "local:";
+}
+
 }  // namespace leeway

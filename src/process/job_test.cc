@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kJobWorkers = 3;
 constexpr std::size_t kJobElements = 40;
+constexpr const char* kJobSecret = "a secret that all of them know..";
 
 class JobTest : public ::testing::Test {
  protected:
@@ -31,11 +32,13 @@ class JobTest : public ::testing::Test {
     options.job.shards = 2;
     options.job.sync = sync;
     options.job.block_bytes = 64;
+    options.link.secret = kJobSecret;
     Result<std::unique_ptr<SchedulerProcess>> scheduling = SchedulerProcess::Start(options, policies, log);
     ASSERT_TRUE(scheduling.ok()) << scheduling.status().ToString();
     scheduler = *std::move(scheduling);
     ServerOptions serving;
     serving.scheduler = scheduler->address();
+    serving.link.secret = kJobSecret;
     Result<std::unique_ptr<ServerProcess>> started = ServerProcess::Start(serving, 2, policies, log);
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     server = *std::move(started);
@@ -43,6 +46,7 @@ class JobTest : public ::testing::Test {
   Result<std::unique_ptr<Worker>> Join() {
     WorkerOptions options;
     options.scheduler = scheduler->address();
+    options.link.secret = kJobSecret;
     options.wait_max = std::chrono::seconds(30);
     return Worker::Initialize(options);
   }

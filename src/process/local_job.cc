@@ -5,7 +5,9 @@
 
 #include "assembly/assembly.h"
 #include "base/errors.h"
+#include "process/address_source.h"
 #include "process/scheduler_process.h"
+#include "process/secret_file.h"
 #include "process/server_process.h"
 
 namespace leeway {
@@ -21,14 +23,20 @@ class LocalThreads final : public LocalJob {
     }
   }
 
-  Status StartNodes(const JobOptions& job, Log& log) {
+  Status StartNodes(const JobOptions& job, Log& log, const std::string& transport) {
+    LW_ASSIGN_OR_RETURN(secret_, NewSecret());
     SchedulerOptions scheduler;
+    scheduler.listen = ListenOnThisHost(transport);
+    scheduler.link.transport = transport;
+    scheduler.link.secret = secret_;
     scheduler.job = job;
     scheduler.job.workers = 1;
     scheduler.job.servers = 1;
     scheduler.job.shards = 1;
     LW_ASSIGN_OR_RETURN(scheduler_, SchedulerProcess::Start(scheduler, policies_, log));
     ServerOptions server;
+    server.listen = scheduler.listen;
+    server.link = scheduler.link;
     server.job = job.job;
     server.scheduler = scheduler_->address();
     server.cores =
@@ -38,18 +46,21 @@ class LocalThreads final : public LocalJob {
   }
 
   [[nodiscard]] const std::string& scheduler() const override { return scheduler_->address(); }
+  [[nodiscard]] const std::string& secret() const override { return secret_; }
 
  private:
   const Policies policies_ = Policies::Builtin();
+  std::string secret_;
   std::unique_ptr<SchedulerProcess> scheduler_;
   std::unique_ptr<ServerProcess> server_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<LocalJob>> LocalJob::Start(const JobOptions& job, Log& log) {
+Result<std::unique_ptr<LocalJob>> LocalJob::Start(const JobOptions& job, Log& log,
+                                                  const std::string& transport) {
   auto local = std::make_unique<LocalThreads>();
-  LW_RETURN_IF_ERROR(local->StartNodes(job, log));
+  LW_RETURN_IF_ERROR(local->StartNodes(job, log, transport));
   return std::unique_ptr<LocalJob>(std::move(local));
 }
 

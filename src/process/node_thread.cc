@@ -12,7 +12,7 @@
 namespace leeway {
 
 NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier, const std::function<void(RealEnv&)>& prepare)
-    : env_(log, 0, bind_any, carrier) {
+    : env_(log, bind_any, carrier) {
   if (prepare) prepare(env_);
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { env_.Run(); });

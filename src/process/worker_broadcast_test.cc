@@ -28,11 +28,12 @@ class WorkerBroadcastTest : public ::testing::TestWithParam<std::string> {
   void Begin(const std::string& transport, std::chrono::milliseconds wait_max = std::chrono::seconds(20)) {
     JobOptions job_options;
     job_options.block_bytes = 64 * 1024;  // several blocks
-    Result<std::unique_ptr<LocalJob>> job_started = LocalJob::Start(job_options, log);
+    Result<std::unique_ptr<LocalJob>> job_started = LocalJob::Start(job_options, log, transport);
     ASSERT_TRUE(job_started.ok()) << job_started.status().ToString();
     job = *std::move(job_started);
     WorkerOptions options;
     options.scheduler = job->scheduler();
+    options.link.secret = job->secret();
     options.link.transport = transport;
     options.wait_max = wait_max;
     Result<std::unique_ptr<Worker>> joined = Worker::Initialize(options);

@@ -16,6 +16,7 @@
 #include "leeway/arena.h"
 #include "node/link_options.h"
 #include "process/address_source.h"
+#include "process/secret_file.h"
 
 namespace leeway {
 namespace {
@@ -43,7 +44,8 @@ Status CheckOptions(const WorkerOptions& options) {
   LW_RETURN_IF_ERROR(CheckLinkOptions(options.link));
   if (options.scheduler.empty()) {
     return InvalidArgument(
-        "no scheduler given: wanted \"host:port\", or \"file:<path>\" of a file that holds it");
+        "no scheduler given: wanted \"host:port\", \"local:<name>\", or \"file:<path>\" of a file that holds "
+        "one of them");
   }
   if (options.queue_max == 0) return InvalidArgument("queue_max is 0, wanted at least 1");
   if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
@@ -62,9 +64,12 @@ Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options)
   return InitializeWorker(options, {});
 }
 
-Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& options,
+Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
                                                  std::function<bool()> interrupted) {
-  LW_RETURN_IF_ERROR(CheckOptions(options));
+  LW_RETURN_IF_ERROR(CheckOptions(given));
+  WorkerOptions options = given;
+  LW_ASSIGN_OR_RETURN(options.link.secret,
+                      TakeSecret({given.link.secret, given.secret_file, given.insecure}));
   auto client = std::make_unique<WorkerClient>(options, std::move(interrupted));
   LW_RETURN_IF_ERROR(client->Join());
   return std::unique_ptr<Worker>(std::move(client));

@@ -200,7 +200,7 @@ class WorkerClient final : public Worker,
 };
 
 // Worker::Initialize for callers with signals of their own to look after.
-[[nodiscard]] Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& options,
+[[nodiscard]] Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
                                                                std::function<bool()> interrupted);
 
 }  // namespace leeway

@@ -120,6 +120,7 @@ TEST_F(WorkerClientTest, ALongWaitSaysOnceForWhatAndWhatToDo) {
   StartJob();
   WorkerOptions options;
   options.scheduler = job->scheduler();
+  options.link.secret = job->secret();
   options.wait_max = std::chrono::seconds(3);
   options.stall_warn = std::chrono::milliseconds(500);
   worker = *Worker::Initialize(options);
@@ -350,6 +351,7 @@ TEST_F(WorkerClientTest, DestroyingAWorkerInTheMiddleCallsBackWhatIsPendingAndDo
 TEST(WorkerInitializeTest, NobodyAtTheAddressGivesUpAfterTheStatedTime) {
   WorkerOptions options;
   options.scheduler = "127.0.0.1:1";
+  options.insecure = true;
   options.link.give_up_after = std::chrono::milliseconds(200);
   options.link.backoff_min = std::chrono::milliseconds(5);
   const Result<std::unique_ptr<Worker>> worker = Worker::Initialize(options);
@@ -362,6 +364,7 @@ TEST(WorkerInitializeTest, NobodyAtTheAddressGivesUpAfterTheStatedTime) {
 TEST(WorkerInitializeTest, AMissingAddressFileIsNamed) {
   WorkerOptions options;
   options.scheduler = "file:/nonexistent/leeway-address";
+  options.insecure = true;
   options.link.give_up_after = std::chrono::milliseconds(50);
   options.link.backoff_min = std::chrono::milliseconds(5);
   EXPECT_THAT(Worker::Initialize(options).status().message(), HasSubstr("/nonexistent/leeway-address"));
@@ -378,6 +381,14 @@ TEST(WorkerInitializeTest, AnotherJobIsRefused) {
   WorkerOptions options;
   options.scheduler = (*job)->scheduler();
   options.job = "yours";
+  EXPECT_THAT(Worker::Initialize(options).status().message(), HasSubstr("the job's secret is not given"));
+  options.insecure = true;
+  const Status without = Worker::Initialize(options).status();
+  EXPECT_EQ(without.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(without.message(), HasSubstr("it has one, and this process has none"));
+  EXPECT_EQ(without.message().find("mine"), std::string::npos) << "a stranger is told nothing of the job";
+  options.insecure = false;
+  options.link.secret = (*job)->secret();
   const Status status = Worker::Initialize(options).status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("yours"));

@@ -24,6 +24,7 @@ class WorkerUpdatesTest : public ::testing::Test {
     job = *std::move(started);
     WorkerOptions options;
     options.scheduler = job->scheduler();
+    options.link.secret = job->secret();
     Result<std::unique_ptr<Worker>> joined = Worker::Initialize(options);
     ASSERT_TRUE(joined.ok()) << joined.status().ToString() << log.Text();
     worker = *std::move(joined);

@@ -22,6 +22,16 @@ LinkOptions ClusterOptions::QuickLinks() {
   return link;
 }
 
+namespace {
+
+// Drawn from the seed, and short enough that the thousands of links that copy it need no memory for it.
+ClusterOptions WithSecret(ClusterOptions options) {
+  options.link.secret = fmt::format("{:015x}", Hash64({options.seed, StreamOf(Stream::kSecret)}) >> 4);
+  return options;
+}
+
+}  // namespace
+
 Cluster::WorkerProcess::WorkerProcess(Cluster& in, HostId its_host, std::uint32_t its_rank)
     : cluster(in), host(its_host), rank(its_rank) {}
 
@@ -31,7 +41,7 @@ void Cluster::WorkerProcess::OnFailed(const Status& why) {
 }
 
 Cluster::Cluster(const ClusterOptions& options)
-    : options_(options),
+    : options_(WithSecret(options)),
       policies_(options.policies),
       ring_(queue_),
       network_(queue_, options.network, Hash64({options.seed, StreamOf(Stream::kNetwork)}), trace_),

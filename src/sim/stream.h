@@ -11,6 +11,7 @@ enum class Stream : std::uint64_t {
   kFaults,
   kStart,
   kScheduler,
+  kSecret,
   // One for each of their kind.
   kShards = 1000,
   kWorkers = 2000,

@@ -1,10 +1,15 @@
 #include "transport/real_env.h"
 
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
 #include <optional>
-#include <random>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
+#include "transport/descriptor.h"
 #include "transport/event_loop.h"
 #include "transport/file_storage.h"
 #include "transport/local/shared_arena.h"
@@ -59,27 +64,34 @@ class RealTimers final : public Timers {
   std::optional<TimePoint> armed_;
 };
 
+// The kernel's own generator, some words at a time. (No generator of ours that is seeded from it: the outputs
+// of a fast one give its state away.)
 class RealRandom final : public Random {
  public:
-  explicit RealRandom(std::uint64_t seed) : bits_(seed != 0 ? seed : FromSystem()) {}
-  std::uint64_t Next() override { return bits_(); }
+  std::uint64_t Next() override {
+    if (left_ == 0) Fill();
+    return std::exchange(words_[--left_], 0);
+  }
 
  private:
-  static std::uint64_t FromSystem() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32) ^ device();
+  void Fill() {
+    // 256 bytes come whole once the system has started.
+    const ssize_t got = getrandom(words_.data(), sizeof(words_), 0);
+    LW_CHECK(got == static_cast<ssize_t>(sizeof(words_)), "getrandom gave {} bytes: {}", got,
+             ErrnoText(errno));
+    left_ = words_.size();
   }
-  std::mt19937_64 bits_;
+  std::array<std::uint64_t, 32> words_{};
+  std::size_t left_ = 0;
 };
 
 }  // namespace
 
 class RealEnv::Impl {
  public:
-  Impl(Log& log, std::uint64_t seed, const StreamOptions& options)
+  Impl(Log& log, const StreamOptions& options)
       : clock(loop),
         timers(loop),
-        random(seed),
         transport(loop, clock, timers, log, random, arena, options),
         storage(loop),
         compute(loop, "leeway-compute"),
@@ -97,11 +109,10 @@ class RealEnv::Impl {
   Env env;
 };
 
-RealEnv::RealEnv(Log& log, std::uint64_t seed, bool allow_non_loopback, Carrier carrier)
-    : RealEnv(log, seed, StreamOptions{.carrier = carrier, .allow_non_loopback = allow_non_loopback}) {}
+RealEnv::RealEnv(Log& log, bool allow_non_loopback, Carrier carrier)
+    : RealEnv(log, StreamOptions{.carrier = carrier, .allow_non_loopback = allow_non_loopback}) {}
 
-RealEnv::RealEnv(Log& log, std::uint64_t seed, const StreamOptions& options)
-    : impl_(std::make_unique<Impl>(log, seed, options)) {}
+RealEnv::RealEnv(Log& log, const StreamOptions& options) : impl_(std::make_unique<Impl>(log, options)) {}
 
 RealEnv::~RealEnv() = default;
 

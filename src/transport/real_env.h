@@ -15,12 +15,11 @@ class LoopSource;
 
 class RealEnv {
  public:
-  // `log` is shared by threads and must be thread-safe. `seed` 0: from the system. Listening anywhere but on
-  // loopback is refused unless `allow_non_loopback` (the program's flag --bind-any).
-  explicit RealEnv(Log& log, std::uint64_t seed = 0, bool allow_non_loopback = false,
-                   Carrier carrier = Carrier::kAuto);
+  // `log` is shared by threads and must be thread-safe. Listening anywhere but on loopback is refused unless
+  // `allow_non_loopback` (the program's flag --bind-any).
+  explicit RealEnv(Log& log, bool allow_non_loopback = false, Carrier carrier = Carrier::kAuto);
   // With every limit of the transport given (src/transport/stream/stream_options.h).
-  RealEnv(Log& log, std::uint64_t seed, const StreamOptions& options);
+  RealEnv(Log& log, const StreamOptions& options);
   ~RealEnv();
   RealEnv(const RealEnv&) = delete;
   RealEnv& operator=(const RealEnv&) = delete;

@@ -86,6 +86,10 @@ std::string_view KindName(Kind kind) {
       return "SetSync";
     case Kind::kSetSyncReply:
       return "SetSyncReply";
+    case Kind::kChallenge:
+      return "Challenge";
+    case Kind::kProof:
+      return "Proof";
     case Kind::kInit:
       return "Init";
     case Kind::kPush:

@@ -40,6 +40,8 @@ enum class Kind : std::uint8_t {
   kWhyReply = 26,         // and back
   kSetSync = 27,          // monitor, worker -> scheduler: another synchronization model for some tables
   kSetSyncReply = 28,     // and back
+  kChallenge = 29,        // listening side -> connecting side: prove that you know the job's secret, as I do
+  kProof = 30,            // and back
   // Data: fixed layouts in messages.h.
   kInit = 32,
   kPush = 33,

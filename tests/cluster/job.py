@@ -11,6 +11,13 @@ BUILD = Path(os.environ.get("LEEWAY_BUILD", Path(__file__).resolve().parents[2] 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
+def make_secret(path):
+    """A file with a new secret, as docs/cli.md says to make one."""
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+        file.write(os.urandom(32).hex() + "\n")
+    return path
+
+
 class Job:
     """Starts its processes at once; use it in a with statement. Whatever happens, none of them outlives it."""
 
@@ -21,10 +28,11 @@ class Job:
         self.workers = workers
         self._processes = []
         address_file = self.folder / "scheduler"
+        self.secret_file = make_secret(self.folder / "job.secret")
         self.scheduler = f"file:{address_file}"
         flags = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
-        self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--workers", workers,
-                                  "--servers", servers, "--shards", shards, *flags])
+        self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--secret-file",
+                                  self.secret_file, "--workers", workers, "--servers", servers, "--shards", shards, *flags])
         self._shards = shards
         for server in range(servers):
             self.start_server(server, *server_flags, address_space=server_address_space)
@@ -43,14 +51,15 @@ class Job:
         return process
 
     def start_server(self, server, *flags, who=None, address_space=None):
-        return self._start(who or f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server",
-                                                       server, "--shards", self._shards, *flags],
+        return self._start(who or f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler,
+                                                       "--secret-file", self.secret_file, "--server", server, "--shards",
+                                                       self._shards, *flags],
                            address_space=address_space)
 
     def start_worker(self, rank, program, *args, scheduler=None, **variables):
         """Starts programs/<program>.py with the job's folder and `args`."""
         env = {key: value for key, value in os.environ.items() if not key.startswith("LEEWAY_")}
-        env.update(LEEWAY_SCHEDULER=scheduler or self.scheduler, LEEWAY_RANK=str(rank), LEEWAY_SIZE=str(self.workers),
+        env.update(LEEWAY_SCHEDULER=scheduler or self.scheduler, LEEWAY_SECRET_FILE=str(self.secret_file), LEEWAY_RANK=str(rank), LEEWAY_SIZE=str(self.workers),
                    OMP_NUM_THREADS="1", PYTHONUNBUFFERED="1", PYTHONPATH=f"{BUILD / 'python'}:{PROGRAMS}", **variables)
         return self._start(f"worker {rank}", [sys.executable, PROGRAMS / f"{program}.py", self.folder, *args], env)
 

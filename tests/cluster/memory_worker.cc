@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
 
   leeway::WorkerOptions options;
   options.scheduler = Variable("LEEWAY_SCHEDULER");
+  options.secret_file = Variable("LEEWAY_SECRET_FILE");
   options.job = Variable("LEEWAY_JOB");
   options.rank = std::atol(Variable("LEEWAY_RANK"));
   const auto worker = Take("Initialize", leeway::Worker::Initialize(options));

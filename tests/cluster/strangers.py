@@ -1,11 +1,13 @@
-"""What strangers send to the ports of a job, and where those are."""
+"""What strangers send to the ports of a job, and where those are; and the hello of one that knows the secret."""
 
+import hmac
 import os
+import socket
 import struct
 
 HELLO, WELCOME, GOODBYE, ROSTER, DEFINE_TABLES, TABLE_MAP, BARRIER, LEASE = 1, 2, 3, 6, 7, 8, 9, 11
-REPORT, STATUS_REQUEST, SET_SYNC, PUSH = 15, 16, 27, 33
-WORKER, MONITOR = 3, 4  # roles
+REPORT, STATUS_REQUEST, SET_SYNC, CHALLENGE, PROOF, PUSH = 15, 16, 27, 29, 30, 33
+SERVER, WORKER, MONITOR = 2, 3, 4  # roles
 HEADER = struct.Struct("<HBBIQ")
 
 
@@ -71,10 +73,82 @@ def receive(connection):
     return kind, exactly(body_bytes)
 
 
-def hello(job="leeway", version=(1, 1), role=3, life=99, more=b""):
+def hello(job="leeway", version=(1, 1), role=WORKER, life=99, nonce=b"n" * 16, rank=0, incarnation=0, more=b""):
     """`more`: further fields, encoded."""
-    body = field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, life)
-    return frame(HELLO, body + more)
+    return frame(HELLO, field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, life)
+                 + field(6, rank) + field(7, incarnation) + field(13, nonce) + more)
+
+
+def proof_of(secret, hello_body, connector, listener, side=b"leeway 1 connector"):
+    """As docs/protocol.md has it."""
+    return hmac.digest(secret, side + connector + listener + hello_body, "sha256")
+
+
+def introduce(connection, said, secret, then=b""):
+    """Says the hello `said` on a socket, proves the secret, and sends `then` with the proof."""
+    connection.sendall(said)
+    kind, body = receive(connection)
+    assert kind == CHALLENGE, (kind, body)
+    said_body = said[HEADER.size:]
+    (nonce,), (listener,) = fields(said_body)[13], fields(body)[1]
+    connection.sendall(frame(PROOF, field(1, proof_of(secret, said_body, nonce, listener))) + then)
+
+
+class Stranger:
+    """One connection to a port of a job, by hand."""
+
+    def __init__(self, address, limit_s=60):
+        host, port = address.rsplit(":", 1)
+        self._socket = socket.create_connection((host, int(port)), timeout=limit_s)
+        self.heard = b""  # every byte that came
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+    def send(self, data):
+        try:
+            self._socket.sendall(data)
+        except ConnectionError:
+            pass  # closed already: what it said is still to be read
+
+    def read_frame(self):
+        """(kind, body), or None at the end."""
+        try:
+            head = self._read(HEADER.size)
+            if head is None:
+                return None
+            _, kind, _, body_bytes, payload_bytes = HEADER.unpack(head)
+            body = self._read(body_bytes + payload_bytes)
+            return None if body is None else (kind, body[:body_bytes])
+        except ConnectionError:
+            return None
+
+    def read_to_end(self):
+        """Everything until the other side closes."""
+        while self.read_frame() is not None:
+            pass
+        return self.heard
+
+    def challenge(self, said):
+        """Says hello and returns the nonce and the proof of the other side."""
+        self.send(said)
+        kind, body = self.read_frame()
+        assert kind == CHALLENGE, (kind, body)
+        found = fields(body)
+        return found[1][0], found[2][0]
+
+    def _read(self, count):
+        data = b""
+        while len(data) < count:
+            piece = self._socket.recv(count - len(data))
+            self.heard += piece
+            if not piece:
+                return None
+            data += piece
+        return data
 
 
 GARBAGE = {
@@ -90,21 +164,33 @@ GARBAGE = {
     "another job": hello(job="other"),
     "another version": hello(version=(77, 99)),
     "no role": hello(role=0),
+    "a hello without a nonce": hello(nonce=b""),
+    "a hello and a proof that is none": hello() + frame(PROOF, field(1, b"p" * 32)),
     "half a header": header(HELLO, 10, 0)[:7],
 }
 
 
-def listening_address(pid):
-    """Where the process listens, from the kernel's tables."""
-    sockets = set()
+def listening_ports(pid):
+    """The TCP ports at which the process listens, from the kernel's tables."""
+    sockets, ports = set(), []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
             sockets.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
         except OSError:
             pass
-    with open("/proc/net/tcp", encoding="ascii") as table:
-        for row in table.readlines()[1:]:
-            columns = row.split()
+    for family in ("tcp", "tcp6"):
+        try:
+            with open(f"/proc/{pid}/net/{family}", encoding="ascii") as table:
+                rows = table.readlines()[1:]
+        except OSError:
+            continue  # no IPv6 here
+        for columns in map(str.split, rows):
             if columns[3] == "0A" and f"socket:[{columns[9]}]" in sockets:
-                return "127.0.0.1:%d" % int(columns[1].split(":")[1], 16)
-    return None
+                ports.append(int(columns[1].split(":")[1], 16))
+    return ports
+
+
+def listening_address(pid):
+    """Where the process listens."""
+    ports = listening_ports(pid)
+    return f"127.0.0.1:{ports[0]}" if ports else None

@@ -7,10 +7,10 @@ import sys
 import time
 
 from cli_process import Leeway, leeway
-from job import PROGRAMS, Job
-from strangers import (MONITOR, PUSH, STATUS_REQUEST, WELCOME, WORKER, field, fields, frame, header, hello,
+from job import PROGRAMS, Job, make_secret
+from strangers import (MONITOR, PUSH, STATUS_REQUEST, WELCOME, WORKER, field, fields, frame, header, hello, introduce,
                        listening_address, receive)
-from test_ctl import scheduler_of
+from test_ctl import variables_of
 from test_hostile import anonymous_bytes
 
 MIB = 1 << 20
@@ -24,8 +24,11 @@ def connect(address):
 
 
 def running_job(tmp_path):
-    return Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--sync", "asp", "--transport", "tcp", "--", sys.executable,
-                  PROGRAMS / "losses.py", tmp_path)
+    """The attacker knows the secret: what it may take is bounded all the same."""
+    job = Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--sync", "asp", "--transport", "tcp", "--secret-file",
+                 make_secret(tmp_path / "secret"), "--", sys.executable, PROGRAMS / "losses.py", tmp_path)
+    job.secret = (tmp_path / "secret").read_text().strip().encode()
+    return job
 
 
 def roles_of(job):
@@ -57,9 +60,10 @@ def test_what_a_header_announces_takes_no_memory(tmp_path):
                 for i in range(60):
                     # To a shard as a worker that its roster does not know yet.
                     greeting = (hello(job=name, role=MONITOR, life=1000 + i) if role == "scheduler" else
-                                hello(job=name, role=WORKER, more=field(6, 100 + i) + field(7, 1)))
+                                hello(job=name, role=WORKER, rank=100 + i, incarnation=1))
                     connection = connect(address)
-                    connection.sendall(greeting + header(STATUS_REQUEST if role == "scheduler" else PUSH, BODY_MAX, 0))
+                    introduce(connection, greeting, job.secret,
+                              header(STATUS_REQUEST if role == "scheduler" else PUSH, BODY_MAX, 0))
                     held.append(connection)
                 for connection in held:
                     kind, body = receive(connection)
@@ -68,16 +72,16 @@ def test_what_a_header_announces_takes_no_memory(tmp_path):
                 for connection in held:
                     connection.close()
                 if role == "scheduler":  # its monitors have to be gone before the next sixty come
-                    job.wait_for(lambda: monitors_fit(address, name), "room for monitors")
+                    job.wait_for(lambda: monitors_fit(job, address, name), "room for monitors")
             grown = highest - before
             assert grown < 32 * MIB, f"{role}: {grown} bytes more for 540 connections of less than 100 bytes"
         (tmp_path / "stop").touch()
         assert job.wait(60) == 0, job.err()[-3000:]
 
 
-def monitors_fit(address, name):
+def monitors_fit(job, address, name):
     with connect(address) as connection:
-        connection.sendall(hello(job=name, role=MONITOR))
+        introduce(connection, hello(job=name, role=MONITOR), job.secret)
         return 2 not in fields(receive(connection)[1])
 
 
@@ -88,7 +92,7 @@ def test_monitors_are_bounded_and_what_they_took_is_given_back(tmp_path):
         held, refused = [], []
         for i in range(200):
             connection = connect(address)
-            connection.sendall(hello(job=name, role=MONITOR, life=1000 + i))
+            introduce(connection, hello(job=name, role=MONITOR, life=1000 + i), job.secret)
             error = fields(receive(connection)[1]).get(2)
             if error:
                 refused.append(error[0].decode())
@@ -97,7 +101,7 @@ def test_monitors_are_bounded_and_what_they_took_is_given_back(tmp_path):
                 held.append(connection)
         assert 55 <= len(held) <= 64, f"{len(held)} monitors at once"  # the launcher has some of its own
         assert all("64 may be at a time (monitors_max)" in error for error in refused), refused[:3]
-        told = leeway("ctl", "status", "--scheduler", address)
+        told = leeway("ctl", "status", "--scheduler", address, "--secret-file", tmp_path / "secret")
         assert told.returncode != 0 and "monitors_max" in told.stderr, told
         # One that asks and does not read is cut off, and what waits for it is one answer.
         with socket.socket() as greedy:
@@ -105,9 +109,9 @@ def test_monitors_are_bounded_and_what_they_took_is_given_back(tmp_path):
             greedy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             host, port = address.rsplit(":", 1)
             greedy.settimeout(60)
-            job.wait_for(lambda: monitors_fit(address, name), "room for a monitor")
+            job.wait_for(lambda: monitors_fit(job, address, name), "room for a monitor")
             greedy.connect((host, int(port)))
-            greedy.sendall(hello(job=name, role=MONITOR))
+            introduce(greedy, hello(job=name, role=MONITOR), job.secret)
             asked, deadline, cut_off = 0, time.monotonic() + 60, False
             while not cut_off and time.monotonic() < deadline:
                 try:
@@ -119,7 +123,7 @@ def test_monitors_are_bounded_and_what_they_took_is_given_back(tmp_path):
             assert cut_off, f"{asked} requests, none of whose answers was read"
         for connection in held:
             connection.close()
-        job.wait_for(lambda: monitors_fit(address, name), "room for monitors")
+        job.wait_for(lambda: monitors_fit(job, address, name), "room for monitors")
         job.wait_for(lambda: anonymous_bytes(pid) - before < 8 * MIB, "memory given back", 60)
         (tmp_path / "stop").touch()
         assert job.wait(60) == 0, job.err()[-3000:]
@@ -150,12 +154,12 @@ def test_a_table_too_large_for_the_server_is_refused_and_the_server_lives(tmp_pa
 
 
 def test_forged_text_ends_no_line_and_reaches_no_terminal(tmp_path):
-    with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--on-worker-loss", "shrink", "--", sys.executable,
+    with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--transport", "tcp", "--on-worker-loss", "shrink", "--", sys.executable,
                 PROGRAMS / "forger.py", tmp_path) as job:
         job.wait_for(lambda: (tmp_path / "forged").exists(), "forged text")
-        where = scheduler_of(job)
-        status = leeway("ctl", "status", "--scheduler", where)
-        data = leeway("ctl", "status", "--json", "--scheduler", where)
+        where = variables_of(job)
+        status = leeway("ctl", "status", **where)
+        data = leeway("ctl", "status", "--json", **where)
         assert status.returncode == 0 and data.returncode == 0, (status, data)
         (tmp_path / "stop").touch()
         job.wait(60)
@@ -172,7 +176,7 @@ def test_forged_text_ends_no_line_and_reaches_no_terminal(tmp_path):
 
 def test_connections_that_cannot_be_accepted_fill_no_log(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0") as job:
+    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0", "--insecure") as job:
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         resource.prlimit(job.process.pid, resource.RLIMIT_NOFILE, (48, before[1]))
         address, held = listening_address(job.process.pid), []

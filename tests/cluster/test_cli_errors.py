@@ -7,7 +7,7 @@ import time
 
 import pytest
 from cli_process import leeway
-from job import BUILD, PROGRAMS
+from job import BUILD, PROGRAMS, make_secret
 
 
 @pytest.mark.parametrize("flags, words", [
@@ -119,7 +119,7 @@ def test_a_script_that_does_not_exist_passes_on_the_exit_code_of_python():
 def test_a_port_in_use_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = "127.0.0.1:%d" % taken.getsockname()[1]
-        alone = leeway("scheduler", "--listen", address)
+        alone = leeway("scheduler", "--listen", address, "--insecure")
         launched = leeway("run", "-w", 1, "--listen", address, "--", "true")
     for result in (alone, launched):
         assert result.returncode == 6, result
@@ -137,7 +137,7 @@ def test_no_scheduler_at_the_address_is_given_up_after_the_stated_time(tmp_path)
         address = "127.0.0.1:%d" % free.getsockname()[1]
     for where in (address, f"file:{tmp_path / 'never-written'}"):
         begun = time.monotonic()
-        result = leeway("server", "--scheduler", where, "--give-up-after", "700ms", limit_s=20)
+        result = leeway("server", "--scheduler", where, "--give-up-after", "700ms", "--insecure", limit_s=20)
         took = time.monotonic() - begun
         assert result.returncode == 128, result
         assert "scheduler" in result.stderr and where.removeprefix("file:") in result.stderr, result.stderr
@@ -146,22 +146,25 @@ def test_no_scheduler_at_the_address_is_given_up_after_the_stated_time(tmp_path)
 
 def test_a_scheduler_that_does_not_answer_is_given_up_too():
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        result = leeway("server", "--scheduler", "127.0.0.1:%d" % mute.getsockname()[1], "--give-up-after", "1s", limit_s=20)
+        result = leeway("server", "--scheduler", "127.0.0.1:%d" % mute.getsockname()[1], "--give-up-after", "1s",
+                        "--insecure", limit_s=20)
     assert result.returncode == 128, result
 
 
 def test_a_job_that_is_never_complete_ends_and_names_who_is_missing():
-    result = leeway("scheduler", "-w", 2, "-s", 1, "--gather-timeout", "500ms", limit_s=20)
+    result = leeway("scheduler", "-w", 2, "-s", 1, "--gather-timeout", "500ms", "--insecure", limit_s=20)
     assert result.returncode == 129, result
     assert "worker" in result.stderr and "server" in result.stderr
 
 
 def test_a_server_of_another_job_is_refused(tmp_path):
     address = tmp_path / "address"
-    scheduler = subprocess.Popen([BUILD / "leeway", "scheduler", "--address-file", address, "--job", "one", "--gather-timeout", "15s"],
-                                 stderr=subprocess.DEVNULL)
+    secret = make_secret(tmp_path / "secret")
+    scheduler = subprocess.Popen([BUILD / "leeway", "scheduler", "--address-file", address, "--job", "one", "--gather-timeout", "15s",
+                                  "--secret-file", secret], stderr=subprocess.DEVNULL)
     try:
-        result = leeway("server", "--scheduler", f"file:{address}", "--job", "two", "--give-up-after", "10s", limit_s=20)
+        result = leeway("server", "--scheduler", f"file:{address}", "--job", "two", "--give-up-after", "10s", limit_s=20,
+                        LEEWAY_SECRET_FILE=str(secret))
         assert 0 < result.returncode < 128, result
         assert "two" in result.stderr and "one" in result.stderr
         assert scheduler.poll() is None

@@ -9,6 +9,10 @@ from job import Job
 from strangers import GARBAGE, HEADER, listening_address
 
 
+# These come to their end only when the other side gives up on their proof, seconds later: test_secret.py has them.
+UNFINISHED = {"another job"}
+
+
 def send(address, data, wait_s=5):
     """Sends and waits until the other side closes; what it said. A half frame is closed by us."""
     host, port = address.rsplit(":", 1)
@@ -49,6 +53,8 @@ def test_garbage_at_every_port_during_a_run_harms_nothing(job):
     def pester():
         while not stop.is_set():
             for name, data in GARBAGE.items():
+                if name in UNFINISHED:
+                    continue
                 for address in addresses:
                     try:
                         answers[name] = answers.get(name, b"") + send(address, data)
@@ -65,8 +71,9 @@ def test_garbage_at_every_port_during_a_run_harms_nothing(job):
         pest.join()
     assert rounds[0] >= 1
     job.expect_end(15)  # scheduler and server end well, with 0
-    assert b'"other"' in answers["another job"]
     assert b"version" in answers["another version"]
+    assert b"nonce" in answers["a hello without a nonce"]
+    assert b"proof of the job's secret" in answers["a hello and a proof that is none"]
 
 
 def test_oversized_frames_allocate_nothing(job):

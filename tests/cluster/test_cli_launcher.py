@@ -28,7 +28,7 @@ def test_nohup_holds_for_the_launcher_and_its_workers(tmp_path):
 @pytest.mark.parametrize("role", ["scheduler", "server"])
 def test_nohup_holds_for_roles_by_themselves(tmp_path, role):
     flags = ["--listen", "127.0.0.1:0"] if role == "scheduler" else ["--scheduler", "127.0.0.1:1", "--give-up-after", "60s"]
-    with Leeway(tmp_path, role, *flags, "--log", "debug", ignored=[signal.SIGHUP]) as job:
+    with Leeway(tmp_path, role, *flags, "--insecure", "--log", "debug", ignored=[signal.SIGHUP]) as job:
         caught = f"/proc/{job.process.pid}/status"
         # Its signals are set up once SIGTERM (bit 14) is blocked.
         job.wait_for(lambda: int(open(caught).read().split("SigBlk:")[1].split()[0], 16) & 1 << 14, "signals")

@@ -15,18 +15,19 @@ from job import Job
 LONG = 100_000  # iterations: until the test ends it
 
 
-def scheduler_of(job):
-    """Where ctl finds the scheduler of a run: the file that its nodes read."""
+def variables_of(job):
+    """How ctl finds the scheduler of a run, and proves that it may ask: the files that its nodes read."""
     files = list(job.temporary.glob("*/scheduler.address"))
     assert len(files) == 1, files
-    return f"file:{files[0]}"
+    return {"LEEWAY_SCHEDULER": f"file:{files[0]}", "LEEWAY_SECRET_FILE": str(files[0].parent / "secret")}
 
 
 def test_a_checkpoint_by_ctl_while_training_goes_on(tmp_path):
     with Training(tmp_path, every=LONG, iterations=LONG) as training:
         training.wait_for_iteration(20)
-        where = scheduler_of(training)
-        got = leeway("ctl", "checkpoint", "--wait", LEEWAY_SCHEDULER=where)
+        variables = variables_of(training)
+        where, secret = variables["LEEWAY_SCHEDULER"], variables["LEEWAY_SECRET_FILE"]
+        got = leeway("ctl", "checkpoint", "--wait", **variables)
         assert got.returncode == 0, got
         folder = got.stdout.strip()
         assert folder.startswith(str(training.checkpoints)) and "is whole" in got.stderr, got
@@ -34,24 +35,24 @@ def test_a_checkpoint_by_ctl_while_training_goes_on(tmp_path):
         iteration = int(re.search(r"of iteration (\d+)", got.stderr)[1])
         training.wait_for_iteration((iteration // 20 + 2) * 20)
 
-        told = json.loads(leeway("ctl", "status", "--json", "--scheduler", where).stdout)
+        told = json.loads(leeway("ctl", "status", "--json", "--scheduler", where, "--secret-file", secret).stdout)
         assert told["phase"] == "running" and told["checkpoints"]["completed"] == 1
         assert told["checkpoints"]["last"]["folder"] == folder and told["checkpoints"]["last"]["iteration"] == iteration
-        text = leeway("ctl", "status", "--scheduler", where).stdout
+        text = leeway("ctl", "status", "--scheduler", where, "--secret-file", secret).stdout
         assert "running" in text and folder in text and re.search(r"^  w1 +joined", text, re.MULTILINE), text
 
-        asked = leeway("ctl", "checkpoint", "--scheduler", where)
+        asked = leeway("ctl", "checkpoint", "--scheduler", where, "--secret-file", secret)
         assert asked.returncode == 0 and "asked for" in asked.stdout, asked
         training.wait_for(lambda: len(list(training.checkpoints.glob("*/manifest.json"))) == 2, "second checkpoint")
 
 
 def test_where_there_can_be_none_ctl_says_why(tmp_path):
     assert "LEEWAY_SCHEDULER" in leeway("ctl", "status", LEEWAY_SCHEDULER="").stderr
-    nobody = leeway("ctl", "status", "--scheduler", "127.0.0.1:1", "--timeout", "1s")
+    nobody = leeway("ctl", "status", "--scheduler", "127.0.0.1:1", "--timeout", "1s", "--insecure")
     assert nobody.returncode >= 128 and "127.0.0.1:1" in nobody.stderr, nobody
     with Training(tmp_path, every=0, iterations=LONG) as training:
         training.wait_for_iteration(20)
-        refused = leeway("ctl", "checkpoint", "--wait", "--scheduler", scheduler_of(training))
+        refused = leeway("ctl", "checkpoint", "--wait", **variables_of(training))
         assert refused.returncode == 5 and "--checkpoint-dir" in refused.stderr, refused
         os.kill(training.process.pid, signal.SIGUSR1)
         training.wait_for(lambda: "no checkpoint: --checkpoint-dir is not given" in training.err(), "line")
@@ -140,7 +141,7 @@ def test_a_scheduler_by_itself_takes_the_same_signals(tmp_path):
             assert time.monotonic() < deadline, job.logs()
             time.sleep(0.02)
         scheduler.send_signal(signal.SIGUSR1)
-        while json.loads(leeway("ctl", "status", "--json", "--scheduler", job.scheduler).stdout)["checkpoints"]["completed"] < 1:
+        while json.loads(leeway("ctl", "status", "--json", "--scheduler", job.scheduler, "--secret-file", job.secret_file).stdout)["checkpoints"]["completed"] < 1:
             assert time.monotonic() < deadline + 30, job.logs()
             time.sleep(0.02)
         scheduler.send_signal(signal.SIGTERM)

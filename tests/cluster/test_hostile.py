@@ -14,7 +14,7 @@ import time
 
 from cli_process import Leeway
 from job import PROGRAMS
-from strangers import GARBAGE, HELLO, header, hello, listening_address
+from strangers import GARBAGE, HELLO, PROOF, field, frame, header, hello, listening_address
 
 CONNECTIONS, OPEN_MAX = 10_000, 200
 ATTACKS = [
@@ -23,7 +23,8 @@ ATTACKS = [
     header(HELLO, 0xFFFFFFFF, 0) + b"x" * 1000,
     header(HELLO, 4096, 0) + b"x" * 100,  # a hello that never comes to its end
     GARBAGE["a hello that is no protobuf"],
-    hello(job="other"),
+    hello(job="other"),  # and no proof, when it is asked for one
+    hello() + frame(PROOF, field(1, b"p" * 32)),
     hello()[:20],
     b"",
 ]
@@ -69,7 +70,7 @@ async def first_wave(addresses):
 
 
 def test_ten_thousand_hostile_connections_during_training(tmp_path):
-    with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--sync", "bsp", "--", sys.executable, PROGRAMS / "losses.py",
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--listen", "127.0.0.1:0", "--sync", "bsp", "--", sys.executable, PROGRAMS / "losses.py",
                 tmp_path) as job:
         def steps(rank):
             said = re.findall(rf"\[w{rank}\] life 0 pid \d+ steps (\d+)", job.out())
@@ -106,7 +107,7 @@ def test_ten_thousand_hostile_connections_during_training(tmp_path):
 
 
 def test_connections_that_say_nothing_are_few_and_do_not_stay(tmp_path):
-    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0") as job:
+    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0", "--insecure") as job:
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         host, port = listening_address(job.process.pid).rsplit(":", 1)
         silent = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]

@@ -226,7 +226,7 @@ def test_sigquit_shows_who_waits_for_what_and_the_job_goes_on(tmp_path):
 
 
 def test_sigquit_of_a_scheduler_by_itself(tmp_path):
-    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0") as job:
+    with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0", "--insecure") as job:
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         os.kill(job.process.pid, signal.SIGQUIT)
         job.wait_for(lambda: "Who waits for what (the job is gathering)" in job.err(), "table", 5)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from cli_process import Leeway, leeway
@@ -28,7 +29,11 @@ class Training(Leeway):
         return f"file:{files[0]}"
 
     def ctl(self, *args):
-        return leeway("ctl", *args, "--scheduler", self.where)
+        return leeway("ctl", *args, "--scheduler", self.where, "--secret-file", self.secret_file)
+
+    @property
+    def secret_file(self):
+        return Path(self.where.removeprefix("file:")).parent / "secret"
 
     def status(self):
         told = self.ctl("status", "--json")
@@ -95,7 +100,7 @@ def test_ctl_switches_a_running_job_through_the_models(tmp_path):
         text = training.ctl("status").stdout
         assert re.search(r"^  fc1 +s1 +when:.* immediate", text, re.MULTILINE), text
         watch = subprocess.Popen([BUILD / "leeway", "ctl", "status", "--watch", "100ms", "--json", "--scheduler",
-                                  training.where], stdout=subprocess.PIPE, text=True)
+                                  training.where, "--secret-file", training.secret_file], stdout=subprocess.PIPE, text=True)
         try:
             seen = [json.loads(watch.stdout.readline()) for _ in range(3)]
             assert seen[2]["uptime_s"] > seen[0]["uptime_s"]

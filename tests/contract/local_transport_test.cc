@@ -107,7 +107,7 @@ TEST_F(LocalTransportTest, OneThatSharesNothingIsReachedOverItsUnixSocket) {
 
 TEST_F(LocalTransportTest, WhoListensEverywhereIsFoundByAnyAddress) {
   for (const char* at : {"0.0.0.0:0", "[::]:0"}) {
-    server_ = std::make_unique<RealEnv>(log_, 1, StreamOptions{.allow_non_loopback = true});
+    server_ = std::make_unique<RealEnv>(log_, StreamOptions{.allow_non_loopback = true});
     node_ = std::make_unique<TransportRecorder>(server_->env());
     const Result<std::string> address = node_->Listen(at);
     if (!address.ok()) GTEST_SKIP() << address.status().ToString();  // a system without IPv6
@@ -130,9 +130,65 @@ TEST_F(LocalTransportTest, AUnixSocketThatIsTakenIsMissedByThoseThatNeedIt) {
   EXPECT_THAT(log_.text, HasSubstr("cannot listen at the Unix socket of " + address_));
   EXPECT_THAT(log_.text, HasSubstr("over TCP"));
   node_.reset();
-  server_ = std::make_unique<RealEnv>(log_, 1, StreamOptions{.carrier = Carrier::kLocal});
+  server_ = std::make_unique<RealEnv>(log_, StreamOptions{.carrier = Carrier::kLocal});
   node_ = std::make_unique<TransportRecorder>(server_->env());
   EXPECT_THAT(node_->Listen(address_).status().message(), HasSubstr("cannot listen at the Unix socket"));
+}
+
+TEST_F(LocalTransportTest, ALocalAddressNeedsNoPortAndHasANameThatNobodyCanGuess) {
+  Listen({}, "local:");
+  EXPECT_THAT(address_, ::testing::MatchesRegex("local:[0-9a-f]{32}"));
+  const std::string first = address_;
+  Connect();
+  ASSERT_EQ(other_->connected.size(), 1U);
+  EXPECT_EQ(client_->env().transport.Carrier(to_server_), "local");
+  other_.reset();
+  client_.reset();
+  Connect({.carrier = Carrier::kUds});
+  EXPECT_EQ(client_->env().transport.Carrier(to_server_), "uds");
+  other_.reset();
+  client_.reset();
+  Listen({}, "local:");
+  EXPECT_NE(address_, first);
+}
+
+TEST_F(LocalTransportTest, ALocalNameIsTakenOnceAndFreeWithItsProcess) {
+  Listen({}, "local:");
+  const std::string name = address_;
+  RealEnv second(log_);
+  TransportRecorder node(second.env());
+  const Status taken = node.Listen(name).status();
+  EXPECT_EQ(taken.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(taken.message(), HasSubstr("cannot listen at " + name + ": another process has this name"));
+  node_.reset();
+  server_.reset();
+  EXPECT_TRUE(node.Listen(name).ok());
+}
+
+TEST_F(LocalTransportTest, LocalAddressesAndTcpDoNotGoTogether) {
+  Listen({}, "local:");
+  Connect({.carrier = Carrier::kTcp});
+  ASSERT_EQ(other_->closed.size(), 1U);
+  EXPECT_THAT(other_->closed.begin()->second.message(), HasSubstr("the transport is tcp"));
+  RealEnv tcp(log_, StreamOptions{.carrier = Carrier::kTcp});
+  TransportRecorder node(tcp.env());
+  EXPECT_EQ(node.Listen("local:x").status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(LocalTransportTest, WrongAndDeadLocalNamesAreNamed) {
+  Listen({}, "local:");
+  const std::string dead = address_ + "-gone";
+  for (const auto& [address, words] : {std::pair<std::string, std::string>{dead, "nobody listens there"},
+                                       {"local:", "it has no name"},
+                                       {"local:a/b", "wanted local:NAME"},
+                                       {"local:" + std::string(65, 'x'), "wanted local:NAME"}}) {
+    address_ = address;
+    Connect();
+    ASSERT_EQ(other_->closed.size(), 1U) << address;
+    EXPECT_THAT(other_->closed.begin()->second.message(), HasSubstr(words));
+    other_.reset();
+    client_.reset();
+  }
 }
 
 TEST_F(LocalTransportTest, MemoryThatIsAddedLaterIsSharedToo) {

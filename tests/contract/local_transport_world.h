@@ -24,14 +24,14 @@ class KeptLog final : public Log {
 class LocalTransportTest : public ::testing::Test {
  protected:
   void Listen(const StreamOptions& options = {}, const std::string& at = "127.0.0.1:0") {
-    server_ = std::make_unique<RealEnv>(log_, 1, options);
+    server_ = std::make_unique<RealEnv>(log_, options);
     node_ = std::make_unique<TransportRecorder>(server_->env());
     const Result<std::string> address = node_->Listen(at);
     ASSERT_TRUE(address.ok()) << address.status().ToString();
     address_ = *address;
   }
   void Connect(const StreamOptions& options = {}) {
-    client_ = std::make_unique<RealEnv>(log_, 2, options);
+    client_ = std::make_unique<RealEnv>(log_, options);
     other_ = std::make_unique<TransportRecorder>(client_->env());
     to_server_ = other_->Connect(address_);
     ASSERT_TRUE(RunUntil([&] { return !other_->connected.empty() || !other_->closed.empty(); }));

@@ -345,7 +345,7 @@ class LyingServerTest : public LocalTransportTest {
     const SocketAddress at = LocalAddress();
     ASSERT_EQ(bind(listening_.fd(), at.raw(), at.raw_bytes()), 0);
     ASSERT_EQ(listen(listening_.fd(), 1), 0);
-    client_ = std::make_unique<RealEnv>(log_, 2, StreamOptions{});
+    client_ = std::make_unique<RealEnv>(log_, StreamOptions{});
     other_ = std::make_unique<TransportRecorder>(client_->env());
     to_server_ = other_->Connect(address_);
   }

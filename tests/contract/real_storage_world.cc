@@ -14,7 +14,7 @@ bool RealStorageWorld::RunUntil(const std::function<bool()>& done) {
 
 void RealStorageWorld::Restart() {
   env_.reset();
-  env_ = std::make_unique<RealEnv>(log_, 2);
+  env_ = std::make_unique<RealEnv>(log_);
 }
 
 std::unique_ptr<StorageWorld> MakeRealStorageWorld() { return std::make_unique<RealStorageWorld>(); }

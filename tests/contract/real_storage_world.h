@@ -25,8 +25,8 @@ class RealStorageWorld final : public StorageWorld {
   };
   SilentLog log_;
   testing::TempFolder folder_;
-  std::unique_ptr<RealEnv> env_ = std::make_unique<RealEnv>(log_, 1);
-  std::unique_ptr<RealEnv> neighbour_ = std::make_unique<RealEnv>(log_, 3);
+  std::unique_ptr<RealEnv> env_ = std::make_unique<RealEnv>(log_);
+  std::unique_ptr<RealEnv> neighbour_ = std::make_unique<RealEnv>(log_);
 };
 
 }  // namespace leeway::contract

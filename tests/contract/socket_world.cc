@@ -80,8 +80,8 @@ class SocketWorld final : public TransportWorld {
 
   const Carrier carrier_;
   SilentLog log_;
-  RealEnv server_{log_, 1, false, carrier_};
-  RealEnv client_{log_, 2, false, carrier_};
+  RealEnv server_{log_, false, carrier_};
+  RealEnv client_{log_, false, carrier_};
   Socket dead_{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
 };
 

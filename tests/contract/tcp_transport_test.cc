@@ -34,7 +34,7 @@ class NoLog final : public Log {
 class StreamTransportTest : public ::testing::Test {
  protected:
   void Start(const StreamOptions& options = {}) {
-    env_ = std::make_unique<RealEnv>(log_, 1, options);
+    env_ = std::make_unique<RealEnv>(log_, options);
     node_ = std::make_unique<TransportRecorder>(env_->env());
     const Result<std::string> address = node_->Listen("127.0.0.1:0");
     ASSERT_TRUE(address.ok()) << address.status().ToString();
@@ -191,7 +191,7 @@ TEST_F(StreamTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.status().message(), HasSubstr("--bind-any"));
-  RealEnv open(log_, 1, true);
+  RealEnv open(log_, true);
   TransportRecorder node(open.env());
   const Result<std::string> allowed = node.Listen("0.0.0.0:0");
   EXPECT_TRUE(allowed.ok()) << allowed.status().ToString();

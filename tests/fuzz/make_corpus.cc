@@ -257,6 +257,49 @@ void WriteSchedulerLogs(Corpus& corpus) {
   corpus.Write("scheduler_log", "leases", with(2, ControlBody(leases)));
 }
 
+void WriteGreetings(Corpus& corpus) {
+  const auto add = [](Bytes& input, Kind kind, const Bytes& body) {
+    input.push_back(static_cast<std::byte>(kind));
+    input.push_back(static_cast<std::byte>(body.size() & 0xFFU));
+    input.push_back(static_cast<std::byte>(body.size() >> 8U));
+    input.insert(input.end(), body.begin(), body.end());
+  };
+  pb::Hello hello;
+  hello.set_version_min(kVersionMin);
+  hello.set_version_max(kVersionMax);
+  hello.set_job("j");
+  hello.set_role(pb::ROLE_WORKER);
+  hello.set_nonce(std::string(16, 'n'));
+  pb::Proof proof;
+  proof.set_proof(std::string(32, 'p'));
+  Bytes said;
+  add(said, Kind::kHello, ControlBody(hello));
+  corpus.Write("greeting", "hello", said);
+  add(said, Kind::kProof, ControlBody(proof));
+  corpus.Write("greeting", "wrong_proof", said);
+  hello.clear_nonce();
+  said.clear();
+  add(said, Kind::kHello, ControlBody(hello));
+  corpus.Write("greeting", "no_nonce", said);
+  pb::Challenge challenge;
+  challenge.set_nonce(std::string(16, 'l'));
+  challenge.set_proof(std::string(32, 'p'));
+  pb::Welcome welcome;
+  welcome.set_version(kVersionMax);
+  said.clear();
+  add(said, Kind::kChallenge, ControlBody(challenge));
+  add(said, Kind::kWelcome, ControlBody(welcome));
+  corpus.Write("greeting", "wrong_challenge", said);
+  said.clear();
+  add(said, Kind::kWelcome, ControlBody(welcome));
+  corpus.Write("greeting", "welcome", said);
+  welcome.set_error("no");
+  welcome.set_error_code(3);
+  said.clear();
+  add(said, Kind::kWelcome, ControlBody(welcome));
+  corpus.Write("greeting", "refusal", said);
+}
+
 }  // namespace
 }  // namespace leeway::wire
 
@@ -272,6 +315,7 @@ int main(int argc, char** argv) {
   leeway::wire::WriteSpecs(corpus);
   leeway::wire::WriteCheckpoints(corpus);
   leeway::wire::WriteSchedulerLogs(corpus);
+  leeway::wire::WriteGreetings(corpus);
   if (corpus.failed()) std::fprintf(stderr, "could not write below %s\n", argv[1]);
   return corpus.failed() ? 1 : 0;
 }

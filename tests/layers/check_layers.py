@@ -52,6 +52,7 @@ HEAVY = {
     r"muParser": ["src/sync/formula.cc"],
     r"hwy/": ["src/optimizer/"],
     r"Eigen/": ["src/problem/dense_network.cc"],
+    r"openssl/": ["src/node/secret_proof.cc"],
     r"zlib\.h": ["src/problem/idx_file.cc", "src/problem/testing/"],
 }
 # The world reaches nodes, blocks and policies through Env alone.

@@ -201,7 +201,7 @@ def test_a_wrong_environment_is_named():
 
 
 def test_a_job_that_cannot_be_joined_gives_the_exit_code_of_its_error():
-    done = run("import leeway\nleeway.init(scheduler='127.0.0.1:1', wait_max_s=0.5)")
+    done = run("import leeway\nleeway.init(scheduler='127.0.0.1:1', wait_max_s=0.5)", LEEWAY_INSECURE="1")
     assert "joining the job" in done.stderr and done.returncode == errors.DeadlineExceeded.exit_code
 
 

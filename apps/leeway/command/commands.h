@@ -10,8 +10,8 @@ namespace leeway::app {
 
 // `program` outlives them.
 [[nodiscard]] std::unique_ptr<Command> NewRunCommand(const Program& program);
-[[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand();
-[[nodiscard]] std::unique_ptr<Command> NewServerCommand();
+[[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewServerCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewSimCommand();
 [[nodiscard]] std::unique_ptr<Command> NewPapersCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();

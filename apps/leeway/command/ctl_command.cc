@@ -24,7 +24,8 @@ class CtlStatusCommand final : public Command {
   std::string summary() const override { return "what a running job does, and who waits for what"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway ctl status --scheduler 127.0.0.1:7000\n"
+           "  leeway ctl status --scheduler 127.0.0.1:7000 --secret-file job.secret\n"
+           "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000 --watch 2s\n"
            "  leeway ctl status --scheduler file:/shared/job.address --json\n\n"
            "For each table and server: the synchronization model, the iteration that its blocks collect "
@@ -40,8 +41,7 @@ class CtlStatusCommand final : public Command {
   }
 
   Result<int> Run() override {
-    LW_RETURN_IF_ERROR(scheduler_.Check());
-    MonitorOptions options = scheduler_.options();
+    LW_ASSIGN_OR_RETURN(MonitorOptions options, scheduler_.Options());
     if (watch_) {
       if (every_.count() == 0) return InvalidArgument("--watch: got 0ms, wanted more");
       options.every = every_;
@@ -108,8 +108,8 @@ class CtlCheckpointCommand final : public Command {
   }
 
   Result<int> Run() override {
-    LW_RETURN_IF_ERROR(scheduler_.Check());
-    MonitorClient monitor(scheduler_.options());
+    LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
+    MonitorClient monitor(options);
     monitor.AskCheckpoint(wait_);
     LW_ASSIGN_OR_RETURN(const AskedCheckpoint got,
                         scheduler_.Await(monitor, [&]() -> std::optional<AskedCheckpoint> {

@@ -11,30 +11,38 @@
 #include "launch/environment.h"
 #include "launch/monitor_client.h"
 #include "leeway/status.h"
+#include "role/secret_flags.h"
 
 namespace leeway::app {
 
 class CtlScheduler {
  public:
   explicit CtlScheduler(const Program& program)
-      : where_(program.environment.Get("LEEWAY_SCHEDULER").value_or("")) {}
+      : where_(program.environment.Get("LEEWAY_SCHEDULER").value_or("")), secret_(program.environment) {}
 
   void Declare(FlagSet& flags, std::chrono::milliseconds limit) {
     limit_ = limit;
-    flags.Text("--scheduler", "WHERE", where_,
-               "its address host:port, or file:PATH that holds it; else LEEWAY_SCHEDULER says it");
+    flags.Text(
+        "--scheduler", "WHERE", where_,
+        "its address host:port or local:NAME, or file:PATH that holds it; else LEEWAY_SCHEDULER says it");
+    secret_.Declare(flags);
     flags.Time("--timeout", limit_, "how long to wait for the answer");
   }
 
-  [[nodiscard]] Status Check() const {
-    if (!where_.empty()) return Status::Ok();
-    return InvalidArgument(
-        "--scheduler: not given, and LEEWAY_SCHEDULER is not set; wanted host:port or file:PATH of the job's "
-        "scheduler");
-  }
-  [[nodiscard]] MonitorOptions options() const {
+  [[nodiscard]] Result<MonitorOptions> Options() const {
+    if (where_.empty()) {
+      return InvalidArgument(
+          "--scheduler: not given, and LEEWAY_SCHEDULER is not set; wanted host:port or file:PATH of the "
+          "job's "
+          "scheduler");
+    }
+    MonitorOptions options;
+    options.scheduler = where_;
+    LW_ASSIGN_OR_RETURN(options.secret, secret_.Take());
+    options.every = std::chrono::milliseconds(0);
     // One that was killed is back within seconds when `leeway run` looks after it.
-    return {where_, "", std::chrono::milliseconds(0), std::min<std::chrono::milliseconds>(limit_, kReach)};
+    options.give_up_after = std::min<std::chrono::milliseconds>(limit_, kReach);
+    return options;
   }
   // Waits for what `take` finds, for an end of all hope, or for the limit.
   template <typename Take>
@@ -55,6 +63,7 @@ class CtlScheduler {
  private:
   static constexpr std::chrono::milliseconds kReach{10'000};
   std::string where_;
+  SecretFlags secret_;
   std::chrono::milliseconds limit_{};
 };
 

@@ -22,7 +22,7 @@ class CtlSetSyncCommand final : public Command {
   std::string summary() const override { return "change the synchronization of a running job, at once"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000\n"
+           "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000 --secret-file job.secret\n"
            "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50 --scheduler 127.0.0.1:7000\n"
            "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
            "workers\"'\n\n"
@@ -39,10 +39,10 @@ class CtlSetSyncCommand final : public Command {
   }
 
   Result<int> Run() override {
-    LW_RETURN_IF_ERROR(scheduler_.Check());
+    LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
     const std::string rule = fmt::format("{}", fmt::join(words_, " "));
     LW_RETURN_IF_ERROR(CheckRule(rule));
-    MonitorClient monitor(scheduler_.options());
+    MonitorClient monitor(options);
     monitor.AskSetSync(rule);
     LW_ASSIGN_OR_RETURN(const AskedSetSync got,
                         scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {

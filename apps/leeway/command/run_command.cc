@@ -56,8 +56,13 @@ class RunCommand final : public Command {
     flags.Each(
         "--slow-worker", "RANK:FACTORx", [this](const std::string& text) { return TakeSlowWorker(text); },
         "make one worker compute slower: 3:4x");
-    flags.Text("--listen", "HOST:PORT", options_.scheduler.listen,
-               "where the scheduler listens (loopback only)");
+    flags.Text(
+        "--listen", "HOST:PORT", options_.listen,
+        "open TCP ports, the scheduler's here (loopback only), for leeway ctl and workers started by hand "
+        "[default: none]");
+    flags.Text(
+        "--secret-file", "FILE", options_.secret_file,
+        "holds the job's secret, and is made if it is not there, for leeway ctl and workers started by hand");
     DeclareTransportFlag(flags, options_.scheduler.link.transport);
     DeclareCoresFlag(flags, options_.server_cores);
     flags.Time("--gather-timeout", options_.scheduler.gather_timeout,
@@ -91,7 +96,7 @@ class RunCommand final : public Command {
 
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
-    LW_RETURN_IF_ERROR(CheckListen(options_.scheduler.listen, false));
+    if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListen(options_.listen, false));
     LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));

@@ -17,6 +17,7 @@
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/loss_flags.h"
+#include "role/secret_flags.h"
 #include "role/until_ended.h"
 
 namespace leeway::app {
@@ -24,12 +25,15 @@ namespace {
 
 class SchedulerCommand final : public Command {
  public:
+  explicit SchedulerCommand(const Program& program) : secret_(program.environment) {}
   std::string name() const override { return "scheduler"; }
   std::string summary() const override {
     return "start the scheduler of a job by itself, until the job ends";
   }
   std::string lesson() const override {
     return "Examples:\n"
+           "  (umask 077; head -c 32 /dev/urandom | base64 > job.secret)\n"
+           "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
            "  LEEWAY_SCHEDULER=127.0.0.1:7000 python3 train.py          (twice: the scheduler gives out "
@@ -38,7 +42,8 @@ class SchedulerCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    flags.Text("--listen", "HOST:PORT", options_.listen, "where to listen; port 0: any free one");
+    flags.Text("--listen", "HOST:PORT", options_.listen,
+               "where to listen; port 0: any free one; local:NAME: this host alone, no TCP port");
     flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--address-file", "FILE", address_file_,
                "write the address here once it listens (for file:FILE)");
@@ -55,6 +60,7 @@ class SchedulerCommand final : public Command {
     flags.Text(
         "--log-dir", "FOLDER", options_.log_folder,
         "keep a log here, of this job alone: started again with it, the scheduler goes on with the job");
+    secret_.Declare(flags);
     DeclareLinkFlags(flags, options_.link);
     DeclareLogFlag(flags, log_level_);
   }
@@ -67,6 +73,7 @@ class SchedulerCommand final : public Command {
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
     LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParseOnServerLoss(on_server_loss_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
+    LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     if (!options_.log_folder.empty()) {
       LW_ASSIGN_OR_RETURN(options_.log_folder, ResolveLink("--log-dir", options_.log_folder));
     }
@@ -134,6 +141,7 @@ class SchedulerCommand final : public Command {
     return calls;
   }
 
+  SecretFlags secret_;
   SchedulerOptions options_;
   JobOrigins origins_;
   std::chrono::milliseconds grace_{30'000};
@@ -146,6 +154,8 @@ class SchedulerCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewSchedulerCommand() { return std::make_unique<SchedulerCommand>(); }
+std::unique_ptr<Command> NewSchedulerCommand(const Program& program) {
+  return std::make_unique<SchedulerCommand>(program);
+}
 
 }  // namespace leeway::app

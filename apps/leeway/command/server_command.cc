@@ -7,6 +7,7 @@
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
+#include "role/secret_flags.h"
 #include "role/until_ended.h"
 
 namespace leeway::app {
@@ -14,24 +15,28 @@ namespace {
 
 class ServerCommand final : public Command {
  public:
+  explicit ServerCommand(const Program& program) : secret_(program.environment) {}
   std::string name() const override { return "server"; }
   std::string summary() const override { return "start one server of a job by itself, until the job ends"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
+           "  leeway server --scheduler 127.0.0.1:7000 --server 0 --secret-file job.secret\n"
            "  leeway server --scheduler file:/shared/job.address --server 1 --shards 4\n"
-           "  leeway server --scheduler 10.0.0.5:7000 --server 0 --listen 10.0.0.6:0 --bind-any\n";
+           "  leeway server --scheduler 10.0.0.5:7000 --server 0 --listen 10.0.0.6:0 --bind-any\n\n"
+           "LEEWAY_SECRET_FILE names the file with the job's secret where --secret-file does not.\n";
   }
 
   void Declare(FlagSet& flags) override {
     flags.Text("--scheduler", "WHERE", options_.scheduler,
-               "its address host:port, or file:PATH that holds it");
+               "its address host:port or local:NAME, or file:PATH that holds it");
     flags.Number("--server", "I", options_.server, 0, 1023, "which server of the job this is, from 0");
     flags.Number("--shards", "N", shards_, 1, 64, "shards: the same number as the scheduler was told");
-    flags.Text("--listen", "HOST:PORT", options_.listen,
-               "where workers reach this server; port 0: any free one");
+    flags.Text(
+        "--listen", "HOST:PORT", options_.listen,
+        "where workers reach this server; port 0: any free one; local:NAME: this host alone, no TCP port");
     flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--job", "NAME", options_.job, "name of the job; the same as the scheduler's");
+    secret_.Declare(flags);
     DeclareLinkFlags(flags, options_.link);
     DeclareCoresFlag(flags, options_.cores);
     flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
@@ -43,6 +48,7 @@ class ServerCommand final : public Command {
       return InvalidArgument("--scheduler: not given, wanted host:port or file:PATH of the job's scheduler");
     }
     LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
+    LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
     ConsoleLog log(fmt::format("server {}", options_.server), level);
@@ -61,6 +67,7 @@ class ServerCommand final : public Command {
   }
 
  private:
+  SecretFlags secret_;
   ServerOptions options_;
   std::uint32_t shards_ = 1;
   std::string log_level_ = "info";
@@ -68,6 +75,8 @@ class ServerCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewServerCommand() { return std::make_unique<ServerCommand>(); }
+std::unique_ptr<Command> NewServerCommand(const Program& program) {
+  return std::make_unique<ServerCommand>(program);
+}
 
 }  // namespace leeway::app

@@ -2,12 +2,33 @@
 
 #include <fmt/format.h>
 
+#include "process/address_source.h"
 #include "role/loss_flags.h"
+#include "role/secret_flags.h"
+#include "transport/stream/address.h"
 
 namespace leeway::app {
 namespace {
 
 std::string Ms(std::chrono::milliseconds time) { return fmt::format("{}ms", time.count()); }
+
+// By name, and not among the arguments: those are seen by everybody on the host.
+void SetSecretFile(Environment& environment, const LaunchFiles& files) {
+  environment.RemoveAll(kInsecureVariable);
+  environment.Set(kSecretFileVariable, files.secret);
+}
+
+std::string ListenOfServers(const LaunchOptions& options) {
+  const bool this_host = options.listen.empty() || IsLocal(options.listen);
+  return ListenOnThisHost(this_host ? options.scheduler.link.transport : "tcp");
+}
+
+// Of the scheduler and of servers.
+std::vector<std::string> RoleEnvironment(const Program& program, const LaunchFiles& files) {
+  Environment environment = program.environment;
+  SetSecretFile(environment, files);
+  return environment.entries();
+}
 
 }  // namespace
 
@@ -20,7 +41,7 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       "leeway",
       "scheduler",
       "--listen",
-      s.listen,
+      options.listen.empty() ? ListenOnThisHost(s.link.transport) : options.listen,
       "--address-file",
       files.address(),
       "--status-file",
@@ -71,32 +92,33 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
                                              Ms(c.every), "--checkpoint-keep", fmt::format("{}", c.keep)});
   }
   if (!c.resume.empty()) command.args.insert(command.args.end(), {"--resume", c.resume});
-  command.environment = program.environment.entries();
+  command.environment = RoleEnvironment(program, files);
   return command;
 }
 
-ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options,
-                             const std::string& scheduler, std::uint32_t server) {
+ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options, const LaunchFiles& files,
+                             std::uint32_t server) {
   ChildCommand command;
   command.program = program.executable;
   command.args = {"leeway",      "server",
-                  "--scheduler", scheduler,
+                  "--scheduler", files.scheduler(),
+                  "--listen",    ListenOfServers(options),
                   "--job",       options.scheduler.job.job,
                   "--server",    fmt::format("{}", server),
                   "--shards",    fmt::format("{}", options.scheduler.job.shards),
                   "--transport", options.scheduler.link.transport,
                   "--cores",     options.server_cores,
                   "--log",       options.log_level};
-  command.environment = program.environment.entries();
+  command.environment = RoleEnvironment(program, files);
   return command;
 }
 
-ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
-                             const std::string& scheduler, std::uint32_t rank, std::size_t restarts,
-                             const std::string& found) {
+ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options, const LaunchFiles& files,
+                             std::uint32_t rank, std::size_t restarts, const std::string& found) {
   Environment environment = program.environment;
   environment.RemoveAll("LEEWAY_");  // of a job that this one is started from
-  environment.Set("LEEWAY_SCHEDULER", scheduler);
+  environment.Set("LEEWAY_SCHEDULER", files.scheduler());
+  SetSecretFile(environment, files);
   environment.Set("LEEWAY_JOB", options.scheduler.job.job);
   environment.Set("LEEWAY_TRANSPORT", options.scheduler.link.transport);
   environment.Set("LEEWAY_RANK", fmt::format("{}", rank));

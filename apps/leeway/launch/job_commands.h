@@ -13,6 +13,7 @@ namespace leeway::app {
 // Files of one launch, in a folder of its own.
 struct LaunchFiles {
   std::string folder;
+  std::string secret;  // the file that holds the job's secret
   [[nodiscard]] std::string address() const { return folder + "/scheduler.address"; }
   // What others are told: a scheduler that is started again may be elsewhere.
   [[nodiscard]] std::string scheduler() const { return "file:" + address(); }
@@ -23,10 +24,10 @@ struct LaunchFiles {
 [[nodiscard]] ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& options,
                                               const LaunchFiles& files);
 [[nodiscard]] ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& options,
-                                           const std::string& scheduler, std::uint32_t server);
+                                           const LaunchFiles& files, std::uint32_t server);
 // `restarts`: lives that this worker had before. `found` is the program of options.command[0].
 [[nodiscard]] ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& options,
-                                           const std::string& scheduler, std::uint32_t rank,
-                                           std::size_t restarts, const std::string& found);
+                                           const LaunchFiles& files, std::uint32_t rank, std::size_t restarts,
+                                           const std::string& found);
 
 }  // namespace leeway::app

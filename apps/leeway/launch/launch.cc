@@ -47,14 +47,24 @@ void Launch::StartAll() {
     listens = ReadTextFile(files_.address()).ok();
   }
   if (!listens) return;
+  if (!options_.listen.empty() && !options_.quiet) TellHowToJoin();
   const JobOptions& job = options_.scheduler.job;
   for (std::uint32_t i = 0; i < job.servers; ++i) StartRole(JobRole::kServer, i);
   for (std::uint32_t i = 0; i < job.workers; ++i) StartWorker(i, LifeBegan::kStart);
   MonitorOptions monitor;
   monitor.scheduler = files_.scheduler();
+  monitor.secret = options_.scheduler.link.secret;
   monitor.job = job.job;
   monitor.every = options_.status_every;
   monitor_ = std::make_unique<MonitorClient>(monitor);
+}
+
+// For `leeway ctl` and workers that are started by hand.
+void Launch::TellHowToJoin() {
+  std::string address = ReadTextFile(files_.address()).value();
+  while (address.ends_with('\n')) address.pop_back();
+  Say(fmt::format("others join with LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={}", address,
+                  files_.secret, options_.scheduler.job.job));
 }
 
 int Launch::Run() {

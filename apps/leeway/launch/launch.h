@@ -98,6 +98,7 @@ class Launch {
   void Say(const std::string& line) { screen_.Line(STDERR_FILENO, "leeway: ", line); }
   void Start(JobRole role, std::uint32_t index, ChildCommand command);
   void StartAll();
+  void TellHowToJoin();
   void Step(std::chrono::milliseconds timeout);
   void OnSignal(int signal);
   void OnEnded(const EndedProcess& ended);

@@ -20,7 +20,7 @@ void Launch::StartRole(JobRole role, std::uint32_t index) {
   role_began_[{role, index}] = SteadyClock::now();
   Start(role, index,
         role == JobRole::kScheduler ? SchedulerCommandOf(program_, options_, files_)
-                                    : ServerCommandOf(program_, options_, files_.scheduler(), index));
+                                    : ServerCommandOf(program_, options_, files_, index));
 }
 
 void Launch::OnRoleEnded(const EndedProcess& ended) {

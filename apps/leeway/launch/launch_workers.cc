@@ -13,9 +13,8 @@ namespace leeway::app {
 void Launch::StartWorker(std::uint32_t rank, LifeBegan began) {
   if (ending_) return;
   outcome_.lives.Start(rank, began);
-  Start(
-      JobRole::kWorker, rank,
-      WorkerCommandOf(program_, options_, files_.scheduler(), rank, outcome_.lives.RestartsOf(rank), found_));
+  Start(JobRole::kWorker, rank,
+        WorkerCommandOf(program_, options_, files_, rank, outcome_.lives.RestartsOf(rank), found_));
 }
 
 void Launch::OnWorkerEnded(std::uint32_t rank, const ProcessEnd& end) {
@@ -83,9 +82,10 @@ bool Launch::Decide(const Loss& loss) {
     if (s.min_workers == 0 || left < s.min_workers) return fail(what + " before the job had begun");
   }
   const bool keeps = s.on_worker_loss == OnWorkerLoss::kWait;
-  Say(keeps ? fmt::format("{}; its place is kept for {} (LEEWAY_SCHEDULER={} LEEWAY_JOB={} "
-                          "LEEWAY_RANK={} starts another)",
-                          what, PrintTime(s.gather_timeout), files_.scheduler(), s.job.job, loss.rank)
+  Say(keeps ? fmt::format(
+                  "{}; its place is kept for {} (LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={} "
+                  "LEEWAY_RANK={} starts another)",
+                  what, PrintTime(s.gather_timeout), files_.scheduler(), files_.secret, s.job.job, loss.rank)
             : fmt::format("{}; the job goes on without it", what));
   return true;
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "base/errors.h"
@@ -14,6 +15,7 @@
 #include "launch/job_events.h"
 #include "launch/launch.h"
 #include "launch/signal_inbox.h"
+#include "process/secret_file.h"
 #include "role/checkpoint_flags.h"
 
 namespace leeway::app {
@@ -26,6 +28,17 @@ Result<std::string> MakeFolder(const Environment& environment) {
   if (mkdtemp(folder.data()) == nullptr)
     return ResourceExhausted("cannot make the folder {}: {}", folder, std::strerror(errno));
   return folder;
+}
+
+// The file of the job's secret and what it holds: the given one, made if it is not there, or one in the
+// launch's own folder, which nobody else can look into.
+Status TakeJobSecret(const std::string& given, LaunchFiles& files, std::string& secret) {
+  files.secret = given.empty() ? files.folder + "/secret" : std::filesystem::absolute(given).string();
+  Result<std::string> made = MakeSecretFile(files.secret);
+  if (!given.empty() && made.status().code() == StatusCode::kAlreadyExists)
+    made = ReadSecretFile(files.secret);
+  LW_ASSIGN_OR_RETURN(secret, std::move(made));
+  return Status::Ok();
 }
 
 // The last line of a job that did not come to its end.
@@ -59,7 +72,10 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   for (std::uint32_t rollbacks = 0;; ++rollbacks) {
     LW_ASSIGN_OR_RETURN(const std::string folder, MakeFolder(program.environment));
     LW_ASSIGN_OR_RETURN(const Guard guard, Guard::Start(folder));
-    Launch launch(program, now, LaunchFiles{folder}, found, signals, stop, guard, checkpoints, events);
+    LaunchFiles files{.folder = folder, .secret = ""};
+    if (const Status taken = TakeJobSecret(now.secret_file, files, now.scheduler.link.secret); !taken.ok())
+      return taken.WithContext(now.secret_file.empty() ? "the job's secret" : "--secret-file");
+    Launch launch(program, now, files, found, signals, stop, guard, checkpoints, events);
     const int exit_code = launch.Run();
     const bool role_lost = !launch.role_lost().empty();
     const std::string newest = checkpoints.Newest();

@@ -30,10 +30,14 @@ enum class ServerLossPlan : std::uint8_t {
 };
 
 struct LaunchOptions {
-  SchedulerOptions scheduler;  // of which the job, where to listen, the three waits, what to do about losses
+  SchedulerOptions scheduler;  // of which the job, its secret, the three waits, what to do about losses
   RestartOptions restart;
   RoleRestartOptions role_restart;
   ServerLossPlan on_server_loss = ServerLossPlan::kPatch;
+  // Where the scheduler listens, said to the user; servers open TCP ports too unless it is local. Empty: no
+  // port is opened, unless the transport is tcp.
+  std::string listen;
+  std::string secret_file;  // holds the job's secret, and is made if it is not there; empty: one of its own
   std::string server_cores = "auto";  // ServerOptions::cores
   std::uint32_t rollbacks_max = 100;
   std::chrono::milliseconds grace{30'000};       // SIGTERM waits this long for a checkpoint; 0: not at all

@@ -27,6 +27,7 @@ class SilentLog final : public Log {
 LinkOptions LinkOf(const MonitorOptions& options) {
   LinkOptions link;
   link.give_up_after = options.give_up_after;
+  link.secret = options.secret;
   return link;
 }
 

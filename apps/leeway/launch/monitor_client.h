@@ -15,7 +15,8 @@
 namespace leeway::app {
 
 struct MonitorOptions {
-  std::string scheduler;                 // "host:port", or "file:PATH" that holds it
+  std::string scheduler;                 // "host:port", "local:NAME", or "file:PATH" that holds one of them
+  std::string secret;                    // of the job; empty: it has none
   std::string job;                       // empty: whatever job it is
   std::chrono::milliseconds every{250};  // between statuses; 0: one, when it is connected
   std::chrono::milliseconds give_up_after{std::chrono::hours(24 * 365)};  // without an answer

@@ -2,6 +2,7 @@
 
 #include "base/errors.h"
 #include "cli/quantity.h"
+#include "transport/stream/address.h"
 
 namespace leeway::app {
 namespace {
@@ -12,7 +13,8 @@ Result<std::string> HostOf(const std::string& address) {
   const Result<std::uint64_t> number = ParseNumber(port);
   if (colon == 0 || !number.ok() || *number > 65'535) {
     return InvalidArgument(
-        "--listen: got \"{}\", wanted host:port with a port from 0 (any free one) to 65535", address);
+        "--listen: got \"{}\", wanted host:port with a port from 0 (any free one) to 65535, or local:NAME",
+        address);
   }
   return address.substr(0, colon);
 }
@@ -24,10 +26,11 @@ bool IsLoopback(const std::string& host) {
 }  // namespace
 
 Status CheckListen(const std::string& address, bool bind_any) {
+  if (IsLocal(address)) return ParseLocal(address).status().WithContext("--listen");
   LW_ASSIGN_OR_RETURN(const std::string host, HostOf(address));
   if (IsLoopback(host) || bind_any) return Status::Ok();
   return InvalidArgument(
-      "--listen: \"{}\" can be reached from other machines, and connections are not authenticated; add "
+      "--listen: \"{}\" can be reached from other machines, and connections are not encrypted; add "
       "--bind-any if that "
       "is what you want",
       address);
@@ -35,6 +38,7 @@ Status CheckListen(const std::string& address, bool bind_any) {
 
 Status CheckListenAndTell(const std::string& address, bool bind_any) {
   LW_RETURN_IF_ERROR(CheckListen(address, bind_any));
+  if (IsLocal(address)) return Status::Ok();
   LW_ASSIGN_OR_RETURN(const std::string host, HostOf(address));
   if (host != "0.0.0.0" && host != "::" && host != "[::]") return Status::Ok();
   return InvalidArgument("--listen: got \"{}\", wanted the address by which workers reach this machine",

@@ -11,6 +11,7 @@
 
 #include "node/scheduler/scheduler_node.h"
 #include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
 #include "sync/sync_policy.h"
@@ -56,7 +57,7 @@ class HandFedScheduler : public ::testing::Test {
   // Says hello on a new connection; the welcome is in `welcome`, the frames after it stay to be taken.
   ConnectionId SayHello(const wire::pb::Hello& hello) {
     const ConnectionId id = world.transport.Accept();
-    (void)world.transport.DeliverControl(id, Kind::kHello, hello);
+    (void)testing::SayHello(world.transport, id, hello);
     if (!options.log_folder.empty()) Settle();
     for (std::size_t i = 0; i < world.transport.sent.size(); ++i) {
       if (world.transport.sent[i].to != id) continue;

@@ -227,7 +227,7 @@ TEST_F(SchedulerRestartTest, BeforeTheLogIsReadEverybodyIsToldToAskAgain) {
   Crash();
   StartNode();
   const ConnectionId early = world.transport.Accept();
-  (void)world.transport.DeliverControl(early, Kind::kHello, BaseHello(wire::pb::ROLE_WORKER, 100));
+  (void)testing::SayHello(world.transport, early, BaseHello(wire::pb::ROLE_WORKER, 100));
   world.Advance(Duration::zero());
   const auto refusals = Take<wire::pb::Welcome>(early, Kind::kWelcome);
   ASSERT_EQ(refusals.size(), 1U);
@@ -242,7 +242,7 @@ TEST_F(SchedulerRestartTest, WhatItFoundIsSafeBeforeAnybodyHearsOfIt) {
   ASSERT_TRUE(world.storage.Step());  // the folder is locked
   ASSERT_TRUE(world.storage.Step());  // the log is read
   const ConnectionId id = world.transport.Accept();
-  (void)world.transport.DeliverControl(id, Kind::kHello, BaseHello(wire::pb::ROLE_WORKER, 100));
+  (void)testing::SayHello(world.transport, id, BaseHello(wire::pb::ROLE_WORKER, 100));
   world.Advance(Duration::zero());
   EXPECT_TRUE(world.transport.sent.empty());
   Settle();

@@ -10,6 +10,7 @@
 
 #include "node/server/server_node.h"
 #include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 #include "optimizer/optimizers.h"
 #include "sync/sync_policy.h"
 
@@ -37,7 +38,7 @@ class HandFedServer : public ::testing::Test {
     greeting.set_version(1);
     greeting.set_id(1);
     greeting.mutable_job()->set_seed(3);
-    ASSERT_TRUE(world.transport.DeliverControl(scheduler, Kind::kWelcome, greeting).ok());
+    ASSERT_TRUE(Welcome(world.transport, scheduler, greeting).ok());
   }
   // Members 0 .. n - 1, of which `gone` and `dead` are.
   void SendRoster(std::uint64_t epoch, std::uint32_t n, std::vector<std::uint32_t> gone = {},
@@ -93,7 +94,7 @@ class HandFedServer : public ::testing::Test {
     said.set_role(wire::pb::ROLE_WORKER);
     said.set_rank(rank);
     said.set_incarnation(incarnation);
-    (void)world.transport.DeliverControl(id, Kind::kHello, said);
+    (void)SayHello(world.transport, id, said);
     welcome = ParseAs<wire::pb::Welcome>(world.transport.TakeSent(id).at(0));
     return id;
   }

@@ -223,7 +223,7 @@ TEST_F(ServerLifeTest, TakesWorkersOnly) {
   const ConnectionId id = world.transport.Accept();
   wire::pb::Hello said = hello;
   said.set_role(wire::pb::ROLE_SERVER);
-  (void)world.transport.DeliverControl(id, Kind::kHello, said);
+  (void)SayHello(world.transport, id, said);
   EXPECT_THAT(ParseAs<wire::pb::Welcome>(world.transport.TakeSent(id).at(0)).error(),
               HasSubstr("takes workers only"));
 }

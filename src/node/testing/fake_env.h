@@ -119,6 +119,7 @@ class FakeTransport final : public Transport {
       frame.payload.insert(frame.payload.end(), piece.bytes.begin(), piece.bytes.end());
       frame.payload_at.push_back(piece.bytes.data());
     }
+    if (frame.kind == wire::Kind::kHello) hellos[id] = frame.body;
     sent.push_back(std::move(frame));
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override {
@@ -237,8 +238,9 @@ class FakeTransport final : public Transport {
   Status listen_error;
   std::vector<std::pair<ConnectionId, std::string>> connects;
   std::vector<SentFrame> sent;
-  std::set<ConnectionId> closed;               // by the node
-  std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
+  std::map<ConnectionId, std::vector<std::byte>> hellos;  // the node's own, as sent
+  std::set<ConnectionId> closed;                          // by the node
+  std::map<ConnectionId, TimePoint> received;             // what LastReceived says; set by the test
   std::string carrier = "tcp", host, why_not_shared;
   std::uint64_t queued_bytes = 0;      // of every connection
   std::vector<const void*> landed_at;  // the places of the last delivered payload

@@ -47,7 +47,7 @@ TEST_F(WorkerLifeTest, ARefusedHelloIsTheEnd) {
   welcome.set_version(1);
   welcome.set_error("rank 1 is taken");
   welcome.set_error_code(static_cast<std::uint32_t>(StatusCode::kAlreadyExists));
-  Control(scheduler, wire::Kind::kWelcome, welcome);
+  EXPECT_TRUE(Welcome(env.transport, scheduler, welcome).ok());
   ASSERT_TRUE(joined && failed);
   EXPECT_EQ(joined->code(), StatusCode::kAlreadyExists);
   EXPECT_THAT(failed->message(), HasSubstr("rank 1 is taken"));

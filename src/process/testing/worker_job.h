@@ -24,6 +24,7 @@ class WorkerJobTest : public ::testing::Test {
   void Join(std::chrono::milliseconds wait_max = std::chrono::seconds(20)) {
     WorkerOptions options;
     options.scheduler = job->scheduler();
+    options.link.secret = job->secret();
     options.wait_max = wait_max;
     Result<std::unique_ptr<Worker>> joined = Worker::Initialize(options);
     ASSERT_TRUE(joined.ok()) << joined.status().ToString() << log.Text();

@@ -97,11 +97,28 @@ SocketAddress SocketAddress::OfPeer(int fd) {
   return address;
 }
 
-SocketAddress SocketAddress::LocalOf(const SocketAddress& tcp) {
+Result<std::string> ParseLocal(std::string_view address) {
+  const std::string_view name = address.substr(kLocalPrefix.size());
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  };
+  if (name.size() > kLocalNameMax || !std::all_of(name.begin(), name.end(), fits)) {
+    return InvalidArgument(
+        "address \"{}\": wanted local:NAME with at most {} letters, digits, \".\", \"_\" or \"-\" in the "
+        "name",
+        address, kLocalNameMax);
+  }
+  return std::string(name);
+}
+
+SocketAddress SocketAddress::LocalOf(const SocketAddress& tcp) { return Local(tcp.ToString()); }
+
+SocketAddress SocketAddress::Local(std::string_view suffix) {
   SocketAddress address;
   auto& local = reinterpret_cast<sockaddr_un&>(address.storage_);
   local.sun_family = AF_UNIX;
-  const std::string name = "leeway/" + tcp.ToString();
+  const std::string name = "leeway/" + std::string(suffix);
   // A leading zero byte makes the name an abstract one.
   std::memcpy(local.sun_path + 1, name.data(), name.size());
   address.bytes_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());

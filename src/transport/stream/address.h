@@ -1,4 +1,4 @@
-// Addresses as people write them ("host:port", "[::1]:0") and as sockets take them.
+// Addresses as people write them ("host:port", "[::1]:0", "local:name") and as sockets take them.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,6 +22,13 @@ struct Endpoint {
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 };
 
+// An address of this host alone, "local:NAME": the name of an abstract Unix socket. No name: any free one.
+inline constexpr std::string_view kLocalPrefix = "local:";
+inline constexpr std::size_t kLocalNameMax = 64;
+[[nodiscard]] inline bool IsLocal(std::string_view address) { return address.starts_with(kLocalPrefix); }
+// The name: letters, digits and ".", "_", "-", at most 64 of them, perhaps none. REQUIRES: IsLocal(address).
+[[nodiscard]] Result<std::string> ParseLocal(std::string_view address);
+
 // A numeric address that a socket takes. A plain value.
 class SocketAddress {
  public:
@@ -29,6 +36,8 @@ class SocketAddress {
   // The address `fd` is bound to / connected to; an empty one (family 0) if it has none.
   [[nodiscard]] static SocketAddress OfSocket(int fd);
   [[nodiscard]] static SocketAddress OfPeer(int fd);
+  // The Unix socket of "local:NAME". REQUIRES: a name that ParseLocal gave.
+  [[nodiscard]] static SocketAddress Local(std::string_view name);
   // Where a process that listens at `tcp` listens for others on its host: a Unix socket of the abstract kind,
   // whose name is gone with it.
   [[nodiscard]] static SocketAddress LocalOf(const SocketAddress& tcp);

@@ -38,6 +38,7 @@ StreamConnection::~StreamConnection() {
 
 void StreamConnection::Connect(const std::string& address) {
   peer_ = address;
+  if (IsLocal(address)) return ConnectLocal(address);
   const Result<Endpoint> endpoint = Endpoint::Parse(address);
   if (!endpoint.ok()) {
     failure_ = endpoint.status().WithContext("cannot connect");
@@ -50,6 +51,20 @@ void StreamConnection::Connect(const std::string& address) {
     return;
   }
   owner_.ResolveFor(id_, *endpoint);
+}
+
+void StreamConnection::ConnectLocal(const std::string& address) {
+  const Result<std::string> name = ParseLocal(address);
+  if (!name.ok()) {
+    failure_ = name.status().WithContext("cannot connect");
+  } else if (name->empty()) {
+    failure_ = InvalidArgument("cannot connect to {}: it has no name, wanted {}NAME", address, kLocalPrefix);
+  } else if (options_.carrier == Carrier::kTcp) {
+    failure_ = Unavailable("cannot connect to {}: it is a Unix socket, and the transport is tcp", address);
+  } else {
+    candidates_.push_back(SocketAddress::Local(*name));
+  }
+  TryNextCandidate();
 }
 
 void StreamConnection::AddCandidates(const std::vector<SocketAddress>& tcp) {

@@ -101,6 +101,7 @@ class StreamConnection final : private wire::FrameSink {
   // A socket is there to be read and written.
   [[nodiscard]] bool IsUp() const { return state_ == State::kOpen || state_ == State::kGreeting; }
 
+  void ConnectLocal(const std::string& address);
   void AddCandidates(const std::vector<SocketAddress>& tcp);
   void TryNextCandidate();
   void WatchSocket();

@@ -47,8 +47,9 @@ Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, 
   const SocketAddress& at = found.front();
   if (!options.allow_non_loopback && !at.IsLoopback()) {
     return InvalidArgument(
-        "will not listen at {}: it is no loopback address, and there is no encryption or "
-        "authentication; wanted 127.0.0.1, or --bind-any if the network is trusted",
+        "will not listen at {}: it is no loopback address, and connections are not encrypted; wanted "
+        "127.0.0.1, or "
+        "--bind-any if the network is trusted",
         address);
   }
   LW_ASSIGN_OR_RETURN(Socket socket, BindAndListen(at, address));
@@ -58,12 +59,17 @@ Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, 
 
 Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& loop, Timers& timers,
                                                                     RateLimitedLog& log,
-                                                                    const SocketAddress& of,
+                                                                    const SocketAddress& at,
+                                                                    const std::string& address,
                                                                     Accepted accepted) {
-  const SocketAddress at = SocketAddress::LocalOf(of);
   LW_ASSIGN_OR_RETURN(Socket socket, Socket::Open(AF_UNIX));
   if (bind(socket.fd(), at.raw(), at.raw_bytes()) != 0 || listen(socket.fd(), kBacklog) != 0) {
-    return Unavailable("cannot listen at the Unix socket of {}: {}", of.ToString(), ErrnoText(errno));
+    const int error = errno;
+    if (error == EADDRINUSE) {
+      return ResourceExhausted("cannot listen at {}: another process has this name{}", address,
+                               IsLocal(address) ? "; end it, or give local: for any free name" : "");
+    }
+    return Unavailable("cannot listen at {}: {}", address, ErrnoText(error));
   }
   return std::unique_ptr<StreamListener>(
       new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));
@@ -87,7 +93,7 @@ SocketAddress StreamListener::address() const { return SocketAddress::OfSocket(s
 void StreamListener::Accept(Socket socket, const SocketAddress& from) {
   if (!from.IsUnix()) return accepted_(std::move(socket), from.ToString());
   const Socket::Process peer = socket.PeerProcess();
-  // Of another user: it may come over TCP, and is a stranger there.
+  // One of another user may come over TCP, if this node listens there.
   if (peer.same_user) accepted_(std::move(socket), fmt::format("process {}", peer.pid));
 }
 

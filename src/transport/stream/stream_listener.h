@@ -25,10 +25,11 @@ class StreamListener {
                                                                       const StreamOptions& options,
                                                                       const std::string& address,
                                                                       Accepted accepted);
-  // Listens for processes of this host and user, under the name that goes with the TCP address `of`.
+  // Listens at the Unix socket `at` for processes of this host and user; `address` names it in messages.
   [[nodiscard]] static Result<std::unique_ptr<StreamListener>> ListenLocal(EventLoop& loop, Timers& timers,
                                                                            RateLimitedLog& log,
-                                                                           const SocketAddress& of,
+                                                                           const SocketAddress& at,
+                                                                           const std::string& address,
                                                                            Accepted accepted);
   ~StreamListener();
   StreamListener(const StreamListener&) = delete;

@@ -63,6 +63,8 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
   bool MaySleep() override;
   void OnAwake() override;
 
+  [[nodiscard]] Result<std::string> ListenLocal(const std::string& address,
+                                                const StreamListener::Accepted& accepted);
   ConnectionId Add(TransportEvents& events);
   [[nodiscard]] StreamConnection* Find(ConnectionId id) const;
   void OnTurnEnd();

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from strangers import (BARRIER, DEFINE_TABLES, GOODBYE, LEASE, REPORT, ROSTER, SET_SYNC, TABLE_MAP, WELCOME, field, fields,
-                       frame, hello, receive)
+                       frame, hello, introduce, receive)
 
 folder = Path(sys.argv[1])
 FORGED = "x\n12:00:00.000 I everything is fine\r\x1b[2J"
@@ -17,11 +17,12 @@ address = os.environ["LEEWAY_SCHEDULER"]
 if address.startswith("file:"):
     address = Path(address[5:]).read_text().strip()
 host, port = address.rsplit(":", 1)
+secret = Path(os.environ["LEEWAY_SECRET_FILE"]).read_bytes().strip()
 
 
-def connect(*hellos):
+def connect(said):
     connection = socket.create_connection((host, int(port)), timeout=60)
-    connection.sendall(b"".join(hellos))
+    introduce(connection, said, secret)
     kind, body = receive(connection)
     assert kind == WELCOME
     return connection, fields(body)
@@ -29,7 +30,7 @@ def connect(*hellos):
 
 connect(hello(job=FORGED))  # another job: refused, and logged
 job = os.environ["LEEWAY_JOB"]
-connection, welcome = connect(hello(job=job, life=12345, more=field(6, 0) + field(11, FORGED) + field(12, os.getpid())))
+connection, welcome = connect(hello(job=job, life=12345, more=field(11, FORGED) + field(12, os.getpid())))
 assert 2 not in welcome, welcome
 while receive(connection)[0] != ROSTER:
     pass

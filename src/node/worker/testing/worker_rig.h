@@ -14,6 +14,7 @@
 
 #include "base/errors.h"
 #include "node/testing/fake_env.h"
+#include "node/testing/handshake.h"
 #include "node/worker/worker_node.h"
 #include "sync/sync_policy.h"
 
@@ -53,7 +54,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     welcome.set_id(kRank);
     welcome.set_incarnation(1);
     *welcome.mutable_job() = job;
-    Control(scheduler, wire::Kind::kWelcome, welcome);
+    EXPECT_TRUE(Welcome(env.transport, scheduler, welcome).ok());
   }
   struct RosterLine {
     std::uint32_t worker;
@@ -87,7 +88,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   void WelcomeAtShard(std::size_t index) {
     wire::pb::Welcome welcome;
     welcome.set_version(1);
-    Control(shard[index], wire::Kind::kWelcome, welcome);
+    EXPECT_TRUE(Welcome(env.transport, shard[index], welcome).ok());
   }
   void JoinJob() {
     BeginJoin();

@@ -1,0 +1,23 @@
+#include "role/secret_flags.h"
+
+#include "process/secret_file.h"
+
+namespace leeway::app {
+
+SecretFlags::SecretFlags(const Environment& environment)
+    : file_of_environment_(environment.Get(kSecretFileVariable).value_or("")),
+      insecure_by_environment_(environment.Get(kInsecureVariable) == "1") {}
+
+void SecretFlags::Declare(FlagSet& flags) {
+  flags.Text("--secret-file", "FILE", file_, "holds the job's secret; else LEEWAY_SECRET_FILE names it");
+  flags.Switch(
+      "--insecure", insecure_,
+      "the job has no secret: everybody who reaches its addresses is let in; else LEEWAY_INSECURE=1");
+}
+
+Result<std::string> SecretFlags::Take() const {
+  if (!file_.empty() || insecure_) return TakeSecret({.file = file_, .insecure = insecure_});
+  return TakeSecret({.file = file_of_environment_, .insecure = insecure_by_environment_});
+}
+
+}  // namespace leeway::app
