@@ -99,6 +99,7 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
+  status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),

@@ -71,6 +71,7 @@ struct JobStatus {
   std::string job;
   std::string phase;  // gathering, running, ended
   double uptime_s = 0;
+  bool served = false;  // no worker needs a server any more
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;

@@ -136,7 +136,9 @@ void Launch::OnTime() {
     End(failure_->exit_code, failure_->why);
   } else if (settle_at_) {
     // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
-    if (!HasBegun() || now >= *settle_at_) End(0, "");
+    // A scheduler waits for a server that lost its connection, and this one does not come back.
+    const bool alone = server_gone_ && processes_.Running(JobRole::kServer) == 0;
+    if (!HasBegun() || alone || now >= *settle_at_) End(0, "");
   }
 }
 
@@ -209,13 +211,14 @@ Status Launch::WriteRecord() const {
 
 bool Launch::WillRollBack() const {
   return !role_lost_.empty() && !interrupted_ && options_.on_server_loss == ServerLossPlan::kRollback &&
-         !checkpoints_.Newest().empty();
+         !newest_->empty();
 }
 
 void Launch::Conclude() {
   monitor_.reset();
   screen_.ClearBar();
   TakeLastStatus();
+  if (!newest_) newest_ = checkpoints_.Newest();
   const double total_s = Elapsed();
   const double ended_s = workers_ended_s_.value_or(total_s);
   const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);

@@ -44,6 +44,8 @@ class Launch {
   int Run();
   // Which server or scheduler died, if that ended the job.
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
+  // The newest checkpoint on which the end of the job was decided; empty: there is none.
+  [[nodiscard]] const std::string& newest() const { return *newest_; }
   // A signal ended the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
@@ -84,7 +86,8 @@ class Launch {
   // - A role's failure for a worker's: when the only worker fails, the scheduler may end before it, and the
   //   user's own exit code says more.
   // - A worker's exit code of 128 and above for the end of scheduler or server that it may tell of.
-  // - The loss of a worker or server while the job gathers for the news that it has begun meanwhile.
+  // - The loss of a worker while the job gathers for the news that it has begun meanwhile.
+  // - The loss of a server for the news that nobody needs it any more, and for the job's first checkpoint.
   static constexpr std::chrono::milliseconds kCauseFirst{1'000};
   // How long a script may take to end after its session did.
   static constexpr std::chrono::milliseconds kScriptEnds{5'000};
@@ -134,8 +137,17 @@ class Launch {
   // Servers and the scheduler (launch_roles.cc).
   void StartRole(JobRole role, std::uint32_t index);
   void OnRoleEnded(const EndedProcess& ended);
-  void OnRoleLost(const EndedProcess& ended);
+  // `waited`: for what may follow from something else.
+  void OnRoleLost(const EndedProcess& ended, bool waited);
   void DecideServerLosses(SteadyClock::time_point now);
+  // False: it is too early to tell.
+  bool Decide(const ServerLoss& loss, SteadyClock::time_point now);
+  // Every worker has its final values.
+  [[nodiscard]] bool NeedsNoServer() const {
+    return settle_at_ || job_done_ || (outcome_.status && outcome_.status->served);
+  }
+  // Some worker has ended an iteration, as far as the last status knows.
+  [[nodiscard]] bool HasTrained() const;
   // True: it is started again. Else `why_not` says why it is not.
   bool StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not);
   // Whether the job can go on with another process in the place of this server; else why not.
@@ -178,6 +190,7 @@ class Launch {
       settle_at_;                   // all workers have ended well: the rest may end by itself until then
   std::optional<Failure> failure_;  // waits for one that says more
   std::optional<SteadyClock::time_point> drain_until_;   // a checkpoint is waited for, and then the job ends
+  SteadyClock::time_point tables_until_;                 // ... and before that the job's first tables
   SteadyClock::time_point status_at_;                    // when the last one came
   bool checkpoint_asked_ = false;                        // the monitor owes an answer
   std::optional<SteadyClock::time_point> ask_again_at_;  // of a drain whose checkpoint was given up
@@ -188,7 +201,10 @@ class Launch {
   std::map<std::pair<JobRole, std::uint32_t>, SteadyClock::time_point> role_began_;
   std::map<std::uint32_t, std::uint64_t> joined_before_;  // of those started again: lives that had joined
   std::vector<Loss> undecided_;                           // lost, perhaps before the job began
-  std::vector<ServerLoss> undecided_servers_;             // the same
+  std::vector<ServerLoss> undecided_servers_;
+  bool server_gone_ = false;  // one died when nobody needed it any more
+  // The newest checkpoint as it was when that decided what becomes of the job, else at its end; empty: none.
+  std::optional<std::string> newest_;
   std::optional<SteadyClock::time_point> stragglers_until_;
   std::optional<double> gathered_s_, workers_ended_s_;
   std::string role_lost_;

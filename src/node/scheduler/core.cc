@@ -83,8 +83,8 @@ std::string SchedulerNode::Core::Json() {
   HearConnected();
   const TimePoint now = env_.clock.Now();
   return ToJson({options_.job, over_ ? "ended" : (members_.gathered() ? "running" : "gathering"), epoch_,
-                 now - started_, now, members_, tables_, pools_, reports_, options_.checkpoint,
-                 checkpoints_});
+                 now - started_, now, members_, tables_, pools_, reports_, options_.checkpoint, checkpoints_,
+                 AllServed()});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {

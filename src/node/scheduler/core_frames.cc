@@ -94,6 +94,11 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
                                              std::span<const std::byte> body) {
   wire::pb::DefineTables request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
+  if (const auto lost = tables_.FindEmptied(request.seen())) {
+    Finish(LostServer(members_.shards()[lost->index()],
+                      "was lost with values that workers had set or read, and another has its place"));
+    return Status::Ok();
+  }
   wire::pb::TableMap reply;
   reply.set_request(request.request());
   Result<TableRegistry::Defined> defined = tables_.Define(request, epoch_ + 1);

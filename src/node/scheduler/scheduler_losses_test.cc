@@ -285,6 +285,7 @@ TEST_F(SchedulerLossesTest, WhenAllDieTheJobEndsWithAnError) {
 
 TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   PassTime(seconds(9));
   EXPECT_EQ(State()["shards"][1]["state"], "down");
@@ -300,6 +301,7 @@ TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
 
 TEST_F(SchedulerLossesTest, AServerThatCannotBeReplacedForWantOfACheckpointEndsTheJobAtOnce) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   (void)HelloShard(1, 301);
   EXPECT_THAT(welcome.error(), HasSubstr("lost its connection a moment ago"));

@@ -189,6 +189,7 @@ std::string ToJson(const JobStatus& status) {
               {"workers", Workers(status)},     {"shards", Shards(status)},
               {"totals", Totals(status)},       {"pools", Pools(status)},
               {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
+  out["served"] = status.served;
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
   // Names come from peers: what is not UTF-8 is replaced, never thrown at.

@@ -27,6 +27,7 @@ struct JobStatus {
   const Reports& reports;
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
+  bool served;  // no worker needs a server any more
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);

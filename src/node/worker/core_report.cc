@@ -46,6 +46,7 @@ void WorkerNode::Core::SendReport() {
   if (!scheduler_.up()) return;
   wire::pb::Report report;
   report.set_iteration(iteration_.value());
+  report.set_has_final(phase_ == Phase::kFinished);
   report.set_waiting_for(ClippedMessage(WaitingFor()));
   auto& values = *report.mutable_values();
   const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };

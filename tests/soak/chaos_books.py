@@ -1,0 +1,97 @@
+"""The books of one chaos run: which pushes were made, which of them the job counted, and what is wrong about that.
+
+A push has a cell of its own in every block (programs/bookkeeper.py), so the final values say of each block which pushes it
+counted. A unit of work (a batch of the pool, or an iteration of a rank) may be pushed by several lives, and counts once.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+
+LR = 12.0  # of the bookkeeper
+LEASE = 4  # batches that a life may hold of a pool at once
+
+
+class Book:
+    """The log of one life."""
+
+    def __init__(self, path):
+        self.rank, self.life = map(int, path.name.split(".")[:2])
+        self.units, self.acknowledged, self.finished = {}, set(), False
+        for line in path.read_text().splitlines():
+            kind, *words = line.split()
+            if kind == "P":
+                self.units[int(words[0])] = int(words[1])
+            elif kind == "A":
+                self.acknowledged.add(int(words[0]))
+            elif kind == "E":
+                self.finished = True
+
+
+def read_books(folder):
+    return [Book(path) for path in sorted((folder / "books").glob("*.log"))]
+
+
+def claims(folder):
+    """Pushes that were begun so far."""
+    counter = folder / "books" / "counter"
+    return int(counter.read_text() or 0) if counter.exists() else 0
+
+
+def anyone_finished(folder):
+    """Some life has trained its last unit."""
+    return any(b"E" in path.read_bytes() for path in (folder / "books").glob("*.log"))
+
+
+def audit(folder, workers, pool, all_done, lost, units):
+    """(figures, problems) of a run that came to its end. `all_done`: the last life of every rank ended well; `lost`: what the
+    job reported, in pushes of single blocks."""
+    finals = [np.load(path) for path in sorted(folder.glob("final.*.npy"))]
+    if not finals:
+        return {}, ["no rank has final values"]
+    problems = []
+    if any(not np.array_equal(final, finals[0]) for final in finals):
+        problems.append("the final values differ between ranks")
+    values = finals[0].reshape(-1, finals[0].shape[-1])  # a row for each block
+    books = read_books(folder)
+    owner = {cell: book for book in books for cell in book.units}
+    steps = np.array([0.0] + [LR / members for members in range(1, workers + 1)])
+    odd = np.abs(values[..., None] - steps).min(axis=-1) > 0.01
+    twice = int(odd.sum())
+    for block, cell in np.argwhere(odd)[:3]:
+        problems.append(f"block {block} moved cell {cell} by {values[block, cell]}, wanted one of {steps[1:].tolist()}")
+    counted = np.abs(values) > 0.01
+    ghosts = [cell for cell in np.flatnonzero(counted.any(axis=0)) if cell not in owner]
+    if ghosts:
+        problems.append(f"cells that nobody pushed have values: {ghosts[:5]}")
+
+    cells_of = defaultdict(list)  # by unit
+    for book in books:
+        for cell, unit in book.units.items():
+            cells_of[unit if pool else (book.rank, unit)].append(cell)
+    doubled, again, missing = 0, 0, 0
+    leased_again = defaultdict(set)  # by life: batches that it had pushed and could not report as done
+    for unit, cells in sorted(cells_of.items()):
+        times = counted[:, cells].sum(axis=1)
+        if times.max() > 1:
+            unfinished = [owner[cell] for cell in cells if not owner[cell].finished and counted[:, cell].any()]
+            excused = pool and len(unfinished) >= times.max() - 1
+            for book in unfinished[:times.max() - 1] if excused else []:
+                leased_again[book.rank, book.life].add(unit)
+            surplus = int((times[times > 1] - 1).sum())
+            doubled, again = (doubled, again + surplus) if excused else (doubled + surplus, again)
+            if not excused and doubled == surplus:
+                problems.append(f"unit {unit} was counted up to {times.max()} times: cells {cells}, by block {times.tolist()}")
+        if any(cell in owner[cell].acknowledged for cell in cells):
+            missing += int((times == 0).sum())
+    for (rank, life), batches in leased_again.items():
+        if len(batches) > LEASE:
+            problems.append(f"{len(batches)} batches of life {life} of rank {rank} were trained again, wanted at most {LEASE}")
+    untrained = units - len(cells_of) if pool else 0
+    if untrained and all_done:
+        problems.append(f"{untrained} of {units} batches were never trained, though every rank ended well")
+    if missing > lost:
+        problems.append(f"{missing} pushes are missing (one for each block), and the job reported {lost} as lost")
+    figures = {"pushes": len(owner), "lives": len(books), "doubled": doubled + twice, "again": again, "missing": missing,
+               "lost": lost, "untrained": untrained}
+    return figures, problems
