@@ -31,7 +31,8 @@ class LinkEvents {
   // Lost; the link reconnects by itself.
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
   // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped. (A
-  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after.)
+  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after. So does one that
+  // was up before and finds another job there.)
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
   virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
@@ -117,6 +118,7 @@ class alignas(64) Link final : private TransportEvents {
   TimePoint down_since_;
   bool said_not_shared_ = false;
   bool told_to_wait_ = false;  // the last welcome said: not now
+  bool was_up_ = false;        // has been welcomed before
   Status last_error_;
 };
 

@@ -4,8 +4,10 @@ its results."""
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
+import time
 
 import pytest
 from cli_process import Leeway
@@ -34,6 +36,15 @@ class Gated(Leeway):
         """All that comes before it; then waits until both workers are there."""
         self.open(*PARTS[:PARTS.index(part)])
         self.wait_for(lambda: all(f"[w{rank}] before {part}" in self.out() for rank in range(2)), part, 60)
+
+    def wait_until_trained(self, *ranks):
+        """Until the launcher knows that these ranks have trained: it tells when it gets SIGQUIT."""
+        def told():
+            os.kill(self.process.pid, signal.SIGQUIT)
+            time.sleep(0.1)
+            return all(re.search(rf"w{rank} +\w+ +{ITERATIONS} ", self.err()) for rank in ranks)
+
+        self.wait_for(told, "status", 60)
 
     def server(self, index):
         for pid in self.family():
@@ -137,7 +148,7 @@ def test_a_server_that_dies_when_every_rank_has_its_results_harms_nobody(tmp_pat
 def test_a_server_that_dies_while_a_rank_waits_for_its_results_ends_the_job(tmp_path):
     with Gated(tmp_path, "--sync", "asp") as job:
         job.open("join", "define", "set", "train", "finish.0")
-        job.wait_for(lambda: "[w1] before finish" in job.out(), "the last iteration of worker 1", 60)
+        job.wait_until_trained(0, 1)
         job.kill_server(1)
         assert job.wait(60) == 137, job.err()
         assert "there is no checkpoint to restore its blocks from" in job.err(), job.err()
@@ -149,6 +160,7 @@ def test_what_was_decided_without_a_checkpoint_does_not_end_with_the_name_of_one
     with Gated(tmp_path, checkpoints=True) as job:
         job.open("stay")  # SIGTERM leaves the workers there for a while
         job.open_before("finish")
+        job.wait_until_trained(0, 1)
         job.kill_server(1)
         job.wait_for(lambda: "no whole checkpoint yet" in job.err(), "decision")
         (job.checkpoints / "checkpoint-00000001").mkdir()

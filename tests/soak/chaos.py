@@ -71,6 +71,8 @@ class Plan:
         self.restarts = lots.choice([0, 2, 8])
         self.on_server_loss = lots.choice(["patch", "patch", "rollback", "fail"])
         self.pool, self.barrier = lots.random() < 0.4, lots.random() < 0.5
+        # Who waits at a barrier pushes nothing, and with a pool others may still have to.
+        self.barrier = self.barrier and (not self.pool or self.sync == "asp")
         self.faults = sorted((self._fault(lots) for _ in range(lots.randint(1, 4))),
                              key=lambda fault: (["gather", "train", "checkpoint", "end"].index(fault.when), fault.at))
 
@@ -207,10 +209,12 @@ class Run:
             since = time.monotonic()
             if fault.term:
                 break
-        (self.folder / "hurry").touch()
-        if not self._wait_until(job, lambda: False, since + (GRACE_S if job.process.poll() is None else 0)) and self.hung:
+        drains = bool(self.done) and "SIGTERM" in self.excuses
+        if not drains:  # what is to be done to it is done
+            (self.folder / "hurry").touch()
+        if not self._wait_until(job, lambda: False, since + (GRACE_S if drains else 0)) and self.hung:
             return None
-        (self.folder / "hurry").unlink()
+        (self.folder / "hurry").unlink(missing_ok=True)
         return job.process.wait()
 
     def _is_due(self, fault, since, before):
@@ -245,7 +249,6 @@ class Run:
         if fault.when == "checkpoint":
             send(job.process.pid, signal.SIGUSR1)
             time.sleep(fault.at / 10)
-        trained = claims(self.folder) > 0
         whole = any((self.folder / "checkpoints").glob("*/manifest.json"))
         names = fault.kills or ([fault.stops] if fault.stops else [])
         pids = {name: job.find(name) for name in names}
@@ -257,6 +260,7 @@ class Run:
             did = ["launcher"]
             send(job.process.pid, signal.SIGTERM)
         self.done.append(fault.text() if did else f"nobody there to {fault.text()}")
+        trained = claims(self.folder) > 0
         for name in did:
             self._excuse(name, fault, trained, whole)
 
@@ -277,8 +281,8 @@ class Run:
 
     def _check_code(self, job, code):
         said = job.err()
-        if code == 143 and "SIGTERM" in self.excuses:
-            pass
+        if code in (143, -signal.SIGTERM) and "SIGTERM" in self.excuses:
+            pass  # (by the signal itself: before it could be caught)
         elif code != 0 and (code < 128 or not [why for why in self.excuses if why != "SIGTERM"]):
             self.problems.append(f"exit code {code} without a reason: {job.summary().get('why')}")
         if "no whole checkpoint yet" in said and "leeway run --resume" in said:
@@ -293,8 +297,8 @@ class Run:
                 "codes": self.codes, **self.figures, "hung": self.hung, "left": self.left, "problems": self.problems}
 
 
-def run_seed(seed, model, keep):
-    """One run in a folder of its own; that of a bad one is kept below `keep`."""
+def run_seed(seed, model, keep, keep_all):
+    """One run in a folder of its own; that of a bad one, or of all, is kept below `keep`."""
     began = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="leeway-chaos-"))
     run = Run(Plan(seed, model), folder)
@@ -303,7 +307,7 @@ def run_seed(seed, model, keep):
     except Exception as error:  # whatever it is belongs into the table
         run.problems.append(f"{type(error).__name__}: {str(error)[:300]}")
     row = {**run.row(), "took_s": round(time.monotonic() - began, 1)}
-    if run.problems and keep is not None:
+    if run.problems or keep_all:
         where = keep / f"seed-{seed}"
         shutil.rmtree(where, ignore_errors=True)
         shutil.copytree(folder, where, symlinks=True, ignore=shutil.ignore_patterns("tmp"))
@@ -373,6 +377,7 @@ def main():
                         "of them if given several times")
     parser.add_argument("--model", choices=MODELS, help="instead of the one that the seed draws")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time (%(default)s)")
+    parser.add_argument("--keep", action="store_true", help="the folders and words of good runs too, not of bad ones alone")
     parser.add_argument("--json", help="a file for the results of all runs")
     arguments = parser.parse_args()
     folder = BUILD / "chaos"
@@ -383,7 +388,7 @@ def main():
         print(f"chaos: {len(rows)} of {len(wanted)} runs are done already ({results.path})", flush=True)
     terminal = sys.stdout.isatty()
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        runs = [pool.submit(run_seed, seed, arguments.model, folder) for seed in wanted if seed not in rows]
+        runs = [pool.submit(run_seed, seed, arguments.model, folder, arguments.keep) for seed in wanted if seed not in rows]
         try:
             for run in as_completed(runs):
                 row = run.result()

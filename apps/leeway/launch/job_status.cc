@@ -16,6 +16,8 @@ T Get(const Json& object, const char* key, T absent) {
   if (found == object.end()) return absent;
   if constexpr (std::is_same_v<T, std::string>) {
     return found->is_string() ? found->get<std::string>() : absent;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return found->is_boolean() ? found->get<bool>() : absent;
   } else {
     return found->is_number() ? found->get<T>() : absent;
   }

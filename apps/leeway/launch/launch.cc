@@ -59,7 +59,8 @@ void Launch::StartAll() {
 
 int Launch::Run() {
   StartAll();
-  while (processes_.Running() > 0 || (!ending_ && !due_roles_.empty())) Step(std::chrono::milliseconds(100));
+  const auto goes_on = [this] { return !ending_ && (!due_roles_.empty() || !undecided_servers_.empty()); };
+  while (processes_.Running() > 0 || goes_on()) Step(std::chrono::milliseconds(100));
   if (failure_ && !ending_) End(failure_->exit_code, failure_->why);
   Conclude();
   return outcome_.exit_code;

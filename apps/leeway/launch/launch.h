@@ -79,7 +79,7 @@ class Launch {
   };
   struct ServerLoss {
     EndedProcess ended;
-    SteadyClock::time_point decide_at;
+    SteadyClock::time_point at;
   };
 
   // What may follow from something else waits this long for it:
@@ -87,8 +87,11 @@ class Launch {
   //   user's own exit code says more.
   // - A worker's exit code of 128 and above for the end of scheduler or server that it may tell of.
   // - The loss of a worker while the job gathers for the news that it has begun meanwhile.
-  // - The loss of a server for the news that nobody needs it any more, and for the job's first checkpoint.
   static constexpr std::chrono::milliseconds kCauseFirst{1'000};
+  // The loss of a server waits this long for news: that nobody needs it any more, that the job's first
+  // checkpoint is whole, that somebody has trained. Workers report once a second, and the status comes a
+  // moment later.
+  static constexpr std::chrono::milliseconds kServerNews{1'500};
   // How long a script may take to end after its session did.
   static constexpr std::chrono::milliseconds kScriptEnds{5'000};
   // Between SIGTERM of the scheduler and of the servers.
@@ -150,8 +153,11 @@ class Launch {
   [[nodiscard]] bool HasTrained() const;
   // True: it is started again. Else `why_not` says why it is not.
   bool StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not);
-  // Whether the job can go on with another process in the place of this server; else why not.
+  // Whether the job can go on with another process in the place of this server, as far as is known; else why
+  // not.
   [[nodiscard]] bool MayPatch(std::string& why_not) const;
+  // Whether that is certain.
+  [[nodiscard]] bool CanPatch() const;
   void StartDueRoles(SteadyClock::time_point now);
   // One that stands still and was given up by the scheduler makes room for another.
   void KillLostServers(SteadyClock::time_point now);

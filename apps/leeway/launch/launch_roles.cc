@@ -35,9 +35,7 @@ void Launch::OnRoleEnded(const EndedProcess& ended) {
   }
   if (exit_code == 0 || ending_) return;
   if (ended.role == JobRole::kServer && exit_code >= 128) {
-    const auto now = SteadyClock::now();
-    const ServerLoss loss{ended, now + kCauseFirst};
-    if (!Decide(loss, now)) undecided_servers_.push_back(loss);
+    undecided_servers_.push_back({ended, SteadyClock::now()});
     return;
   }
   OnRoleLost(ended, false);
@@ -58,9 +56,9 @@ bool Launch::Decide(const ServerLoss& loss, SteadyClock::time_point now) {
     Say(fmt::format("{} {}: the job needs it no more", who, what));
     return true;
   }
-  std::string why_not;
-  const bool waited = failure_ || now >= loss.decide_at;
-  if (!waited && !MayPatch(why_not)) return false;
+  const bool waited = failure_ || now >= loss.at + kServerNews;
+  // A status from before the loss may not know yet that nobody needs the server.
+  if (!waited && (status_at_ < loss.at || !CanPatch())) return false;
   OnRoleLost(loss.ended, waited);
   return true;
 }
@@ -110,6 +108,11 @@ bool Launch::HasTrained() const {
   if (!outcome_.status) return false;
   return std::ranges::any_of(outcome_.status->workers,
                              [](const WorkerStatus& worker) { return worker.iteration > 0; });
+}
+
+bool Launch::CanPatch() const {
+  if (options_.on_server_loss != ServerLossPlan::kPatch) return false;
+  return !checkpoints_.Newest().empty() || (outcome_.status && outcome_.status->tables.empty());
 }
 
 bool Launch::MayPatch(std::string& why_not) const {

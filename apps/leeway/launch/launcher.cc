@@ -39,8 +39,8 @@ void SayIfFuzzy(const LaunchOptions& options) {
 // The last line of a job that did not come to its end.
 void SayHowToGoOn(const JobCheckpoints& checkpoints, const std::string& newest, bool role_lost) {
   if (!newest.empty()) {
-    Say(fmt::format("go on from its newest checkpoint{} with: leeway run --resume {} ...", FuzzyNote(newest),
-                    newest));
+    Say(fmt::format("go on from its newest checkpoint with: leeway run --resume {} ...{}", newest,
+                    FuzzyNote(newest)));
   } else if (role_lost) {
     Say(checkpoints.enabled()
             ? "there is no checkpoint to go on from: the job ended before its first one was whole"

@@ -139,6 +139,7 @@ TEST_F(SchedulerLossesTest, ASilentWorkerIsSuspectedThenDeadThenFenced) {
 
 TEST_F(SchedulerLossesTest, APauseOfTheSchedulerItselfIsNobodysSilence) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   PassTime(seconds(2));
   world.Pause(seconds(60));
@@ -363,6 +364,7 @@ TEST_F(SchedulerLossesTest, TheLeasesOfADyingWorkerGoToTheOthers) {
 
 TEST_F(SchedulerLossesTest, FramesOutOfRoleOrPlaceAreCutOffAndHarmNobodyElse) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.DeliverControl(s0, Kind::kLeave, wire::pb::Leave());
   EXPECT_FALSE(world.transport.IsOpen(s0));
   EXPECT_THAT(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).at(0).message(), HasSubstr("server 0 shard 0"));
