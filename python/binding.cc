@@ -415,8 +415,10 @@ PYBIND11_MODULE(_leeway, m) {
           "barrier", [](Client& c, const std::string& name) { Check(c.worker()->Barrier(name)); }, NoGil())
       .def(
           "lease_batches",
-          [](Client& c, const std::string& pool, std::uint64_t batches, std::uint32_t wanted) {
-            return Check(c.worker()->LeaseBatches(pool, batches, wanted)).batches;
+          [](Client& c, const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+             const std::vector<std::int64_t>& used) {
+            const std::vector<Iteration> iterations(used.begin(), used.end());
+            return Check(c.worker()->LeaseBatches(pool, batches, wanted, iterations)).batches;
           },
           NoGil())
       .def(

@@ -162,9 +162,11 @@ class Worker {
   // Waits until every member of the job has called it with the same name. Refused where MayMeet says so.
   virtual Status Barrier(const std::string& name) = 0;
   // Leases the next batches of the job-wide pool `pool` of `batches` batches, giving back as done what was
-  // leased before.
+  // leased before. `used` says of those, in their order, in which iteration each was used; empty: one in
+  // each, from the one of the last call on. The job goes by it when this worker dies and when it goes on
+  // from a checkpoint: a batch whose gradient the servers have is not handed out again.
   virtual Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
-                                          std::uint32_t wanted) = 0;
+                                          std::uint32_t wanted, std::span<const Iteration> used = {}) = 0;
 
   // Changes the synchronization of the running job, for all workers, at once and also for pulls that wait:
   //

@@ -21,7 +21,7 @@ import xxhash
 from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
-MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 2, 2, 1
+MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
 ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum

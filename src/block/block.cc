@@ -140,6 +140,7 @@ const ProgressView& Block::progress() const { return core_->progress(); }
 std::size_t Block::waiting() const { return core_->waiting(); }
 std::string Block::WhyWaiting() const { return core_->WhyWaiting(); }
 Iteration Block::FirstOf(WorkerId worker) const { return core_->progress().FirstOf(worker); }
+HeldLife Block::HeldOf(MemberKey life) const { return core_->progress().HeldOf(life); }
 void Block::AddFootprint(WorkerId worker, Footprint& footprint) const {
   core_->AddFootprint(worker, footprint);
 }

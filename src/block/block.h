@@ -104,6 +104,8 @@ class Block {
   // The first iteration that the newest life of this worker counts for. REQUIRES: the roster named the
   // worker.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
+  // What is here of a life, also of the last one before the newest of its worker.
+  [[nodiscard]] HeldLife HeldOf(MemberKey life) const;
   // What a push or a pull of this worker will look at that is not the same for all workers.
   void AddFootprint(WorkerId worker, Footprint& footprint) const;
   // Members that iteration v_train still waits for.

@@ -40,6 +40,13 @@ struct MemberState {
   bool gone = false;
 };
 
+// What a block holds of one life.
+struct HeldLife {
+  Iteration iteration{-1};  // the highest one; -1: none
+  bool patched = false;     // the block was taken back to a saved state, and the life has said nothing since
+  friend bool operator==(const HeldLife&, const HeldLife&) = default;
+};
+
 struct PushEvent {
   MemberKey from{};
   Term term{};

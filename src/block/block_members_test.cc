@@ -180,24 +180,16 @@ TEST(BlockMembersTest, InArrivalOrderTheBitsDifferForSomeOrders) {
   EXPECT_TRUE(std::ranges::any_of(results, [&](const auto& r) { return r != results.front(); }));
 }
 
-TEST(BlockMembersTest, LivesOfOneWorkerAreOrderedByIncarnation) {
-  // Iteration 1 holds gradients of both lives of worker 0, which arrive in either order around worker 1's.
-  std::vector<std::vector<float>> results;
-  for (const bool second_life_first : {false, true}) {
-    HandFedBlock block({.sync = "ssp:2", .apply = "aggregate:reduce=ordered"});
-    block.Begin(2);
-    block.Push(0, 0, {0, 0});
-    block.Push(0, 1, {1e8F, 1});
-    block.Leave(0).Join(0, 1, 2).Roster();
-    if (second_life_first) block.Push(0, 1, {3.3F, 1}, 2);
-    block.Push(1, 0, {0, 0});
-    block.Push(1, 1, {-1e8F, 1});
-    if (!second_life_first) block.Push(0, 1, {3.3F, 1}, 2);
-    EXPECT_EQ(block->v_train(), Iteration(2));
-    results.push_back(block.values());
-  }
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_EQ(results[0][1], 3.0F);
+TEST(BlockMembersTest, ANewLifeBeginsAboveAllThatItsFormerOneGave) {
+  HandFedBlock block({.sync = "asp", .apply = "immediate"});
+  block.Begin(2);
+  for (const std::int64_t i : {0, 1, 2, 3}) block.Push(0, i, {1, 0});
+  block.Push(1, 0, {0, 1});
+  EXPECT_EQ(block->v_train(), Iteration(1));
+  block.Leave(0).Join(0, 2, 2).Roster();
+  EXPECT_EQ(block->FirstOf(WorkerId(0)), Iteration(4)) << "the scheduler had last heard of iteration 1";
+  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(1)}), (HeldLife{.iteration = Iteration(3)}));
+  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(2)}), (HeldLife{.iteration = Iteration(-1)}));
 }
 
 TEST(BlockMembersTest, AWorkerThatGoesOnUnderANewTermIsAbsentFromWhatWasLost) {

@@ -78,9 +78,13 @@ struct BlockState {
   std::vector<OpenSumState> sums;   // by iteration
   Memory memory;
 
-  // As a job takes it up that begins in iteration `start` with workers of its own: nobody is a member,
-  // nothing is open, and the ledger keeps lives of before out.
+  // Turns the state into the first one of a job that begins in iteration `start` with new lives. Nobody is a
+  // member and nothing is open; the ledger keeps former lives out. For an exact cut: every rank computes
+  // `start` again.
   void Rebase(Iteration start);
+  // The same for a cut that no moment is common to: no rank computes again what the block holds, so the block
+  // keeps its iteration and its open sums. Former lives have ended; what they gave counts in N.
+  void EndLives();
 };
 
 }  // namespace leeway

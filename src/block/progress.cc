@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutation.h"
 
 namespace leeway {
 
@@ -53,6 +54,11 @@ void Progress::Begin(const MemberState& member) {
   // The members a job starts with begin where the roster says. One that joins later cannot be waited for in
   // the iteration under way.
   life.first = std::max(life.first, untouched_ ? v_train_ : v_train_ + 1);
+  // What a former life gave is here: no iteration of one rank counts twice.
+  if (const Life* const before = lives_.Find(member.key.worker); before != nullptr) {
+    if (!LW_MUTATED(begins_below_former)) life.first = std::max(life.first, before->progress + 1);
+    former_[member.key.worker] = {before->incarnation, Held(*before)};
+  }
   life.progress = life.first - 1;
   life.live = !member.gone;
   Count(life);
@@ -86,10 +92,12 @@ void Progress::Load(const ProgressState& state) {
   highest_sent_ = state.highest_sent;
   untouched_ = state.untouched;
   taken_ = state.taken;
+  loaded_ = true;
   for (const LifeState& from : state.lives) {
     const Life life{.incarnation = from.key.incarnation,
                     .live = from.live,
                     .silent = from.silent,
+                    .loaded = true,
                     .first = from.first,
                     .progress = from.progress};
     Count(life);
@@ -115,6 +123,7 @@ void Progress::End(Life& life) {
 
 void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
   Life& life = Member(worker);
+  life.loaded = false;
   if (life.last_push) life.push_interval = std::max(now - *life.last_push - life.held, Duration(1));
   life.last_push = now;
   life.held = {};
@@ -141,7 +150,11 @@ std::optional<WorkerId> Progress::IfLive(std::optional<WorkerId> worker) const {
   return life != nullptr && life->live ? worker : std::nullopt;
 }
 
-void Progress::Skipped(WorkerId worker, Iteration i) { Raise(Member(worker), i); }
+void Progress::Skipped(WorkerId worker, Iteration i) {
+  Life& life = Member(worker);
+  life.loaded = false;
+  Raise(life, i);
+}
 
 Progress::Life& Progress::Member(WorkerId worker) {
   Life* const life = lives_.Find(worker);
@@ -230,6 +243,19 @@ Iteration Progress::FirstOf(WorkerId worker) const {
   const Life* const life = lives_.Find(worker);
   LW_CHECK(life != nullptr, "worker {} is not known", worker.value());
   return life->first;
+}
+
+HeldLife Progress::Held(const Life& life) {
+  return {.iteration = life.silent ? Iteration(-1) : life.progress, .patched = life.loaded};
+}
+
+HeldLife Progress::HeldOf(MemberKey life) const {
+  const Life* const newest = lives_.Find(life.worker);
+  if (newest != nullptr && newest->incarnation == life.incarnation) return Held(*newest);
+  const auto former = former_.find(life.worker);
+  if (former != former_.end() && former->second.incarnation == life.incarnation) return former->second.held;
+  // A block that was taken back may be older than the life; any other block has had nothing of it.
+  return {.iteration = Iteration(-1), .patched = loaded_};
 }
 
 std::vector<WorkerId> Progress::Missing() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -60,6 +61,8 @@ class Progress final : public ProgressView {
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
+  // What is here of a life, also of the last one before the newest of its worker.
+  [[nodiscard]] HeldLife HeldOf(MemberKey life) const;
   // Members that iteration v_train waits for, by rank.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 
@@ -80,6 +83,7 @@ class Progress final : public ProgressView {
     bool live = false;
     bool silent = true;    // has sent nothing
     bool goes_on = false;  // while its pulls are held
+    bool loaded = false;   // from a saved state, and has said nothing since
     Iteration first{};
     Iteration progress{};  // first - 1 before the first
     std::optional<TimePoint> last_push{};
@@ -88,7 +92,14 @@ class Progress final : public ProgressView {
   };
   static_assert(sizeof(Life) == 64);
 
+  // The end of a life that another one follows.
+  struct Former {
+    Incarnation incarnation{};
+    HeldLife held;
+  };
+
   void Begin(const MemberState& member);
+  [[nodiscard]] static HeldLife Held(const Life& life);
   void Count(const Life& life);
   void End(Life& life);
   [[nodiscard]] Life& Member(WorkerId worker);
@@ -101,7 +112,9 @@ class Progress final : public ProgressView {
   Iteration v_train_{0};
   Iteration highest_sent_{-1};
   bool untouched_ = true;               // nobody has sent anything, and nothing has advanced
+  bool loaded_ = false;                 // the block began with a saved state
   RankTable<Life> lives_;               // the newest of each worker
+  std::map<WorkerId, Former> former_;   // the last one before the newest, where there was one
   IterationMultiset progress_;          // of live members
   IterationMultiset firsts_;            // of live members
   IterationMultiset silent_firsts_;     // of live members that have sent nothing

@@ -53,10 +53,12 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
       } else if (what == 1 && !plain[at].live && roster.size() < 30) {
         std::uint32_t life = 1;
         bool lives = false;
+        std::int64_t former = -1;
         for (std::size_t i = 0; i < roster.size(); ++i) {
           if (roster[i].key.worker != roster[at].key.worker) continue;
           life = std::max(life, roster[i].key.incarnation.value() + 1);
           lives = lives || plain[i].live;
+          former = std::max(former, plain[i].progress);
         }
         if (lives) continue;
         const bool untouched = progress.v_train() == Iteration(0) &&
@@ -64,7 +66,8 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
         const std::int64_t asked = draw(3) + progress.v_train().value();
         roster.push_back(ProgressMember(roster[at].key.worker.value(), asked, false, life));
         progress.SetMembers(roster);
-        const std::int64_t first = untouched ? asked : std::max(asked, progress.v_train().value() + 1);
+        const std::int64_t open = untouched ? asked : std::max(asked, progress.v_train().value() + 1);
+        const std::int64_t first = std::max(open, former + 1);
         plain.push_back({.life = life, .first = first, .progress = first - 1});
       } else if (plain[at].live) {
         plain[at].progress += 1 + draw(2);

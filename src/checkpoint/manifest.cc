@@ -43,6 +43,10 @@ OrderedJson ToJson(const ManifestRank& rank) {
           {"checksum", ChecksumText(rank.checksum)}};
 }
 
+OrderedJson ToJson(const ManifestPool& pool) {
+  return {{"name", pool.name}, {"batches", pool.batches}, {"next", pool.next}, {"open", pool.open}};
+}
+
 OrderedJson ToJson(const JobOptions& job) {
   return {{"name", job.job},
           {"workers", job.workers},
@@ -93,6 +97,8 @@ std::string SealManifest(std::string members) {
 std::string WriteManifest(const Manifest& manifest) {
   OrderedJson incarnations = OrderedJson::array();
   for (const Incarnation incarnation : manifest.incarnations) incarnations.push_back(incarnation.value());
+  OrderedJson begins = OrderedJson::array();
+  for (const Iteration begin : manifest.begins) begins.push_back(begin.value());
   std::string tables = "[";
   for (const ManifestTable& table : manifest.tables) {
     tables += fmt::format("{}\n    {}", &table == &manifest.tables.front() ? "" : ",", TableText(table));
@@ -103,14 +109,18 @@ std::string WriteManifest(const Manifest& manifest) {
       {"format", fmt::format("{}", kManifestFormat)},
       {"checkpoint", fmt::format("{}", manifest.checkpoint)},
       {"iteration", fmt::format("{}", manifest.iteration.value())},
+      {"exact", manifest.exact ? "true" : "false"},
       {"consistent", manifest.consistent ? "true" : "false"},
       {"epoch", fmt::format("{}", manifest.epoch.value())},
       {"job", Line(ToJson(manifest.job))},
       {"rules", Lines(manifest.rules, "    ")},
       {"incarnations", Line(incarnations)},
+      {"begins", Line(begins)},
+      {"lacks", fmt::format("{}", manifest.lacks)},
       {"tables", tables},
       {"files", Lines(manifest.files, "    ")},
       {"ranks", Lines(manifest.ranks, "    ")},
+      {"pools", Lines(manifest.pools, "    ")},
   };
   for (const auto& [key, value] : members) text += fmt::format("  \"{}\": {},\n", key, value);
   return SealManifest(std::move(text));

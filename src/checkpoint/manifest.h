@@ -15,7 +15,7 @@
 
 namespace leeway {
 
-inline constexpr std::uint32_t kManifestFormat = 2;
+inline constexpr std::uint32_t kManifestFormat = 3;
 
 struct ManifestBlock {
   std::uint64_t offset = 0, elements = 0;  // within its table
@@ -48,19 +48,34 @@ struct ManifestRank {
   friend bool operator==(const ManifestRank&, const ManifestRank&) = default;
 };
 
+// A pool of batches, as far as the blocks of the checkpoint hold its gradients.
+struct ManifestPool {
+  std::string name;
+  std::uint64_t batches = 0;
+  std::uint64_t next = 0;           // no batch from here on was ever leased
+  std::vector<std::uint64_t> open;  // below `next`, ascending: batches whose gradients are not in the blocks
+  friend bool operator==(const ManifestPool&, const ManifestPool&) = default;
+};
+
 struct Manifest {
   std::uint64_t checkpoint = 0;
   JobOptions job{};
   std::vector<std::string> rules;  // of synchronization, in force when it was written, in their order
-  Iteration iteration{};
-  // Every block was written when it advanced to `iteration`, with nothing of it or later ones in it, and
-  // every state is of just that moment.
+  Iteration iteration{};           // the highest that a rank begins with
+  // Every block that follows the job's clock was written when it advanced to `iteration`, with nothing of it
+  // or later ones in it but open sums: all ranks begin there.
+  bool exact = false;
+  // It is exact, and the state of every rank is of just that moment.
   bool consistent = false;
   Epoch epoch{};
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
-  std::vector<ManifestTable> tables;      // by id, dense from 0
+  std::vector<Iteration> begins;  // by rank: the iteration after the last one that any block holds of it
+  std::uint64_t lacks =
+      0;  // pushes below `begins` that blocks do not hold: lost to a job that goes on from here
+  std::vector<ManifestTable> tables;  // by id, dense from 0
   std::vector<ManifestFile> files;
   std::vector<ManifestRank> ranks;  // ascending; those that gave their state
+  std::vector<ManifestPool> pools;  // ascending by name
 };
 
 // Indented JSON whose last key is the checksum of all text before it.

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 constexpr std::uint32_t kU32Max = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kU64Max = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kIterationsMax = std::uint64_t{1} << 62;
 constexpr std::uint64_t kTableElementsMax = std::uint64_t{1} << 48;
 
 class Reading {
@@ -29,19 +30,24 @@ class Reading {
     KeyReader top(json, "", error_);
     const auto format = top.Number("format", 0, kU64Max);
     if (error_.ok() && format != kManifestFormat) {
-      top.Refuse("format", fmt::format("got {}, wanted {}", format, kManifestFormat));
+      top.Refuse("format", fmt::format("got {}, wanted {}: another version of leeway wrote it", format,
+                                       kManifestFormat));
     }
     manifest_.checkpoint = top.Number("checkpoint", 0, kU64Max);
     manifest_.iteration = Iteration(top.Signed("iteration", 0));
+    manifest_.exact = top.Bool("exact");
     manifest_.consistent = top.Bool("consistent");
     manifest_.epoch = Epoch(top.Number("epoch", 0, kU64Max));
     Job(top.Object("job"));
     Rules(top, top.List("rules"));
     Incarnations(top, top.List("incarnations"));
+    Begins(top, top.List("begins"));
+    manifest_.lacks = top.Number("lacks", 0, kU64Max);
     // Files come before what refers to them.
     Each(top, "files", [this](KeyReader& file) { File(file); });
     Each(top, "tables", [this](KeyReader& table) { Table(table); });
     Each(top, "ranks", [this](KeyReader& rank) { Rank(rank); });
+    Each(top, "pools", [this](KeyReader& pool) { Pool(pool); });
     static_cast<void>(top.Checksum("checksum"));
     top.Finish();
     Overlaps();
@@ -94,6 +100,45 @@ class Reading {
       }
       manifest_.incarnations.emplace_back(list[i].get<std::uint32_t>());
     }
+  }
+
+  void Begins(KeyReader& top, const Json& list) {
+    if (!error_.ok()) return;
+    if (list.size() != manifest_.incarnations.size()) {
+      return top.Refuse("begins", fmt::format("got {} ranks, wanted {} as in incarnations", list.size(),
+                                              manifest_.incarnations.size()));
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_number_unsigned() || list[i].get<std::uint64_t>() > kIterationsMax) {
+        return top.Refuse(fmt::format("begins[{}]", i), "wanted an iteration from 0 to 2^62");
+      }
+      manifest_.begins.emplace_back(list[i].get<std::int64_t>());
+    }
+  }
+
+  void Pool(KeyReader& pool) {
+    ManifestPool to;
+    to.name = pool.Text("name");
+    to.batches = pool.Number("batches", 0, kU64Max);
+    to.next = pool.Number("next", 0, kU64Max);
+    const Json& open = pool.List("open");
+    if (!error_.ok()) return;
+    if (to.next > to.batches) {
+      return pool.Refuse("next", fmt::format("got {}, wanted at most {}, its batches", to.next, to.batches));
+    }
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const bool fits = open[i].is_number_unsigned() && open[i].get<std::uint64_t>() < to.next;
+      if (!fits || (i > 0 && open[i].get<std::uint64_t>() <= to.open.back())) {
+        return pool.Refuse(fmt::format("open[{}]", i),
+                           fmt::format("wanted batches below {}, ascending", to.next));
+      }
+      to.open.push_back(open[i].get<std::uint64_t>());
+    }
+    if (!manifest_.pools.empty() && manifest_.pools.back().name >= to.name) {
+      return pool.Refuse("name", fmt::format("got \"{}\" after \"{}\", wanted them ascending", to.name,
+                                             manifest_.pools.back().name));
+    }
+    manifest_.pools.push_back(std::move(to));
   }
 
   std::string FileName(KeyReader& from, const char* key) {

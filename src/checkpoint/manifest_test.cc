@@ -32,6 +32,8 @@ TEST(ManifestTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(again->files, manifest.files);
   EXPECT_EQ(again->ranks, manifest.ranks);
   EXPECT_EQ(again->incarnations, manifest.incarnations);
+  EXPECT_EQ(again->begins, manifest.begins);
+  EXPECT_EQ(again->pools, manifest.pools);
   EXPECT_EQ(again->job.block_bytes, manifest.job.block_bytes);
   EXPECT_EQ(WriteManifest(*again), WriteManifest(manifest));
 }
@@ -54,8 +56,10 @@ TEST(ManifestTest, OddNamesAndLargeNumbersComeBack) {
 }
 
 TEST(ManifestTest, KeysMustBeAllThereAndNoOthers) {
-  EXPECT_EQ(Problem(With("\"format\": 2", "\"format\": 3")), "format: got 3, wanted 2");
-  EXPECT_EQ(Problem(With("\"format\": 2", "\"format\": 1")), "format: got 1, wanted 2");
+  EXPECT_EQ(Problem(With("\"format\": 3", "\"format\": 4")),
+            "format: got 4, wanted 3: another version of leeway wrote it");
+  EXPECT_EQ(Problem(With("\"format\": 3", "\"format\": 2")),
+            "format: got 2, wanted 3: another version of leeway wrote it");
   EXPECT_EQ(Problem(With("  \"rules\": [", "  \"rule\": [")), "rules: is missing");
   EXPECT_EQ(Problem(With("  \"epoch\": 4,\n", "")), "epoch: is missing");
   EXPECT_EQ(Problem(With("  \"epoch\": 4,\n", "  \"epoch\": 4, \"era\": 1,\n")), "\"era\": is not known");
@@ -81,6 +85,28 @@ TEST(ManifestTest, ValuesAreOfTheirKindAndRange) {
               StartsWith("incarnations[1]: "));
   EXPECT_THAT(Problem(With("\"job\": {", "\"job\": 3, \"jab\": {")),
               StartsWith("job: got 3, wanted an object"));
+}
+
+TEST(ManifestTest, EveryRankHasAnIterationToBeginWith) {
+  EXPECT_THAT(Problem(With("\"begins\": [9,9]", "\"begins\": [9]")),
+              StartsWith("begins: got 1 ranks, wanted 2"));
+  EXPECT_THAT(Problem(With("\"begins\": [9,9]", "\"begins\": [9,-1]")), StartsWith("begins[1]: "));
+}
+
+TEST(ManifestTest, OpenBatchesOfAPoolWereLeased) {
+  const std::string pool = "{\"name\":\"pool.0\",\"batches\":100,\"next\":40,\"open\":[3,17]}";
+  const auto problem = [&pool](const std::string& from, const std::string& to) {
+    std::string other = pool;
+    other.replace(other.find(from), from.size(), to);
+    return Problem(With(pool, other));
+  };
+  EXPECT_THAT(problem("[3,17]", "[3,40]"), StartsWith("pools[0].open[1]: wanted batches below 40"));
+  EXPECT_THAT(problem("[3,17]", "[17,3]"), StartsWith("pools[0].open[1]: "));
+  EXPECT_THAT(problem("[3,17]", "[3,3]"), StartsWith("pools[0].open[1]: "));
+  EXPECT_THAT(problem("[3,17]", "[3,\"a\"]"), StartsWith("pools[0].open[1]: "));
+  EXPECT_THAT(problem("\"next\":40", "\"next\":101"),
+              StartsWith("pools[0].next: got 101, wanted at most 100"));
+  EXPECT_THAT(problem("pool.0", "pool.2"), StartsWith("pools[1].name: got \"pool.1\" after \"pool.2\""));
 }
 
 TEST(ManifestTest, RulesAreTextsInTheirOrder) {

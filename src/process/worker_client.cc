@@ -226,7 +226,7 @@ Status WorkerClient::Barrier(const std::string& name) {
 }
 
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
-                                              std::uint32_t wanted) {
+                                              std::uint32_t wanted, std::span<const Iteration> used) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
   // Shared: the call may outlive a wait that is broken off. Then nobody works on its batches, so they are
@@ -237,16 +237,17 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
   };
   auto call = std::make_shared<Question>();
   const Status status = Block(
-      [=, this](WorkerNode& node, const leeway::Done& done) {
+      [=, this, used = std::vector(used.begin(), used.end())](WorkerNode& node, const leeway::Done& done) {
         if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
           call->lease = std::move(kept.mapped());
           return done(Status::Ok());
         }
-        node.LeaseBatches(pool, batches, wanted, [=, this](const Status& answered, const BatchLease& got) {
-          call->lease = got;
-          if (call->broken_off && !got.batches.empty()) kept_leases_[pool] = got;
-          done(answered);
-        });
+        node.LeaseBatches(pool, batches, wanted, used,
+                          [=, this](const Status& answered, const BatchLease& got) {
+                            call->lease = got;
+                            if (call->broken_off && !got.batches.empty()) kept_leases_[pool] = got;
+                            done(answered);
+                          });
       },
       fmt::format("batches of pool \"{}\"", pool));
   if (status.ok()) return std::move(call->lease);

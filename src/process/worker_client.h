@@ -64,8 +64,8 @@ class WorkerClient final : public Worker,
 
   Status MayMeet(const std::string& what) override;
   Status Barrier(const std::string& name) override;
-  Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches,
-                                  std::uint32_t wanted) override;
+  Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                                  std::span<const Iteration> used) override;
 
   // (worker_sync.cc)
   Result<std::uint32_t> SetSync(const std::string& rule) override;

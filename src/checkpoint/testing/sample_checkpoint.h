@@ -119,7 +119,7 @@ inline Checkpoint DrawCheckpoint(std::uint64_t seed, const CheckpointOptions& op
   manifest.job.apply = "aggregate:reduce=ordered,window=2";
   manifest.job.block_bytes = static_cast<std::uint32_t>(options.block_elements * sizeof(float));
   manifest.iteration = Iteration(9);
-  manifest.consistent = true;
+  manifest.exact = manifest.consistent = true;
   manifest.epoch = Epoch(4);
   std::vector<ShardFileWriter> writers;
   for (std::uint32_t shard = 0; shard < options.shards; ++shard) {
@@ -156,6 +156,7 @@ inline Checkpoint DrawCheckpoint(std::uint64_t seed, const CheckpointOptions& op
     Bytes blob(100 + rank);
     for (std::byte& b : blob) b = static_cast<std::byte>(draw.Bits());
     manifest.incarnations.emplace_back(2);
+    manifest.begins.push_back(manifest.iteration);
     const Incarnation incarnation(1 + rank % 2);
     const RankFileHead head{manifest.job.job, options.id, WorkerId(rank), incarnation, manifest.iteration};
     const EncodedRankFile file = EncodeRankFile(head, std::make_shared<const Bytes>(blob));
@@ -164,6 +165,7 @@ inline Checkpoint DrawCheckpoint(std::uint64_t seed, const CheckpointOptions& op
         {WorkerId(rank), incarnation, manifest.iteration, name, file.bytes, file.checksum});
     checkpoint.files[name] = Joined(file.pieces);
   }
+  manifest.pools = {{"pool.0", 100, 40, {3, 17}}, {"pool.1", 5, 0, {}}};
   const std::string text = WriteManifest(manifest);
   const auto bytes = std::as_bytes(std::span(text));
   checkpoint.files[std::string(kManifestName)] = Bytes(bytes.begin(), bytes.end());

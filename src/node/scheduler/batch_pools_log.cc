@@ -19,8 +19,16 @@ void BatchPools::AddAll(wire::pb::LogRecord& record) const {
     out.set_batches(pool.batches);
     out.set_next(pool.next);
     out.mutable_returned()->Assign(pool.returned.begin(), pool.returned.end());
-    for (const auto& [batch, worker] : pool.leased) (*out.mutable_leased())[batch] = worker.value();
+    for (const auto& [batch, lease] : pool.leases) {
+      wire::pb::LoggedLease& entry = *out.add_leases();
+      entry.set_batch(batch);
+      entry.set_worker(lease.life.worker.value());
+      entry.set_incarnation(lease.life.incarnation.value());
+      entry.set_iteration(lease.iteration.value());
+      entry.set_finished(lease.finished);
+    }
     out.set_done(pool.done);
+    out.set_restored(pool.restored);
     for (const auto& [worker, answer] : pool.answers) (*out.mutable_answers())[worker.value()] = answer;
   }
 }
@@ -32,7 +40,7 @@ Status BatchPools::Apply(const wire::pb::LogRecord& record) {
   }
   for (const wire::pb::PoolChange& change : record.pool_changes()) {
     const Status applied = Apply(change);
-    if (!applied.ok()) return applied.WithContext(fmt::format("pool \"{}\"", change.name()));
+    if (!applied.ok()) return applied.WithContext(fmt::format("pool \"{}\"", change.request().pool()));
   }
   if (pools_.size() > kPoolsMax) {
     return ResourceExhausted("{} pools, wanted at most {}", pools_.size(), kPoolsMax);
@@ -45,11 +53,16 @@ Status BatchPools::Apply(const wire::pb::LoggedPool& from) {
   pool.batches = from.batches();
   pool.next = from.next();
   pool.returned.insert(from.returned().begin(), from.returned().end());
-  for (const auto& [batch, worker] : from.leased()) pool.leased[batch] = WorkerId(worker);
+  for (const wire::pb::LoggedLease& entry : from.leases()) {
+    pool.leases[entry.batch()] = {{WorkerId(entry.worker()), Incarnation(entry.incarnation())},
+                                  Iteration(entry.iteration()),
+                                  entry.finished()};
+  }
   pool.done = from.done();
+  pool.restored = from.restored();
   for (const auto& [worker, answer] : from.answers()) pool.answers[WorkerId(worker)] = answer;
   const bool returned_fit = pool.returned.empty() || *pool.returned.rbegin() < pool.next;
-  const bool leased_fit = pool.leased.empty() || pool.leased.rbegin()->first < pool.next;
+  const bool leased_fit = pool.leases.empty() || pool.leases.rbegin()->first < pool.next;
   if (pool.next > pool.batches || !returned_fit || !leased_fit) {
     return InvalidArgument("{} of {} batches were leased, and some beyond them", pool.next, pool.batches);
   }
@@ -58,32 +71,17 @@ Status BatchPools::Apply(const wire::pb::LoggedPool& from) {
 }
 
 Status BatchPools::Apply(const wire::pb::PoolChange& change) {
-  const WorkerId worker(change.worker());
+  const MemberKey life{WorkerId(change.worker()), Incarnation(change.incarnation())};
   if (change.gone()) {
-    const bool kept = std::exchange(keep_changes_, false);
-    Gone(worker);
-    keep_changes_ = kept;
+    for (auto& [name, pool] : pools_) SettleOne(life, Iteration(change.top()), pool);
     return Status::Ok();
   }
-  const auto [entry, is_new] = pools_.try_emplace(change.name());
-  Pool& pool = entry->second;
-  if (is_new) pool.batches = change.batches();
-  if (pool.batches != change.batches()) {
-    return InvalidArgument("got {} batches, wanted {} as before", change.batches(), pool.batches);
-  }
-  for (const std::uint64_t batch : change.done()) {
-    const auto held = pool.leased.find(batch);
-    if (held == pool.leased.end() || held->second != worker) continue;
-    pool.leased.erase(held);
-    ++pool.done;
-  }
+  LW_ASSIGN_OR_RETURN(Pool* const pool, Find(change.request()));
   for (const std::uint64_t batch : change.answer().batches()) {
-    if (batch >= pool.batches) return InvalidArgument("batch {}, wanted below {}", batch, pool.batches);
-    pool.returned.erase(batch);
-    pool.next = std::max(pool.next, batch + 1);
-    pool.leased[batch] = worker;
+    if (batch >= pool->batches) return InvalidArgument("batch {}, wanted below {}", batch, pool->batches);
   }
-  pool.answers[worker] = change.answer();
+  TakeFinished(life, change.request(), *pool);
+  Record(life, change.request(), change.answer(), *pool);
   return Status::Ok();
 }
 

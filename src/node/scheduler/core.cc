@@ -84,7 +84,7 @@ std::string SchedulerNode::Core::Json() {
   const TimePoint now = env_.clock.Now();
   return ToJson({options_.job, over_ ? "ended" : (members_.gathered() ? "running" : "gathering"), epoch_,
                  now - started_, now, members_, tables_, pools_, reports_, options_.checkpoint, checkpoints_,
-                 AllServed()});
+                 lacking_, AllServed()});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
@@ -101,9 +101,9 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     older = admitted.older;
     peer.seat = admitted.seat.rank.index();
     if (admitted.fresh && members_.gathered()) {
-      pools_.Gone(admitted.seat.rank);  // of the life before
       barriers_.Forget(admitted.seat.rank);
       members_.Enter(admitted.seat, NextEpoch(), std::max(Fastest() + 1, barriers_.passed()));
+      if (admitted.former && admitted.former->counted()) EndLife(*admitted.former);
       env_.log.Write(LogLevel::kInfo,
                      fmt::format("worker {} joins the running job as incarnation {}",
                                  admitted.seat.rank.value(), admitted.seat.incarnation.value()));
@@ -141,7 +141,7 @@ void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
   } else if (peer.role == wire::pb::ROLE_WORKER && members_.workers()[peer.seat].joining) {
     Welcome(id, members_.workers()[peer.seat]);
   } else {
-    inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    inbound_.SendControl(id, wire::Kind::kRoster, BuildRoster());
     if (peer.role == wire::pb::ROLE_WORKER) TellSync(id);
     AskForState(members_.workers()[peer.seat]);
   }
@@ -153,7 +153,7 @@ void SchedulerNode::Core::Instruct(ConnectionId shard) {
   wire::pb::TableMap map;
   tables_.AddAllTo(map);
   if (map.tables_size() > 0) inbound_.SendControl(shard, wire::Kind::kTableMap, map);
-  inbound_.SendControl(shard, wire::Kind::kRoster, members_.BuildRoster());
+  inbound_.SendControl(shard, wire::Kind::kRoster, BuildRoster());
   wire::pb::TableMap all;
   all.set_epoch(epoch_.value());
   inbound_.SendControl(shard, wire::Kind::kTableMap, all);
@@ -166,7 +166,7 @@ void SchedulerNode::Core::Welcome(ConnectionId id, WorkerSeat& seat) {
   SendRoster();
   acks_.When(seat.entered, id, [this, id, &seat] {
     seat.joining = false;
-    inbound_.SendControl(id, wire::Kind::kRoster, members_.BuildRoster());
+    inbound_.SendControl(id, wire::Kind::kRoster, BuildRoster());
     AskForState(seat);
     ReleaseBarriers();  // those that it comes too late for
   });
@@ -181,7 +181,7 @@ Iteration SchedulerNode::Core::Fastest() const {
 void SchedulerNode::Core::Gather() {
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   members_.Gather(NextEpoch());
-  const auto roster = ControlBody(members_.BuildRoster());
+  const auto roster = ControlBody(BuildRoster());
   // Shards first: the workers come to them as soon as they are told.
   for (const auto& [id, peer] : peers_) {
     if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
@@ -225,7 +225,8 @@ void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status
   if (!members_.gathered()) return members_.Free(seat);
   if (seat.live() && why.ok()) {
     members_.Leave(seat, ++epoch_);
-    AfterGone(seat);
+    EndLife(seat);
+    AfterGone();
   } else if (seat.live()) {
     Bury(seat, why.message());
   }
@@ -239,8 +240,10 @@ void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
   const bool keep = what == OnWorkerLoss::kWait || members_.LiveCount() <= options_.min_workers;
   if (keep) {
     members_.Lose(seat, env_.clock.Now());
+    pools_.Doubt({seat.rank, seat.incarnation});  // until another life takes its place
   } else {
     members_.Die(seat, ++epoch_);
+    EndLife(seat);
   }
   if (const ConnectionId id = std::exchange(seat.connection, {}); id != ConnectionId{}) {
     DropPeer(id);
@@ -251,16 +254,14 @@ void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
     return Finish(Unavailable("worker {} died: {}; on_worker_loss says that the job ends then",
                               seat.rank.value(), why));
   }
-  if (!keep) return AfterGone(seat);
-  pools_.Gone(seat.rank);
+  if (!keep) return AfterGone();
   env_.log.Write(LogLevel::kWarning,
                  fmt::format("the job keeps the place of worker {} for {:.1f} s: start another "
                              "with this rank",
                              seat.rank.value(), Seconds(options_.gather_timeout)));
 }
 
-void SchedulerNode::Core::AfterGone(const WorkerSeat& seat) {
-  pools_.Gone(seat.rank);
+void SchedulerNode::Core::AfterGone() {
   TellWhoIsGone(shards_hear_);
   TellWhoIsGone(workers_hear_);
   ReleaseBarriers();
@@ -295,7 +296,7 @@ void SchedulerNode::Core::DropPeer(ConnectionId id) {
 
 void SchedulerNode::Core::SendRosterTo(wire::pb::Role role) {
   (role == wire::pb::ROLE_SERVER ? shards_hear_ : workers_hear_).untold = false;
-  const auto roster = ControlBody(members_.BuildRoster());
+  const auto roster = ControlBody(BuildRoster());
   for (const auto& [id, peer] : peers_) {
     if (peer.role == role) inbound_.Send(id, wire::Kind::kRoster, roster);
   }
@@ -303,7 +304,7 @@ void SchedulerNode::Core::SendRosterTo(wire::pb::Role role) {
 
 void SchedulerNode::Core::SendRosterToOthers(ConnectionId than) {
   shards_hear_.untold = workers_hear_.untold = false;
-  const auto roster = ControlBody(members_.BuildRoster());
+  const auto roster = ControlBody(BuildRoster());
   for (const auto& [id, peer] : peers_) {
     if (peer.role != wire::pb::ROLE_MONITOR && id != than) inbound_.Send(id, wire::Kind::kRoster, roster);
   }

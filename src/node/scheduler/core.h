@@ -2,8 +2,9 @@
 //
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
-// those that someone asks for; core_servers.cc servers that die; core_set_sync.cc other synchronization while
-// the job runs; core_log.cc the log: reading it, and what may be said when.
+// those that someone asks for; core_servers.cc servers that die; core_lives.cc lives of workers that end
+// without leaving; core_set_sync.cc other synchronization while the job runs; core_log.cc the log: reading
+// it, and what may be said when.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include "node/scheduler/checkpoint_requests.h"
 #include "node/scheduler/checkpoints.h"
 #include "node/scheduler/cut_moments.h"
+#include "node/scheduler/ended_lives.h"
 #include "node/scheduler/epoch_acks.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/rank_states.h"
@@ -79,7 +81,16 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void OnGatherTimeout();
   void Gather();
   // What a leave and a death have in common.
-  void AfterGone(const WorkerSeat& seat);
+  void AfterGone();
+  // Lives that end without leaving (core_lives.cc).
+  // The roster that follows asks the shards what they hold of the life. REQUIRES: epoch_ is that roster's.
+  void EndLife(const WorkerSeat& seat);
+  void SettleLife(MemberKey life);
+  // After the log was read: asks the shards again.
+  void AskOfEndedLives();
+  [[nodiscard]] wire::pb::Roster BuildRoster() const;
+  // Requests for batches that wait until it is known what a life left behind.
+  void LendWaiting();
   void DropPeer(ConnectionId id);
   void SendRoster() { SendRosterToOthers(ConnectionId{}); }
   void SendRosterToOthers(ConnectionId than);
@@ -136,6 +147,10 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Whoever asked for it is told, and may end the job from inside: look at over_ before going on.
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
+  // Where each rank goes on from it, and what blocks lack below that.
+  void SetBegins(Manifest& manifest) const;
+  // One is under way, or over: batches that it may not hold stay known.
+  void KeepBatchesOfCut();
   // The workers' part of them (core_ranks.cc).
   [[nodiscard]] RankStates::Moment MomentOfCut() { return moments_.Of(tables_.all()); }
   // Sends the worker the cut under way, if its state is wanted.
@@ -200,7 +215,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
-  Status TakeLeave(ConnectionId id, WorkerSeat& seat);
+  Status TakeLeave(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   // Another synchronization model (core_set_sync.cc).
   // Whether the job has begun, has tables, and is not over.
   [[nodiscard]] Status CheckTraining() const;
@@ -255,6 +270,9 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Epoch synced_at_;  // of the last change of synchronization while this process runs
   Barriers barriers_;
   BatchPools pools_;
+  EndedLives ended_lives_;
+  HeldPushes::Lacking lacking_;  // of lives that ended, and of the checkpoint that the job began from
+  std::map<WorkerId, std::pair<ConnectionId, wire::pb::LeaseBatches>> waiting_leases_;
   Reports reports_;
   Checkpoints checkpoints_;
   CutMoments moments_;

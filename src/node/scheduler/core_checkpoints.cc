@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/mutation.h"
 #include "node/control_frame.h"
 #include "node/scheduler/core.h"
 #include "node/seconds.h"
@@ -53,14 +54,27 @@ void SchedulerNode::Core::PrepareCheckpoints() {
 Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   // The gathering makes the first epoch.
   LW_RETURN_IF_ERROR(tables_.Resume(manifest, options_.checkpoint.resume, manifest.iteration, epoch_ + 1));
-  members_.Resume(manifest.iteration, manifest.incarnations);
+  if (!LW_MUTATED(fuzzy_rebased)) {
+    members_.Resume(manifest.iteration, manifest.incarnations, manifest.begins);
+  } else {
+    members_.Resume(manifest.iteration, manifest.incarnations, {});
+  }
+  if (!LW_MUTATED(pools_not_saved)) pools_.Resume(manifest.pools);
+  lacking_.lost += manifest.lacks;
   last_checkpoint_ = {manifest, options_.checkpoint.resume, false};
   members_.Restore(RankRestores(manifest, options_.checkpoint.resume));
-  env_.log.Write(
-      LogLevel::kInfo,
-      fmt::format("the job goes on in iteration {} from checkpoint {} at {}{}", manifest.iteration.value(),
-                  manifest.checkpoint, options_.checkpoint.resume,
-                  manifest.consistent ? "" : " (fuzzy: its blocks and states are of different moments)"));
+  env_.log.Write(LogLevel::kInfo,
+                 fmt::format("the job goes on in iteration {} from checkpoint {} at {}",
+                             manifest.iteration.value(), manifest.checkpoint, options_.checkpoint.resume));
+  if (!manifest.exact && !manifest.begins.empty()) {
+    env_.log.Write(
+        LogLevel::kWarning,
+        fmt::format("checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where "
+                    "its own pushes end, in iterations {} to {}; {} pushes that only some of the blocks "
+                    "have count as lost",
+                    manifest.checkpoint, std::ranges::min(manifest.begins).value(),
+                    std::ranges::max(manifest.begins).value(), manifest.lacks));
+  }
   TakeUpRules(manifest);
   return Status::Ok();
 }
@@ -99,6 +113,7 @@ void SchedulerNode::Core::TakeUpRules(const Manifest& manifest) {
 
 void SchedulerNode::Core::ReviewCheckpoints() {
   if (over_ || !members_.gathered() || tables_.all().empty()) return;
+  KeepBatchesOfCut();
   const TimePoint now = env_.clock.Now();
   PublishIfWhole();  // one that was waited for may be gone
   if (checkpoints_.IsOverdue(Fastest(), now)) {
@@ -127,8 +142,18 @@ void SchedulerNode::Core::BeginCheckpoint() {
   for (const ShardSeat& seat : members_.shards()) {
     if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
   }
+  KeepBatchesOfCut();
   rank_states_.Begin(cut, moment);
   for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
+}
+
+void SchedulerNode::Core::KeepBatchesOfCut() {
+  Iteration from = kIterationMax;
+  // Blocks that are taken at once may lack any push that has no verdict yet.
+  if (checkpoints_.under_way())
+    from = MomentOfCut() == RankStates::Moment::kNearby ? Iteration(0)
+                                                        : Iteration(checkpoints_.cut().iteration());
+  pools_.KeepFrom(from);
 }
 
 Status SchedulerNode::Core::TakeCutReply(const ShardSeat& seat, std::span<const std::byte> body) {
@@ -191,6 +216,7 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
   manifest.job = options_.job;
   manifest.rules = tables_.Rules();
   manifest.iteration = Iteration(checkpoints_.cut().iteration());
+  manifest.exact = true;
   manifest.consistent = !rank_states_.AnyLacks();
   manifest.epoch = epoch_;
   for (const WorkerSeat& seat : members_.workers()) manifest.incarnations.push_back(seat.incarnation);
@@ -205,13 +231,12 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
   };
   std::map<std::uint32_t, Written> blocks;
   for (const auto& [shard, reply] : checkpoints_.replies()) {
-    if (reply.fuzzy()) manifest.consistent = false;
+    if (reply.fuzzy()) manifest.exact = manifest.consistent = false;
     for (const wire::pb::CutBlock& block : reply.blocks()) {
       blocks[block.block()] = {static_cast<std::uint32_t>(manifest.files.size()), &block};
     }
     manifest.files.push_back({reply.file(), reply.bytes(), reply.checksum()});
   }
-  Iteration highest(0);
   for (const TableRegistry::Entry& entry : tables_.all()) {
     ManifestTable& table = manifest.tables.emplace_back();
     table.id = TableId(entry.map.id());
@@ -225,12 +250,48 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
       const RecordPlace record{BlockId(at.block()),     at.offset(),     at.bytes(),
                                Iteration(at.v_train()), Term(at.term()), at.checksum()};
       table.blocks.push_back({block.offset(), block.elements(), written->second.file, record});
-      if (entry.spec.clock != TableClock::kOwn) highest = std::max(highest, record.v_train);
     }
   }
-  // Where blocks are of different moments, a job begins with the highest: nothing is done twice.
-  if (!manifest.consistent) manifest.iteration = highest;
+  SetBegins(manifest);
+  // In a job without iterations a batch that nobody has finished is open.
+  const bool iterates = std::ranges::any_of(
+      tables_.all(), [](const TableRegistry::Entry& entry) { return entry.spec.clock == TableClock::kJob; });
+  manifest.pools =
+      pools_.InCut(iterates ? std::span<const Iteration>(manifest.begins) : std::span<const Iteration>());
   return manifest;
+}
+
+void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
+  if (manifest.exact) {
+    manifest.begins.assign(manifest.incarnations.size(), manifest.iteration);
+    return;
+  }
+  // No rank begins below a block: nobody waits there for what it did not do before.
+  Iteration lowest(0);
+  for (const ManifestTable& table : manifest.tables) {
+    if (table.spec.clock == TableClock::kOwn) continue;
+    for (const ManifestBlock& block : table.blocks) lowest = std::max(lowest, block.record.v_train);
+  }
+  HeldPushes held;
+  for (const auto& [shard, reply] : checkpoints_.replies()) {
+    for (const wire::pb::Held& one : reply.held()) held.Add(one);
+  }
+  manifest.begins.assign(manifest.incarnations.size(), lowest);
+  std::map<MemberKey, Iteration> given;  // where a rank was when it gave its state
+  for (const ManifestRank& rank : manifest.ranks) given[{rank.rank, rank.incarnation}] = rank.iteration;
+  for (const MemberKey life : held.Lives()) {
+    if (life.worker.index() >= manifest.begins.size()) continue;
+    // The state of a rank knows of pushes that no block had yet: the rank does not do them again either.
+    const auto state = given.find(life);
+    const Iteration end =
+        std::max(held.Highest(life) + 1, state == given.end() ? Iteration(0) : state->second);
+    Iteration& begins = manifest.begins[life.worker.index()];
+    begins = std::max(begins, end);
+    const WorkerSeat& seat = members_.workers()[life.worker.index()];
+    const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
+    manifest.lacks += held.Of(life, first, end - 1).torn;
+  }
+  manifest.iteration = std::ranges::max(manifest.begins);
 }
 
 }  // namespace leeway

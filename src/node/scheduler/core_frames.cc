@@ -46,7 +46,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
     case wire::Kind::kRankState:
       return TakeRankState(seat, body);
     case wire::Kind::kLeave:
-      return TakeLeave(id, seat);
+      return TakeLeave(id, seat, body);
     default:
       return Protocol("{} from worker {}, which a worker does not send to the scheduler",
                       wire::KindName(kind), seat.rank.value());
@@ -68,6 +68,7 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
                     epoch_.value());
   }
   for (const wire::pb::First& first : ack.firsts()) members_.TakeFirst(first);
+  ended_lives_.Take(seat.id, {ack.held().data(), static_cast<std::size_t>(ack.held_size())});
   acks_.Ack(seat.id, Epoch(ack.epoch()));
   return Status::Ok();
 }
@@ -169,7 +170,11 @@ Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
   wire::pb::BatchLease lease;
   if (seat.live()) {
-    lease = pools_.Lease(seat.rank, request, members_.LiveCount());
+    if (pools_.MustWait(request)) {
+      waiting_leases_[seat.rank] = {id, request};
+      return Status::Ok();
+    }
+    lease = pools_.Lend({seat.rank, seat.incarnation}, request, members_.LiveCount());
   } else {
     lease.set_request(request.request());
     lease.set_error(fmt::format("pool \"{}\": worker {} has left the job", ClippedMessage(request.pool()),
@@ -179,10 +184,15 @@ Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
   return Status::Ok();
 }
 
-Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat) {
+Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body) {
+  wire::pb::Leave leave;
+  LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeave, body, leave));
   if (seat.live()) {
     members_.Leave(seat, ++epoch_);
-    AfterGone(seat);
+    // All of its pushes have their verdicts.
+    pools_.Settle({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
+    AfterGone();
+    LendWaiting();
   }
   wire::pb::Left left;
   left.set_epoch(seat.left_at.value());

@@ -94,7 +94,9 @@ void SchedulerNode::Core::GoOn(bool found) {
   // What was found may not have been synced: it is safe before anybody hears of it. If the job is over, it
   // lingers then.
   if (found) log_->Write({}, SchedulerLog::Safety::kPower);
-  if (!over_) Begin();
+  if (over_) return;
+  AskOfEndedLives();
+  Begin();
 }
 
 Status SchedulerNode::Core::Replay(const DecodedLog& log) {
@@ -114,6 +116,8 @@ Status SchedulerNode::Core::Replay(const DecodedLog& log) {
     prepared_ = record.state().prepared();
     fastest_before_ = Iteration(record.state().fastest());
     resumed_from_ = record.state().resumed_from();
+    lacking_ = {record.state().lost(), record.state().torn()};
+    ended_lives_.Apply(record.state());
     over_ = record.state().over();
     outcome_ = Status(CodeFromWire(record.state().code()), record.state().message());
   }
@@ -143,6 +147,9 @@ wire::pb::LoggedJob SchedulerNode::Core::StateOfJob() const {
   state.set_code(static_cast<std::uint32_t>(outcome_.code()));
   state.set_message(ClippedMessage(outcome_.message()));
   // One that could not be read this time may be the next.
+  state.set_lost(lacking_.lost);
+  state.set_torn(lacking_.torn);
+  ended_lives_.AddTo(state);
   if (!last_checkpoint_) state.set_resumed_from(resumed_from_);
   if (last_checkpoint_ && !last_checkpoint_->of_this_run) state.set_resumed_from(last_checkpoint_->folder);
   return state;

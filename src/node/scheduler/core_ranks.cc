@@ -39,6 +39,8 @@ Status SchedulerNode::Core::TakeRankState(const WorkerSeat& seat, std::span<cons
 void SchedulerNode::Core::PublishIfWhole() {
   if (!checkpoints_.written() || checkpoints_.publishing()) return;
   if (!rank_states_.Complete(members_.workers())) return;
+  // Which batches of a dead worker are in it is not known yet.
+  if (!ended_lives_.empty()) return;
   checkpoints_.Publish(env_.clock.Now());
   PublishCheckpoint();
 }

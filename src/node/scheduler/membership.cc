@@ -89,7 +89,9 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
                                                                   ConnectionId id, TimePoint now) {
   LW_ASSIGN_OR_RETURN(WorkerSeat* const seat, SeatFor(hello));
   const bool fresh = seat->life != hello.life() || seat->state == WorkerState::kAwaited;
+  std::optional<WorkerSeat> former;
   if (fresh) {
+    former = *seat;
     // The incarnations go on: what the life before still sends is of a lower one.
     WorkerSeat next;
     next.rank = seat->rank;
@@ -98,14 +100,14 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
     next.life = hello.life();
     next.state = WorkerState::kJoined;
     next.connection = seat->connection;
-    next.first = start_;
+    next.first = BeginOf(seat->rank);
     next.host = hello.host();
     next.pid = hello.pid();
     *seat = std::move(next);
   }
   seat->done = false;
   seat->last_heard = now;
-  return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id), fresh};
+  return Admission<WorkerSeat>{*seat, std::exchange(seat->connection, id), fresh, std::move(former)};
 }
 
 Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::Hello& hello, TimePoint now,
@@ -123,7 +125,7 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
   }
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();
-  if (LW_MUTATED(place_given_away)) return Admission<ShardSeat>{seat, seat.connection, fresh};
+  if (LW_MUTATED(place_given_away)) return Admission<ShardSeat>{seat, seat.connection, fresh, {}};
   // Its blocks are those of a place that it does not have any more.
   if (seat.life != hello.life() && hello.incarnation() != 0) {
     return Fenced("server {} shard {}: another process has its place", hello.server(), hello.shard());
@@ -137,7 +139,7 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
     return Unavailable("server {} shard {} at {} lost its connection a moment ago, and may come back",
                        hello.server(), hello.shard(), seat.address);
   }
-  return Admission<ShardSeat>{seat, seat.connection, fresh};
+  return Admission<ShardSeat>{seat, seat.connection, fresh, {}};
 }
 
 void Membership::Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionId id, TimePoint now) {
@@ -149,8 +151,11 @@ void Membership::Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionI
   seat.last_heard = now;
 }
 
-void Membership::Resume(Iteration start, std::span<const Incarnation> incarnations) {
+void Membership::Resume(Iteration start, std::span<const Incarnation> incarnations,
+                        std::span<const Iteration> begins) {
   start_ = start;
+  if (std::ranges::any_of(begins, [start](Iteration begin) { return begin != start; }))
+    begins_.assign(begins.begin(), begins.end());
   for (std::size_t i = 0; i < std::min(workers_.size(), incarnations.size()); ++i) {
     workers_[i].incarnation = incarnations[i];
   }

@@ -101,6 +101,7 @@ class Membership {
     Seat& seat;
     ConnectionId older;
     bool fresh = false;
+    std::optional<Seat> former = {};  // of a fresh one: the seat as the life before it left it
   };
   [[nodiscard]] Result<Admission<WorkerSeat>> AdmitWorker(const wire::pb::Hello& hello, ConnectionId id,
                                                           TimePoint now);
@@ -111,9 +112,9 @@ class Membership {
   void Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionId id, TimePoint now);
   // Another life has the seat, from `epoch` on. REQUIRES: gathered().
   void Replace(ShardSeat& seat, Epoch epoch);
-  // The job goes on where one before ended: all begin in `start`, and every life is of a higher incarnation
-  // than those of before. REQUIRES: nobody is here.
-  void Resume(Iteration start, std::span<const Incarnation> incarnations);
+  // The job goes on where one before ended: rank r begins with begins[r], a rank beyond those with `start`,
+  // and every life is of a higher incarnation than those of before. REQUIRES: nobody is here.
+  void Resume(Iteration start, std::span<const Incarnation> incarnations, std::span<const Iteration> begins);
   // Where the states are that the ranks gave to that checkpoint; of ranks without one the file is empty. Who
   // is there when the job begins gets its own.
   void Restore(std::vector<wire::pb::RankRestore> restores) { restores_ = std::move(restores); }
@@ -171,6 +172,7 @@ class Membership {
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record, TimePoint now);
 
  private:
+  void FillMembership(wire::pb::LoggedMembership& out) const;
   [[nodiscard]] Result<WorkerSeat*> SeatFor(const wire::pb::Hello& hello);
   // A new life that asks for just this rank may have it: whoever had it has no connection (any more).
   [[nodiscard]] static bool IsFree(const WorkerSeat& seat) { return seat.connection == ConnectionId{}; }
@@ -181,7 +183,12 @@ class Membership {
     return seat.state != WorkerState::kLeft;
   }
 
+  [[nodiscard]] Iteration BeginOf(WorkerId rank) const {
+    return rank.index() < begins_.size() ? begins_[rank.index()] : start_;
+  }
+
   Iteration start_{0};                           // where the job begins
+  std::vector<Iteration> begins_;                // by rank, where that differs
   std::vector<wire::pb::RankRestore> restores_;  // by rank
   std::vector<WorkerSeat> workers_;              // by rank
   std::vector<ShardSeat> shards_;                // by shard id

@@ -89,16 +89,20 @@ bool Membership::AddChanges(wire::pb::LogRecord& record) {
   if (roster_epoch_ != logged_roster_epoch_ || start_ != logged_start_) {
     logged_roster_epoch_ = roster_epoch_;
     logged_start_ = start_;
-    record.mutable_membership()->set_roster_epoch(roster_epoch_.value());
-    record.mutable_membership()->set_start(start_.value());
+    FillMembership(*record.mutable_membership());
     changed = true;
   }
   return changed;
 }
 
+void Membership::FillMembership(wire::pb::LoggedMembership& out) const {
+  out.set_roster_epoch(roster_epoch_.value());
+  out.set_start(start_.value());
+  for (const Iteration begin : begins_) out.add_begins(begin.value());
+}
+
 void Membership::AddAll(wire::pb::LogRecord& record) const {
-  record.mutable_membership()->set_roster_epoch(roster_epoch_.value());
-  record.mutable_membership()->set_start(start_.value());
+  FillMembership(*record.mutable_membership());
   for (const WorkerSeat& seat : workers_) Fill(seat, *record.add_workers());
   for (const ShardSeat& seat : shards_) Fill(seat, *record.add_shards());
 }
@@ -107,6 +111,8 @@ Status Membership::Apply(const wire::pb::LogRecord& record, TimePoint now) {
   if (record.has_membership()) {
     roster_epoch_ = Epoch(record.membership().roster_epoch());
     start_ = Iteration(record.membership().start());
+    begins_.clear();
+    for (const std::int64_t begin : record.membership().begins()) begins_.emplace_back(begin);
   }
   for (const wire::pb::LoggedWorker& worker : record.workers()) {
     if (worker.rank() >= workers_.size()) {

@@ -273,16 +273,20 @@ TEST(PoolReplayTest, LeasesAreReplayedOneAfterAnother) {
   for (std::uint64_t i = 1; i <= 8; ++i) {
     const std::uint32_t worker = i % 2;
     request.set_request(i);
+    request.set_iteration(static_cast<std::int64_t>(2 * i));
+    request.set_settled(static_cast<std::int64_t>(i));
+    request.mutable_used()->Clear();
+    for (std::size_t k = 0; k < held[worker].size(); ++k) request.add_used(static_cast<std::int64_t>(i + k));
     request.mutable_done()->Assign(held[worker].begin(), held[worker].end());
-    const wire::pb::BatchLease lease = pools.Lease(WorkerId(worker), request, 2);
+    const wire::pb::BatchLease lease = pools.Lend({WorkerId(worker), Incarnation(3)}, request, 2);
     held[worker].assign(lease.batches().begin(), lease.batches().end());
-    if (i == 5) pools.Gone(WorkerId(1));
+    if (i == 5) pools.Settle({WorkerId(1), Incarnation(3)}, Iteration(11));
     ASSERT_TRUE(replayed.Apply(ChangesOf(pools)).ok());
     ASSERT_EQ(WholeOf(replayed), WholeOf(pools)) << i;
   }
   // A request whose answer was lost gets the same answer from the other.
-  EXPECT_EQ(ControlBody(replayed.Lease(WorkerId(0), request, 2)),
-            ControlBody(pools.Lease(WorkerId(0), request, 2)));
+  const MemberKey life{WorkerId(0), Incarnation(3)};
+  EXPECT_EQ(ControlBody(replayed.Lend(life, request, 2)), ControlBody(pools.Lend(life, request, 2)));
   BatchPools fresh;
   wire::pb::LogRecord whole;
   pools.AddAll(whole);
@@ -298,7 +302,7 @@ TEST(PoolReplayTest, WithoutALogNothingIsKept) {
   request.set_pool("p");
   request.set_batches(20);
   request.set_wanted(4);
-  (void)pools.Lease(WorkerId(0), request, 2);
+  (void)pools.Lend({WorkerId(0), Incarnation(1)}, request, 2);
   wire::pb::LogRecord record;
   EXPECT_FALSE(pools.AddChanges(record));
 }
@@ -309,7 +313,7 @@ TEST(PoolReplayTest, WhatIsNoPoolIsAnError) {
   EXPECT_FALSE(BatchPools().Apply(record).ok());
   record.Clear();
   wire::pb::PoolChange& change = *record.add_pool_changes();
-  change.set_batches(2);
+  change.mutable_request()->set_batches(2);
   change.mutable_answer()->add_batches(2);
   EXPECT_THAT(BatchPools().Apply(record).message(), HasSubstr("batch 2, wanted below 2"));
 }

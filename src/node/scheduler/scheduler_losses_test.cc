@@ -344,24 +344,6 @@ TEST_F(SchedulerLossesTest, WhoHasLeftGetsAnErrorFromBarriersAndPools) {
               HasSubstr("worker 0 has left"));
 }
 
-TEST_F(SchedulerLossesTest, TheLeasesOfADyingWorkerGoToTheOthers) {
-  GatherAll();
-  wire::pb::LeaseBatches request;
-  request.set_pool("p");
-  request.set_batches(8);
-  request.set_wanted(2);
-  request.set_request(1);
-  ASSERT_TRUE(world.transport.DeliverControl(w1, Kind::kLeaseBatches, request).ok());
-  EXPECT_EQ(Take<wire::pb::BatchLease>(w1, Kind::kBatchLease).at(0).batches(0), 0U);
-  SayGoodbye(w1, StatusCode::kInternal);
-  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kLeaseBatches, request).ok());
-  const auto lease = Take<wire::pb::BatchLease>(w0, Kind::kBatchLease).at(0);
-  ASSERT_EQ(lease.batches_size(), 2);
-  EXPECT_EQ(lease.batches(0), 0U);
-  EXPECT_EQ(lease.batches(1), 1U);
-  EXPECT_EQ(State()["pools"][0]["leased"], 2);
-}
-
 TEST_F(SchedulerLossesTest, FramesOutOfRoleOrPlaceAreCutOffAndHarmNobodyElse) {
   GatherAll();
   SendReport(w0, 1);

@@ -37,21 +37,24 @@ class SchedulerRanksTest : public HandFedScheduler {
     world.storage.RunAll();
   }
   void ShardsWrite() {
-    const std::pair<ConnectionId, std::uint32_t> shards[] = {{s0, 0}, {s1, 1}};
-    for (const auto& [id, shard] : shards) {
-      wire::pb::CutReply reply;
-      reply.set_checkpoint(1);
-      reply.set_file(ShardFileName(ShardId(shard)));
-      reply.set_bytes(1000);
-      wire::pb::CutBlock& block = *reply.add_blocks();
-      block.set_block(shard);
-      block.set_offset(44);
-      block.set_bytes(100);
-      block.set_v_train(10);
-      block.set_term(1);
-      world.storage.files["/c/checkpoint-00000001/" + reply.file()].resize(reply.bytes());
-      ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kCutReply, reply).ok());
-    }
+    for (const ConnectionId id : {s0, s1})
+      ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kCutReply, CutReplyOf(id, 10)).ok());
+  }
+  // The shard has written its one block into checkpoint 1.
+  wire::pb::CutReply CutReplyOf(ConnectionId id, std::int64_t v_train) {
+    const std::uint32_t shard = id == s0 ? 0 : 1;
+    wire::pb::CutReply reply;
+    reply.set_checkpoint(1);
+    reply.set_file(ShardFileName(ShardId(shard)));
+    reply.set_bytes(1000);
+    wire::pb::CutBlock& block = *reply.add_blocks();
+    block.set_block(shard);
+    block.set_offset(44);
+    block.set_bytes(100);
+    block.set_v_train(v_train);
+    block.set_term(1);
+    world.storage.files["/c/checkpoint-00000001/" + reply.file()].resize(reply.bytes());
+    return reply;
   }
   static wire::pb::RankState StateOf(std::uint64_t checkpoint, std::uint32_t rank) {
     wire::pb::RankState state;
@@ -285,9 +288,42 @@ TEST_F(SchedulerRanksTest, AWorkerThatDiesIsNotWaitedForAndWhatItWroteCounts) {
   PassTime(std::chrono::seconds(2));
   EXPECT_FALSE(Published()) << "it may come back";
   PassTime(std::chrono::seconds(2));
+  EXPECT_FALSE(Published()) << "the shards have not said yet what they hold of it";
+  AckAll(State()["epoch"]);
   const auto manifest = Published();
   ASSERT_TRUE(manifest);
   EXPECT_THAT(Ranks(*manifest), ElementsAre(1));
+}
+
+TEST_F(SchedulerRanksTest, OfAFuzzyCutEachRankBeginsWhereItsOwnPushesEnd) {
+  BeginCheckpoint("asp");
+  Report(w0, 11);
+  PassTime(std::chrono::seconds(1));
+  // One block each, of iterations 4 and 5.
+  for (const auto& [shard, v_train, of_w0, of_w1] : {std::tuple(s0, 4, 20, 6), std::tuple(s1, 5, 18, 7)}) {
+    wire::pb::CutReply reply = CutReplyOf(shard, v_train);
+    reply.set_fuzzy(true);
+    for (const auto& [worker, highest] : {std::pair(0, of_w0), std::pair(1, of_w1)}) {
+      wire::pb::Held& held = *reply.add_held();
+      held.set_worker(static_cast<std::uint32_t>(worker));
+      held.set_incarnation(1);
+      held.set_highest(highest);
+      held.mutable_whole()->set_blocks(1);
+      held.mutable_whole()->set_sum(highest);
+    }
+    ASSERT_TRUE(world.transport.DeliverControl(shard, Kind::kCutReply, reply).ok());
+  }
+  wire::pb::RankState ahead = StateOf(1, 1);
+  ahead.set_iteration(9);
+  Answer(w0, StateOf(1, 0));
+  Answer(w1, ahead);
+  const auto manifest = Published();
+  ASSERT_TRUE(manifest);
+  EXPECT_FALSE(manifest->exact);
+  EXPECT_THAT(manifest->begins, ElementsAre(Iteration(21), Iteration(9))) << "the state of worker 1 is of 9";
+  EXPECT_EQ(manifest->iteration, Iteration(21));
+  EXPECT_EQ(manifest->lacks, 2U + 3U)
+      << "19 and 20 of worker 0; 7 and 8 of worker 1 in one block, 8 in the other";
 }
 
 TEST_F(SchedulerRanksTest, OneThatComesBackIsAskedAgainUnlessItHasAnswered) {

@@ -22,8 +22,9 @@ class SchedulerResumeRulesTest : public HandFedScheduler {
     manifest.job = options.job;
     manifest.rules = std::move(in_force);
     manifest.iteration = Iteration(10);
-    manifest.consistent = true;
+    manifest.exact = manifest.consistent = true;
     manifest.incarnations.resize(2);
+    manifest.begins.assign(2, manifest.iteration);
     manifest.files.push_back({ShardFileName(ShardId(0)), 1000, 5});
     ManifestTable& table = manifest.tables.emplace_back();
     table.spec.name = "fc";

@@ -154,7 +154,7 @@ json Pools(const JobStatus& status) {
   json pools = json::array();
   for (const auto& [name, pool] : status.pools.all()) {
     pools.push_back(
-        {{"name", name}, {"batches", pool.batches}, {"leased", pool.leased.size()}, {"done", pool.done}});
+        {{"name", name}, {"batches", pool.batches}, {"leased", pool.at_work()}, {"done", pool.done}});
   }
   return pools;
 }
@@ -189,6 +189,8 @@ std::string ToJson(const JobStatus& status) {
               {"workers", Workers(status)},     {"shards", Shards(status)},
               {"totals", Totals(status)},       {"pools", Pools(status)},
               {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
+  // What dead workers cannot report, and what a fuzzy checkpoint did not have.
+  out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);

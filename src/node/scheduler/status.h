@@ -8,6 +8,7 @@
 #include "leeway/options.h"
 #include "node/scheduler/batch_pools.h"
 #include "node/scheduler/checkpoints.h"
+#include "node/scheduler/held_pushes.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/reports.h"
 #include "node/scheduler/table_registry.h"
@@ -27,6 +28,7 @@ struct JobStatus {
   const Reports& reports;
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
+  const HeldPushes::Lacking& lacking;
   bool served;  // no worker needs a server any more
 };
 

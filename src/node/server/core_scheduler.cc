@@ -12,6 +12,7 @@
 #include "node/control_frame.h"
 #include "node/server/core.h"
 #include "node/server/firsts.h"
+#include "node/server/held_tally.h"
 
 namespace leeway {
 
@@ -169,6 +170,9 @@ void ServerNode::Core::Acknowledge(std::uint64_t epoch) {
   wire::pb::EpochAck ack;
   ack.set_epoch(epoch);
   for (const MemberKey joining : roster_.joining()) AddFirsts(blocks_, joining, ack);
+  HeldTally held;
+  for (const MemberKey ended : roster_.ended()) held.Add(blocks_, ended);
+  held.FillInto(*ack.mutable_held());
   link_.SendControl(wire::Kind::kEpochAck, ack);
 }
 

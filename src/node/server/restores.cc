@@ -36,7 +36,11 @@ Status Restores::Load(const BlockStore::ToRestore& block, std::span<const std::b
     return FailedPrecondition("block {} was saved with {} elements, wanted {}", block.options.id.value(),
                               record.id.elements, block.options.elements);
   }
-  if (from.rebase()) record.state.Rebase(Iteration(from.start()));
+  if (from.rebase() && from.keep()) {
+    record.state.EndLives();
+  } else if (from.rebase()) {
+    record.state.Rebase(Iteration(from.start()));
+  }
   if (from.patch() && record.state.version == Version(0)) {
     return Unavailable("block {} had no values yet when this was saved", block.options.id.value());
   }

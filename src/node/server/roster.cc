@@ -13,6 +13,7 @@ bool Roster::Take(const wire::pb::Roster& roster) {
   own_clock_members_.clear();
   joining_.clear();
   dead_.clear();
+  ended_.clear();
   newest_ = {};
   fences_ = 0;
   for (const wire::pb::Member& member : roster.members()) {
@@ -25,6 +26,8 @@ bool Roster::Take(const wire::pb::Roster& roster) {
     Incarnation& newest = newest_[key.worker];
     newest = std::max(newest, key.incarnation);
   }
+  for (const wire::pb::Life& life : roster.ended())
+    ended_.push_back({WorkerId(life.worker()), Incarnation(life.incarnation())});
   return true;
 }
 

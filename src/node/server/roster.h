@@ -25,6 +25,8 @@ class Roster {
   [[nodiscard]] std::span<const MemberState> own_clock_members() const { return own_clock_members_; }
   // Members that came after the job had begun, and wait to hear where they begin.
   [[nodiscard]] std::span<const MemberKey> joining() const { return joining_; }
+  // Lives that ended without leaving, and of which the scheduler asks what the blocks hold.
+  [[nodiscard]] std::span<const MemberKey> ended() const { return ended_; }
   // kFenced for a life that was declared dead or that a newer incarnation replaced. A life that the roster
   // does not know yet may pass: the worker heard of this epoch before we did.
   [[nodiscard]] Status CheckLife(MemberKey who) const;
@@ -35,7 +37,7 @@ class Roster {
   Epoch epoch_;
   std::uint64_t fences_ = 0;  // the dead, and all incarnations added up
   std::vector<MemberState> members_, own_clock_members_;
-  std::vector<MemberKey> joining_;
+  std::vector<MemberKey> joining_, ended_;
   std::set<MemberKey> dead_;
   RankTable<Incarnation> newest_;
 };

@@ -8,6 +8,7 @@
 #include "base/mutation.h"
 #include "checkpoint/layout.h"
 #include "leeway/storage.h"
+#include "node/server/held_tally.h"
 
 namespace leeway {
 
@@ -29,6 +30,7 @@ struct ShardCut::Writing {
   std::vector<BlockRecord> records;  // to be written, the last one first
   std::optional<BlockId> bare;       // one without values
   std::vector<Pinned> pieces;        // of the one being written
+  HeldTally held;                    // in the blocks of the job's clock
 };
 
 ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
@@ -77,10 +79,15 @@ void ShardCut::TakeLast() {
 void ShardCut::TakeNow(const Block& block) {
   // Whoever went on from it would wait for initial values that were given long ago.
   if (!block.initialized()) writing_->bare = block.id();
-  // Judged now, not when the cut was begun: the block may have been switched since.
-  if (blocks_.IsOwnClock(block) || blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
   const BlockIdentity identity{block.id(), block.table(), block.offset(), block.elements(), block.term()};
   writing_->records.push_back({identity, block.Save()});
+  // A table with a clock of its own is tied to no iteration, so it makes no cut fuzzy.
+  if (blocks_.IsOwnClock(block)) return;
+  // Judged now, not when the cut was begun: the block may have been switched since.
+  if (blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
+  for (const LifeState& life : writing_->records.back().state.progress.lives) {
+    writing_->held.Add(life.key, std::nullopt, {.iteration = life.silent ? Iteration(-1) : life.progress});
+  }
 }
 
 void ShardCut::WriteNext() {
@@ -119,6 +126,7 @@ void ShardCut::WriteEnd() {
         block.set_checksum(record.checksum);
         block.set_term(record.term.value());
       }
+      now->held.FillInto(*answer_.mutable_held());
       Answer();
     });
   });

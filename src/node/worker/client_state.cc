@@ -33,7 +33,9 @@ void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Itera
   head_ = who;
   head_.checkpoint = cut.checkpoint();
   open_ = cut;
-  if (cut.exact() && (lacks || (keeps_ && IsPast(cut, now)))) {
+  // A state of later than a common moment has pushes behind it that the blocks of the cut do not hold.
+  const bool past = keeps_ && cut.iteration() > 0 && IsPast(cut, now);
+  if (past || (cut.exact() && lacks)) {
     answer_.set_late(now.value());
   } else if (!keeps_ || left_) {
     answer_.set_none(true);

@@ -50,7 +50,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Status MayMeet(const std::string& what) const;
   void Barrier(const std::string& name, Done done);
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
-                    SchedulerRequests::LeaseDone done);
+                    std::span<const Iteration> used, SchedulerRequests::LeaseDone done);
   void SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done);
   [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const;
   void Leave(Done done);
@@ -240,6 +240,8 @@ class WorkerNode::Core final : private LinkEvents {
   // Reports.
   void OnReportTimer();
   void SendReport();
+  // Every push of the job's clock below it has its verdict.
+  [[nodiscard]] Iteration SettledBefore() const;
   void ReportWaits(wire::pb::Report& report) const;
   [[nodiscard]] Wait Waiting() const;
   [[nodiscard]] Wait WaitingToJoin() const;
@@ -331,6 +333,7 @@ class WorkerNode::Core final : private LinkEvents {
   bool batching_ = false;
   bool flush_due_ = false;
   bool leave_sent_ = false;
+  bool lost_unreported_ = false;  // the scheduler has not heard yet of pushes that were lost
   bool failure_told_ = false;
   bool map_asked_ = false;
   Duration map_backoff_{};

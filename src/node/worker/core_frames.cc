@@ -207,6 +207,8 @@ Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> 
     LW_RETURN_IF_ERROR(OnVerdict(port, entry));
     if (phase_ == Phase::kFailed) break;
   }
+  // At once: this worker may be killed before its next beat, and nobody else knows.
+  if (std::exchange(lost_unreported_, false)) SendReport();
   LeaveIfSettled();
   StepIfSettled();
   if (any_bounded_) LetUseAll();

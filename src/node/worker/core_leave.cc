@@ -39,11 +39,15 @@ void WorkerNode::Core::Barrier(const std::string& name, Done done) {
 }
 
 void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
-                                    SchedulerRequests::LeaseDone done) {
+                                    std::span<const Iteration> used, SchedulerRequests::LeaseDone done) {
   if (Status member = CheckMember(); !member.ok()) {
     return Later([done = std::move(done), member] { done(member, {}); });
   }
-  requests_.Lease(pool, batches, wanted, std::move(done));
+  // Without a table of the job's clock no push tells what became of a batch: the worker's word is all there
+  // is.
+  const bool iterates = std::ranges::any_of(tables_, [](const auto& table) { return !table->IsOwnClock(); });
+  requests_.Lease(pool, batches, wanted, used, {iteration_, iterates ? SettledBefore() : kIterationMax},
+                  std::move(done));
 }
 
 void WorkerNode::Core::SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done) {
@@ -136,7 +140,7 @@ void WorkerNode::Core::LeaveIfSettled() {
   if (phase_ != Phase::kLeaving || leave_sent_ || unsettled_ > 0 || inits_open_ > 0) return;
   leave_sent_ = true;
   SendReport();  // a script may end here without another word
-  requests_.Leave([this](Epoch epoch) { OnLeft(epoch); });
+  requests_.Leave(iteration_, [this](Epoch epoch) { OnLeft(epoch); });
 }
 
 void WorkerNode::Core::OnLeft(Epoch epoch) {

@@ -42,10 +42,20 @@ void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
   }
 }
 
+Iteration WorkerNode::Core::SettledBefore() const {
+  Iteration before = iteration_;
+  for (const WorkerBlock* block : blocks_) {
+    if (block == nullptr || block->table->IsOwnClock() || block->pushes.empty()) continue;
+    before = std::min(before, block->pushes.front().iteration);
+  }
+  return before;
+}
+
 void WorkerNode::Core::SendReport() {
   if (!scheduler_.up()) return;
   wire::pb::Report report;
   report.set_iteration(iteration_.value());
+  report.set_settled(SettledBefore().value());
   report.set_has_final(phase_ == Phase::kFinished);
   report.set_waiting_for(ClippedMessage(WaitingFor()));
   auto& values = *report.mutable_values();

@@ -234,6 +234,7 @@ void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
   if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
   if (lost == 0) return;
   counters_.lost += lost;
+  lost_unreported_ = true;
   env_.log.Write(
       LogLevel::kWarning,
       fmt::format("{} lost {} pushes of this worker that it had acknowledged: table \"{}\" block {} "

@@ -1,5 +1,7 @@
 #include "node/worker/scheduler_requests.h"
 
+#include <algorithm>
+
 #include "base/errors.h"
 #include "node/control_frame.h"
 #include "node/seconds.h"
@@ -51,7 +53,7 @@ void SchedulerRequests::ForgetBarrier(const std::string& name) {
 }
 
 void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
-                              LeaseDone done) {
+                              std::span<const Iteration> used, const LeaseMoment& moment, LeaseDone done) {
   // One request of a pool at a time, so that the scheduler need keep one answer to repeat. A call that was
   // broken off leaves its request open; the next one takes it over.
   for (auto& [id, open] : leases_) {
@@ -66,16 +68,29 @@ void SchedulerRequests::Lease(const std::string& pool, std::uint64_t batches, st
   request.message.set_pool(pool);
   request.message.set_batches(batches);
   request.message.set_wanted(wanted);
-  for (const std::uint64_t batch : leased_[pool]) request.message.add_done(batch);
-  leased_[pool].clear();
+  std::vector<std::uint64_t>& leased = leased_[pool];
+  std::uint32_t& per_iteration = per_iteration_[pool];
+  for (const std::uint64_t batch : leased) request.message.add_done(batch);
+  if (used.size() == leased.size()) {
+    for (const Iteration iteration : used) {
+      request.message.add_used(iteration.value());
+      const auto same = static_cast<std::uint32_t>(std::ranges::count(used, iteration));
+      per_iteration = std::max(per_iteration, same);
+    }
+  }
+  leased.clear();
+  request.message.set_iteration(moment.iteration.value());
+  request.message.set_per_iteration(per_iteration);
+  request.message.set_settled(moment.settled.value());
   request.done = std::move(done);
   request.since = clock_.Now();
   link_.SendControl(wire::Kind::kLeaseBatches, request.message);
 }
 
-void SchedulerRequests::Leave(std::function<void(Epoch)> left) {
+void SchedulerRequests::Leave(Iteration iteration, std::function<void(Epoch)> left) {
   left_ = std::move(left);
-  link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
+  leave_.set_iteration(iteration.value());
+  link_.SendControl(wire::Kind::kLeave, leave_);
 }
 
 void SchedulerRequests::SetSync(const std::string& rule, SetSyncDone done) {
@@ -141,7 +156,7 @@ void SchedulerRequests::ResendAll() {
   for (const auto& [key, barrier] : barriers_) link_.SendControl(wire::Kind::kBarrier, barrier.message);
   for (const auto& [id, request] : leases_) link_.SendControl(wire::Kind::kLeaseBatches, request.message);
   if (!switches_.empty()) link_.SendControl(wire::Kind::kSetSync, switches_.begin()->second.message);
-  if (left_) link_.SendControl(wire::Kind::kLeave, wire::pb::Leave());
+  if (left_) link_.SendControl(wire::Kind::kLeave, leave_);
 }
 
 void SchedulerRequests::FailAll(const Status& why) {

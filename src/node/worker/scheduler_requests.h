@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +39,17 @@ class SchedulerRequests {
   void Barrier(const std::string& name, Iteration iteration, std::uint64_t steps, Done done);
   // Nobody waits at it any more: its callback is dropped.
   void ForgetBarrier(const std::string& name);
-  void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted, LeaseDone done);
-  void Leave(std::function<void(Epoch)> left);
+  // Where the worker is as it asks for batches.
+  struct LeaseMoment {
+    Iteration iteration;  // that it is in
+    Iteration settled;    // every push below it has its verdict
+  };
+  // `used`: of the batches leased before, in their order, the iteration that each was used in; empty: one in
+  // each.
+  void Lease(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+             std::span<const Iteration> used, const LeaseMoment& moment, LeaseDone done);
+  // The worker does not do `iteration`, nor any after it.
+  void Leave(Iteration iteration, std::function<void(Epoch)> left);
   // `done` gets how many tables the rule means.
   void SetSync(const std::string& rule, SetSyncDone done);
 
@@ -86,8 +96,10 @@ class SchedulerRequests {
   std::map<std::pair<std::string, std::uint64_t>, OpenBarrier> barriers_;  // by name and round
   std::map<std::uint64_t, OpenLease> leases_;                              // by request
   std::map<std::string, std::vector<std::uint64_t>> leased_;               // batches at work, by pool
+  std::map<std::string, std::uint32_t> per_iteration_;                     // batches used in one, by pool
   std::map<std::uint64_t, OpenSwitch> switches_;                           // by request
   std::function<void(Epoch)> left_;                                        // set while leaving
+  wire::pb::Leave leave_;
 };
 
 // The wire form of a table's spec.

@@ -80,7 +80,7 @@ TEST_F(WorkerLifeTest, RequestsAreSentAgainWhenTheSchedulerIsBackAndAnsweredOnce
   std::optional<Status> passed, leased;
   BatchLease lease;
   node->Barrier("epoch", Into(passed));
-  node->LeaseBatches("pool", 10, 2, [&](const Status& status, const BatchLease& got) {
+  node->LeaseBatches("pool", 10, 2, {}, [&](const Status& status, const BatchLease& got) {
     leased = status;
     lease = got;
   });
@@ -106,7 +106,7 @@ TEST_F(WorkerLifeTest, RequestsAreSentAgainWhenTheSchedulerIsBackAndAnsweredOnce
   ReconnectScheduler();
   EXPECT_EQ(env.transport.TakeSent(scheduler).size(), 1U) << "only the hello";
   // What was leased before is given back as done with the next request.
-  node->LeaseBatches("pool", 10, 2, [](const Status&, const BatchLease&) {});
+  node->LeaseBatches("pool", 10, 2, {}, [](const Status&, const BatchLease&) {});
   const auto next = ParseAs<wire::pb::LeaseBatches>(env.transport.TakeSent(scheduler).at(0));
   EXPECT_THAT(std::vector<std::uint64_t>(next.done().begin(), next.done().end()), ElementsAre(4, 7));
 }
@@ -116,8 +116,8 @@ TEST_F(WorkerLifeTest, ASecondLeaseOfAPoolTakesOverTheOpenOne) {
   (void)env.transport.TakeSent(scheduler);
   std::optional<Status> first;
   BatchLease lease;
-  node->LeaseBatches("pool", 10, 2, [&](const Status& status, const BatchLease&) { first = status; });
-  node->LeaseBatches("pool", 10, 2, [&](const Status&, const BatchLease& got) { lease = got; });
+  node->LeaseBatches("pool", 10, 2, {}, [&](const Status& status, const BatchLease&) { first = status; });
+  node->LeaseBatches("pool", 10, 2, {}, [&](const Status&, const BatchLease& got) { lease = got; });
   const std::vector<SentFrame> sent = env.transport.TakeSent(scheduler);
   ASSERT_EQ(sent.size(), 1U) << "the scheduler keeps one answer of a pool to repeat";
   wire::pb::BatchLease answer;

@@ -77,8 +77,9 @@ void WorkerNode::Barrier(const std::string& name, Done done) {
 }
 
 void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                              std::span<const Iteration> used,
                               std::function<void(const Status&, const BatchLease&)> done) {
-  core_->LeaseBatches(pool, batches, wanted, std::move(done));
+  core_->LeaseBatches(pool, batches, wanted, used, std::move(done));
   core_->RunLater();
 }
 

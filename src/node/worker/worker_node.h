@@ -96,7 +96,9 @@ class WorkerNode {
   // and a table follows a model that leaves iterations out. Barrier asks by itself.
   [[nodiscard]] Status MayMeet(const std::string& what) const;
   void Barrier(const std::string& name, Done done);
+  // `used` as in Worker::LeaseBatches.
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
+                    std::span<const Iteration> used,
                     std::function<void(const Status&, const BatchLease&)> done);
   // Another synchronization model for some tables and servers, from now on ("tables=fc* sync=ssp:3"). `done`
   // when every shard has it, with how many tables it means, or with why nothing has changed.

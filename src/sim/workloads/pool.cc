@@ -39,7 +39,7 @@ class PoolWorker final : public WorkloadPart {
   }
 
   void Lease() {
-    node_.LeaseBatches("epoch0", options_.batches, options_.wanted,
+    node_.LeaseBatches("epoch0", options_.batches, options_.wanted, {},
                        [this](const Status& status, const BatchLease& lease) {
                          if (!status.ok()) return report_.problems.push_back(status.ToString());
                          if (lease.exhausted && lease.batches.empty()) return Leave();

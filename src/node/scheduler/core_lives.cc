@@ -1,0 +1,69 @@
+// Lives of workers that end without leaving: what the blocks hold of them decides on their batches, and on
+// how many pushes are lost.
+#include <utility>
+
+#include "node/control_frame.h"
+#include "node/scheduler/core.h"
+
+namespace leeway {
+
+wire::pb::Roster SchedulerNode::Core::BuildRoster() const {
+  wire::pb::Roster roster = members_.BuildRoster();
+  ended_lives_.AddTo(roster);
+  return roster;
+}
+
+void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
+  const MemberKey life{seat.rank, seat.incarnation};
+  if (ended_lives_.contains(life)) return;
+  const auto report = reports_.workers.find(seat.rank);
+  ended_lives_.Add(life, seat.first,
+                   report == reports_.workers.end() ? Iteration(0) : report->second.settled(seat.life));
+  pools_.Doubt(life);
+  acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
+}
+
+void SchedulerNode::Core::SettleLife(MemberKey life) {
+  if (over_) return;
+  const EndedLives::Settled settled = ended_lives_.Settle(life);
+  pools_.Settle(life, settled.top);
+  const auto [lost, torn] = settled.lacking;
+  lacking_.lost += lost;
+  lacking_.torn += torn;
+  if (lost + torn > 0) {
+    env_.log.Write(
+        lost > 0 ? LogLevel::kWarning : LogLevel::kInfo,
+        fmt::format("worker {} incarnation {} ended with iteration {}: {} of its pushes are lost with a "
+                    "server, {} more reached only some of the blocks",
+                    life.worker.value(), life.incarnation.value(), settled.top.value(), lost, torn));
+  }
+  LendWaiting();
+  PublishIfWhole();
+  CommitSoon();
+}
+
+void SchedulerNode::Core::AskOfEndedLives() {
+  for (const WorkerSeat& seat : members_.workers()) {
+    if (seat.state == WorkerState::kLost) pools_.Doubt({seat.rank, seat.incarnation});
+  }
+  for (const MemberKey life : ended_lives_.all()) {
+    pools_.Doubt(life);
+    acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
+  }
+}
+
+void SchedulerNode::Core::LendWaiting() {
+  for (const auto& [rank, waiting] : std::exchange(waiting_leases_, {})) {
+    const auto& [id, request] = waiting;
+    const WorkerSeat& seat = members_.workers()[rank.index()];
+    if (seat.connection != id || !seat.live()) continue;
+    if (pools_.MustWait(request)) {
+      waiting_leases_[rank] = waiting;
+      continue;
+    }
+    inbound_.SendControl(id, wire::Kind::kBatchLease,
+                         pools_.Lend({seat.rank, seat.incarnation}, request, members_.LiveCount()));
+  }
+}
+
+}  // namespace leeway
