@@ -147,7 +147,8 @@ def test_a_server_that_dies_when_every_rank_has_its_results_harms_nobody(tmp_pat
 
 def test_a_server_that_dies_while_a_rank_waits_for_its_results_ends_the_job(tmp_path):
     with Gated(tmp_path, "--sync", "asp") as job:
-        job.open("join", "define", "set", "train", "finish.0")
+        job.open_before("finish")
+        job.open("finish.0")
         job.wait_until_trained(0, 1)
         job.kill_server(1)
         assert job.wait(60) == 137, job.err()

@@ -9,7 +9,6 @@ from collections import defaultdict
 import numpy as np
 
 LR = 12.0  # of the bookkeeper
-LEASE = 4  # batches that a life may hold of a pool at once
 
 
 class Book:
@@ -69,29 +68,21 @@ def audit(folder, workers, pool, all_done, lost, units):
     for book in books:
         for cell, unit in book.units.items():
             cells_of[unit if pool else (book.rank, unit)].append(cell)
-    doubled, again, missing = 0, 0, 0
-    leased_again = defaultdict(set)  # by life: batches that it had pushed and could not report as done
+    doubled, missing = 0, 0
     for unit, cells in sorted(cells_of.items()):
         times = counted[:, cells].sum(axis=1)
         if times.max() > 1:
-            unfinished = [owner[cell] for cell in cells if not owner[cell].finished and counted[:, cell].any()]
-            excused = pool and len(unfinished) >= times.max() - 1
-            for book in unfinished[:times.max() - 1] if excused else []:
-                leased_again[book.rank, book.life].add(unit)
-            surplus = int((times[times > 1] - 1).sum())
-            doubled, again = (doubled, again + surplus) if excused else (doubled + surplus, again)
-            if not excused and doubled == surplus:
-                problems.append(f"unit {unit} was counted up to {times.max()} times: cells {cells}, by block {times.tolist()}")
+            if doubled == 0:  # one is enough to look into
+                problems.append(f"unit {unit} was counted up to {times.max()} times: cells {cells}, by block {times.tolist()}, of "
+                                f"lives {[(owner[cell].rank, owner[cell].life) for cell in cells]}")
+            doubled += int((times[times > 1] - 1).sum())
         if any(cell in owner[cell].acknowledged for cell in cells):
             missing += int((times == 0).sum())
-    for (rank, life), batches in leased_again.items():
-        if len(batches) > LEASE:
-            problems.append(f"{len(batches)} batches of life {life} of rank {rank} were trained again, wanted at most {LEASE}")
     untrained = units - len(cells_of) if pool else 0
     if untrained and all_done:
         problems.append(f"{untrained} of {units} batches were never trained, though every rank ended well")
     if missing > lost:
         problems.append(f"{missing} pushes are missing (one for each block), and the job reported {lost} as lost")
-    figures = {"pushes": len(owner), "lives": len(books), "doubled": doubled + twice, "again": again, "missing": missing,
-               "lost": lost, "untrained": untrained}
+    figures = {"pushes": len(owner), "lives": len(books), "doubled": doubled + twice, "missing": missing, "lost": lost,
+               "untrained": untrained}
     return figures, problems

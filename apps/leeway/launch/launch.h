@@ -147,7 +147,8 @@ class Launch {
   bool Decide(const ServerLoss& loss, SteadyClock::time_point now);
   // Every worker has its final values.
   [[nodiscard]] bool NeedsNoServer() const {
-    return settle_at_ || job_done_ || (outcome_.status && outcome_.status->served);
+    const bool served = outcome_.status && outcome_.status->served;
+    return settle_at_ || job_done_ || served || (monitor_ && monitor_->ended_well());
   }
   // Some worker has ended an iteration, as far as the last status knows.
   [[nodiscard]] bool HasTrained() const;

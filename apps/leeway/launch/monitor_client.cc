@@ -87,6 +87,11 @@ class MonitorClient::Loop final : private LinkEvents {
     return std::exchange(set_sync_, std::nullopt);
   }
 
+  bool ended_well() {
+    const std::lock_guard lock(mutex_);
+    return ended_well_;
+  }
+
   Status failure() {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -124,6 +129,7 @@ class MonitorClient::Loop final : private LinkEvents {
   void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing&&) override {
     switch (static_cast<wire::Kind>(head.kind)) {
       case wire::Kind::kJobEnd:
+        TakeJobEnd(body);
         // The scheduler ends when everyone has gone.
         return real_.Post([this] {
           Hush();
@@ -138,6 +144,13 @@ class MonitorClient::Loop final : private LinkEvents {
       default:
         return;  // rosters are for members
     }
+  }
+
+  void TakeJobEnd(std::span<const std::byte> body) {
+    wire::pb::JobEnd end;
+    if (!end.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
+    const std::lock_guard lock(mutex_);
+    ended_well_ = end.code() == 0;
   }
 
   void TakeStatusReply(std::span<const std::byte> body) {
@@ -210,6 +223,7 @@ class MonitorClient::Loop final : private LinkEvents {
   std::optional<AskedCheckpoint> checkpoint_;
   std::optional<AskedSetSync> set_sync_;
   Status failure_;
+  bool ended_well_ = false;
   std::thread thread_;
 };
 
@@ -226,6 +240,8 @@ std::optional<AskedCheckpoint> MonitorClient::TakeCheckpoint() { return loop_->T
 void MonitorClient::AskSetSync(const std::string& rule) { loop_->AskSetSync(rule); }
 
 std::optional<AskedSetSync> MonitorClient::TakeSetSync() { return loop_->TakeSetSync(); }
+
+bool MonitorClient::ended_well() const { return loop_->ended_well(); }
 
 Status MonitorClient::failure() const { return loop_->failure(); }
 

@@ -400,6 +400,15 @@ void SchedulerNode::Core::Finish(const Status& why) {
   CommitSoon();  // it lingers once that is in the log
 }
 
+void SchedulerNode::Core::Stop(const Status& why) {
+  if (!lingers_ || !outcome_.ok()) return Finish(why);
+  env_.timers.Cancel(linger_timer_);
+  linger_timer_ = env_.timers.After(Duration::zero(), [this] {
+    linger_timer_ = {};
+    End();
+  });
+}
+
 void SchedulerNode::Core::Linger() {
   lingers_ = true;
   over_since_ = env_.clock.Now();

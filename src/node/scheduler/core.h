@@ -44,7 +44,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   ~Core() override;
 
   [[nodiscard]] Status Start();
-  void Stop(const Status& why) { Finish(why); }
+  // Of a job that ended well: no longer waits for shards that lost their connection.
+  void Stop(const Status& why);
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] bool has_log() const { return log_ == nullptr || log_read_; }
   [[nodiscard]] std::string Json();

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/errors.h"
 #include "node/scheduler/hand_fed_scheduler.h"
 
 namespace leeway {
@@ -124,6 +125,23 @@ TEST_F(SchedulerServersTest, AServerThatIsLostWhenEveryWorkerHasItsFinalValuesEn
   const auto told = Take<wire::pb::JobEnd>(s0, Kind::kJobEnd);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].code(), 0U);
+}
+
+TEST_F(SchedulerServersTest, StoppedAfterAGoodEndItWaitsForNoServerThatIsAway) {
+  GatherAll();
+  Leave(w0);
+  Leave(w1);
+  (void)world.transport.Lose(s1);
+  SayGoodbye(w0);
+  SayGoodbye(w1);
+  SayGoodbye(s0);
+  world.Advance(seconds(3));
+  EXPECT_TRUE(ended.empty()) << "server 1 may come back to hear of the end";
+  node->Stop(Cancelled("interrupted"));
+  EXPECT_TRUE(ended.empty()) << "no callback from inside a call";
+  world.Advance(Duration::zero());
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_TRUE(ended[0].ok());
 }
 
 TEST_F(SchedulerServersTest, AServerThatIsLostWhileAWorkerNeedsItsFinalValuesEndsTheJob) {
