@@ -174,8 +174,8 @@ class Run:
                     self.problems.append(f"left behind: {str(left)[:100]} {list(job.temporary.iterdir())}")
                 self._check_code(job, code)
                 told = job.summary()
-                status = told.get("status", {})
-                self.lost += int(status.get("totals", {}).get("worker.lost", 0)) + sum(status.get("lacking", {}).values())
+                totals = told.get("totals", {})
+                self.lost += int(totals.get("lost", 0) + totals.get("torn", 0))
             if code == 0:
                 lives = [worker["lives"][-1]["ended"] for worker in told.get("workers", [])]
                 all_done = len(lives) == self.plan.workers and set(lives) == {"done"}

@@ -17,9 +17,12 @@ class Book:
     def __init__(self, path):
         self.rank, self.life = map(int, path.name.split(".")[:2])
         self.units, self.acknowledged, self.finished = {}, set(), False
+        self.began, self.launch = 0.0, ""
         for line in path.read_text().splitlines():
             kind, *words = line.split()
-            if kind == "P":
+            if kind == "L":
+                self.began, self.launch = float(words[0]), words[1]
+            elif kind == "P":
                 self.units[int(words[0])] = int(words[1])
             elif kind == "A":
                 self.acknowledged.add(int(words[0]))
@@ -39,7 +42,21 @@ def claims(folder):
 
 def anyone_finished(folder):
     """Some life has trained its last unit."""
-    return any(b"E" in path.read_bytes() for path in (folder / "books").glob("*.log"))
+    return any(path.read_bytes().endswith(b"E\n") for path in (folder / "books").glob("*.log"))
+
+
+def expected(books, pool, all_done):
+    """The pushes whose units must have counted, if they are not lost: all that were acknowledged in the last launch of the job.
+    What was acknowledged in one before may be undone by --resume or a rollback. Then the pool hands it out again; without one
+    its rank trains it again, unless it dies: the next life begins where the others are."""
+    last = max(books, key=lambda book: book.began).launch
+    lives = defaultdict(list)
+    for book in books:
+        if book.launch == last:
+            lives[book.rank].append(book)
+    whole = {rank for rank, some in lives.items() if len(some) == 1 and some[0].finished}
+    return {cell for book in books for cell in book.acknowledged
+            if book.launch == last or (all_done if pool else book.rank in whole)}
 
 
 def audit(folder, workers, pool, all_done, lost, units):
@@ -68,6 +85,7 @@ def audit(folder, workers, pool, all_done, lost, units):
     for book in books:
         for cell, unit in book.units.items():
             cells_of[unit if pool else (book.rank, unit)].append(cell)
+    wanted = expected(books, pool, all_done)
     doubled, missing = 0, 0
     for unit, cells in sorted(cells_of.items()):
         times = counted[:, cells].sum(axis=1)
@@ -76,7 +94,7 @@ def audit(folder, workers, pool, all_done, lost, units):
                 problems.append(f"unit {unit} was counted up to {times.max()} times: cells {cells}, by block {times.tolist()}, of "
                                 f"lives {[(owner[cell].rank, owner[cell].life) for cell in cells]}")
             doubled += int((times[times > 1] - 1).sum())
-        if any(cell in owner[cell].acknowledged for cell in cells):
+        if any(cell in wanted for cell in cells):
             missing += int((times == 0).sum())
     untrained = units - len(cells_of) if pool else 0
     if untrained and all_done:

@@ -103,6 +103,10 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.uptime_s = Get(root, "uptime_s", 0.0);
   status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
+  if (const auto lacking = root.find("lacking"); lacking != root.end() && lacking->is_object()) {
+    status.lacking_lost = Get(*lacking, "lost", std::uint64_t{0});
+    status.lacking_torn = Get(*lacking, "torn", std::uint64_t{0});
+  }
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
                               Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),

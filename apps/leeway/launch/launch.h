@@ -46,6 +46,8 @@ class Launch {
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
   // The newest checkpoint on which the end of the job was decided; empty: there is none.
   [[nodiscard]] const std::string& newest() const { return *newest_; }
+  // Pushes that the job reported as lost.
+  [[nodiscard]] double lost() const { return outcome_.status ? outcome_.status->Lost() : 0; }
   // A signal ended the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 

@@ -5,7 +5,8 @@
 Without a pool a unit of work is an iteration of this rank, and the rank trains up to iteration UNITS. With one (POOL 1) a unit
 is a batch of a pool of UNITS batches. A push claims the next cell of the folder's counter and has a gradient of -1 there, in
 each of the BLOCKS blocks of CELLS values of both tables. FOLDER/books/RANK.LIFE.log tells of each push before it is made ("P
-cell unit") and when every block has given its verdict ("A cell"), and of the end of the training ("E"). The final values go to
+cell unit") and when every block has given its verdict ("A cell"), and of the end of the training ("E"); its first line says when
+the life began, and in which launch of the job. The final values go to
 FOLDER/final.RANK.npy. The worker pauses after every push until the folder holds `hurry`.
 """
 
@@ -36,6 +37,7 @@ class Book:
             except FileExistsError:
                 continue
         self._counter = os.open(folder / "counter", os.O_CREAT | os.O_RDWR)
+        self.write(f"L {time.time()} {os.environ['LEEWAY_SCHEDULER']}")
 
     def claim(self):
         """A cell that no other push has."""
