@@ -4,7 +4,7 @@ A push has a cell of its own in every block (programs/bookkeeper.py), so the fin
 counted. A unit of work (a batch of the pool, or an iteration of a rank) may be pushed by several lives, and counts once.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import numpy as np
 
@@ -48,15 +48,21 @@ def anyone_finished(folder):
 def expected(books, pool, all_done):
     """The pushes whose units must have counted, if they are not lost: all that were acknowledged in the last launch of the job.
     What was acknowledged in one before may be undone by --resume or a rollback. Then the pool hands it out again; without one
-    its rank trains it again, unless it dies: the next life begins where the others are."""
-    last = max(books, key=lambda book: book.began).launch
-    lives = defaultdict(list)
-    for book in books:
-        if book.launch == last:
-            lives[book.rank].append(book)
-    whole = {rank for rank, some in lives.items() if len(some) == 1 and some[0].finished}
-    return {cell for book in books for cell in book.acknowledged
-            if book.launch == last or (all_done if pool else book.rank in whole)}
+    its rank trains it again, unless it dies before: the next life begins where the others are."""
+    began = {}
+    for book in sorted(books, key=lambda book: book.began):
+        began.setdefault(book.launch, len(began))
+    last = len(began) - 1
+    lives = Counter((book.rank, began[book.launch]) for book in books)
+    finished = {book.rank for book in books if began[book.launch] == last and book.finished}
+
+    def is_wanted(book):
+        after = range(began[book.launch] + 1, last + 1)
+        if pool or not after:
+            return all_done or not after
+        return book.rank in finished and all(lives[book.rank, launch] == 1 for launch in after)
+
+    return {cell for book in books if is_wanted(book) for cell in book.acknowledged}
 
 
 def audit(folder, workers, pool, all_done, lost, units):

@@ -19,15 +19,19 @@ from leeway._leeway import Hyper
 
 ELEMENTS = 600
 folder, iterations = Path(sys.argv[1]), int(sys.argv[2])
+told_to_end = []
 
 
 def gate(part, rank="all"):
     print(f"before {part}", flush=True)
     while not (folder / part).exists() and not (folder / f"{part}.{rank}").exists():
+        if told_to_end and not (folder / "stay").exists():
+            sys.exit(143)
         time.sleep(0.005)
 
 
 def on_term(*_):
+    told_to_end.append(True)
     if not (folder / "stay").exists():
         sys.exit(143)
 
