@@ -287,6 +287,7 @@ ArenaMemory Allocate(Client& client, std::vector<std::int64_t> shape, std::vecto
     }
   }
   auto memory = client.worker()->Allocate(static_cast<std::size_t>(elements));
+  if (memory == nullptr) throw StatusError(ResourceExhausted("allocate: no memory for {} floats", elements));
   return {std::move(memory), std::move(shape), std::move(strides)};
 }
 

@@ -20,6 +20,9 @@ struct LinkOptions {
   std::chrono::milliseconds give_up_after{30'000};  // no welcome for this long: the peer is unreachable
   std::uint32_t body_bytes_max = 16U << 20;         // frames after the hello
   std::uint64_t payload_bytes_max = 64ULL << 20;
+  // A peer that sends another frame while so many bytes of earlier answers are unread by it is cut off. A
+  // shard allows every worker one answer per block beyond that.
+  std::uint64_t unread_bytes_max = 64ULL << 20;
   // Several blocks share a frame up to here: large enough that headers cost nothing, small enough that the
   // first block of a large table is on its way early.
   std::uint64_t frame_payload_bytes = 1U << 20;
@@ -72,6 +75,8 @@ struct CheckpointOptions {
   std::chrono::milliseconds every{0};       // 0: not by time
   std::chrono::milliseconds limit{60'000};  // one that is not complete by then is given up
   std::uint32_t keep = 2;                   // the newest so many stay
+  // How long to wait for the folder's lock, which a process that has just died may have for a moment more.
+  std::chrono::milliseconds lock_wait{5'000};
   std::string resume;  // a checkpoint, or a folder of them: its newest whole one; empty: begin anew
 };
 
@@ -80,7 +85,8 @@ struct SchedulerOptions {
   LinkOptions link;
   CheckpointOptions checkpoint;
   std::string listen = "127.0.0.1:0";
-  bool bind_any = false;  // allow `listen` to be an address that other machines can reach
+  bool bind_any = false;            // allow `listen` to be an address that other machines can reach
+  std::uint32_t monitors_max = 64;  // connected at a time: `leeway ctl`, the launcher's bar
   std::chrono::milliseconds suspect_after{3'000};  // no beat for this long: reported
   std::chrono::milliseconds expel_after{10'000};   // no beat for this long: declared dead
   // Not all workers and servers there: the job begins with min_workers of them, or fails, naming who is

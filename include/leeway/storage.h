@@ -23,11 +23,16 @@ namespace leeway {
 // only once a Sync or SyncFolder that covers it said ok. A process that dies loses the calls that were not
 // yet carried out, and may leave a part of the append that was under way.
 //
-// Paths are names joined by '/'. A file is written through one Env at a time.
+// Paths are names joined by '/'. A file is written through one Env at a time. New files and folders are their
+// owner's alone: nobody else may read or write them.
+//
+// A symbolic link is an error, not a way, in the last two names of a file's path (its folder and itself) and
+// in the last name of a folder's: the folder of a checkpoint may be open to others, who could lead writes
+// elsewhere. Names before those are followed. A path that a user gave is resolved before it comes here.
 //
 // Errors name the path and the cause: kNotFound (no such file or folder), kResourceExhausted (no room left:
 // a part of the append may be there), kInvalidArgument (a name that cannot be one), kFailedPrecondition (not
-// permitted, a folder where a file was wanted, and the like), kUnavailable (the device failed).
+// permitted, a link, a folder where a file was wanted, and the like), kUnavailable (the device failed).
 class Storage {
  public:
   using Done = std::function<void(const Status&)>;
@@ -40,6 +45,9 @@ class Storage {
   };
 
   virtual ~Storage() = default;
+  // Makes the file and its missing folders, with these bytes. The file must be new: kFailedPrecondition if
+  // the name is taken, by whatever, and nothing changes then. Else as Append.
+  virtual void Create(const std::string& path, std::vector<Pinned> data, Done done) = 0;
   // Appends to the file, making it and its folders if missing; with no bytes it only makes them. (A new
   // folder's name is safe after a SyncFolder of the folder that it is in, as a file's is.) `data` stays
   // pinned until the append was carried out, and is released before `done` is called.
@@ -47,6 +55,9 @@ class Storage {
   // What was appended to the file before this call is safe from a loss of power once `done` says ok. Its name
   // is not: that takes a SyncFolder of the folder that it is in. A Sync that failed may have lost what it was
   // to save, whatever later ones say: start another file. kNotFound if there is no such file.
+  //
+  // A file that was written to and not synced since may keep its room on the disk when another Env removes
+  // it. After a Sync, whatever it says, and after a write that failed, it does not.
   virtual void Sync(const std::string& path, Done done) = 0;
   // Names that were made, renamed or removed in this folder before this call are safe once `done` says ok
   // (not those in folders within it, and not its own name). A rename between two folders takes a SyncFolder
@@ -61,10 +72,14 @@ class Storage {
   virtual void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
                     std::function<void(Result<std::vector<std::byte>>)> done) = 0;
   // Takes the file for this Env alone, making it and its folders if missing: until the Env ends, or its
-  // process dies, another Env that asks is answered kFailedPrecondition at once. One that has it has it
-  // again. It keeps nobody from the file who does not ask, and is the only thing that two Envs may do to one
-  // file at a time.
+  // process dies, another Env that asks is answered kFailedPrecondition at once, in words that say who has
+  // it. One that has it has it again. It keeps nobody from the file who does not ask, and is the only thing
+  // that two Envs may do to one file at a time. What is in the file is the Storage's own. kResourceExhausted:
+  // the file system has no locks, or has no room for this one.
   virtual void Lock(const std::string& path, Done done) = 0;
+  // Whether another Env has the file locked at this moment: kFailedPrecondition then, as from Lock. Changes
+  // nothing; a file that is not there is locked by nobody.
+  virtual void CheckUnlocked(const std::string& path, Done done) = 0;
   // What is in the folder, sorted by name. kNotFound if there is no such folder.
   virtual void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) = 0;
 };

@@ -110,7 +110,8 @@ class Worker {
 
   // Memory for gradients and parameters that a server on the same host reads where it lies: what is lent from
   // here is sent without being copied. Zeros; freed when the last owner lets go, also after the worker's end.
-  // Any memory may be lent. After Shutdown and in a forked child it is plain memory.
+  // Any memory may be lent. After Shutdown and in a forked child it is plain memory. Null if there is no
+  // memory.
   [[nodiscard]] virtual std::shared_ptr<float> Allocate(std::size_t elements) = 0;
 
   virtual Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers = {}) = 0;

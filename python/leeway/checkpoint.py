@@ -185,12 +185,12 @@ def import_state(state, folder, like):
     if extra := [name for name in state if name not in source.tables and name not in buffers]:
         raise InvalidArgument(f"{extra[0]!r}: {source.path} has no such table; known: {', '.join(source.tables)}")
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = [re.fullmatch(r"checkpoint-(\d{8,})", entry.name) for entry in folder.iterdir()]
     manifest = json.loads(json.dumps(source.manifest))
     manifest["checkpoint"] = 1 + max((int(match[1]) for match in found if match), default=0)
     path = folder / f"checkpoint-{manifest['checkpoint']:08}"
-    path.mkdir()
+    path.mkdir(mode=0o700)
     for index, file in enumerate(manifest["files"]):
         _write_shard_file(source, manifest, index, values, path / file["name"])
     for rank in manifest["ranks"]:
@@ -260,7 +260,9 @@ def _write_rank_file(source, manifest, rank, buffers, path):
 
 
 def _write(path, data):
-    with open(path, "wb") as file:
+    # As the program does: a new file, through no link, which nobody but its owner reads.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -2,8 +2,6 @@
 
 #include <cstdlib>
 
-#include "base/check.h"
-
 namespace leeway {
 namespace {
 
@@ -15,7 +13,7 @@ std::shared_ptr<std::byte> HeapArena::Allocate(std::size_t bytes, Use) {
   // aligned_alloc wants a multiple of the alignment, and a buffer of nothing still wants an address.
   const std::size_t rounded = (bytes + kCacheLine) / kCacheLine * kCacheLine;
   auto* const p = static_cast<std::byte*>(std::aligned_alloc(kCacheLine, rounded));
-  LW_CHECK(p != nullptr, "out of memory: wanted {} bytes", rounded);
+  if (p == nullptr) return nullptr;
   return {p, [](std::byte* at) { std::free(at); }};
 }
 

@@ -20,12 +20,17 @@ void Block::Core::OnInit(MemberKey from, Term term, Gradient values, TimePoint n
     ++counters_.refused;
     Say(from, Seq(0), BlockVerdict::kRefused);
   };
+  const auto starve = [&] {
+    ++counters_.no_memory;
+    refuse();
+  };
   if (values.values().size() != options_.elements) return refuse();
   if (!values_.initialized()) {
     BufferRef own = values.TakeBuffer();
     bool finite = true;
     if (own == nullptr) {
       own = values_.TakeFirst();
+      if (own == nullptr) return starve();
       finite = kernels::ScaleInto(own->floats(), values.values(), 1.0F);
       if (!values.Whole()) return;
     } else {
@@ -33,7 +38,7 @@ void Block::Core::OnInit(MemberKey from, Term term, Gradient values, TimePoint n
     }
     // One value that is not finite would make every later one so.
     if (!finite && options_.nonfinite == NonFinite::kRefuse) return refuse();
-    values_.Initialize(std::move(own));
+    if (!values_.Initialize(std::move(own))) return starve();
   }
   Say(from, Seq(0), BlockVerdict::kInitialized);
   ReleaseBlocked(now);
@@ -43,7 +48,7 @@ void Block::Core::OnMembers(Epoch epoch, std::span<const MemberState> members, T
   if (epoch < epoch_) return;
   if (epoch_ == Epoch(0)) advanced_at_ = now;  // the block comes to be
   epoch_ = epoch;
-  const std::uint32_t members_before = progress_.MembersAt(progress_.v_train());
+  const std::uint32_t members_before = progress_.StepMembersAt(progress_.v_train());
   const std::vector<MemberKey> ended = progress_.SetMembers(members);
   for (const MemberState& member : members) ledger_.Admit(member.key);
   for (const MemberKey life : ended) {
@@ -99,9 +104,8 @@ Block::~Block() = default;
 void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   core_->OnInit(from, term, std::move(values), now);
 }
-void Block::Reserve(BufferRef first) {
-  if (!initialized()) core_->values().Reserve(std::move(first));
-}
+bool Block::Reserve() { return core_->values().Reserve(); }
+const BufferRef& Block::reserved() const { return core_->values().reserved(); }
 BufferRef Block::TakeFirst() { return core_->values().TakeFirst(); }
 void Block::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   core_->OnPush(push, std::move(gradient), now);

@@ -50,10 +50,13 @@ class Block {
   // Values that are not finite, where the table refuses such, do not count: kRefused (seq 0), and the block
   // still has none.
   void OnInit(MemberKey from, Term term, Gradient values, TimePoint now);
-  // Memory for the initial values, taken before they come; not needed if they are there. REQUIRES: elements()
-  // floats.
-  void Reserve(BufferRef first);
-  // A buffer for initial values to land in: what was reserved, or one from the pool.
+  // Takes memory for the initial values and the optimizer's state before they come. False, and nothing is
+  // taken, if there is not enough. REQUIRES: no initial values have come.
+  [[nodiscard]] bool Reserve();
+  // What was reserved for initial values; null if nothing was, or it is in use.
+  [[nodiscard]] const BufferRef& reserved() const;
+  // A buffer for initial values to land in: what was reserved, or one from the pool; null if there is no
+  // memory.
   [[nodiscard]] BufferRef TakeFirst();
   // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered), and then a copy of
   // one that is lent.

@@ -24,7 +24,7 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
     if (may.kind == Advance::Kind::kNo) return;
     if (may.kind == Advance::Kind::kAt && may.at > now) return WakeAt(may.at);
     const Iteration before = progress_.v_train();
-    Fold(before, progress_.MembersAt(before));
+    Fold(before, progress_.StepMembersAt(before));
     Iteration next = before + 1;
     // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
     if (steps >= kStepsBeforeStride)
@@ -76,7 +76,7 @@ void Block::Core::NotifyIfReached() {
 
 void Block::Core::FoldAll(std::uint32_t members_at_least) {
   while (const std::optional<Iteration> open = sums_.First())
-    Fold(*open, std::max(progress_.MembersAt(*open), members_at_least));
+    Fold(*open, std::max(progress_.StepMembersAt(*open), members_at_least));
 }
 
 // When everyone was absent the optimizer is not run (torch's grad=None).
@@ -84,6 +84,10 @@ void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
   const std::optional<OpenSums::Closed> closed = sums_.Close(iteration);
   if (!closed) return;
   if (closed->hyper_mismatch) ++counters_.hyper_mismatches;
+  if (closed->sum == nullptr) {
+    ++counters_.no_memory;
+    return;
+  }
   members = std::max(members, 1U);
   const Values::Outcome outcome =
       values_.Step({.g = std::as_const(*closed->sum).floats(),
@@ -91,7 +95,11 @@ void Block::Core::Fold(Iteration iteration, std::uint32_t members) {
                     .lr_scale = static_cast<float>(closed->contributors) / static_cast<float>(members),
                     .hyper = closed->hyper,
                     .publish_nonfinite = options_.nonfinite == NonFinite::kAccept});
-  ++(outcome == Values::Outcome::kPublished ? counters_.steps : counters_.overflowed);
+  if (outcome == Values::Outcome::kNoMemory) {
+    ++counters_.no_memory;
+  } else {
+    ++(outcome == Values::Outcome::kPublished ? counters_.steps : counters_.overflowed);
+  }
 }
 
 }  // namespace leeway

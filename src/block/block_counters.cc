@@ -34,6 +34,7 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   steps += other.steps;
   hyper_mismatches += other.hyper_mismatches;
   overflowed += other.overflowed;
+  no_memory += other.no_memory;
   resumed += other.resumed;
   switches += other.switches;
   compensated += other.compensated;

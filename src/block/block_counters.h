@@ -31,9 +31,11 @@ struct BlockCounters {
   std::uint64_t delayed = 0;  // pulls that had to wait (DPRs, per block)
   std::uint64_t advances = 0, steps = 0, hyper_mismatches = 0;
   std::uint64_t overflowed =
-      0;                       // aggregated steps that were not finite though every gradient was: values kept
-  std::uint64_t resumed = 0;   // workers that went on here under a new term
-  std::uint64_t switches = 0;  // of the synchronization model or the apply mode
+      0;  // aggregated steps that were not finite though every gradient was: values kept
+  std::uint64_t no_memory =
+      0;  // pushes and initial values that were refused, and steps left out, for want of it
+  std::uint64_t resumed = 0;        // workers that went on here under a new term
+  std::uint64_t switches = 0;       // of the synchronization model or the apply mode
   std::uint64_t compensated = 0;    // pushes that were delay-compensated (apply option dc),
   std::uint64_t uncompensated = 0;  //   and those that were not, as what they were computed on is not kept
 

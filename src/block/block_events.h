@@ -38,12 +38,15 @@ struct MemberState {
   MemberKey key{};
   Iteration first{};
   bool gone = false;
+  bool finished = false;  // gone because its data had ended: steps are still divided by it
 };
 
 // What a block holds of one life.
 struct HeldLife {
-  Iteration iteration{-1};  // the highest one; -1: none
-  bool patched = false;     // the block was taken back to a saved state, and the life has said nothing since
+  Iteration iteration{
+      -1};             // the highest one; of a silent life the one before its first; -1: it is not known here
+  bool silent = true;  // it has sent nothing
+  bool patched = false;  // the block was taken back to a saved state, and the life has said nothing since
   friend bool operator==(const HeldLife&, const HeldLife&) = default;
 };
 

@@ -12,16 +12,17 @@ TEST(BlockInitTest, InitialValuesGoIntoTheMemoryThatWasReservedForThem) {
   const MemberKey from{WorkerId(0), Incarnation(1)};
   const std::vector<float> lent{3, 4};
   HandFedBlock block;
-  const BufferRef reserved = block.pool().Take(2, Arena::Use::kSent);
-  block->Reserve(reserved);
+  ASSERT_TRUE(block->Reserve());
+  const BufferRef reserved = block->reserved();
   block->OnInit(from, Term(1), Gradient(lent, {}), TimePoint());
   EXPECT_EQ(block->values().data(), reserved->floats().data());
   EXPECT_EQ(block->values()[1], 4.0F);
 
   HandFedBlock other;  // its values come by a socket, and land there
-  other->Reserve(reserved);
-  EXPECT_EQ(other->TakeFirst(), reserved);
-  EXPECT_NE(other->TakeFirst(), reserved) << "once";
+  ASSERT_TRUE(other->Reserve());
+  const BufferRef landing = other->reserved();
+  EXPECT_EQ(other->TakeFirst(), landing);
+  EXPECT_NE(other->TakeFirst(), landing) << "once";
 }
 
 }  // namespace

@@ -188,8 +188,10 @@ TEST(BlockMembersTest, ANewLifeBeginsAboveAllThatItsFormerOneGave) {
   EXPECT_EQ(block->v_train(), Iteration(1));
   block.Leave(0).Join(0, 2, 2).Roster();
   EXPECT_EQ(block->FirstOf(WorkerId(0)), Iteration(4)) << "the scheduler had last heard of iteration 1";
-  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(1)}), (HeldLife{.iteration = Iteration(3)}));
-  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(2)}), (HeldLife{.iteration = Iteration(-1)}));
+  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(1)}),
+            (HeldLife{.iteration = Iteration(3), .silent = false}));
+  EXPECT_EQ(block->HeldOf({WorkerId(0), Incarnation(2)}), (HeldLife{.iteration = Iteration(3)}))
+      << "it has sent nothing, and begins with 4";
 }
 
 TEST(BlockMembersTest, AWorkerThatGoesOnUnderANewTermIsAbsentFromWhatWasLost) {

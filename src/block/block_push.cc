@@ -126,6 +126,12 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
     outcome = Apply(push, std::move(gradient));
   }
   if (outcome == Values::Outcome::kTorn) return std::nullopt;
+  // Refused, and not left without a verdict: the push would come again at once, with the same memory missing,
+  // and its worker would stand still until then. Its sequence is used up, so that it never counts twice.
+  if (outcome == Values::Outcome::kNoMemory) {
+    ++counters_.no_memory;
+    return BlockVerdict::kRefused;
+  }
   if (outcome == Values::Outcome::kNonFinite) return BlockVerdict::kRefused;
   if (aggregate_) counters_.applied_staleness.Add(v_train - std::max(push.iteration, Iteration(-1)));
   if (late) ++counters_.late_applied;
@@ -133,7 +139,10 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
 }
 
 Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
-  const std::uint32_t members = std::max(progress_.MembersAt(progress_.v_train()), 1U);
+  // The N of the gradient's own iteration, so that the steps of an iteration add up to one of the whole lr. A
+  // member that sends an iteration before its first is no member of that.
+  const Iteration own = std::max(push.iteration, progress_.FirstOf(push.from.worker));
+  const std::uint32_t members = std::max(progress_.StepMembersAt(own), 1U);
   // 0 is no version, and one that is not there yet is of an owner that was rolled back.
   const bool known = push.base_version != Version(0) && push.base_version <= values_.version();
   const std::uint64_t steps_since = known ? values_.version() - push.base_version : 0;
@@ -159,13 +168,14 @@ Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
   return outcome;
 }
 
-// Null: as it is, since its base is not kept or it is too large to be squared. Compensation refuses no good
-// gradient.
+// Null: as it is, since its base is not kept, it is too large to be squared, or there is no memory.
+// Compensation refuses no good gradient.
 BufferRef Block::Core::Compensated(const PushEvent& push, const Gradient& gradient) {
   const ConstBufferRef base = kept_.Find(push.base_version);
   if (base == nullptr) return nullptr;
   BufferRef compensated = pool_.Take(options_.elements);
-  if (!kernels::Compensate(compensated->floats(), options_.apply.dc, gradient.values(),
+  if (compensated == nullptr ||
+      !kernels::Compensate(compensated->floats(), options_.apply.dc, gradient.values(),
                            values_.current()->floats(), base->floats())) {
     return nullptr;
   }

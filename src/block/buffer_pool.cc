@@ -10,7 +10,9 @@
 namespace leeway {
 
 Buffer::Buffer(std::size_t elements)
-    : Buffer(elements, HeapArena().Allocate(elements * sizeof(float), Arena::Use::kKept)) {}
+    : Buffer(elements, HeapArena().Allocate(elements * sizeof(float), Arena::Use::kKept)) {
+  LW_CHECK(data_ != nullptr, "out of memory: wanted {} floats", elements);
+}
 
 // Deletes itself when the pool has closed it and nothing is out any more: a count of its own, since a
 // shared_ptr's, which other threads might change, costs every buffer half a dozen locked instructions.
@@ -27,7 +29,9 @@ class BufferPool::Shelf {
       spares.pop_back();
       spare_bytes_ -= buffer->bytes().size();
     } else {
-      buffer = std::make_unique<Buffer>(elements, arena_->Allocate(elements * sizeof(float), use));
+      std::shared_ptr<std::byte> memory = arena_->Allocate(elements * sizeof(float), use);
+      if (memory == nullptr) return nullptr;
+      buffer = std::make_unique<Buffer>(elements, std::move(memory));
     }
     Buffer* const taken = buffer.release();
     return {taken, Return{this, use}, Control<Buffer>{this}};
@@ -40,6 +44,7 @@ class BufferPool::Shelf {
     DeleteIfDone();
   }
   [[nodiscard]] std::uint64_t spare_bytes() const { return spare_bytes_; }
+  [[nodiscard]] bool HasRoomFor(std::uint64_t bytes) const { return arena_->HasRoomFor(bytes); }
 
  private:
   struct Class {
@@ -132,6 +137,8 @@ BufferPool::BufferPool(std::uint64_t spare_bytes_max, Arena& arena)
 BufferPool::~BufferPool() { shelf_->Close(); }
 
 BufferRef BufferPool::Take(std::size_t elements, Arena::Use use) { return shelf_->Take(elements, use); }
+
+bool BufferPool::HasRoomFor(std::uint64_t bytes) const { return shelf_->HasRoomFor(bytes); }
 
 std::uint64_t BufferPool::spare_bytes() const { return shelf_->spare_bytes(); }
 

@@ -41,8 +41,11 @@ class BufferPool {
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
-  // A buffer of exactly `elements` floats with unspecified contents. Values that workers pull are kSent.
+  // A buffer of exactly `elements` floats with unspecified contents, or null if there is no memory. Values
+  // that workers pull are kSent.
   [[nodiscard]] BufferRef Take(std::size_t elements, Arena::Use use = Arena::Use::kKept);
+  // As Arena::HasRoomFor.
+  [[nodiscard]] bool HasRoomFor(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t spare_bytes() const;
 
  private:

@@ -71,6 +71,11 @@ class HandFedBlock final : public BlockEvents {
     members_[Key(worker, life)].gone = true;
     return *this;
   }
+  // Leaves because its data has ended.
+  HandFedBlock& Finish(std::uint32_t worker, std::uint32_t life = 1) {
+    members_[Key(worker, life)].finished = true;
+    return Leave(worker, life);
+  }
   void Roster() {
     ++epoch_;
     std::vector<MemberState> roster;

@@ -16,12 +16,16 @@ Values::Outcome OpenSums::Add(Iteration iteration, const PushEvent& push, Gradie
   BufferRef next;
   if (joins) {
     Weighted& total = found->second.total;
-    total = {Scaled(std::move(total)), 1.0F};
     next = pool_.Take(gradient.values().size());
+    if (next == nullptr) return Values::Outcome::kNoMemory;
+    BufferRef scaled = Scaled(total);
+    if (scaled == nullptr) return Values::Outcome::kNoMemory;
+    total = {std::move(scaled), 1.0F};
     finite = kernels::AddScaledInto(next->floats(), std::as_const(*total.gradient).floats(),
                                     gradient.values(), weight);
   } else if (gradient.IsLent()) {
     next = pool_.Take(gradient.values().size());
+    if (next == nullptr) return Values::Outcome::kNoMemory;
     finite = kernels::ScaleInto(next->floats(), gradient.values(), 1.0F);
   } else {
     finite = any || kernels::AllFinite(gradient.values());
@@ -50,9 +54,10 @@ std::optional<OpenSums::Closed> OpenSums::Close(Iteration iteration) {
   if (sum.held.size() > 1 && sum.total.gradient == nullptr) {
     sum.total = {SumOf(sum.held), 1.0F};
   } else {
-    for (auto& [key, next] : sum.held) AddTo(sum.total, std::move(next));
+    for (auto& [key, next] : sum.held) sum.lost = !AddTo(sum.total, std::move(next)) || sum.lost;
   }
-  return Closed{.sum = Scaled(std::move(sum.total)),
+  if (sum.lost) sum.total = {};
+  return Closed{.sum = sum.total.gradient == nullptr ? nullptr : Scaled(sum.total),
                 .mean_scale = static_cast<float>(1.0 / static_cast<double>(sum.samples)),
                 .contributors = sum.contributors,
                 .hyper = sum.hyper,
@@ -69,7 +74,8 @@ void OpenSums::MergeInto(Iteration into) {
     sum.hyper_mismatch = sum.hyper_mismatch || from.hyper_mismatch;
     sum.contributors += from.contributors;
     sum.samples += from.samples;
-    if (from.total.gradient != nullptr) AddTo(sum.total, std::move(from.total));
+    sum.lost = sum.lost || from.lost;
+    if (from.total.gradient != nullptr) sum.lost = !AddTo(sum.total, std::move(from.total)) || sum.lost;
     sum.held.merge(from.held);  // sequences differ, so that every key is there once
   }
 }
@@ -116,12 +122,17 @@ void OpenSums::Load(std::span<const OpenSumState> sums) {
     for (const ContributionState& from : state.contributions) {
       // Sums are added to in place, and what was loaded is not ours alone.
       BufferRef own = pool_.Take(from.gradient->floats().size());
+      if (own == nullptr) {
+        sum.lost = true;
+        continue;
+      }
       kernels::ScaleInto(own->floats(), from.gradient->floats(), 1.0F);
       Weighted weighted{std::move(own), from.weight};
       if (ordered_) {
         sum.held[{from.from.worker, from.from.incarnation, from.seq}] = std::move(weighted);
       } else {
-        AddTo(sum.total, std::move(weighted));  // one, or what was held one by one where it was saved
+        // One, or what was held one by one where it was saved.
+        sum.lost = !AddTo(sum.total, std::move(weighted)) || sum.lost;
       }
     }
   }
@@ -129,18 +140,22 @@ void OpenSums::Load(std::span<const OpenSumState> sums) {
 
 // The first gradient becomes the sum without being copied or read; its weight is applied when the second
 // comes.
-void OpenSums::AddTo(Weighted& total, Weighted next) {
+bool OpenSums::AddTo(Weighted& total, Weighted next) {
   if (total.gradient == nullptr) {
     total = std::move(next);
-    return;
+    return true;
   }
   if (total.weight == 1.0F && total.gradient.use_count() > 1) {
     BufferRef own = pool_.Take(total.gradient->floats().size());
+    if (own == nullptr) return false;
     kernels::ScaleInto(own->floats(), std::as_const(*total.gradient).floats(), 1.0F);
     total.gradient = std::move(own);
   }
-  total = {Scaled(std::move(total)), 1.0F};
+  BufferRef scaled = Scaled(total);
+  if (scaled == nullptr) return false;
+  total = {std::move(scaled), 1.0F};
   kernels::AddScaled(total.gradient->floats(), std::as_const(*next.gradient).floats(), next.weight);
+  return true;
 }
 
 // In the order of their keys, in one pass: as AddTo one after the other, to the last bit.
@@ -152,18 +167,20 @@ BufferRef OpenSums::SumOf(const std::map<Key, Weighted>& held) {
     weights.push_back(one.weight);
   }
   BufferRef sum = pool_.Take(held.begin()->second.gradient->floats().size());
+  if (sum == nullptr) return nullptr;
   (void)kernels::MeanInto(sum->floats(), inputs, weights,
                           1.0F);  // what is not finite was looked at when it came
   return sum;
 }
 
-BufferRef OpenSums::Scaled(Weighted w) {
+BufferRef OpenSums::Scaled(Weighted& w) {
   if (w.weight == 1.0F) return std::move(w.gradient);
   if (w.gradient.use_count() == 1) {
     kernels::Scale(w.gradient->floats(), w.weight);
     return std::move(w.gradient);
   }
   BufferRef own = pool_.Take(w.gradient->floats().size());
+  if (own == nullptr) return nullptr;
   kernels::ScaleInto(own->floats(), std::as_const(*w.gradient).floats(), w.weight);
   return own;
 }

@@ -29,11 +29,11 @@ class OpenSums {
 
   // Adds samples * gradient, in one pass over it that also tells whether it is finite; one that is not is
   // added only with `any`, and one that is not whole never is. The gradient's buffer is written to only when
-  // nobody else holds it. REQUIRES: push.samples > 0.
+  // nobody else holds it. Nothing is added if there is no memory. REQUIRES: push.samples > 0.
   [[nodiscard]] Values::Outcome Add(Iteration iteration, const PushEvent& push, Gradient gradient, bool any);
 
   struct Closed {
-    BufferRef sum{};                 // of samples * gradient
+    BufferRef sum{};                 // of samples * gradient; null: there was no memory for it
     float mean_scale = 1.0F;         // 1 / all samples
     std::uint32_t contributors = 0;  // d
     Hyper hyper{};                   // of the contributor with the most own steps, ties to the lowest rank
@@ -66,13 +66,15 @@ class OpenSums {
     Key chosen{};
     Hyper hyper{};
     bool hyper_mismatch = false;
+    bool lost = false;  // there was no memory for a part of it: it is not applied
   };
 
-  void AddTo(Weighted& total, Weighted next);
+  // These three give false or null, and change nothing, if there is no memory.
+  [[nodiscard]] bool AddTo(Weighted& total, Weighted next);
   // REQUIRES: at least one.
   [[nodiscard]] BufferRef SumOf(const std::map<Key, Weighted>& held);
-  // `w` times its weight, as a buffer that nobody else holds unless the weight is 1.
-  [[nodiscard]] BufferRef Scaled(Weighted w);
+  // `w` times its weight, as a buffer that nobody else holds unless the weight is 1. Takes the buffer of `w`.
+  [[nodiscard]] BufferRef Scaled(Weighted& w);
   static void ChooseHyper(Sum& sum, std::uint64_t steps, const Key& key, const Hyper& hyper);
 
   bool ordered_;

@@ -29,17 +29,19 @@ std::vector<const MemberState*> NewestLives(std::span<const MemberState> roster)
 
 std::vector<MemberKey> Progress::SetMembers(std::span<const MemberState> roster) {
   std::vector<MemberKey> ended;
-  const auto end = [&](WorkerId worker, Life& life) {
-    if (!life.live) return;
-    ended.push_back({worker, life.incarnation});
-    End(life);
-  };
   const std::vector<const MemberState*> newest = NewestLives(roster);
   auto at = newest.begin();
   lives_.ForEach([&](WorkerId worker, Life& life) {
     while (at != newest.end() && (*at)->key.worker < worker) ++at;
     const bool listed = at != newest.end() && (*at)->key.worker == worker;
-    if (!listed || (*at)->gone || (*at)->key.incarnation > life.incarnation) end(worker, life);
+    const bool over = !listed || (*at)->gone || (*at)->key.incarnation > life.incarnation;
+    const bool finished = listed && (*at)->finished && (*at)->key.incarnation == life.incarnation;
+    if (over && life.live) {
+      ended.push_back({worker, life.incarnation});
+      End(life, finished);
+    }
+    // A block that was loaded knows that the life is gone, and not why.
+    if (finished) Finish(life);
   });
   for (const MemberState* member : newest) {
     const Life* const known = lives_.Find(member->key.worker);
@@ -58,10 +60,13 @@ void Progress::Begin(const MemberState& member) {
   if (const Life* const before = lives_.Find(member.key.worker); before != nullptr) {
     if (!LW_MUTATED(begins_below_former)) life.first = std::max(life.first, before->progress + 1);
     former_[member.key.worker] = {before->incarnation, Held(*before)};
+    // A worker that has finished and comes back is one member, not two.
+    if (before->finished) finished_.Remove(before->progress + 1);
   }
   life.progress = life.first - 1;
   life.live = !member.gone;
   Count(life);
+  if (member.finished) Finish(life);
   lives_[member.key.worker] = life;
 }
 
@@ -108,17 +113,29 @@ void Progress::Load(const ProgressState& state) {
   CountVTrain();
 }
 
-void Progress::End(Life& life) {
+void Progress::End(Life& life, bool finished) {
   life.live = false;
   progress_.Remove(life.progress);
   firsts_.Remove(life.first);
   if (life.silent) silent_firsts_.Remove(life.first);
-  const Iteration last = std::max(life.progress + 1, v_train_);
-  // Otherwise it counts for nothing that is still open.
-  if (last > v_train_ && last > life.first) {
+  // From there on finished_ counts one that has finished.
+  const Iteration last = finished ? life.progress + 1 : std::max(life.progress + 1, v_train_);
+  // Otherwise it counts for nothing that anyone can still send.
+  if (last > Floor() && last > life.first) {
     ended_firsts_.Add(life.first);
     ended_lasts_.Add(last);
   }
+}
+
+void Progress::Finish(Life& life) {
+  if (life.live || life.finished) return;
+  life.finished = true;
+  finished_.Add(life.progress + 1);
+}
+
+// Under a model that does not wait for everyone (drop, psp) the slowest member is behind v_train.
+Iteration Progress::Floor() const {
+  return progress_.empty() ? v_train_ : std::min(v_train_, progress_.lowest() + 1);
 }
 
 void Progress::Sent(WorkerId worker, Iteration i, TimePoint now) {
@@ -181,7 +198,7 @@ Iteration Progress::Limit() const {
 }
 
 bool Progress::MayPass() const {
-  const bool nobody = progress_.empty() && ended_lasts_.empty();
+  const bool nobody = progress_.empty() && (ended_lasts_.empty() || ended_lasts_.highest() <= v_train_);
   return !nobody && v_train_ < Limit();
 }
 
@@ -202,7 +219,7 @@ void Progress::AdvanceTo(Iteration i) {
   taken_ = 0;
   untouched_ = false;
   // Passed lasts cancel their firsts in EndedAt, so it is enough to forget them once all are passed.
-  if (!ended_lasts_.empty() && ended_lasts_.highest() <= v_train_) {
+  if (!ended_lasts_.empty() && ended_lasts_.highest() <= Floor()) {
     ended_lasts_ = {};
     ended_firsts_ = {};
   }
@@ -223,6 +240,10 @@ std::uint32_t Progress::CountAt(Iteration i) const {
 std::uint32_t Progress::MembersAt(Iteration i) const {
   if (i == v_train_) return members_at_v_train_;
   return firsts_.CountUpTo(i) + EndedAt(i);
+}
+
+std::uint32_t Progress::StepMembersAt(Iteration i) const {
+  return MembersAt(i) + (LW_MUTATED(finished_forgotten) ? 0 : finished_.CountUpTo(i));
 }
 
 void Progress::CountVTrain() {
@@ -246,7 +267,7 @@ Iteration Progress::FirstOf(WorkerId worker) const {
 }
 
 HeldLife Progress::Held(const Life& life) {
-  return {.iteration = life.silent ? Iteration(-1) : life.progress, .patched = life.loaded};
+  return {.iteration = life.progress, .silent = life.silent, .patched = life.loaded};
 }
 
 HeldLife Progress::HeldOf(MemberKey life) const {
@@ -255,7 +276,7 @@ HeldLife Progress::HeldOf(MemberKey life) const {
   const auto former = former_.find(life.worker);
   if (former != former_.end() && former->second.incarnation == life.incarnation) return former->second.held;
   // A block that was taken back may be older than the life; any other block has had nothing of it.
-  return {.iteration = Iteration(-1), .patched = loaded_};
+  return {.patched = loaded_};
 }
 
 std::vector<WorkerId> Progress::Missing() const {

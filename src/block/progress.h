@@ -1,8 +1,12 @@
 // Progress: the members of a block, how far each is, and the iteration the block is still collecting.
 //
 // A member is one life of one worker and counts for iterations in [first, last). While it lives it has no
-// last; when it is gone, last = 1 + the highest iteration it sent, at least v_train, so that what it gave
-// counts in both count and N.
+// last; when it is gone, last = 1 + the highest iteration it sent, so that what it gave counts in both count
+// and N. A dead one counts up to v_train at least: as absent from iterations that did not wait for it.
+//
+// Conditions ask for MembersAt, steps are divided by StepMembersAt. They differ in members that have finished
+// (left because their data had ended): nobody waits for them any more, but the step of those that remain must
+// not grow. docs/decisions/0025 has the measurements.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +67,9 @@ class Progress final : public ProgressView {
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
   // What is here of a life, also of the last one before the newest of its worker.
   [[nodiscard]] HeldLife HeldOf(MemberKey life) const;
+  // The N of lr/N and d/N for a gradient of iteration i: the members of i, and those that finished before i.
+  // Exact for every i that a member can still send.
+  [[nodiscard]] std::uint32_t StepMembersAt(Iteration i) const;
   // Members that iteration v_train waits for, by rank.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 
@@ -80,10 +87,11 @@ class Progress final : public ProgressView {
   // One line of memory: every push and pull looks at that of another worker.
   struct alignas(64) Life {
     Incarnation incarnation{};
-    bool live = false;
-    bool silent = true;    // has sent nothing
-    bool goes_on = false;  // while its pulls are held
-    bool loaded = false;   // from a saved state, and has said nothing since
+    bool live : 1 = false;
+    bool silent : 1 = true;     // has sent nothing
+    bool goes_on : 1 = false;   // while its pulls are held
+    bool loaded : 1 = false;    // from a saved state, and has said nothing since
+    bool finished : 1 = false;  // left because its data had ended
     Iteration first{};
     Iteration progress{};  // first - 1 before the first
     std::optional<TimePoint> last_push{};
@@ -101,7 +109,10 @@ class Progress final : public ProgressView {
   void Begin(const MemberState& member);
   [[nodiscard]] static HeldLife Held(const Life& life);
   void Count(const Life& life);
-  void End(Life& life);
+  void End(Life& life, bool finished);
+  void Finish(Life& life);
+  // No member can send a lower iteration than this, nor is a lower one open.
+  [[nodiscard]] Iteration Floor() const;
   [[nodiscard]] Life& Member(WorkerId worker);
   void Raise(Life& life, Iteration i);
   [[nodiscard]] Iteration Limit() const;
@@ -118,8 +129,9 @@ class Progress final : public ProgressView {
   IterationMultiset progress_;          // of live members
   IterationMultiset firsts_;            // of live members
   IterationMultiset silent_firsts_;     // of live members that have sent nothing
-  IterationMultiset ended_firsts_;      // of gone members that still count somewhere,
+  IterationMultiset ended_firsts_;      // of gone members that still count somewhere from Floor() on,
   IterationMultiset ended_lasts_;       //   and their lasts
+  IterationMultiset finished_;          // of finished members: the iteration after the last that they sent
   std::uint32_t count_at_v_train_ = 0;  // asked on every push, so kept
   std::uint32_t members_at_v_train_ = 0;
   std::optional<WorkerId> last_sender_, last_slowest_, last_fastest_;

@@ -18,10 +18,10 @@ MemberState ProgressMember(std::uint32_t worker, std::int64_t first, bool gone =
   return {.key = {WorkerId(worker), Incarnation(life)}, .first = Iteration(first), .gone = gone};
 }
 
-// As a block under a model of count >= N would.
-void AdvanceFully(Progress& progress) {
+// As a block would under a model of count >= min(enough, N).
+void AdvanceFully(Progress& progress, std::uint32_t enough = 1000) {
   while (progress.MayPass() &&
-         progress.CountAt(progress.v_train()) >= progress.MembersAt(progress.v_train())) {
+         progress.CountAt(progress.v_train()) >= std::min(enough, progress.MembersAt(progress.v_train()))) {
     progress.AdvanceTo(progress.v_train() + 1);
   }
 }
@@ -31,8 +31,11 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
     std::uint32_t life = 1;
     std::int64_t first = 0, progress = -1, last = 1'000'000'000;
     bool live = true;
+    bool finished = false;  // and no later life of its worker has come
   };
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  std::uint32_t late_ones = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const std::uint32_t enough = seed % 2 == 0 ? 3 : 1000;  // as drop:3, or as models that wait for everyone
     std::uint64_t random = seed;
     const auto draw = [&](std::uint64_t n) {
       return static_cast<std::int64_t>((random = Mix64(random)) % n);
@@ -47,9 +50,11 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
       const std::int64_t what = draw(40);
       if (what == 0 && plain[at].live) {
         roster[at].gone = true;
+        roster[at].finished = plain[at].finished = draw(2) == 0;
         progress.SetMembers(roster);
         plain[at].live = false;
-        plain[at].last = std::max(plain[at].progress + 1, progress.v_train().value());
+        plain[at].last = plain[at].progress + 1;
+        if (!plain[at].finished) plain[at].last = std::max(plain[at].last, progress.v_train().value());
       } else if (what == 1 && !plain[at].live && roster.size() < 30) {
         std::uint32_t life = 1;
         bool lives = false;
@@ -61,6 +66,9 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
           former = std::max(former, plain[i].progress);
         }
         if (lives) continue;
+        for (std::size_t i = 0; i < roster.size(); ++i) {
+          if (roster[i].key.worker == roster[at].key.worker) plain[i].finished = false;
+        }
         const bool untouched = progress.v_train() == Iteration(0) &&
                                std::ranges::all_of(plain, [](const Plain& p) { return p.progress < 0; });
         const std::int64_t asked = draw(3) + progress.v_train().value();
@@ -73,14 +81,21 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
         plain[at].progress += 1 + draw(2);
         progress.Sent(roster[at].key.worker, Iteration(plain[at].progress), TimePoint());
       }
-      AdvanceFully(progress);
-      for (std::int64_t i = progress.v_train().value(); i < progress.v_train().value() + 6; ++i) {
-        std::uint32_t count = 0, members = 0;
+      AdvanceFully(progress, enough);
+      std::int64_t lowest = progress.v_train().value();  // that anyone can still send
+      for (const Plain& p : plain) lowest = p.live ? std::min(lowest, p.progress + 1) : lowest;
+      for (std::int64_t i = lowest; i < progress.v_train().value() + 6; ++i) {
+        std::uint32_t count = 0, members = 0, step_members = 0;
         for (const Plain& p : plain) {
+          if (i >= p.first && (i < p.last || p.finished)) ++step_members;
           if (i < p.first || i >= p.last) continue;
           ++members;
           count += p.progress >= i ? 1 : 0;
         }
+        ASSERT_EQ(progress.StepMembersAt(Iteration(i)), step_members)
+            << "seed " << seed << " round " << round << " i " << i;
+        late_ones += i < progress.v_train().value() && step_members > 0 ? 1 : 0;
+        if (i < progress.v_train().value()) continue;  // nobody asks
         ASSERT_EQ(progress.MembersAt(Iteration(i)), members)
             << "seed " << seed << " round " << round << " i " << i;
         ASSERT_EQ(progress.CountAt(Iteration(i)), count)
@@ -89,6 +104,7 @@ TEST(ProgressTest, CountsAndMembersAgreeWithTheirDefinition) {
     }
     ASSERT_GT(progress.v_train(), Iteration(3)) << "seed " << seed;
   }
+  EXPECT_GT(late_ones, 1000U);
 }
 
 TEST(ProgressTest, VTrainStopsAtWhatAnyoneHasSent) {

@@ -14,17 +14,35 @@ BufferRef Values::TakeFirst() {
   return first_ != nullptr ? std::exchange(first_, nullptr) : pool_.Take(elements_, Arena::Use::kSent);
 }
 
-void Values::Initialize(BufferRef values) {
+bool Values::Reserve() {
+  BufferRef first = pool_.Take(elements_, Arena::Use::kSent);
+  if (first == nullptr) return false;
+  std::vector<BufferRef> slots;
+  for (int i = 0; i < optimizer_.slots(); ++i) {
+    slots.push_back(pool_.Take(elements_));
+    if (slots.back() == nullptr) return false;
+  }
+  first_ = std::move(first);
+  first_slots_ = std::move(slots);
+  return true;
+}
+
+bool Values::Initialize(BufferRef values) {
   LW_CHECK(!initialized() && values->floats().size() == elements_, "got {} values, wanted {}",
            values->floats().size(), elements_);
+  std::vector<BufferRef> slots = std::exchange(first_slots_, {});
+  while (slots.size() < static_cast<std::size_t>(optimizer_.slots())) {
+    slots.push_back(pool_.Take(elements_));
+    if (slots.back() == nullptr) return false;
+  }
+  for (int i = 0; i < optimizer_.slots(); ++i) {
+    std::ranges::fill(slots[static_cast<std::size_t>(i)]->floats(), optimizer_.initial(i));
+  }
   w_ = std::move(values);
   first_ = nullptr;
   version_ = Version(1);
-  for (int i = 0; i < optimizer_.slots(); ++i) {
-    const BufferRef slot = pool_.Take(elements_);
-    std::ranges::fill(slot->floats(), optimizer_.initial(i));
-    slots_.push_back(slot);
-  }
+  slots_.assign(slots.begin(), slots.end());
+  return true;
 }
 
 void Values::Save(BlockState& state) const {
@@ -48,11 +66,13 @@ void Values::Load(const BlockState& state) {
 Values::Outcome Values::Step(const Run& run) {
   LW_CHECK(initialized());
   BufferRef w_next = pool_.Take(elements_, Arena::Use::kSent);
+  if (w_next == nullptr) return Outcome::kNoMemory;
   std::vector<BufferRef> slots_next;
   std::vector<std::span<const float>> slots_in;
   std::vector<std::span<float>> slots_out;
   for (const ConstBufferRef& slot : slots_) {
     slots_next.push_back(pool_.Take(elements_));
+    if (slots_next.back() == nullptr) return Outcome::kNoMemory;
     slots_in.push_back(slot->floats());
     slots_out.push_back(slots_next.back()->floats());
   }

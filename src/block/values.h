@@ -29,12 +29,16 @@ class Values {
   // REQUIRES: not initialized; buffers of elements() floats, as many as the optimizer has slots.
   void Load(const BlockState& state);
 
-  // Memory for version 1, taken ahead. REQUIRES: not initialized, elements() floats.
-  void Reserve(BufferRef first) { first_ = std::move(first); }
-  // That memory, or some from the pool if there is none (any more).
+  // Takes memory for version 1 and the optimizer's state ahead. False, and nothing is taken, if there is not
+  // enough. REQUIRES: not initialized.
+  [[nodiscard]] bool Reserve();
+  // What was reserved for version 1; null if nothing was, or it is taken.
+  [[nodiscard]] const BufferRef& reserved() const { return first_; }
+  // That memory, or some from the pool if there is none (any more); null if there is no memory.
   [[nodiscard]] BufferRef TakeFirst();
-  // Takes the buffer over as version 1. REQUIRES: not initialized, values has elements() floats.
-  void Initialize(BufferRef values);
+  // Takes the buffer over as version 1. False, and nothing has changed, if there is no memory for the
+  // optimizer's state. REQUIRES: not initialized, values has elements() floats.
+  [[nodiscard]] bool Initialize(BufferRef values);
 
   struct Run {
     std::span<const float> g;
@@ -48,6 +52,7 @@ class Values {
     kPublished,  // there is a new version
     kNonFinite,  // the result was not finite: nothing has changed
     kTorn,       // g was not whole when it had been read: nothing has changed
+    kNoMemory,   // there was none for the result: nothing has changed
   };
   // Runs the optimizer. REQUIRES: initialized.
   [[nodiscard]] Outcome Step(const Run& run);
@@ -65,6 +70,7 @@ class Values {
   Version version_{0};
   std::uint64_t steps_ = 0;  // runs published
   BufferRef first_;
+  std::vector<BufferRef> first_slots_;  // reserved
   ConstBufferRef w_;
   std::vector<ConstBufferRef> slots_;  // the optimizer's state, as of version_
 };

@@ -161,14 +161,22 @@ Result<BlockRecord> DecodeRecord(std::span<const std::byte> bytes, const TakeBuf
   LW_ASSIGN_OR_RETURN(BlockRecord record,
                       DecodeRecordBody(head, bytes.subspan(kRecordHeadBytes, head.body_bytes)));
   std::span<const std::byte> payload = bytes.subspan(kRecordHeadBytes + head.body_bytes);
+  bool memory = true;
   EachBuffer(record.state, [&](ConstBufferRef& buffer) {
     const bool sent = &buffer == &record.state.values;
     BufferRef own = take(record.id.elements, sent ? Arena::Use::kSent : Arena::Use::kKept);
+    memory = memory && own != nullptr;
+    if (!memory) return;
     const std::span<std::byte> place = own->bytes();
     std::copy_n(payload.begin(), place.size(), place.begin());
     payload = payload.subspan(place.size());
     buffer = std::move(own);
   });
+  if (!memory) {
+    return ResourceExhausted(
+        "block {}: no memory for its record of {} bytes: give the server more memory, or start more servers",
+        record.id.block.value(), bytes.size());
+  }
   return record;
 }
 

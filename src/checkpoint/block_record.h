@@ -68,7 +68,7 @@ struct EncodedRecord {
 [[nodiscard]] Result<RecordHead> DecodeRecordHead(std::span<const std::byte> head);
 [[nodiscard]] Result<BlockRecord> DecodeRecordBody(const RecordHead& head, std::span<const std::byte> body);
 
-// A BufferPool's Take. Values are kSent, all else is kKept.
+// A BufferPool's Take, which gives null if there is no memory. Values are kSent, all else is kKept.
 using TakeBuffer = std::function<BufferRef(std::size_t elements, Arena::Use use)>;
 
 // Checks and decodes the bytes of one record. `take` is called only when all has been checked.

@@ -24,6 +24,13 @@ std::string JoinPath(std::string_view folder, std::string_view name) {
   return fmt::format("{}{}{}", folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
 }
 
+std::string FolderOf(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 std::optional<std::uint64_t> CheckpointIdOf(std::string_view name) {
   if (!name.starts_with(kCheckpointPrefix)) return std::nullopt;
   const std::string_view digits = name.substr(kCheckpointPrefix.size());

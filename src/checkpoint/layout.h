@@ -3,8 +3,9 @@
 //   <folder>/checkpoint-00000012/shard-000.lwc      one per shard
 //                                rank-000.1.state   one per worker that gave one, by rank and incarnation
 //                                manifest.json      last: a folder without it is no checkpoint
+//            checkpoints.lock                        held by the scheduler of the job that writes here
 //
-// To write one: append and Sync every file; append manifest.json.tmp and Sync it; SyncFolder the checkpoint's
+// To write one: Create and Sync every file; Create manifest.json.tmp and Sync it; SyncFolder the checkpoint's
 // folder; Rename to manifest.json; SyncFolder it again, and SyncFolder <folder>. To remove one: Remove its
 // manifest.json and SyncFolder first, then the folder, so that a removal cut short leaves no checkpoint with
 // parts missing.
@@ -23,6 +24,7 @@ namespace leeway {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 inline constexpr std::string_view kManifestTempName = "manifest.json.tmp";
+inline constexpr std::string_view kCheckpointsLockName = "checkpoints.lock";
 inline constexpr std::size_t kCheckpointsKept = 2;
 
 [[nodiscard]] std::string CheckpointName(std::uint64_t checkpoint);  // "checkpoint-00000012"
@@ -31,6 +33,8 @@ inline constexpr std::size_t kCheckpointsKept = 2;
 [[nodiscard]] std::string RankFileName(WorkerId rank, Incarnation incarnation);
 // "folder/name"; no second slash if the folder ends in one.
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
+// The folder that `path` is in.
+[[nodiscard]] std::string FolderOf(std::string path);
 // The id in a name that CheckpointName gave; nothing for any other name.
 [[nodiscard]] std::optional<std::uint64_t> CheckpointIdOf(std::string_view name);
 // Whether a name can be that of a file in a checkpoint: not empty, no slash, not "." or "..".

@@ -70,8 +70,9 @@ struct Manifest {
   Epoch epoch{};
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
   std::vector<Iteration> begins;  // by rank: the iteration after the last one that any block holds of it
-  std::uint64_t lacks =
-      0;  // pushes below `begins` that blocks do not hold: lost to a job that goes on from here
+  // Pushes that blocks do not hold, in all of the job's history and below `begins`: acknowledged by servers
+  // that died, or of workers that died and whose pushes reached only some of the blocks.
+  std::uint64_t lost = 0, torn = 0;
   std::vector<ManifestTable> tables;  // by id, dense from 0
   std::vector<ManifestFile> files;
   std::vector<ManifestRank> ranks;  // ascending; those that gave their state

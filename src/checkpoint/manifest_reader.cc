@@ -42,7 +42,8 @@ class Reading {
     Rules(top, top.List("rules"));
     Incarnations(top, top.List("incarnations"));
     Begins(top, top.List("begins"));
-    manifest_.lacks = top.Number("lacks", 0, kU64Max);
+    manifest_.lost = top.Number("lost", 0, kU64Max);
+    manifest_.torn = top.Number("torn", 0, kU64Max);
     // Files come before what refers to them.
     Each(top, "files", [this](KeyReader& file) { File(file); });
     Each(top, "tables", [this](KeyReader& table) { Table(table); });

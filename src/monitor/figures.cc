@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+
 namespace leeway {
 
 double* Figures::Slot(std::string_view name) {
   if (const auto found = values_.find(name); found != values_.end()) return &found->second;
-  if (name.empty() || name.size() > kNameBytesMax || values_.size() >= kNamesMax) return nullptr;
+  if (name.empty() || values_.size() >= kNamesMax || Printable(name, kNameBytesMax) != name) return nullptr;
   return &values_.emplace(name, 0.0).first->second;
 }
 

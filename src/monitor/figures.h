@@ -18,7 +18,8 @@ class Figures {
   static constexpr std::size_t kNamesMax = 512;
   static constexpr std::size_t kNameBytesMax = 64;
 
-  // False, and nothing changes, for a name that is empty or too long, or one more than kNamesMax.
+  // False, and nothing changes, for a name that is empty, too long or not printable, or one more than
+  // kNamesMax.
   bool Set(std::string_view name, double value);
   bool Add(std::string_view name, double value);
   // Adds every figure of `other` under `prefix` + its name.

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/errors.h"
+#include "base/printable.h"
 #include "leeway/status.h"
 #include "wire/kind.h"
 
@@ -40,14 +42,16 @@ namespace leeway {
                                                                     : StatusCode::kInternal;
 }
 
-// An error fit for a control frame: at most 2 KiB of it, so that it fits the limits before a hello.
+// An error fit for a control frame: at most 2 KiB, so that it fits the limits before a hello, in one line of
+// UTF-8.
 [[nodiscard]] inline std::string ClippedMessage(const std::string& message) {
   constexpr std::size_t kBytesMax = 2048;
-  if (message.size() <= kBytesMax) return message;
-  std::size_t end = kBytesMax;
-  // Not inside a UTF-8 sequence: protobuf refuses strings that are not UTF-8.
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) --end;
-  return message.substr(0, end) + "...";
+  return Printable(message, kBytesMax);
+}
+
+// The error that a peer sent, fit for whoever reads it here.
+[[nodiscard]] inline Status StatusFromWire(std::uint32_t code, const std::string& message) {
+  return {CodeFromWire(code), ClippedMessage(message)};
 }
 
 }  // namespace leeway

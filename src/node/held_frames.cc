@@ -1,5 +1,6 @@
 #include "node/held_frames.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace leeway {
@@ -23,6 +24,10 @@ void HeldFrames::Drop(ConnectionId to) {
     bytes_ -= Weight(entry.held);
     return true;
   });
+}
+
+bool HeldFrames::Has(ConnectionId to) const {
+  return std::ranges::any_of(held_, [to](const Numbered& entry) { return entry.held.to == to; });
 }
 
 void HeldFrames::Release(std::uint64_t up_to, const std::function<void(const Held&)>& let_go) {

@@ -39,6 +39,8 @@ class HeldFrames {
   // Takes out everything up to this number, in order.
   void Release(std::uint64_t up_to, const std::function<void(const Held&)>& let_go);
   [[nodiscard]] bool empty() const { return held_.empty(); }
+  // Whether something waits for this connection. Takes as long as all that waits.
+  [[nodiscard]] bool Has(ConnectionId to) const;
 
  private:
   struct Numbered {

@@ -293,7 +293,7 @@ void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
     return CutOff(id, parsed);
   HangUp(id);
   Forget(id, Parting::kGoodbye,
-         goodbye.code() == 0 ? Status::Ok() : Status(CodeFromWire(goodbye.code()), goodbye.message()));
+         goodbye.code() == 0 ? Status::Ok() : StatusFromWire(goodbye.code(), goodbye.message()));
 }
 
 void Inbound::ArmBeat() {

@@ -10,12 +10,12 @@
 #include <span>
 #include <string>
 
+#include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
 #include "node/connection_table.h"
 #include "node/held_frames.h"
-#include "node/stranger_log.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -69,6 +69,8 @@ class Inbound final : private TransportEvents {
   void Hold(std::function<void()> waiting);
   // The number of the last thing that was said.
   [[nodiscard]] std::uint64_t last_held() const { return held_.last(); }
+  // Whether something that was said to this peer still waits for its Release.
+  [[nodiscard]] bool IsHeldFor(ConnectionId id) const { return held_.Has(id); }
   // Lets go all that was said up to this number.
   void Release(std::uint64_t up_to);
   // No more holding: what waits is let go, or, with `drop`, never said, but for welcomes.
@@ -126,7 +128,7 @@ class Inbound final : private TransportEvents {
   const LinkOptions options_;
   const std::string job_;
   InboundEvents& events_;
-  StrangerLog strangers_;
+  RateLimitedLog strangers_;
   ConnectionTable<Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;

@@ -184,7 +184,7 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   wire::pb::Welcome welcome;
   if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
   if (!welcome.error().empty()) {
-    const Status refusal(CodeFromWire(welcome.error_code()), welcome.error());
+    const Status refusal = StatusFromWire(welcome.error_code(), welcome.error());
     // Not now, but perhaps soon: the usual limit decides. One that had welcomed this link before and finds it
     // wrong now is another process: the port of one that died may be another job's, until the next is
     // elsewhere.
@@ -226,10 +226,11 @@ void Link::OnGoodbye(std::span<const std::byte> body) {
   wire::pb::Goodbye goodbye;
   if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok()) return Lose(parsed);
   const StatusCode code = CodeFromWire(goodbye.code());
-  if (goodbye.code() != 0 && code != StatusCode::kUnavailable) return Fail({code, goodbye.message()});
+  if (goodbye.code() != 0 && code != StatusCode::kUnavailable)
+    return Fail(StatusFromWire(goodbye.code(), goodbye.message()));
   // It stopped, and may be started again: the usual limit on reconnecting decides.
   Lose(Unavailable("{} at {} said goodbye{}{}", peer_, address_, goodbye.message().empty() ? "" : ": ",
-                   goodbye.message()));
+                   ClippedMessage(goodbye.message())));
 }
 
 void Link::OnClosed(ConnectionId id, const Status& why) {

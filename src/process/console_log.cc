@@ -7,7 +7,15 @@
 #include <ctime>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace leeway {
+namespace {
+
+// Longer lines come from peers that say more than anyone will read.
+constexpr std::size_t kLineBytesMax = 8 * 1024;
+
+}  // namespace
 
 ConsoleLog::ConsoleLog(std::string who, LogLevel least) : least_(least), who_(std::move(who)) {}
 
@@ -26,8 +34,9 @@ void ConsoleLog::Write(LogLevel level, std::string_view line) {
   localtime_r(&seconds, &local);
   constexpr char kLetters[] = "DIWE";
   const std::lock_guard lock(mutex_);
-  const std::string text = fmt::format("{:02}:{:02}:{:02}.{:03} {} {}: {}\n", local.tm_hour, local.tm_min,
-                                       local.tm_sec, ms, kLetters[static_cast<int>(level)], who_, line);
+  const std::string text =
+      fmt::format("{:02}:{:02}:{:02}.{:03} {} {}: {}\n", local.tm_hour, local.tm_min, local.tm_sec, ms,
+                  kLetters[static_cast<int>(level)], who_, PrintableLines(line, kLineBytesMax));
   // One write, so that lines of several processes on one terminal do not mix. There is nobody to tell if it
   // fails.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());

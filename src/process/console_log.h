@@ -1,4 +1,6 @@
 // ConsoleLog: log lines to stderr, one write per line, thread-safe: "12:03:44.120 W server 1.0: ...".
+//
+// Every line of every node passes here, so this is where text of peers is made printable.
 #pragma once
 
 #include <mutex>

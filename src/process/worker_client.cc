@@ -129,6 +129,7 @@ std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
   const bool alone = stopped_ || fork_.forked();
   Arena& arena = alone ? static_cast<Arena&>(heap) : thread_->env().arena;
   std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
+  if (bytes == nullptr) return nullptr;
   auto* const floats = reinterpret_cast<float*>(bytes.get());
   std::fill_n(floats, elements, 0.0F);
   return {std::move(bytes), floats};
@@ -200,6 +201,10 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
   if (pin == nullptr) {
     // A copy: the wait may be broken off while the node still sends.
     std::shared_ptr<std::byte> copy = thread_->env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+    if (copy == nullptr) {
+      return ResourceExhausted("table \"{}\": no memory for a copy of its initial values, {} bytes",
+                               table->spec.name, values.size_bytes());
+    }
     auto* const floats = reinterpret_cast<float*>(copy.get());
     std::ranges::copy(values, floats);
     values = {floats, values.size()};

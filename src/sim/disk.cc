@@ -58,7 +58,8 @@ Duration Disk::Occupy(Duration now, bool sync, std::uint64_t bytes) {
   return busy_until_;
 }
 
-int Disk::AppendFirst(const std::string& path, const std::vector<Pinned>& data, std::uint64_t bytes_max) {
+int Disk::WriteFirst(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there,
+                     std::uint64_t bytes_max) {
   std::uint64_t room = bytes_max;
   if (options_.capacity_bytes != std::numeric_limits<std::uint64_t>::max()) {
     const std::uint64_t used = tree_.bytes();
@@ -67,36 +68,43 @@ int Disk::AppendFirst(const std::string& path, const std::vector<Pinned>& data, 
   std::vector<std::span<const std::byte>> pieces;
   pieces.reserve(data.size());
   for (const Pinned& piece : data) pieces.push_back(piece.bytes);
-  return tree_.Append(path, pieces, room);
+  return tree_.Append(path, pieces, room, if_there);
 }
 
-Status Disk::Append(const std::string& path, const std::vector<Pinned>& data) {
+Status Disk::Write(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there) {
   LW_RETURN_IF_ERROR(CheckPath(path));
   if (fill_up_ && fill_up_->at == counters_.appends) {
     const auto part = static_cast<std::uint64_t>(fill_up_->part * static_cast<double>(BytesOf(data)));
     options_.capacity_bytes = tree_.bytes() + part;
   }
   ++counters_.appends;
-  const int error = AppendFirst(path, data, std::numeric_limits<std::uint64_t>::max());
+  const int error = WriteFirst(path, data, if_there, std::numeric_limits<std::uint64_t>::max());
   if (error == ENOSPC) ++counters_.full_answers;
-  return FileError(error, fmt::format("cannot append to \"{}\"", path));
+  const bool create = if_there == FileTree::IfThere::kError;
+  return FileError(error, fmt::format("cannot {} \"{}\"", create ? "create" : "append to", path));
 }
 
-void Disk::Tear(const std::string& path, const std::vector<Pinned>& data) {
+void Disk::Tear(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there) {
   const std::uint64_t all = BytesOf(data);
   const std::uint64_t part = crashes_.Between(0, all);
   // Nothing of it is there: not even the file, if it is new.
   if (!CheckPath(path).ok() || (part == 0 && crashes_.Chance(0.5))) return;
   if (part > 0 && part < all) ++counters_.torn_appends;
-  static_cast<void>(AppendFirst(path, data, part));  // nobody is left to be told
+  static_cast<void>(WriteFirst(path, data, if_there, part));  // nobody is left to be told
+}
+
+Status Disk::CheckUnlocked(const std::string& path, const Process* asks) const {
+  LW_RETURN_IF_ERROR(CheckPath(path));
+  const auto lock = locks_.find(path);
+  if (lock == locks_.end() || lock->second == asks) return Status::Ok();
+  return FailedPrecondition("cannot lock \"{}\": another process has it", path);
 }
 
 Status Disk::Lock(const std::string& path, const Process* owner) {
-  LW_RETURN_IF_ERROR(CheckPath(path));
+  LW_RETURN_IF_ERROR(CheckUnlocked(path, owner));
   const auto [lock, taken] = locks_.try_emplace(path, owner);
-  if (lock->second != owner) return FailedPrecondition("cannot lock \"{}\": another process has it", path);
   if (!taken) return Status::Ok();
-  const int error = AppendFirst(path, {}, 0);
+  const int error = WriteFirst(path, {}, FileTree::IfThere::kAppend, 0);
   if (error != 0) locks_.erase(lock);
   return FileError(error, fmt::format("cannot lock \"{}\"", path));
 }

@@ -71,7 +71,10 @@ class Disk {
   [[nodiscard]] std::uint64_t bytes(const std::string& path) const { return tree_.bytes(path); }
 
   // What the calls of Storage do, and their answers.
-  Status Append(const std::string& path, const std::vector<Pinned>& data);
+  Status Write(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there);
+  Status Append(const std::string& path, const std::vector<Pinned>& data) {
+    return Write(path, data, FileTree::IfThere::kAppend);
+  }
   Status Sync(const std::string& path);
   Status SyncFolder(const std::string& path);
   Status Rename(const std::string& from, const std::string& to);
@@ -90,20 +93,22 @@ class Disk {
   void Detach(Process* process) { std::erase(processes_, process); }
   // What Storage::Lock does for this process; it has no locks any more.
   Status Lock(const std::string& path, const Process* owner);
+  [[nodiscard]] Status CheckUnlocked(const std::string& path, const Process* asks) const;
   void Unlock(const Process* owner) {
     std::erase_if(locks_, [owner](const auto& lock) { return lock.second == owner; });
   }
   // When a call that is made now will be carried out. The disk serves one call after another.
   [[nodiscard]] Duration Occupy(Duration now, bool sync, std::uint64_t bytes);
-  // A process dies inside an append: none, a part or all of it is there.
-  void Tear(const std::string& path, const std::vector<Pinned>& data);
+  // A process dies inside a write: none, a part or all of it is there.
+  void Tear(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there);
   // A process dies inside another call: whether it was carried out.
   [[nodiscard]] bool WasCarriedOut() { return crashes_.Chance(0.5); }
   void NoteDropped(std::uint64_t calls) { counters_.dropped_calls += calls; }
 
  private:
-  [[nodiscard]] int AppendFirst(const std::string& path, const std::vector<Pinned>& data,
-                                std::uint64_t bytes_max);
+  // Writes the first `bytes_max` bytes.
+  [[nodiscard]] int WriteFirst(const std::string& path, const std::vector<Pinned>& data,
+                               FileTree::IfThere if_there, std::uint64_t bytes_max);
 
   struct FillUp {
     std::uint64_t at;

@@ -61,9 +61,10 @@ FileTree::NodeId FileTree::Make(const Place& place, bool folder) {
 }
 
 int FileTree::Append(const std::string& path, const std::vector<std::span<const std::byte>>& data,
-                     std::uint64_t room) {
+                     std::uint64_t room, IfThere if_there) {
   const std::vector<std::string> names = Split(path);
   Place place;
+  if (if_there == IfThere::kError && Find(names, place) == 0 && place.node != NodeId()) return EEXIST;
   for (std::size_t depth = 1; depth <= names.size(); ++depth) {
     if (const int error = Find(std::span(names).first(depth), place); error != 0) return error;
     if (place.node == NodeId()) place.node = Make(place, depth < names.size());

@@ -34,9 +34,11 @@ class FileTree {
  public:
   FileTree();
 
-  // Appends what of `data` fits into `room` bytes; ENOSPC if that is not all.
-  int Append(const std::string& path, const std::vector<std::span<const std::byte>>& data,
-             std::uint64_t room);
+  // Appends what of `data` fits into `room` bytes; ENOSPC if that is not all. A file that must be new and is
+  // there: EEXIST.
+  enum class IfThere : std::uint8_t { kAppend, kError };
+  int Append(const std::string& path, const std::vector<std::span<const std::byte>>& data, std::uint64_t room,
+             IfThere if_there = IfThere::kAppend);
   int Sync(const std::string& path);
   int SyncFolder(const std::string& path);
   int Rename(const std::string& from, const std::string& to);

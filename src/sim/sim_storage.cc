@@ -73,11 +73,21 @@ void SimStorage::DropCalls() {
   first.disk->NoteDropped(dropped);
 }
 
+void SimStorage::Create(const std::string& path, std::vector<Pinned> data, Done done) {
+  Write(path, std::move(data), FileTree::IfThere::kError, std::move(done));
+}
+
 void SimStorage::Append(const std::string& path, std::vector<Pinned> data, Done done) {
+  Write(path, std::move(data), FileTree::IfThere::kAppend, std::move(done));
+}
+
+void SimStorage::Write(const std::string& path, std::vector<Pinned> data, FileTree::IfThere if_there,
+                       Done done) {
   Disk& disk = DiskOf(path);
   const auto lent = std::make_shared<const std::vector<Pinned>>(std::move(data));  // shared: by the lambdas
-  Call call = Make<Status>([&disk, path, lent] { return disk.Append(path, *lent); }, std::move(done));
-  call.tear = [&disk, path, lent] { disk.Tear(path, *lent); };
+  Call call = Make<Status>([&disk, path, lent, if_there] { return disk.Write(path, *lent, if_there); },
+                           std::move(done));
+  call.tear = [&disk, path, lent, if_there] { disk.Tear(path, *lent, if_there); };
   call.bytes = [lent] {
     std::uint64_t bytes = 0;
     for (const Pinned& piece : *lent) bytes += piece.bytes.size();
@@ -125,6 +135,11 @@ void SimStorage::Read(const std::string& path, std::uint64_t offset, std::uint64
 void SimStorage::Lock(const std::string& path, Done done) {
   Disk& disk = DiskOf(path);
   Submit(Make<Status>([this, &disk, path] { return disk.Lock(path, this); }, std::move(done)), disk);
+}
+
+void SimStorage::CheckUnlocked(const std::string& path, Done done) {
+  Disk& disk = DiskOf(path);
+  Submit(Make<Status>([this, &disk, path] { return disk.CheckUnlocked(path, this); }, std::move(done)), disk);
 }
 
 void SimStorage::List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) {

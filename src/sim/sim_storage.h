@@ -38,6 +38,7 @@ class SimStorage final : public Storage, private Disk::Process {
   // This process alone dies, as in Disk::ProcessCrash.
   void ProcessCrash() { OnCrash(); }
 
+  void Create(const std::string& path, std::vector<Pinned> data, Done done) override;
   void Append(const std::string& path, std::vector<Pinned> data, Done done) override;
   void Sync(const std::string& path, Done done) override;
   void SyncFolder(const std::string& path, Done done) override;
@@ -46,6 +47,7 @@ class SimStorage final : public Storage, private Disk::Process {
   void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
             std::function<void(Result<std::vector<std::byte>>)> done) override;
   void Lock(const std::string& path, Done done) override;
+  void CheckUnlocked(const std::string& path, Done done) override;
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override;
 
  private:
@@ -63,6 +65,7 @@ class SimStorage final : public Storage, private Disk::Process {
   template <typename Answer, typename Reply>
   [[nodiscard]] static Call Make(std::function<Answer()> work, Reply done);
   void Submit(Call call, Disk& disk);
+  void Write(const std::string& path, std::vector<Pinned> data, FileTree::IfThere if_there, Done done);
   void StartNext();
   void Finish();
   void DropCalls();

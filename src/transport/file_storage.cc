@@ -14,6 +14,10 @@ void FileStorage::Call(std::function<Answer()> work, Reply done) {
               [answer, done = std::move(done)] { done(std::move(**answer)); });
 }
 
+void FileStorage::Create(const std::string& path, std::vector<Pinned> data, Done done) {
+  Call<Status>([this, path, data = std::move(data)] { return files_.Create(path, data); }, std::move(done));
+}
+
 void FileStorage::Append(const std::string& path, std::vector<Pinned> data, Done done) {
   Call<Status>([this, path, data = std::move(data)] { return files_.Append(path, data); }, std::move(done));
 }
@@ -42,6 +46,10 @@ void FileStorage::Read(const std::string& path, std::uint64_t offset, std::uint6
 
 void FileStorage::Lock(const std::string& path, Done done) {
   Call<Status>([this, path] { return files_.Lock(path); }, std::move(done));
+}
+
+void FileStorage::CheckUnlocked(const std::string& path, Done done) {
+  Call<Status>([this, path] { return files_.CheckUnlocked(path); }, std::move(done));
 }
 
 void FileStorage::List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) {

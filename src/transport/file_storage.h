@@ -24,6 +24,7 @@ class FileStorage final : public Storage {
 
   explicit FileStorage(EventLoop& loop) : thread_(loop, "leeway-files") {}
 
+  void Create(const std::string& path, std::vector<Pinned> data, Done done) override;
   void Append(const std::string& path, std::vector<Pinned> data, Done done) override;
   void Sync(const std::string& path, Done done) override;
   void SyncFolder(const std::string& path, Done done) override;
@@ -32,6 +33,7 @@ class FileStorage final : public Storage {
   void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
             std::function<void(Result<std::vector<std::byte>>)> done) override;
   void Lock(const std::string& path, Done done) override;
+  void CheckUnlocked(const std::string& path, Done done) override;
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override;
 
  private:

@@ -80,7 +80,7 @@ class RealEnv::Impl {
       : clock(loop),
         timers(loop),
         random(seed),
-        transport(loop, timers, log, random, arena, options),
+        transport(loop, clock, timers, log, random, arena, options),
         storage(loop),
         compute(loop, "leeway-compute"),
         env{clock, timers, transport, random, log, storage, compute, arena} {}

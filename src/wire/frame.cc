@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -19,6 +20,9 @@ constexpr std::size_t kInPlaceBytesMax = kDirectBytesMin;
 // The first receive after a large payload: room for the next header and body, and for little of the next
 // payload, which would otherwise be copied out of staging.
 constexpr std::size_t kWindowBytesMin = 4 * 1024;
+// The first piece of a body that staging cannot hold. What is announced costs the peer 16 bytes; what is
+// taken for it stays near what has come.
+constexpr std::size_t kBodyBytesMin = 16 * 1024;
 
 template <typename T>
 T LoadAt(std::span<const std::byte, kHeaderBytes> bytes, std::size_t offset) {
@@ -88,19 +92,21 @@ Status FrameSink::OnCarried(const FrameHead& head, std::span<const std::byte>) {
                   head.carrier);
 }
 
-FrameReader::FrameReader(FrameSink& sink, std::size_t staging_bytes)
+FrameReader::FrameReader(FrameSink& sink, std::size_t staging_bytes_max)
     : sink_(sink),
-      staging_(std::max(staging_bytes, kHeaderBytes)),
-      window_(std::min(kWindowBytesMin, staging_.size())) {}
+      staging_bytes_max_(std::max(staging_bytes_max, kHeaderBytes)),
+      staging_(std::min(kWindowBytesMin, staging_bytes_max_)),
+      window_(staging_.size()) {}
 
 std::span<std::byte> FrameReader::Space() {
   std::span<std::byte> space;
-  if (state_ == State::kPayload && PlaceSpace().size() >= std::min(kDirectBytesMin, staging_.size())) {
+  if (state_ == State::kPayload && PlaceSpace().size() >= std::min(kDirectBytesMin, staging_bytes_max_)) {
     space = PlaceSpace();
     into_ = Into::kPlace;
-    window_ = std::min(kWindowBytesMin, staging_.size());
+    window_ = std::min(kWindowBytesMin, staging_bytes_max_);
   } else if (state_ == State::kBody && !BodyFitsStaging()) {
-    space = std::span(body_).subspan(body_filled_);
+    space = std::span(body_).first(std::min<std::size_t>(body_.size(), head_.body_bytes));
+    space = space.subspan(body_filled_);
     into_ = Into::kBody;
   } else {
     space = StagingSpace();
@@ -117,20 +123,27 @@ std::span<std::byte> FrameReader::PlaceSpace() const {
 std::span<std::byte> FrameReader::StagingSpace() {
   // A payload that waits for more has consumed all that was staged; its body is about to be overwritten.
   if (state_ == State::kPayload && body_view_.data() != body_.data()) {
-    body_.assign(body_view_.begin(), body_view_.end());
+    body_.assign(body_view_.begin(), body_view_.end());  // no more than what is staged
     body_view_ = body_;
   }
   const std::size_t staged = end_ - begin_;
   const std::size_t whole = state_ == State::kHeader ? kHeaderBytes
                             : state_ == State::kBody ? head_.body_bytes
                                                      : 0;
-  const std::size_t wanted = std::max(window_, whole > staged ? whole - staged : 1);
+  // All that is missing of a body, as far as there is memory already; else what the window gives, which grows
+  // only with bytes that come.
+  const std::size_t missing = whole > staged ? whole - staged : 1;
+  const std::size_t wanted = std::max(window_, std::min(missing, staging_.size() - staged));
   if (staged == 0) {
     begin_ = end_ = 0;
   } else if (staging_.size() - end_ < wanted) {
     std::memmove(staging_.data(), staging_.data() + begin_, staged);
     begin_ = 0;
     end_ = staged;
+  }
+  // Half a window will do: the first bytes of a frame alone make nothing grow.
+  if (staging_.size() - end_ < wanted / 2 && staging_.size() < staging_bytes_max_) {
+    staging_.resize(std::min(staging_bytes_max_, std::max(2 * staging_.size(), end_ + wanted)));
   }
   const std::span<std::byte> tail = std::span(staging_).subspan(end_);
   return tail.first(std::min(tail.size(), wanted));
@@ -143,7 +156,7 @@ Status FrameReader::Commit(std::size_t n) {
     case Into::kStaging:
       end_ += n;
       // Filled to the brim: more is waiting, so take more at a time.
-      if (n == offered_) window_ = std::min(window_ * 2, staging_.size());
+      if (n == offered_) window_ = std::min(window_ * 2, staging_bytes_max_);
       break;
     case Into::kBody:
       body_filled_ += n;
@@ -168,6 +181,10 @@ void FrameReader::Abandon() {
 
 bool FrameReader::AtBoundary() const { return state_ == State::kHeader && begin_ == end_; }
 
+std::size_t FrameReader::memory_bytes() const {
+  return staging_.capacity() + body_.capacity() + aligned_.capacity() * sizeof(std::uint64_t);
+}
+
 Status FrameReader::Parse() {
   while (!stopped_) {
     const std::span<const std::byte> staged = std::span(staging_).subspan(begin_, end_ - begin_);
@@ -177,7 +194,9 @@ Status FrameReader::Parse() {
         LW_ASSIGN_OR_RETURN(head_, DecodeHeader(staged.first<kHeaderBytes>(), limits_));
         begin_ += kHeaderBytes;
         state_ = State::kBody;
-        if (!BodyFitsStaging()) body_.resize(head_.body_bytes);
+        // A rare huge body (a large table map) does not stay for the life of the connection; one that follows
+        // another finds its memory.
+        if (BodyFitsStaging() && body_.capacity() > staging_bytes_max_) std::vector<std::byte>().swap(body_);
         break;
       }
       case State::kBody: {
@@ -186,12 +205,9 @@ Status FrameReader::Parse() {
           body_view_ = staged.first(head_.body_bytes);
           begin_ += head_.body_bytes;
         } else {
-          const std::size_t n = std::min(staged.size(), body_.size() - body_filled_);
-          std::memcpy(body_.data() + body_filled_, staged.data(), n);
-          begin_ += n;
-          body_filled_ += n;
-          if (body_filled_ < body_.size()) return Status::Ok();
-          body_view_ = body_;
+          LW_RETURN_IF_ERROR(TakeLargeBody(staged));
+          if (body_filled_ < head_.body_bytes) return Status::Ok();
+          body_view_ = std::span(body_).first(head_.body_bytes);
         }
         LW_RETURN_IF_ERROR(StartPayload());
         break;
@@ -203,6 +219,30 @@ Status FrameReader::Parse() {
         break;
       }
     }
+  }
+  return Status::Ok();
+}
+
+Status FrameReader::TakeLargeBody(std::span<const std::byte> staged) {
+  const std::size_t n = std::min<std::size_t>(staged.size(), head_.body_bytes - body_filled_);
+  const std::size_t filled = body_filled_ + n;
+  if (filled >= body_.size()) {
+    LW_RETURN_IF_ERROR(
+        GrowBody(std::min<std::size_t>(head_.body_bytes, std::max(kBodyBytesMin, 2 * filled))));
+  }
+  if (n > 0) std::memcpy(body_.data() + body_filled_, staged.data(), n);
+  begin_ += n;
+  body_filled_ = filled;
+  return Status::Ok();
+}
+
+Status FrameReader::GrowBody(std::size_t bytes) {
+  if (bytes <= body_.size()) return Status::Ok();
+  try {
+    body_.resize(bytes);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("{} frame: no memory for {} bytes of its body of {} bytes",
+                             KindName(Kind{head_.kind}), bytes, head_.body_bytes);
   }
   return Status::Ok();
 }
@@ -281,8 +321,6 @@ void FrameReader::EndFrame() {
   stopped_ = !sink_.KeepReading();
   body_view_ = {};
   body_filled_ = 0;
-  // A rare huge body (a large table map) does not stay for the life of the connection.
-  if (body_.capacity() > staging_.size()) std::vector<std::byte>().swap(body_);
 }
 
 }  // namespace leeway::wire

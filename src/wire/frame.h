@@ -49,31 +49,43 @@ class FrameSink {
 
 // Turns a stream of bytes into frames. Small frames are parsed, many at a time, out of a staging buffer; the
 // rest of a large payload is received straight into its landing. Lives and dies with its connection.
+//
+// Memory follows the bytes that have come, never what a header announces: the staging buffer starts at 4 KiB
+// and doubles only after a receive has filled all that was offered; the buffer of a large body starts at 16
+// KiB and doubles when it is full.
 class FrameReader {
  public:
-  explicit FrameReader(FrameSink& sink, std::size_t staging_bytes = 256 * 1024);
+  // The staging buffer has at most `staging_bytes_max` bytes.
+  explicit FrameReader(FrameSink& sink, std::size_t staging_bytes_max = 256 * 1024);
 
   void SetLimits(const FrameLimits& limits) { limits_ = limits; }
   // Where the next received bytes go; never empty. Valid until Commit.
   [[nodiscard]] std::span<std::byte> Space();
   // `n` bytes were written into Space(). Calls the sink for every frame that is now whole. An error (bad
-  // header, over a limit, no landing, a landing of the wrong size) is final. Bytes after an error or a stop
-  // are ignored.
+  // header, over a limit, no memory, no landing, a landing of the wrong size) is final. Bytes after an error
+  // or a stop are ignored.
   [[nodiscard]] Status Commit(std::size_t n);
   // True between frames: nothing is half read.
   [[nodiscard]] bool AtBoundary() const;
+  // Bytes that the reader itself has allocated; landings belong to the sink.
+  [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   enum class State : std::uint8_t { kHeader, kBody, kPayload };
   enum class Into : std::uint8_t { kStaging, kBody, kPlace };
 
-  // A body no larger than staging is read where it is staged; a larger one has body_ to itself.
-  [[nodiscard]] bool BodyFitsStaging() const { return head_.body_bytes <= staging_.size(); }
+  // A body that staging can hold, if need be after it has grown, is read where it is staged; a larger one has
+  // body_ to itself.
+  [[nodiscard]] bool BodyFitsStaging() const { return head_.body_bytes <= staging_bytes_max_; }
   [[nodiscard]] std::span<std::byte> StagingSpace();
   // What is left of the place being filled. REQUIRES: place_ < landing_.places.size().
   [[nodiscard]] std::span<std::byte> PlaceSpace() const;
   // Consumes staged bytes until a frame is incomplete.
   [[nodiscard]] Status Parse();
+  // Takes staged bytes of a body that has body_ to itself, and makes room for more of it.
+  [[nodiscard]] Status TakeLargeBody(std::span<const std::byte> staged);
+  // Makes body_ at least so large. An error if there is no memory.
+  [[nodiscard]] Status GrowBody(std::size_t bytes);
   [[nodiscard]] Status StartPayload();
   // `n` bytes of the current place were written; goes on to the next place that has room.
   void FillPlaces(std::size_t n);
@@ -88,17 +100,18 @@ class FrameReader {
 
   FrameSink& sink_;
   FrameLimits limits_;
-  std::vector<std::byte> staging_;
+  const std::size_t staging_bytes_max_;
+  std::vector<std::byte> staging_;   // grows up to staging_bytes_max_
   std::size_t begin_ = 0, end_ = 0;  // unparsed bytes of staging_
-  std::size_t window_;          // how much of staging_ is offered at a time; grows while it comes back full
-  Into into_ = Into::kStaging;  // what Space() last handed out
+  std::size_t window_;               // how much is offered at a time; doubles while it comes back full
+  Into into_ = Into::kStaging;       // what Space() last handed out
   std::size_t offered_ = 0;
   State state_ = State::kHeader;
   bool stopped_ = false;
   Status error_;
   FrameHead head_;
   std::span<const std::byte> body_view_;  // the body of the frame being read, in staging_ or in body_
-  std::vector<std::byte> body_;           // a body that staging cannot hold, or cannot hold any longer
+  std::vector<std::byte> body_;  // begins with a body that staging cannot hold, or cannot hold any longer
   std::size_t body_filled_ = 0;
   Landing landing_;
   std::size_t place_ = 0, place_filled_ = 0;

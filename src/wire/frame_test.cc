@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -308,6 +309,68 @@ TEST(FrameReaderTest, ABodyLargerThanStagingArrivesWhole) {
   reader.SetLimits(kWide);
   ASSERT_TRUE(Feed(reader, StreamOf(frames)).ok());
   EXPECT_EQ(sink.frames, frames);
+}
+
+// What a reader may hold beside twice the bytes that have come: its first staging and the first piece of a
+// body.
+constexpr std::size_t kReaderBytes = 4 * 1024 + 16 * 1024;
+
+TEST(FrameReaderTest, AHeaderTakesNoMemoryForTheBodyThatItAnnounces) {
+  for (const std::uint32_t announced : {60'000U, 70'000U, 16U << 20}) {
+    KeepingSink sink;
+    FrameReader reader(sink, 64 * 1024);
+    reader.SetLimits({16U << 20, 0});
+    EXPECT_LE(reader.memory_bytes(), 4096U) << "a connection that has said nothing";
+    const auto header = EncodeHeader({33, announced, 0});
+    ASSERT_TRUE(Feed(reader, header).ok());
+    ASSERT_TRUE(Feed(reader, Bytes(41)).ok());
+    EXPECT_LE(reader.memory_bytes(), kReaderBytes) << "57 bytes announce " << announced;
+    EXPECT_TRUE(sink.frames.empty());
+  }
+}
+
+TEST(FrameReaderTest, TheMemoryOfABodyIsAtMostTwiceWhatHasComeOfIt) {
+  std::mt19937_64 random(8);
+  const TestFrame frame = RandomFrame(random, 5 << 20, 0);
+  const Bytes stream = StreamOf({frame});
+  KeepingSink sink;
+  FrameReader reader(sink, 64 * 1024);
+  reader.SetLimits({16U << 20, 0});
+  std::size_t sent = 0;
+  std::set<std::size_t> sizes;
+  while (sent < stream.size()) {
+    const std::size_t n = std::min<std::size_t>(1000, stream.size() - sent);
+    ASSERT_TRUE(Feed(reader, std::span(stream).subspan(sent, n)).ok());
+    sent += n;
+    ASSERT_LE(reader.memory_bytes(), kReaderBytes + 2 * sent) << "after " << sent << " bytes";
+    sizes.insert(reader.memory_bytes());
+  }
+  EXPECT_LE(sizes.size(), 12U) << "it doubles, and does not creep";
+  ASSERT_EQ(sink.frames.size(), 1U);
+  EXPECT_EQ(sink.frames[0], frame);
+}
+
+TEST(FrameReaderTest, StagingGrowsOnlyWhileReceivesFillIt) {
+  const Bytes small = StreamOf({{7, Bytes(40), {}}});
+  KeepingSink sink;
+  FrameReader reader(sink, 64 * 1024);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(Feed(reader, small).ok());
+  EXPECT_LE(reader.memory_bytes(), 4096U) << "one frame at a time";
+  Bytes many;
+  for (int i = 0; i < 20'000; ++i) many.insert(many.end(), small.begin(), small.end());
+  ASSERT_TRUE(Feed(reader, many).ok());
+  EXPECT_GE(reader.memory_bytes(), 64U * 1024) << "a stream of them";
+  EXPECT_LE(reader.memory_bytes(), 2 * 64U * 1024);
+}
+
+TEST(FrameReaderTest, AHugeBodyDoesNotStayOnceASmallFrameHasCome) {
+  KeepingSink sink;
+  FrameReader reader(sink, 64 * 1024);
+  reader.SetLimits({16U << 20, 0});
+  ASSERT_TRUE(Feed(reader, StreamOf({{7, Bytes(8 << 20), {}}})).ok());
+  ASSERT_TRUE(Feed(reader, StreamOf({{7, Bytes(8), {}}})).ok());
+  EXPECT_EQ(sink.frames.size(), 2U);
+  EXPECT_LE(reader.memory_bytes(), 2 * 64U * 1024);
 }
 
 TEST(FrameReaderTest, TheFirstLimitsAreThoseBeforeTheHello) {

@@ -1,6 +1,7 @@
 """Job: a scheduler, servers and Python workers as real processes on this machine, for one test."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -13,7 +14,8 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 class Job:
     """Starts its processes at once; use it in a with statement. Whatever happens, none of them outlives it."""
 
-    def __init__(self, folder, workers=1, servers=1, shards=1, server_flags=(), **options):
+    def __init__(self, folder, workers=1, servers=1, shards=1, server_flags=(), server_address_space=None, **options):
+        """`server_address_space`: bytes, as ulimit -v gives them to every server."""
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.workers = workers
@@ -25,20 +27,25 @@ class Job:
                                   "--servers", servers, "--shards", shards, *flags])
         self._shards = shards
         for server in range(servers):
-            self.start_server(server, *server_flags)
+            self.start_server(server, *server_flags, address_space=server_address_space)
 
-    def _start(self, who, command, env=None):
+    def _start(self, who, command, env=None, address_space=None):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+
         log = self.folder / f"{who.replace(' ', '-')}.log"
         with open(log, "wb") as out:
             process = subprocess.Popen([str(word) for word in command], stdout=out, stderr=subprocess.STDOUT,
-                                       stdin=subprocess.DEVNULL, env=env)
+                                       stdin=subprocess.DEVNULL, env=env,
+                                       preexec_fn=limit if address_space is not None else None)
         process.who, process.log = who, log
         self._processes.append(process)
         return process
 
-    def start_server(self, server, *flags, who=None):
+    def start_server(self, server, *flags, who=None, address_space=None):
         return self._start(who or f"server {server}", [BUILD / "leeway", "server", "--scheduler", self.scheduler, "--server",
-                                                       server, "--shards", self._shards, *flags])
+                                                       server, "--shards", self._shards, *flags],
+                           address_space=address_space)
 
     def start_worker(self, rank, program, *args, scheduler=None, **variables):
         """Starts programs/<program>.py with the job's folder and `args`."""

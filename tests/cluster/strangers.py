@@ -3,7 +3,9 @@
 import os
 import struct
 
-HELLO, PUSH = 1, 33
+HELLO, WELCOME, GOODBYE, ROSTER, DEFINE_TABLES, TABLE_MAP, BARRIER, LEASE = 1, 2, 3, 6, 7, 8, 9, 11
+REPORT, STATUS_REQUEST, SET_SYNC, PUSH = 15, 16, 27, 33
+WORKER, MONITOR = 3, 4  # roles
 HEADER = struct.Struct("<HBBIQ")
 
 
@@ -11,16 +13,68 @@ def header(kind, body_bytes, payload_bytes, magic=0x574C, zero=0):
     return HEADER.pack(magic, kind, zero, body_bytes, payload_bytes)
 
 
+def varint(value):
+    out = b""
+    while value > 0x7F:
+        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
+    return out + bytes([value])
+
+
 def field(number, value):
-    """One field of a protobuf message: an integer or a string."""
+    """One field of a protobuf message: an integer, a string, or bytes (a message)."""
     if isinstance(value, int):
-        return bytes([number << 3, value])
-    return bytes([number << 3 | 2, len(value)]) + value.encode()
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def hello(job="leeway", version=(1, 1), role=3):
-    body = field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, 99)
-    return header(HELLO, len(body), 0) + body
+def fields(body):
+    """The fields of a protobuf message: {number: [values]}; strings and messages as bytes."""
+    found, at = {}, 0
+
+    def take():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            value |= (body[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if body[at - 1] < 0x80:
+                return value
+
+    while at < len(body):
+        number, kind = divmod(take(), 8)
+        if kind == 0:
+            value = take()
+        else:
+            length = {1: 8, 5: 4}.get(kind) or take()
+            value, at = body[at:at + length], at + length
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def frame(kind, body=b""):
+    return header(kind, len(body), 0) + body
+
+
+def receive(connection):
+    """The next frame without a payload: (kind, body)."""
+    def exactly(count):
+        data = b""
+        while len(data) < count:
+            part = connection.recv(count - len(data))
+            if not part:
+                raise ConnectionError("closed")
+            data += part
+        return data
+
+    _, kind, _, body_bytes, _ = HEADER.unpack(exactly(HEADER.size))
+    return kind, exactly(body_bytes)
+
+
+def hello(job="leeway", version=(1, 1), role=3, life=99, more=b""):
+    """`more`: further fields, encoded."""
+    body = field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, life)
+    return frame(HELLO, body + more)
 
 
 GARBAGE = {

@@ -134,6 +134,8 @@ def test_an_export_is_a_whole_state_dict_and_can_be_imported_again(resumable, tm
     made = checkpoint.import_state(state, tmp_path, newest)
     assert leeway("checkpoint", "verify", made).returncode == 0
     assert np.array_equal(checkpoint.export_state(made)["1.running_mean"], state["1.running_mean"])
+    assert {oct(path.stat().st_mode & 0o777) for path in made.iterdir()} == {"0o600"}
+    assert oct(made.stat().st_mode & 0o777) == "0o700"
 
 
 def test_a_damaged_state_of_a_rank_is_named_before_anything_starts(resumable, tmp_path):

@@ -26,6 +26,9 @@ class StorageCalls {
   static constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
   explicit StorageCalls(StorageWorld& world) : world_(world) {}
 
+  Status Create(const std::string& path, const std::string& text) {
+    return Answer<Status>([&](auto done) { storage().Create(path, {PinnedText(Lend(text))}, done); });
+  }
   Status Append(const std::string& path, const std::string& text) {
     return Answer<Status>([&](auto done) { storage().Append(path, {PinnedText(Lend(text))}, done); });
   }
@@ -43,6 +46,15 @@ class StorageCalls {
   }
   Status LockNextDoor(const std::string& path) {
     return Answer<Status>([&](auto done) { world_.neighbour().Lock(path, done); });
+  }
+  Status CheckUnlocked(const std::string& path) {
+    return Answer<Status>([&](auto done) { storage().CheckUnlocked(path, done); });
+  }
+  Status CheckUnlockedNextDoor(const std::string& path) {
+    return Answer<Status>([&](auto done) { world_.neighbour().CheckUnlocked(path, done); });
+  }
+  Status RemoveNextDoor(const std::string& path) {
+    return Answer<Status>([&](auto done) { world_.neighbour().Remove(path, done); });
   }
   Status Remove(const std::string& path) {
     return Answer<Status>([&](auto done) { storage().Remove(path, done); });

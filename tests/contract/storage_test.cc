@@ -68,7 +68,42 @@ TEST_P(StorageContract, ALockedFileIsItsEnvsUntilThatEnds) {
   world_->Restart();
   EXPECT_OK(calls_.LockNextDoor(path));
   EXPECT_FALSE(calls_.Lock(path).ok());
-  EXPECT_EQ(calls_.Content(path), "");
+}
+
+TEST_P(StorageContract, WhoeverAsksHearsWhetherAnotherHasTheLock) {
+  const std::string path = Path("folder/lock");
+  EXPECT_OK(calls_.CheckUnlocked(path));
+  EXPECT_THAT(*calls_.List(Path("")), IsEmpty()) << "a question made something";
+  EXPECT_OK(calls_.Lock(path));
+  EXPECT_OK(calls_.CheckUnlocked(path));  // its own
+  ExpectError(calls_.CheckUnlockedNextDoor(path), StatusCode::kFailedPrecondition, path,
+              "another process has it");
+  EXPECT_OK(calls_.CheckUnlockedNextDoor(Path("folder/other")));
+  world_->Restart();
+  EXPECT_OK(calls_.CheckUnlockedNextDoor(path));
+  EXPECT_OK(calls_.Lock(path));  // the question took nothing
+}
+
+TEST_P(StorageContract, AFileIsCreatedOnlyWhereThereIsNone) {
+  EXPECT_OK(calls_.Create(Path("a/b/file"), "one "));
+  EXPECT_OK(calls_.Append(Path("a/b/file"), "two"));
+  ExpectError(calls_.Create(Path("a/b/file"), "other"), StatusCode::kFailedPrecondition, Path("a/b/file"),
+              "File exists");
+  ExpectError(calls_.Create(Path("a/b"), "other"), StatusCode::kFailedPrecondition, Path("a/b"),
+              "File exists");
+  EXPECT_EQ(calls_.Content(Path("a/b/file")), "one two");
+  EXPECT_OK(calls_.Sync(Path("a/b/file")));
+  EXPECT_FALSE(calls_.Create(Path("a/b/file"), "other").ok());
+  EXPECT_OK(calls_.Remove(Path("a/b/file")));
+  EXPECT_OK(calls_.Create(Path("a/b/file"), "new"));
+  EXPECT_EQ(calls_.Content(Path("a/b/file")), "new");
+}
+
+TEST_P(StorageContract, AFileThatAnotherRemovedCanBeCreatedAgain) {
+  EXPECT_OK(calls_.Create(Path("file"), "old"));  // not synced: it may be open
+  EXPECT_OK(calls_.RemoveNextDoor(Path("file")));
+  EXPECT_OK(calls_.Create(Path("file"), "new"));
+  EXPECT_EQ(calls_.Content(Path("file")), "new");
 }
 
 TEST_P(StorageContract, AnAppendOfManyPiecesIsWrittenInTheirOrder) {

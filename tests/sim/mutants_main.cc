@@ -10,6 +10,7 @@
 #include "base/mutation.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
+#include "sim/workloads/pool.h"
 #include "sim/workloads/power_loss.h"
 #include "sim/workloads/scheduler_death.h"
 
@@ -30,6 +31,10 @@ std::vector<std::string> Faults(std::uint64_t seed) {
   return sim::RunChurn({.seed = seed, .all_roles = true}).problems;
 }
 std::vector<std::string> PowerLoss(std::uint64_t seed) { return sim::RunPowerLoss(seed).problems; }
+
+std::vector<std::string> Pool(std::uint64_t seed) {
+  return sim::RunPool({.seed = seed, .workers = 4, .sync = "ssp:3"}).problems;
+}
 
 std::vector<std::string> SchedulerDeath(std::uint64_t seed) {
   return sim::RunSchedulerDeath({.seed = seed}).problems;
@@ -55,6 +60,7 @@ const Mutant kMutants[] = {
     {"not_renumbered", "under a new term pushes follow what the owner has", "faults", Faults},
     {"ledger_not_saved", "a checkpoint holds the ledger", "faults", Faults},
     {"announce_first", "a change is in the log before it is announced", "scheduler", SchedulerDeath},
+    {"finished_forgotten", "steps are divided by members whose data has ended", "pool", Pool},
     {"open_sums_kept", "a resume drops the iterations that ranks compute again", "power loss", PowerLoss},
     {"shard_file_not_synced", "files are synced before the manifest names them", "power loss", PowerLoss},
     {"manifest_not_synced", "the manifest is synced before its name is", "power loss", PowerLoss},

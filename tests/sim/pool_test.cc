@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace leeway::sim {
 namespace {
@@ -17,6 +18,18 @@ void ExpectEachBatchOnce(const PoolReport& report, std::uint64_t seed) {
 TEST(PoolTest, EveryBatchIsDoneExactlyOnceUnderFaults) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     ExpectEachBatchOnce(RunPool({.seed = seed, .workers = 2 + static_cast<std::uint32_t>(seed % 4)}), seed);
+  }
+}
+
+TEST(PoolTest, TheLastStepsAreAsLongAsAllOthersUnderFaults) {
+  const std::pair<const char*, const char*> modes[] = {
+      {"ssp:3", ""}, {"bsp", ""}, {"ssp:3", "aggregate"}, {"bsp", "immediate"}};
+  for (const auto& [sync, apply] : modes) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const PoolReport report = RunPool({.seed = seed, .workers = 4, .sync = sync, .apply = apply});
+      ExpectEachBatchOnce(report, seed);
+      EXPECT_EQ(report.values.size(), 4U) << sync;
+    }
   }
 }
 

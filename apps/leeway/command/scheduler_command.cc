@@ -67,6 +67,9 @@ class SchedulerCommand final : public Command {
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
     LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParseOnServerLoss(on_server_loss_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
+    if (!options_.log_folder.empty()) {
+      LW_ASSIGN_OR_RETURN(options_.log_folder, ResolveLink("--log-dir", options_.log_folder));
+    }
     // A job that goes on from its log begins from no checkpoint, which may be gone by now.
     const bool goes_on = !options_.log_folder.empty() &&
                          std::filesystem::exists(std::filesystem::path(options_.log_folder) / kLogName);

@@ -16,6 +16,7 @@
 #include "scenario/keys.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
+#include "sim/workloads/resume.h"
 #include "sim/workloads/scheduler_death.h"
 #include "sim/workloads/timeline.h"
 #include "simulate/simulate.h"
@@ -150,12 +151,16 @@ class SimCommand final : public Command {
         "  leeway sim --workload ledger --seeds 100 --sync ssp:2 --workers 4 --shards 2\n"
         "  leeway sim --workload ledger --seeds 1000 --switches 6\n"
         "  leeway sim --workload faults --seeds 1000\n"
+        "  leeway sim --workload resume --seeds 1000\n"
         "  leeway sim --workload scheduler-death --seeds 1000\n"
         "  leeway sim --workload timeline --sync ssp:3 --pace 10,12,15,40\n\n"
         "timeline: what workers of uneven pace do when, under one synchronization model, as text or JSON.\n"
         "faults: every role is killed, stopped and started again, disks are slow and full, while checkpoints "
         "are\n"
         "written; the books of every life must be right. churn: the same for workers alone.\n"
+        "resume: a job loses all power and goes on from its checkpoints, under every model, with pools; "
+        "nothing is\n"
+        "counted twice, and what is missing was reported.\n"
         "scheduler-death: the scheduler dies and goes on from its log; the job must not notice.\n"
         "ledger: every push adds 1 to cells of its own; at the end each cell must equal the verdicts. The "
         "same seed and\n"
@@ -180,12 +185,13 @@ class SimCommand final : public Command {
     flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
     flags.Switch("--keys", keys_, "lists everything that a scenario can say");
     flags.Text("--workload", "NAME", workload_, "what the cluster does", [](const std::string& name) {
-      const std::vector<std::string> known{"ledger", "churn", "faults", "scheduler-death", "timeline"};
-      return std::ranges::count(known, name) > 0
-                 ? Status::Ok()
-                 : NotFound(
-                       "unknown workload \"{}\"; known: ledger, churn, faults, scheduler-death, timeline{}",
-                       name, DidYouMean(name, known));
+      const std::vector<std::string> known{"ledger", "churn",           "faults",
+                                           "resume", "scheduler-death", "timeline"};
+      return std::ranges::count(known, name) > 0 ? Status::Ok()
+                                                 : NotFound(
+                                                       "unknown workload \"{}\"; known: ledger, churn, "
+                                                       "faults, resume, scheduler-death, timeline{}",
+                                                       name, DidYouMean(name, known));
     });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", seeds_, 0, 100'000'000, "how many seeds; 0: as the scenario says, else one");
@@ -249,6 +255,7 @@ class SimCommand final : public Command {
     }
     if (options_.switches > 0 && workload_ == "scheduler-death")
       return InvalidArgument("--switches: of --workload ledger, churn and faults only, got {}", workload_);
+    if (workload_ == "resume") return RunResume();
     return workload_ == "scheduler-death" ? RunSchedulerDeath() : RunChurn();
   }
 
@@ -404,6 +411,17 @@ class SimCommand final : public Command {
       fmt::print("  pushes of killed lives without a verdict: {}, of which the values hold {}\n",
                  counts.uncertain, counts.uncertain_taken);
     }
+    return failed == 0 ? 0 : kFailedExitCode;
+  }
+
+  Result<int> RunResume() const {
+    sim::ResumeCounts counts;
+    const std::uint64_t failed = Sweep(counts, [this](std::uint64_t seed) {
+      return sim::RunResume({seed, options_.sync});
+    });
+    nlohmann::ordered_json json = {{"runs", seeds_}, {"failed", failed}};
+    for (const auto& [name, count] : sim::ResumeCounts::kNamed) json[name] = counts.*count;
+    fmt::print("{}\n", json.dump(json_ ? -1 : 2));
     return failed == 0 ? 0 : kFailedExitCode;
   }
 

@@ -3,11 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/printable.h"
 
 namespace leeway::app {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::size_t kTextBytesMax = 4096;  // as long as a path may be
 
 // value() throws when a field has another type than asked for; a field of a wrong type counts as absent.
 template <typename T>
@@ -15,7 +18,8 @@ T Get(const Json& object, const char* key, T absent) {
   const auto found = object.find(key);
   if (found == object.end()) return absent;
   if constexpr (std::is_same_v<T, std::string>) {
-    return found->is_string() ? found->get<std::string>() : absent;
+    // Names and texts of the job's nodes are on their way to a terminal.
+    return found->is_string() ? Printable(found->get<std::string>(), kTextBytesMax) : absent;
   } else if constexpr (std::is_same_v<T, bool>) {
     return found->is_boolean() ? found->get<bool>() : absent;
   } else {
@@ -131,7 +135,7 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   ForEach(root, "more_tables", [&](const Json& row) { status.more_tables.push_back(GetTableOnServer(row)); });
   if (const auto rules = root.find("rules"); rules != root.end() && rules->is_array()) {
     for (const Json& rule : *rules) {
-      if (rule.is_string()) status.rules.push_back(rule.get<std::string>());
+      if (rule.is_string()) status.rules.push_back(Printable(rule.get<std::string>(), kTextBytesMax));
     }
   }
   ForEach(root, "pools", [&](const Json& p) {

@@ -167,7 +167,7 @@ class MonitorClient::Loop final : private LinkEvents {
     if (!wanted_ || reply.request() != wanted_->request()) return;  // of a question before
     wanted_.reset();
     AskedCheckpoint got;
-    if (!reply.error().empty()) got.status = Status(CodeFromWire(reply.error_code()), reply.error());
+    if (!reply.error().empty()) got.status = StatusFromWire(reply.error_code(), reply.error());
     got.checkpoint = reply.checkpoint();
     got.iteration = reply.iteration();
     got.folder = reply.folder();
@@ -182,7 +182,7 @@ class MonitorClient::Loop final : private LinkEvents {
     if (!wanted_sync_ || reply.request() != wanted_sync_->request()) return;  // of a question before
     wanted_sync_.reset();
     AskedSetSync got;
-    if (!reply.error().empty()) got.status = Status(CodeFromWire(reply.error_code()), reply.error());
+    if (!reply.error().empty()) got.status = StatusFromWire(reply.error_code(), reply.error());
     got.tables = reply.tables();
     const std::lock_guard lock(mutex_);
     set_sync_ = std::move(got);

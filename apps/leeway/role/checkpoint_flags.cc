@@ -6,10 +6,29 @@
 #include <system_error>
 
 #include "base/errors.h"
+#include "checkpoint/layout.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/verify.h"
+#include "transport/file_place.h"
 
 namespace leeway::app {
+
+Result<std::string> ResolveLink(std::string_view flag, const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr int kLinksMax = 40;  // as many as Linux follows
+  std::error_code error;
+  fs::path at = fs::absolute(path, error);
+  for (int links = 0; links < kLinksMax && !error; ++links) {
+    // A path that ends in "." or ".." names a folder by another's name; a slash at the end names nothing.
+    if (at.filename() == "." || at.filename() == "..") at = fs::weakly_canonical(at, error);
+    if (!at.has_filename() && at.has_relative_path()) at = at.parent_path();
+    if (!fs::is_symlink(fs::symlink_status(at, error))) return at.string();
+    const fs::path target = fs::read_symlink(at, error);
+    at = at.parent_path() / target;
+  }
+  return InvalidArgument("{}: got \"{}\", wanted a folder or a link to one{}{}", flag, path,
+                         error ? ": " : " (it is one of a ring of links)", error ? error.message() : "");
+}
 
 void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options) {
   flags.Text("--checkpoint-dir", "FOLDER", options.folder,
@@ -36,14 +55,12 @@ Status TakeCheckpointFlags(CheckpointOptions& options) {
       return InvalidArgument("--checkpoint-every, --checkpoint-time: wanted --checkpoint-dir with them");
     return Status::Ok();
   }
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::absolute(options.folder, error);
-  std::filesystem::create_directories(folder, error);
-  if (error || access(folder.c_str(), W_OK | X_OK) != 0) {
+  LW_ASSIGN_OR_RETURN(const std::string folder, ResolveLink("--checkpoint-dir", options.folder));
+  if (MakePrivateFolders(folder) != 0 || access(folder.c_str(), W_OK | X_OK) != 0) {
     return InvalidArgument("--checkpoint-dir: got \"{}\", wanted a folder that can be written to",
                            options.folder);
   }
-  options.folder = folder.string();
+  options.folder = folder;
   return Status::Ok();
 }
 
@@ -56,8 +73,10 @@ Status ChooseResume(CheckpointOptions& options, const std::function<void(const s
     if (!at->complete) continue;
     const Verified verified = VerifyCheckpoint(at->path);
     if (verified.problems.empty()) {
-      std::error_code error;
-      options.resume = std::filesystem::absolute(at->path, error).string();
+      // Its folder as well, whose lock is looked at.
+      LW_ASSIGN_OR_RETURN(const std::filesystem::path own, ResolveLink("--resume", at->path));
+      LW_ASSIGN_OR_RETURN(const std::string folder, ResolveLink("--resume", own.parent_path().string()));
+      options.resume = JoinPath(folder, own.filename().string());
       // One that took the place of a bad one is named; whoever asked for it by name knows.
       if (!bad.empty()) say(fmt::format("goes on from checkpoint {} instead", at->path));
       return Status::Ok();

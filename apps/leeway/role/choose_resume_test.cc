@@ -63,6 +63,34 @@ TEST_F(ChooseResumeTest, TheNewestIsTaken) {
   EXPECT_EQ(said_, "");
 }
 
+TEST_F(ChooseResumeTest, LinksThatTheUserGaveAreResolvedOnce) {
+  const fs::path link = folder_ / "link";
+  fs::create_symlink(".", link);  // the folder itself, by a relative link
+  fs::create_symlink(Id(12).filename(), folder_ / CheckpointName(13));
+  CheckpointOptions options;
+  options.resume = (link / CheckpointName(13)).string() + "/";
+  const Status chosen = ChooseResume(options, [](const std::string&) {});
+  ASSERT_TRUE(chosen.ok()) << chosen.ToString();
+  EXPECT_EQ(options.resume, fs::canonical(Id(12)).string());
+}
+
+TEST_F(ChooseResumeTest, AFolderForCheckpointsMayBeALinkToOneThatIsNotThereYet) {
+  fs::create_symlink("a/new", folder_ / "link");
+  CheckpointOptions options;
+  options.folder = (folder_ / "link/").string();
+  ASSERT_TRUE(TakeCheckpointFlags(options).ok());
+  EXPECT_EQ(options.folder, (folder_ / "a/new").string());
+  EXPECT_EQ(fs::status(options.folder).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(ChooseResumeTest, ARingOfLinksIsNamed) {
+  fs::create_symlink("ring", folder_ / "ring");
+  CheckpointOptions options;
+  options.folder = (folder_ / "ring").string();
+  EXPECT_THAT(TakeCheckpointFlags(options).ToString(),
+              AllOf(HasSubstr("--checkpoint-dir"), HasSubstr("ring of links")));
+}
+
 TEST_F(ChooseResumeTest, DamageAtEvery4KiBOfAnyFileIsNamedAndTheOneBeforeTaken) {
   constexpr std::size_t kPage = 4096;
   std::size_t all_bytes = 0;

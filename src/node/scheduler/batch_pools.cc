@@ -93,6 +93,14 @@ wire::pb::BatchLease BatchPools::Lend(MemberKey life, const wire::pb::LeaseBatch
   return lease;
 }
 
+bool BatchPools::IsDrawing(WorkerId worker) const {
+  return std::ranges::any_of(pools_, [worker](const auto& entry) {
+    const auto& answers = entry.second.answers;
+    const auto last = answers.find(worker);
+    return last != answers.end() && !last->second.exhausted();
+  });
+}
+
 void BatchPools::TakeFinished(MemberKey life, const wire::pb::LeaseBatches& request, Pool& pool) {
   const bool says_when = request.used_size() == request.done_size();
   for (int i = 0; i < request.done_size(); ++i) {

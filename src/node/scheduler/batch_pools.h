@@ -69,7 +69,9 @@ class BatchPools {
   [[nodiscard]] std::vector<ManifestPool> InCut(std::span<const Iteration> begins) const;
   // Goes on from a checkpoint. REQUIRES: nobody has asked yet.
   void Resume(std::span<const ManifestPool> pools);
-
+  // Whether the worker draws from a pool and was not told that it is used up: when it leaves now, others do
+  // its work.
+  [[nodiscard]] bool IsDrawing(WorkerId worker) const;
   [[nodiscard]] const std::map<std::string, Pool>& all() const { return pools_; }
 
   // The log: from the first call on changes are kept; AddChanges gives what came since the last, and says

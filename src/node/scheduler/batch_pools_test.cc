@@ -55,6 +55,19 @@ TEST_F(BatchPoolsTest, ALeaseIsAtMostHalfAnEvenShareOfWhatIsLeft) {
   EXPECT_EQ(Lease(0, 100).batches_size(), 1) << "at least one";
 }
 
+TEST_F(BatchPoolsTest, AWorkerDrawsUntilItIsToldThatThePoolIsUsedUp) {
+  EXPECT_FALSE(pools.IsDrawing(WorkerId(0))) << "it has never asked";
+  (void)Lease(0, 1, {}, 2, 1);
+  EXPECT_TRUE(pools.IsDrawing(WorkerId(0)));
+  (void)Lease(1, 1, {}, 2, 1);
+  EXPECT_TRUE(pools.IsDrawing(WorkerId(0))) << "all is leased, and 0 still holds a batch";
+  EXPECT_TRUE(Lease(0, 1, {0}, 2, 1).exhausted());
+  EXPECT_FALSE(pools.IsDrawing(WorkerId(0)));
+  pools.Settle(Life(1), Iteration(-1));
+  EXPECT_FALSE(pools.IsDrawing(WorkerId(0))) << "what came back since is not its own";
+  EXPECT_FALSE(pools.IsDrawing(WorkerId(1)));
+}
+
 TEST_F(BatchPoolsTest, EveryBatchIsLeasedOnceThenThePoolIsExhausted) {
   std::set<std::uint64_t> seen;
   for (std::uint32_t i = 0;; ++i) {

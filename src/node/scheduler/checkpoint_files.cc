@@ -65,7 +65,7 @@ void CheckpointFiles::WriteAndRename(const std::string& folder, const std::strin
   const auto note = [first](const Status& status) {
     if (first->ok()) *first = status;
   };
-  storage_.Append(temp, Owned(WriteManifest(manifest)), note);
+  storage_.Create(temp, Owned(WriteManifest(manifest)), note);
   if (!LW_MUTATED(manifest_not_synced)) storage_.Sync(temp, note);
   storage_.SyncFolder(checkpoint, [this, folder, checkpoint, temp, first, note, wanted = std::move(wanted),
                                    done = std::move(done)](const Status& synced) {

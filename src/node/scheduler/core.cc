@@ -44,6 +44,7 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       checkpoints_(options.checkpoint, members_.shards().size()),
       moments_(policies.sync),
       files_(env.storage, env.log),
+      folder_lock_(env, options.checkpoint.lock_wait),
       inbound_(env, options.link, options.job.job, *this) {}
 
 SchedulerNode::Core::~Core() {
@@ -116,6 +117,8 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     members_.Seat(found.seat, hello, id, env_.clock.Now());
     older = found.older;
     peer.seat = found.seat.id.index();
+  } else if (hello.role() == wire::pb::ROLE_MONITOR) {
+    LW_RETURN_IF_ERROR(CheckMonitors());
   }
   welcome.set_id(static_cast<std::uint32_t>(peer.seat));
   if (older != ConnectionId{}) {
@@ -124,6 +127,16 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
   }
   peers_[id] = peer;
   return welcome;
+}
+
+Status SchedulerNode::Core::CheckMonitors() const {
+  const auto monitors = std::ranges::count_if(
+      peers_, [](const auto& entry) { return entry.second.role == wire::pb::ROLE_MONITOR; });
+  if (monitors < options_.monitors_max) return Status::Ok();
+  return ResourceExhausted(
+      "{} monitors are connected, and no more than {} may be at a time (monitors_max): end one that is not "
+      "needed, or ask again later",
+      monitors, options_.monitors_max);
 }
 
 void SchedulerNode::Core::OnWelcomed(ConnectionId id) {
@@ -156,6 +169,8 @@ void SchedulerNode::Core::Instruct(ConnectionId shard) {
   inbound_.SendControl(shard, wire::Kind::kRoster, BuildRoster());
   wire::pb::TableMap all;
   all.set_epoch(epoch_.value());
+  all.set_tables_kept(
+      static_cast<std::uint32_t>(tables_.all().size()));  // it may hold some that were withdrawn
   inbound_.SendControl(shard, wire::Kind::kTableMap, all);
   const ShardId id(static_cast<std::uint32_t>(peers_.at(shard).seat));
   if (const wire::pb::Cut* cut = checkpoints_.OpenFor(id))
@@ -224,7 +239,7 @@ void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status
   if (how == Parting::kLost) return;  // it may come back until it is expelled
   if (!members_.gathered()) return members_.Free(seat);
   if (seat.live() && why.ok()) {
-    members_.Leave(seat, ++epoch_);
+    members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     EndLife(seat);
     AfterGone();
   } else if (seat.live()) {

@@ -3,8 +3,8 @@
 // core.cc has its life: start, hellos, losses, silence, the end; core_frames.cc what it does with each frame;
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
 // those that someone asks for; core_servers.cc servers that die; core_lives.cc lives of workers that end
-// without leaving; core_set_sync.cc other synchronization while the job runs; core_log.cc the log: reading
-// it, and what may be said when.
+// without leaving; core_set_sync.cc other synchronization while the job runs; core_tables.cc tables that shards
+// refuse; core_log.cc the log: reading it, and what may be said when.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +25,7 @@
 #include "node/scheduler/cut_moments.h"
 #include "node/scheduler/ended_lives.h"
 #include "node/scheduler/epoch_acks.h"
+#include "node/scheduler/folder_lock.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/rank_states.h"
 #include "node/scheduler/reports.h"
@@ -60,6 +61,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
     wire::pb::Role role = wire::pb::ROLE_NONE;
     std::size_t seat = 0;  // of a worker: its rank; of a shard: its dense id
     std::uint64_t life = 0;
+    std::uint32_t unread = 0;  // status requests since an answer that it has not read
   };
 
   // All that Start does once it is known where the job stands.
@@ -67,6 +69,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
 
   // Hellos and losses.
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override;
+  [[nodiscard]] Status CheckMonitors() const;
   void OnWelcomed(ConnectionId id) override;
   void OnGone(ConnectionId id, Parting how, const Status& why) override;
   void LoseWorker(WorkerSeat& seat, Parting how, const Status& why);
@@ -134,6 +137,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
 
   // Checkpoints (core_checkpoints.cc).
   void PrepareCheckpoints();
+  void ReadResume(const std::function<void()>& then);
   [[nodiscard]] Status Resume(const Manifest& manifest);
   // Those that were in force when it was written, if this job begins with the first of them or names none: so
   // a switch outlives the run in which it was made. One that names others has these alone, and is told what
@@ -211,11 +215,20 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
                  Landing&& landing) override;
   Status TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
-  static Status TakeReport(NodeReport& report, std::uint64_t life, std::span<const std::byte> body);
+  static Result<wire::pb::Report> TakeReport(NodeReport& report, std::uint64_t life,
+                                             std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
+  // Tables that shards refuse (core_tables.cc).
+  // Definitions are made one after the other: one that would make tables waits until the one before is
+  // settled.
+  Status Define(ConnectionId id, const WorkerSeat& seat, const wire::pb::DefineTables& request);
+  // Every shard has answered to the tables that were made last. Those that one refused are withdrawn.
+  void Settle();
+  // An error ends the job: a table that is in use was refused.
+  [[nodiscard]] Status TakeRefusals(const ShardSeat& seat, const wire::pb::EpochAck& ack);
   Status TakeBarrier(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
-  Status TakeLease(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
+  Status TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   Status TakeLeave(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body);
   // Another synchronization model (core_set_sync.cc).
   // Whether the job has begun, has tables, and is not over.
@@ -265,6 +278,15 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Membership members_;
   TableRegistry tables_;
   EpochAcks acks_;
+  // Tables that no worker has heard of yet: they can still be withdrawn.
+  struct Unsettled {
+    std::size_t tables_before = 0;
+    Epoch epoch{};     // in which they were made, or withdrawn
+    Status refusal{};  // the first
+    bool withdrawn = false;
+  };
+  std::optional<Unsettled> unsettled_;
+  Status last_refusal_;
   SyncSwitches switches_;
   SetSyncAnswers set_syncs_;
   bool rules_reviewed_ = false;
@@ -280,6 +302,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   RankStates rank_states_;
   CheckpointRequests requests_;
   CheckpointFiles files_;
+  FolderLock folder_lock_;
   // The newest whole checkpoint that this job wrote or began from: what a lost server's blocks go on from.
   struct LastCheckpoint {
     Manifest manifest;

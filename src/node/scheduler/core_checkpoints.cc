@@ -41,13 +41,30 @@ void SchedulerNode::Core::PrepareCheckpoints() {
       begin();
     });
   };
-  if (options.resume.empty() || prepared_) return find_next();
-  files_.Read(options.resume, [this, find_next](const Result<Manifest>& manifest) {
+  const auto read_resume = [this, find_next] {
+    const std::string& resume = options_.checkpoint.resume;
+    if (resume.empty() || prepared_) return find_next();
+    folder_lock_.CheckNobodyWrites(FolderOf(resume), [this, find_next](const Status& unlocked) {
+      if (over_) return;  // stopped meanwhile
+      if (!unlocked.ok()) return Finish(unlocked.WithContext("the checkpoint to begin from"));
+      ReadResume(find_next);
+    });
+  };
+  if (options.folder.empty()) return read_resume();
+  folder_lock_.Take(options.folder, [this, read_resume](const Status& locked) {
+    if (over_) return;
+    if (!locked.ok()) return Finish(locked);
+    read_resume();
+  });
+}
+
+void SchedulerNode::Core::ReadResume(const std::function<void()>& then) {
+  files_.Read(options_.checkpoint.resume, [this, then](const Result<Manifest>& manifest) {
     if (over_) return;  // stopped meanwhile
     if (!manifest.ok()) return Finish(manifest.status().WithContext("the checkpoint to begin from"));
     const Status resumed = Resume(*manifest);
     if (!resumed.ok()) return Finish(resumed.WithContext("the checkpoint to begin from"));
-    find_next();
+    then();
   });
 }
 
@@ -60,7 +77,7 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
     members_.Resume(manifest.iteration, manifest.incarnations, {});
   }
   if (!LW_MUTATED(pools_not_saved)) pools_.Resume(manifest.pools);
-  lacking_.lost += manifest.lacks;
+  lacking_ = {manifest.lost, manifest.torn};
   last_checkpoint_ = {manifest, options_.checkpoint.resume, false};
   members_.Restore(RankRestores(manifest, options_.checkpoint.resume));
   env_.log.Write(LogLevel::kInfo,
@@ -69,11 +86,11 @@ Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   if (!manifest.exact && !manifest.begins.empty()) {
     env_.log.Write(
         LogLevel::kWarning,
-        fmt::format("checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where "
-                    "its own pushes end, in iterations {} to {}; {} pushes that only some of the blocks "
-                    "have count as lost",
-                    manifest.checkpoint, std::ranges::min(manifest.begins).value(),
-                    std::ranges::max(manifest.begins).value(), manifest.lacks));
+        fmt::format(
+            "checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where its own "
+            "pushes end, in iterations {} to {}; {} pushes that blocks do not have count as lost",
+            manifest.checkpoint, std::ranges::min(manifest.begins).value(),
+            std::ranges::max(manifest.begins).value(), manifest.lost));
   }
   TakeUpRules(manifest);
   return Status::Ok();
@@ -124,7 +141,7 @@ void SchedulerNode::Core::ReviewCheckpoints() {
                          : fmt::format("not complete within {:.1f} s: missing {}", limit_s, WhoIsMissing()));
   }
   if (over_) return;  // whoever waited for one that was given up may have ended the job
-  if (checkpoints_.enabled() && checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
+  if (folder_lock_.taken() && checkpoints_.IsDue(Fastest(), MomentOfCut(), now)) BeginCheckpoint();
 }
 
 void SchedulerNode::Core::OnTablesMade() {
@@ -262,6 +279,10 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
 }
 
 void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
+  manifest.lost = lacking_.lost;
+  manifest.torn = lacking_.torn;
+  for (const auto& [worker, report] : reports_.workers)
+    manifest.lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
   if (manifest.exact) {
     manifest.begins.assign(manifest.incarnations.size(), manifest.iteration);
     return;
@@ -289,7 +310,7 @@ void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
     begins = std::max(begins, end);
     const WorkerSeat& seat = members_.workers()[life.worker.index()];
     const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
-    manifest.lacks += held.Of(life, first, end - 1).torn;
+    manifest.lost += held.Of(life, first, end - 1).torn;
   }
   manifest.iteration = std::ranges::max(manifest.begins);
 }

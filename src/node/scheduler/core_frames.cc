@@ -1,10 +1,18 @@
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
 #include "node/control_frame.h"
 #include "node/scheduler/core.h"
+#include "node/unread.h"
 
 namespace leeway {
+namespace {
+
+// A monitor asks several times a second: one that has read nothing for so many requests never will.
+constexpr std::uint32_t kUnreadRequestsMax = 100;
+
+}  // namespace
 
 Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead& head,
                                                   std::span<const std::byte>) {
@@ -16,6 +24,7 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
                                     Landing&&) {
   const Peer peer = peers_.at(id);
   const auto kind = static_cast<wire::Kind>(head.kind);
+  LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max));
   if (peer.role == wire::pb::ROLE_MONITOR && kind == wire::Kind::kCheckpoint)
     return TakeCheckpointRequest(id, body);
   const bool may_set = peer.role == wire::pb::ROLE_MONITOR || peer.role == wire::pb::ROLE_WORKER;
@@ -31,7 +40,12 @@ Status SchedulerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std:
 
 Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind,
                                             std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.workers[seat.rank], seat.life, body);
+  if (kind == wire::Kind::kReport) {
+    LW_ASSIGN_OR_RETURN(const wire::pb::Report report,
+                        TakeReport(reports_.workers[seat.rank], seat.life, body));
+    seat.settled = std::max(seat.settled, Iteration(report.settled()));
+    return Status::Ok();
+  }
   if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
   if (!members_.gathered()) {
     return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
@@ -55,7 +69,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
 
 Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
                                            std::span<const std::byte> body) {
-  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], seat.life, body);
+  if (kind == wire::Kind::kReport) return TakeReport(reports_.shards[seat.id], seat.life, body).status();
   if (kind == wire::Kind::kCutReply) return TakeCutReply(seat, body);
   if (kind != wire::Kind::kEpochAck) {
     return Protocol("{} from shard {}, wanted Report, EpochAck or CutReply", wire::KindName(kind),
@@ -67,23 +81,37 @@ Status SchedulerNode::Core::TakeShardFrame(const ShardSeat& seat, wire::Kind kin
     return Protocol("shard {} acknowledged epoch {}, wanted at most {}", seat.id.value(), ack.epoch(),
                     epoch_.value());
   }
+  if (Status refused = TakeRefusals(seat, ack); !refused.ok()) {
+    Finish(refused);
+    return Status::Ok();
+  }
   for (const wire::pb::First& first : ack.firsts()) members_.TakeFirst(first);
   ended_lives_.Take(seat.id, {ack.held().data(), static_cast<std::size_t>(ack.held_size())});
   acks_.Ack(seat.id, Epoch(ack.epoch()));
   return Status::Ok();
 }
 
-Status SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
-                                       std::span<const std::byte> body) {
+Result<wire::pb::Report> SchedulerNode::Core::TakeReport(NodeReport& report, std::uint64_t life,
+                                                         std::span<const std::byte> body) {
   wire::pb::Report message;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kReport, body, message));
   report.Take(message, life);
-  return Status::Ok();
+  return message;
 }
 
 Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::StatusRequest request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kStatusRequest, body, request));
+  // One answer at a time: it is large, and it is the same for all requests that come meanwhile.
+  if (inbound_.IsHeldFor(id)) return Status::Ok();
+  Peer& peer = peers_.at(id);
+  if (env_.transport.QueuedBytes(id) > 0) {
+    if (++peer.unread <= kUnreadRequestsMax) return Status::Ok();
+    return ResourceExhausted(
+        "{} status requests came, and the answer to an earlier one is still unread; at most {} may",
+        peer.unread, kUnreadRequestsMax);
+  }
+  peer.unread = 0;
   wire::pb::StatusReply reply;
   reply.set_request(request.request());
   reply.set_json(Json());
@@ -100,6 +128,16 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
                       "was lost with values that workers had set or read, and another has its place"));
     return Status::Ok();
   }
+  return Define(id, seat, request);
+}
+
+Status SchedulerNode::Core::Define(ConnectionId id, const WorkerSeat& seat,
+                                   const wire::pb::DefineTables& request) {
+  if (unsettled_ && tables_.Creates(request)) {
+    acks_.When(unsettled_->epoch, id, [this, id, &seat, request] { (void)Define(id, seat, request); });
+    return Status::Ok();
+  }
+  const std::size_t tables_before = tables_.all().size();
   wire::pb::TableMap reply;
   reply.set_request(request.request());
   Result<TableRegistry::Defined> defined = tables_.Define(request, epoch_ + 1);
@@ -116,11 +154,19 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
     for (const ShardSeat& shard : members_.shards()) {
       inbound_.SendControl(shard.connection, wire::Kind::kTableMap, change);
     }
+    unsettled_ = Unsettled{.tables_before = tables_before, .epoch = epoch_};
+    acks_.When(epoch_, ConnectionId{}, [this] { Settle(); });
   }
   // Not before every shard owns its blocks: a worker never reaches a shard that does not know one.
   reply.set_epoch(defined->epoch.value());
   const bool made = !defined->created.empty();
   acks_.When(defined->epoch, id, [this, id, &seat, made, asked = std::move(defined->asked), reply]() mutable {
+    if (std::ranges::any_of(asked, [this](TableId table) { return table.index() >= tables_.all().size(); })) {
+      reply.set_error(ClippedMessage(last_refusal_.message()));
+      reply.set_error_code(static_cast<std::uint32_t>(last_refusal_.code()));
+      inbound_.SendControl(id, wire::Kind::kTableMap, reply);
+      return;
+    }
     // As they are by then: their synchronization may have been changed meanwhile.
     tables_.AddTo(reply, asked);
     for (wire::pb::Table& table : *reply.mutable_tables()) {
@@ -164,10 +210,12 @@ void SchedulerNode::Core::ReleaseBarriers() {
   }
 }
 
-Status SchedulerNode::Core::TakeLease(ConnectionId id, const WorkerSeat& seat,
-                                      std::span<const std::byte> body) {
+Status SchedulerNode::Core::TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body) {
   wire::pb::LeaseBatches request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
+  // In a job without iterations the worker's word says nothing of pushes.
+  if (Iteration(request.settled()) < kIterationMax)
+    seat.settled = std::max(seat.settled, Iteration(request.settled()));
   wire::pb::BatchLease lease;
   if (seat.live()) {
     if (pools_.MustWait(request)) {
@@ -188,7 +236,7 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
   wire::pb::Leave leave;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeave, body, leave));
   if (seat.live()) {
-    members_.Leave(seat, ++epoch_);
+    members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
     pools_.Settle({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
     AfterGone();

@@ -16,9 +16,7 @@ wire::pb::Roster SchedulerNode::Core::BuildRoster() const {
 void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   const MemberKey life{seat.rank, seat.incarnation};
   if (ended_lives_.contains(life)) return;
-  const auto report = reports_.workers.find(seat.rank);
-  ended_lives_.Add(life, seat.first,
-                   report == reports_.workers.end() ? Iteration(0) : report->second.settled(seat.life));
+  ended_lives_.Add(life, seat.first, seat.settled);
   pools_.Doubt(life);
   acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
 }

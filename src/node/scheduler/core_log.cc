@@ -119,7 +119,7 @@ Status SchedulerNode::Core::Replay(const DecodedLog& log) {
     lacking_ = {record.state().lost(), record.state().torn()};
     ended_lives_.Apply(record.state());
     over_ = record.state().over();
-    outcome_ = Status(CodeFromWire(record.state().code()), record.state().message());
+    outcome_ = StatusFromWire(record.state().code(), record.state().message());
   }
   over_before_ = over_;
   if (tables_.switched()) synced_at_ = epoch_;  // who has it is to be heard anew

@@ -52,8 +52,6 @@ HeldPushes::Lacking HeldPushes::Of(MemberKey life, Iteration first, Iteration to
     const auto& [whose, own_clock] = at->first;
     if (whose != life) break;
     const wire::pb::Held& held = at->second;
-    // Blocks of a table that no block has a push of lack nothing.
-    if (own_clock && held.highest() < 0) continue;
     const std::int64_t begun = own_clock ? held.highest() + 1 : first.value();
     const std::int64_t ended = own_clock ? held.highest() : top.value();
     lacking.lost += Missing(held.patched(), begun, ended);

@@ -8,9 +8,13 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/mutation.h"
+#include "base/printable.h"
 
 namespace leeway {
 namespace {
+
+// A host name has at most 255 bytes.
+constexpr std::size_t kNameBytesMax = 262;
 
 // ` (worker-3.local, process 812)`, as far as known.
 std::string Whereabouts(const WorkerSeat& seat) {
@@ -101,7 +105,7 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
     next.state = WorkerState::kJoined;
     next.connection = seat->connection;
     next.first = BeginOf(seat->rank);
-    next.host = hello.host();
+    next.host = Printable(hello.host(), kNameBytesMax);
     next.pid = hello.pid();
     *seat = std::move(next);
   }
@@ -122,6 +126,10 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
   }
   if (hello.listen().empty()) {
     return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
+  }
+  if (const std::string address = Printable(hello.listen(), kNameBytesMax); address != hello.listen()) {
+    return Protocol("server {} shard {} listens at \"{}\", wanted host:port", hello.server(), hello.shard(),
+                    address);
   }
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();
@@ -228,10 +236,11 @@ void Membership::Replace(ShardSeat& seat, Epoch epoch) {
   roster_epoch_ = epoch;
 }
 
-void Membership::Leave(WorkerSeat& seat, Epoch epoch) {
+void Membership::Leave(WorkerSeat& seat, Epoch epoch, bool finished) {
   LW_CHECK(gathered() && seat.live(), "worker {} is {}", seat.rank.value(), WorkerStateName(seat.state));
   seat.state = WorkerState::kLeft;
   seat.left_at = roster_epoch_ = epoch;
+  seat.finished = finished;
 }
 
 void Membership::Die(WorkerSeat& seat, Epoch epoch) {
@@ -320,6 +329,7 @@ wire::pb::Roster Membership::BuildRoster() const {
     member.set_gone(!seat.counted());
     member.set_joining(seat.joining);
     member.set_dead(seat.state == WorkerState::kDead);
+    member.set_finished(seat.state == WorkerState::kLeft && seat.finished);
     const std::size_t rank = seat.rank.index();
     const bool restores = rank < restores_.size() && !restores_[rank].file().empty();
     if (restores && seat.entered == Epoch{}) *member.mutable_restore() = restores_[rank];

@@ -48,8 +48,10 @@ struct WorkerSeat {
   std::map<TableId, Iteration> own_firsts;  // where it begins in tables with clocks of their own, if not at 0
   ConnectionId connection;                  // 0: not connected
   TimePoint last_heard;
-  Epoch left_at;      // of one that left
-  bool done = false;  // said goodbye, or was given up, after it left
+  Iteration settled{0};  // every push of the life below it has its verdict, as far as the worker has said
+  Epoch left_at;         // of one that left
+  bool finished = false;  // left because its data had ended
+  bool done = false;     // said goodbye, or was given up, after it left
   std::string host;
   std::uint64_t pid = 0;
 
@@ -139,8 +141,9 @@ class Membership {
   // "workers 1, 3 and shard 0 of server 1"; empty when complete.
   [[nodiscard]] std::string Missing() const;
 
-  // A live member leaves all counts from `epoch` on. REQUIRES: gathered().
-  void Leave(WorkerSeat& seat, Epoch epoch);
+  // A live member leaves all counts from `epoch` on: finished, or while others can still take its work over.
+  // REQUIRES: gathered().
+  void Leave(WorkerSeat& seat, Epoch epoch, bool finished);
   void Die(WorkerSeat& seat, Epoch epoch);
   // Its life is over; its place in the counts is kept.
   void Lose(WorkerSeat& seat, TimePoint now);

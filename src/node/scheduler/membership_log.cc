@@ -13,8 +13,8 @@ WorkerState LoggedState(const WorkerSeat& seat) {
 bool IsSame(const WorkerSeat& a, const WorkerSeat& b) {
   return a.incarnation == b.incarnation && a.life == b.life && LoggedState(a) == LoggedState(b) &&
          a.first == b.first && a.entered == b.entered && a.joining == b.joining &&
-         a.own_firsts == b.own_firsts && a.left_at == b.left_at && a.done == b.done && a.host == b.host &&
-         a.pid == b.pid;
+         a.own_firsts == b.own_firsts && a.left_at == b.left_at && a.finished == b.finished &&
+         a.done == b.done && a.host == b.host && a.pid == b.pid;
 }
 
 bool IsSame(const ShardSeat& a, const ShardSeat& b) {
@@ -32,6 +32,7 @@ void Fill(const WorkerSeat& seat, wire::pb::LoggedWorker& out) {
   for (const auto& [table, first] : seat.own_firsts)
     (*out.mutable_own_firsts())[table.value()] = first.value();
   out.set_left_at(seat.left_at.value());
+  out.set_finished(seat.finished);
   out.set_done(seat.done);
   out.set_host(seat.host);
   out.set_pid(seat.pid);
@@ -61,6 +62,7 @@ Status SeatFromLog(const wire::pb::LoggedWorker& from, TimePoint now, WorkerSeat
   for (const auto& [table, first] : from.own_firsts()) seat.own_firsts[TableId(table)] = Iteration(first);
   seat.last_heard = now;
   seat.left_at = Epoch(from.left_at());
+  seat.finished = from.finished();
   seat.done = from.done();
   seat.host = from.host();
   seat.pid = from.pid();

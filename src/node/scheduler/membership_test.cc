@@ -225,7 +225,7 @@ TEST_F(MembershipTest, ARankWhoseLifeLostItsConnectionGoesToANewLifeThatNamesIt)
 
 TEST_F(MembershipTest, NobodyJoinsAJobThatAllHaveLeft) {
   GatherAll();
-  members.Leave(seat(0), Epoch(2));
+  members.Leave(seat(0), Epoch(2), true);
   members.Die(seat(1), Epoch(3));
   EXPECT_THAT(Worker(1, 12).status().message(), HasSubstr("nobody can join it any more"));
 }
@@ -262,7 +262,7 @@ TEST_F(MembershipTest, ALostSeatStaysInTheCountsUntilItIsReplacedOrGivenUp) {
 
 TEST_F(MembershipTest, RosterSaysWhoLeftAndWhoDied) {
   GatherAll();
-  members.Leave(seat(0), Epoch(2));
+  members.Leave(seat(0), Epoch(2), true);
   members.Die(seat(1), Epoch(3));
   const wire::pb::Roster roster = members.BuildRoster();
   EXPECT_EQ(roster.epoch(), 3U);
@@ -270,16 +270,25 @@ TEST_F(MembershipTest, RosterSaysWhoLeftAndWhoDied) {
   ASSERT_EQ(roster.members_size(), 2);
   EXPECT_TRUE(roster.members(0).gone());
   EXPECT_FALSE(roster.members(0).dead());
+  EXPECT_TRUE(roster.members(0).finished());
   EXPECT_TRUE(roster.members(1).gone());
   EXPECT_TRUE(roster.members(1).dead());
+  EXPECT_FALSE(roster.members(1).finished());
   ASSERT_EQ(roster.shards_size(), 4);
   EXPECT_EQ(roster.shards(3).server(), 1U);
   EXPECT_EQ(roster.shards(3).address(), "127.0.0.1:7");
 }
 
+TEST_F(MembershipTest, OneThatLeavesItsWorkToOthersHasNotFinished) {
+  GatherAll();
+  members.Leave(seat(0), Epoch(2), false);
+  EXPECT_TRUE(members.BuildRoster().members(0).gone());
+  EXPECT_FALSE(members.BuildRoster().members(0).finished());
+}
+
 TEST_F(MembershipTest, ADeadLifeIsFencedOneThatLeftMayComeBackAsObserver) {
   GatherAll();
-  members.Leave(seat(0), Epoch(2));
+  members.Leave(seat(0), Epoch(2), true);
   members.Die(seat(1), Epoch(3));
   EXPECT_TRUE(Worker(0, 10).ok());
   EXPECT_EQ(Worker(1, 11).status().code(), StatusCode::kFenced);
@@ -307,7 +316,7 @@ TEST_F(MembershipTest, SilenceIsSuspectedThenExpelled) {
 
 TEST_F(MembershipTest, TheJobIsDoneWhenAllLeftAndSaidGoodbyeOrDied) {
   GatherAll();
-  members.Leave(seat(0), Epoch(2));
+  members.Leave(seat(0), Epoch(2), true);
   members.Die(seat(1), Epoch(3));
   EXPECT_FALSE(members.AllDone()) << "worker 0 may still pull";
   seat(0).done = true;
@@ -317,8 +326,8 @@ TEST_F(MembershipTest, TheJobIsDoneWhenAllLeftAndSaidGoodbyeOrDied) {
 
 TEST_F(MembershipTest, OneThatLeftAndIsLostIsNotWaitedForWithoutEnd) {
   GatherAll();
-  members.Leave(seat(0), Epoch(2));
-  members.Leave(seat(1), Epoch(3));
+  members.Leave(seat(0), Epoch(2), true);
+  members.Leave(seat(1), Epoch(3), true);
   (void)Review(kNoon + seconds(9));
   EXPECT_FALSE(members.AllDone());
   (void)Review(kNoon + seconds(10));

@@ -84,8 +84,9 @@ TEST_F(MembershipReplayTest, EveryChangeOfALifeIsReplayed) {
   members.Gather(Epoch(1));
   Note();
   EXPECT_EQ(ControlBody(replayed.BuildRoster()), ControlBody(members.BuildRoster()));
-  members.Leave(members.workers()[0], Epoch(2));
+  members.Leave(members.workers()[0], Epoch(2), true);
   Note();
+  EXPECT_TRUE(replayed.BuildRoster().members(0).finished());
   members.workers()[0].done = true;
   Note();
   members.Die(members.workers()[1], Epoch(3));
@@ -189,6 +190,27 @@ TEST_F(TableReplayTest, TablesAreReplayedWithTheirBlocks) {
   ASSERT_TRUE(replayed->Define(Request("c", 20), Epoch(5)).ok());
   EXPECT_EQ(WholeOf(*replayed), WholeOf(*tables));
   EXPECT_FALSE(replayed->Define(Request("a", 41), Epoch(6)).ok()) << "defined differently";
+}
+
+TEST_F(TableReplayTest, WithdrawnTablesAreGoneAndTheirIdsAreUsedAgain) {
+  const auto tables = Make();
+  const auto step_by_step = Make();
+  ASSERT_TRUE(tables->Define(Request("a", 40), Epoch(3)).ok());
+  ASSERT_TRUE(tables->Define(Request("b", 80), Epoch(4)).ok());
+  ASSERT_TRUE(step_by_step->Apply(ChangesOf(*tables)).ok());
+  tables->Withdraw(1);
+  ASSERT_TRUE(tables->Define(Request("c", 20), Epoch(6)).ok());
+  EXPECT_EQ(tables->all()[1].map.id(), 1U);
+  EXPECT_EQ(tables->all()[1].map.blocks(0).block(),
+            static_cast<std::uint32_t>(tables->all()[0].map.blocks_size()));
+  ASSERT_TRUE(step_by_step->Apply(ChangesOf(*tables)).ok());
+  EXPECT_EQ(WholeOf(*step_by_step), WholeOf(*tables));
+  ASSERT_TRUE(tables->Define(Request("d", 20), Epoch(7)).ok());
+  tables->Withdraw(2);
+  ASSERT_TRUE(step_by_step->Apply(ChangesOf(*tables)).ok()) << "made and withdrawn between two records";
+  EXPECT_EQ(WholeOf(*step_by_step), WholeOf(*tables));
+  EXPECT_FALSE(tables->Creates(Request("c", 20)));
+  EXPECT_TRUE(tables->Creates(Request("b", 80)));
 }
 
 TEST_F(TableReplayTest, ATableThatHasChangedTakesThePlaceOfTheOldOne) {

@@ -26,7 +26,6 @@ void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life) {
   if (life_ && *life_ != life) EndLife();
   life_ = life;
   iteration_ = Iteration(report.iteration());
-  settled_ = Iteration(report.settled());
   waiting_for_ = report.waiting_for();
   has_final_ = report.has_final();
   newest_ = Figures();

@@ -26,10 +26,6 @@ class NodeReport {
   void Take(const wire::pb::Report& report, std::uint64_t life);
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
-  // Every push of this life of a worker below it has its verdict, as far as it has reported.
-  [[nodiscard]] Iteration settled(std::uint64_t life) const {
-    return life_ == life ? settled_ : Iteration(0);
-  }
   [[nodiscard]] const std::string& waiting_for() const { return waiting_for_; }
   // Of a worker: its last life needs no server any more.
   [[nodiscard]] bool has_final() const { return has_final_; }
@@ -47,7 +43,6 @@ class NodeReport {
 
   std::optional<std::uint64_t> life_;  // that sent the last one
   Iteration iteration_{-1};
-  Iteration settled_{0};
   std::string waiting_for_;
   bool has_final_ = false;
   Figures base_;                                    // of the lives before

@@ -22,14 +22,6 @@ std::vector<Pinned> Lent(std::vector<std::byte> bytes) {
   return {Pinned{*owner, owner}};
 }
 
-// The folder that `folder` is in.
-std::string ParentOf(std::string folder) {
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const std::size_t slash = folder.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : folder.substr(0, slash);
-}
-
 }  // namespace
 
 SchedulerLog::SchedulerLog(Env& env, const std::string& folder, std::string job, Duration limit,
@@ -125,7 +117,7 @@ void SchedulerLog::Rewrite() {
     if (first->ok()) *first = status;
   };
   env_.storage.Remove(temp_, note);  // of a start that was cut short
-  env_.storage.Append(temp_, Lent(std::move(bytes)), note);
+  env_.storage.Create(temp_, Lent(std::move(bytes)), note);
   env_.storage.Sync(temp_, IfHere([this, size, first](const Status& synced) {
                       if (!first->ok() || !synced.ok()) return Fail(first->ok() ? synced : *first);
                       Publish(size);
@@ -137,7 +129,7 @@ void SchedulerLog::Publish(std::uint64_t bytes) {
   const auto first = std::make_shared<Status>();  // shared by the answers: the first error
   env_.storage.Rename(temp_, path_, [first](const Status& renamed) { *first = renamed; });
   // The folder may be new: its own name is in the one above, which may be another's and closed to us.
-  env_.storage.SyncFolder(ParentOf(folder_), [](const Status&) {});
+  env_.storage.SyncFolder(FolderOf(folder_), [](const Status&) {});
   env_.storage.SyncFolder(folder_, IfHere([this, bytes, first](const Status& synced) {
                             if (!first->ok() || !synced.ok()) return Fail(first->ok() ? synced : *first);
                             anew_ = false;

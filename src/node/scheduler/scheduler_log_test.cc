@@ -61,7 +61,7 @@ TEST_F(SchedulerLogTest, TheFirstWriteMakesTheFileAndLaterOnesAppend) {
   EXPECT_TRUE(log->busy());
   world.storage.RunAll();
   EXPECT_EQ(written, 1);
-  EXPECT_THAT(TakeCalls(), ElementsAre("remove /logs/scheduler.log.tmp", "append /logs/scheduler.log.tmp",
+  EXPECT_THAT(TakeCalls(), ElementsAre("remove /logs/scheduler.log.tmp", "create /logs/scheduler.log.tmp",
                                        "sync /logs/scheduler.log.tmp",
                                        "rename /logs/scheduler.log.tmp /logs/scheduler.log", "sync folder /",
                                        "sync folder /logs"));

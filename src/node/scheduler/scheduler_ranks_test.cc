@@ -322,7 +322,7 @@ TEST_F(SchedulerRanksTest, OfAFuzzyCutEachRankBeginsWhereItsOwnPushesEnd) {
   EXPECT_FALSE(manifest->exact);
   EXPECT_THAT(manifest->begins, ElementsAre(Iteration(21), Iteration(9))) << "the state of worker 1 is of 9";
   EXPECT_EQ(manifest->iteration, Iteration(21));
-  EXPECT_EQ(manifest->lacks, 2U + 3U)
+  EXPECT_EQ(manifest->lost, 2U + 3U)
       << "19 and 20 of worker 0; 7 and 8 of worker 1 in one block, 8 in the other";
 }
 

@@ -416,6 +416,27 @@ TEST_F(SchedulerRestartTest, AFolderThatAnotherSchedulerWritesToIsAnErrorThatNam
   EXPECT_TRUE(world.storage.files.empty()) << "nothing is written";
 }
 
+TEST_F(SchedulerRestartTest, NoCheckpointIsBegunBeforeTheFolderIsLocked) {
+  WriteCheckpoint();
+  const auto wait = [this] {
+    for (int i = 0; i < 20; ++i) {
+      world.Advance(std::chrono::milliseconds(100));
+      Settle();
+    }
+  };
+  Crash();
+  // The process that died has it for a moment more.
+  world.storage.locked_by_others.insert("/checkpoints/checkpoints.lock");
+  StartWithLog();
+  ComeBack();
+  wait();
+  EXPECT_TRUE(Take<wire::pb::Cut>(s0, Kind::kCut).empty());
+  world.storage.locked_by_others.clear();
+  wait();
+  EXPECT_EQ(Take<wire::pb::Cut>(s0, Kind::kCut).size(), 1U);
+  EXPECT_TRUE(ended.empty());
+}
+
 TEST_F(SchedulerRestartTest, APoolGoesOnWhereItWas) {
   GatherLogged();
   wire::pb::LeaseBatches request;

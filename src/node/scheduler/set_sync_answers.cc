@@ -79,8 +79,7 @@ void SetSyncAnswers::AddAll(wire::pb::LogRecord& record) const {
 void SetSyncAnswers::Apply(const wire::pb::LogRecord& record) {
   for (const wire::pb::LoggedSetSync& logged : record.set_syncs()) {
     if (Find(logged.life(), logged.request())) continue;
-    Note(logged.life(), logged.request(),
-         {Status(CodeFromWire(logged.code()), logged.message()), logged.tables()});
+    Note(logged.life(), logged.request(), {StatusFromWire(logged.code(), logged.message()), logged.tables()});
     lives_.back().logged = logged.request();
   }
   changed_ = false;

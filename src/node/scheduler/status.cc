@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/printable.h"
 #include "node/seconds.h"
 
 namespace leeway {
@@ -180,6 +181,22 @@ Figures Totals(const JobStatus& status) {
   return totals;
 }
 
+// As long as a path may be.
+constexpr std::size_t kTextBytesMax = 4096;
+
+// Most texts in a status come from peers: none of them ends a line or moves the cursor of whoever prints it.
+void MakePrintable(json& value) {
+  if (value.is_string()) {
+    if (std::string text = Printable(value.get_ref<const std::string&>(), kTextBytesMax);
+        text != value.get_ref<const std::string&>())
+      value = std::move(text);
+  } else if (value.is_array()) {
+    for (json& entry : value) MakePrintable(entry);
+  } else if (value.is_object()) {
+    for (auto& [name, entry] : value.get_ref<json::object_t&>()) MakePrintable(entry);
+  }
+}
+
 }  // namespace
 
 std::string ToJson(const JobStatus& status) {
@@ -194,7 +211,8 @@ std::string ToJson(const JobStatus& status) {
   out["served"] = status.served;
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
-  // Names come from peers: what is not UTF-8 is replaced, never thrown at.
+  MakePrintable(out);
+  // Names of figures come from peers too: what is not UTF-8 is replaced, never thrown at.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

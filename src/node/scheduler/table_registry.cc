@@ -189,6 +189,26 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
   return defined;
 }
 
+bool TableRegistry::Creates(const wire::pb::DefineTables& request) const {
+  return std::ranges::any_of(
+      request.tables(), [this](const wire::pb::Table& table) { return !by_name_.contains(table.name()); });
+}
+
+void TableRegistry::Withdraw(std::size_t kept) {
+  if (kept >= tables_.size()) return;
+  withdrawn_ = std::min(kept, withdrawn_.value_or(kept));
+  for (std::size_t i = kept; i < tables_.size(); ++i) {
+    by_name_.erase(tables_[i].spec.name);
+    changed_.erase(TableId(static_cast<std::uint32_t>(i)));
+  }
+  tables_.resize(kept);
+  blocks_ = 0;
+  for (const Entry& entry : tables_) {
+    for (const wire::pb::Block& block : entry.map.blocks())
+      blocks_ = std::max<std::uint64_t>(blocks_, block.block() + 1);
+  }
+}
+
 Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSpec> specs,
                                                              Epoch created) const {
   std::vector<Entry> entries;

@@ -72,6 +72,11 @@ class TableRegistry {
     return Canonical(tables_[id.index()].spec);
   }
 
+  // Whether this request would make a table.
+  [[nodiscard]] bool Creates(const wire::pb::DefineTables& request) const;
+  // Takes back all tables from this id on. REQUIRES: nobody but the shards has heard of them.
+  void Withdraw(std::size_t kept);
+
   struct Entry {
     TableSpec
         spec;  // as defined, with the job's defaults filled in: what later definitions are compared with
@@ -137,7 +142,8 @@ class TableRegistry {
   std::vector<Entry> tables_;  // by id
   std::map<std::string, TableId> by_name_;
   std::uint64_t blocks_ = 0;
-  std::set<TableId> changed_;  // since the last AddChanges
+  std::set<TableId> changed_;             // since the last AddChanges
+  std::optional<std::size_t> withdrawn_;  // the lowest `kept` since the last AddChanges
   SyncChoices choices_;
   bool switched_ = false;
   bool rules_changed_ = false;  // since the last AddChanges

@@ -20,10 +20,12 @@ wire::pb::LoggedTable TableRegistry::Logged(const Entry& entry) const {
 }
 
 bool TableRegistry::AddChanges(wire::pb::LogRecord& record) {
+  const bool withdrawn = withdrawn_.has_value();
+  if (withdrawn) record.set_tables_kept(static_cast<std::uint32_t>(*std::exchange(withdrawn_, std::nullopt)));
   for (const TableId id : changed_) *record.add_tables() = Logged(tables_[id.index()]);
   const bool rules = std::exchange(rules_changed_, false);
   if (rules) choices_.AddTo(*record.mutable_rules());
-  return !std::exchange(changed_, {}).empty() || rules;
+  return !std::exchange(changed_, {}).empty() || rules || withdrawn;
 }
 
 void TableRegistry::AddAll(wire::pb::LogRecord& record) const {
@@ -34,6 +36,10 @@ void TableRegistry::AddAll(wire::pb::LogRecord& record) const {
 Status TableRegistry::Apply(const wire::pb::LogRecord& record) {
   // A log without rules is of a job without.
   if (record.has_rules() || record.whole()) LW_RETURN_IF_ERROR(Apply(record.rules()));
+  if (record.has_tables_kept()) {
+    Withdraw(record.tables_kept());
+    withdrawn_.reset();
+  }
   for (const wire::pb::LoggedTable& table : record.tables()) {
     const Status applied = Apply(table);
     if (!applied.ok()) return applied.WithContext(fmt::format("table \"{}\"", table.table().name()));

@@ -1,6 +1,7 @@
 #include "node/server/block_store.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/errors.h"
@@ -87,6 +88,7 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
     taken.switched.push_back(id);
   }
   for (const wire::pb::Table& table : map.tables()) {
+    std::vector<BlockOptions> fresh;
     for (const wire::pb::Block& block : table.blocks()) {
       const BlockId id(block.block());
       if (ShardId(block.shard()) != place.shard || Find(id) != nullptr) continue;
@@ -100,11 +102,74 @@ Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const 
       if (block.has_restore()) {
         taken.to_restore.push_back({options, block.restore()});
       } else {
-        taken.created.push_back(Make(options));
+        fresh.push_back(options);
       }
     }
+    Status made_all = MakeAll(table, fresh, taken);
+    if (!made_all.ok()) taken.refused.push_back({TableId(table.id()), std::move(made_all)});
   }
   return taken;
+}
+
+Status BlockStore::MakeAll(const wire::pb::Table& table, std::span<const BlockOptions> options,
+                           Taken& taken) {
+  if (options.empty()) return Status::Ok();
+  const auto buffers = static_cast<std::uint64_t>(policies_.at(options[0].table)->optimizer->slots()) + 1;
+  std::uint64_t bytes = 0;
+  std::size_t largest = 0;
+  for (const BlockOptions& block : options) {
+    bytes += block.elements * sizeof(float) * buffers;
+    largest = std::max(largest, block.elements);
+  }
+  const std::size_t before = blocks_.size();
+  bool memory = pool_.HasRoomFor(bytes);
+  try {
+    for (std::size_t i = 0; memory && i < options.size(); ++i) memory = Make(options[i])->Reserve();
+    if (memory && MayStep(largest, buffers + 1)) {
+      for (std::size_t i = before; i < blocks_.size(); ++i) taken.created.push_back(blocks_[i].get());
+      return Status::Ok();
+    }
+  } catch (const std::bad_alloc&) {  // a table may have half a million blocks, and each takes some memory by
+                                     // itself
+    taken.created.clear();
+  }
+  DropNewest(before);
+  const TableId id = options[0].table;
+  const bool is_new =
+      std::ranges::none_of(blocks_, [id](const auto& block) { return block->table() == id; }) &&
+      std::ranges::none_of(taken.to_restore, [id](const ToRestore& r) { return r.options.table == id; });
+  if (is_new) policies_.erase(id);
+  return ResourceExhausted(
+      "table \"{}\": no memory for its {} blocks here, {} bytes ({} arrays of values and optimizer state "
+      "each): start "
+      "more servers, give this one more memory (ulimit -v), or make the model smaller",
+      table.name(), options.size(), bytes, buffers);
+}
+
+bool BlockStore::MayStep(std::size_t elements, std::size_t buffers) {
+  std::vector<BufferRef> taken;  // which return to the pool, where the first step finds them
+  for (std::size_t i = 0; i < buffers; ++i) {
+    taken.push_back(pool_.Take(elements, i == 0 ? Arena::Use::kSent : Arena::Use::kKept));
+    if (taken.back() == nullptr) return false;
+  }
+  return true;
+}
+
+void BlockStore::DropNewest(std::size_t kept) {
+  for (; blocks_.size() > kept; blocks_.pop_back()) {
+    const std::unique_ptr<Block>& block = blocks_.back();
+    if (block->id().index() < by_id_.size()) by_id_[block->id().index()] = nullptr;
+    bytes_ -= block->elements() * sizeof(float);
+  }
+}
+
+std::size_t BlockStore::DropFrom(TableId first) {
+  const auto stays = std::ranges::stable_partition(
+      blocks_, [first](const std::unique_ptr<Block>& block) { return block->table() < first; });
+  const std::size_t dropped = stays.size();
+  DropNewest(blocks_.size() - dropped);
+  policies_.erase(policies_.lower_bound(first), policies_.end());
+  return dropped;
 }
 
 void BlockStore::Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoint now) {
@@ -125,10 +190,11 @@ Block* BlockStore::Make(BlockOptions options) {
   // As it is by now: there may have been a switch while the block was on its way from a checkpoint.
   options.apply = policies.sync->apply;
   options.coin_seed = policies.sync->coin_seed;
+  if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
   blocks_.push_back(
       std::make_unique<Block>(options, policies.sync->sync, *policies.optimizer, pool_, events_));
-  if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
   by_id_[options.id.index()] = blocks_.back().get();
+  bytes_ += options.elements * sizeof(float);
   return blocks_.back().get();
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,24 @@ class BlockStore {
     BlockOptions options;
     wire::pb::Restore from;
   };
+  // A table that this shard has no memory for; nothing of it is here.
+  struct Refused {
+    TableId table;
+    Status why;  // names the table, the bytes and what to do
+  };
   struct Taken {
     std::vector<Block*> created;
+    std::vector<Refused> refused;
     std::vector<ToRestore> to_restore;
     std::vector<TableId> switched;  // were here, and have other synchronization now
   };
-  // Makes the blocks of the map that belong to `place` and are not here yet, and returns them; those that are
-  // here follow what the map says of their synchronization on this server. On an error (a spec that this
-  // build does not know, a block that was known differently) nothing has changed.
+  // Makes the blocks of the map that belong to `place` and are not here yet, with memory for their values and
+  // the optimizer's state, and returns them; those that are here follow what the map says of their
+  // synchronization on this server. On an error (a spec that this build does not know, a block that was known
+  // differently) nothing has changed.
   [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place, TimePoint now);
+  // Drops the tables from this id on, and their blocks. Returns how many blocks these were.
+  std::size_t DropFrom(TableId first);
   // Makes a block with this state. An error if the state is not one of such a block.
   [[nodiscard]] Result<Block*> Restore(const BlockOptions& options, const BlockState& state);
   // Null for a block that is not here.
@@ -53,6 +63,8 @@ class BlockStore {
   }
   // In the order of their making.
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& all() const { return blocks_; }
+  // Of the values of all blocks.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] BlockCounters Sum() const;
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
@@ -95,6 +107,14 @@ class BlockStore {
   [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table,
                                                                     const ShardPlace& place) const;
   Block* Make(BlockOptions options);
+  // Makes these blocks of one table and reserves their memory; an error, and nothing is here, if there is not
+  // enough.
+  [[nodiscard]] Status MakeAll(const wire::pb::Table& table, std::span<const BlockOptions> options,
+                               Taken& taken);
+  // Whether memory for a step of a block of so many elements can be had, beside what is reserved.
+  [[nodiscard]] bool MayStep(std::size_t elements, std::size_t buffers);
+  // Drops all but the first `kept` blocks.
+  void DropNewest(std::size_t kept);
   void Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoint now);
   [[nodiscard]] Status CheckBlock(const wire::pb::Table& table, const wire::pb::Block& block) const;
 
@@ -105,6 +125,7 @@ class BlockStore {
   std::map<TableId, std::unique_ptr<TablePolicies>> policies_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Block*> by_id_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace leeway

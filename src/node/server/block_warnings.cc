@@ -5,7 +5,7 @@
 namespace leeway {
 
 void BlockWarnings::Look(const BlockStore& blocks, Log& log) {
-  if (mismatch_said_ && overflow_said_) return;
+  if (mismatch_said_ && overflow_said_ && memory_said_) return;
   for (const auto& block : blocks.all()) {
     const BlockCounters& counters = block->counters();
     const auto warn = [&](const char* what) {
@@ -21,6 +21,12 @@ void BlockWarnings::Look(const BlockStore& blocks, Log& log) {
     if (counters.overflowed > 0 && !overflow_said_) {
       overflow_said_ = true;
       warn("the result of a step was not finite though every gradient was; the step was left out");
+    }
+    if (counters.no_memory > 0 && !memory_said_) {
+      memory_said_ = true;
+      warn(
+          "there was no memory for a push or a step, which was refused; give the server more memory, or "
+          "start more servers");
     }
   }
 }

@@ -15,6 +15,7 @@ class BlockWarnings {
  private:
   bool mismatch_said_ = false;
   bool overflow_said_ = false;
+  bool memory_said_ = false;
 };
 
 }  // namespace leeway

@@ -6,6 +6,11 @@
 #include "node/link_options.h"
 
 namespace leeway {
+namespace {
+
+constexpr std::size_t kUnknownLivesMax = 256;
+
+}  // namespace
 
 ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolicies& policies,
                        AddressSource scheduler, std::function<void(const Status&)> ended)
@@ -14,6 +19,7 @@ ServerNode::Core::Core(const ServerOptions& options, Env& env, const ServerPolic
       ended_(std::move(ended)),
       life_(env.random.Next()),
       pool_(options.spare_bytes_max, env.arena),
+      strained_(env.clock, env.log),
       blocks_(policies.sync, policies.optimizers, pool_, *this),
       alarms_(env, [this](BlockId id) { OnAlarm(id); }),
       restores_(env, blocks_, pool_,
@@ -61,6 +67,15 @@ Result<wire::pb::Welcome> ServerNode::Core::OnHello(ConnectionId id, const wire:
   }
   const MemberKey who{WorkerId(static_cast<std::uint32_t>(hello.rank())), Incarnation(hello.incarnation())};
   LW_RETURN_IF_ERROR(roster_.CheckLife(who));
+  // Those that the roster knows are as many as the job has workers. The others may have heard of an epoch
+  // before this shard did; each takes memory, so only some of them are let in until the roster is here.
+  if (!roster_.Knows(who) && sessions_.size() >= roster_.members().size() + kUnknownLivesMax) {
+    return Unavailable(
+        "worker {} incarnation {} is not in this shard's roster of epoch {}, and {} connections of "
+        "workers are open, wanted at most {}",
+        who.worker.value(), who.incarnation.value(), roster_.epoch().value(), sessions_.size(),
+        roster_.members().size() + kUnknownLivesMax);
+  }
   if (const ConnectionId older = sessions_.Add(id, who); older != ConnectionId{}) {
     inbound_.Close(older, Status::Ok());
     ForgetPulls(who);
@@ -100,7 +115,9 @@ void ServerNode::Core::OnAnswer(BlockId block, Term term, MemberKey to, const Bl
 }
 
 void ServerNode::Core::OnAlarm(BlockId id) {
-  blocks_.Find(id)->OnTimer(env_.clock.Now());
+  Block* const block = blocks_.Find(id);
+  if (block == nullptr) return;  // its table was withdrawn
+  block->OnTimer(env_.clock.Now());
   Flush();
 }
 

@@ -63,6 +63,8 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeWhy(ConnectionId id, std::span<const std::byte> body);
   // The block, if it is here and `landed` fits it. A block may come to be while a frame for it is under way.
   [[nodiscard]] Block* FindFor(BlockId id, const Gradient& landed) const;
+  // There was no memory for what came for this block. Null if it is not here.
+  [[nodiscard]] Block* NoteStarved(BlockId id);
   void SayMoved(MemberKey to, BlockId block, Term term, Seq seq);
 
   // From blocks, during their calls.
@@ -86,6 +88,8 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeRoster(std::span<const std::byte> body);
   void CloseFenced();
   Status TakeMap(std::span<const std::byte> body);
+  // The scheduler withdraws all tables from this one on.
+  void DropTables(std::uint32_t kept);
   // Has the pages of blocks that are new here made by another thread while their values are on their way: a
   // fault costs more than the copy of its page, 3 to 15 microseconds on virtual machines.
   void PrepareFirstVersions(std::span<Block* const> created);
@@ -122,6 +126,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   TableReports table_reports_;
   ShardTraffic traffic_;
   BlockWarnings warnings_;
+  RateLimitedLog strained_;  // of pushes without memory
   SparePushes spare_pushes_;
   wire::Absent absent_;
   wire::Pull pull_;
@@ -129,7 +134,8 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   BlockAlarms alarms_;
   Takeover takeover_;
   std::uint64_t acknowledge_later_ = 0;
-  std::optional<wire::pb::Cut> cut_later_;  // begun when all blocks are here
+  std::vector<BlockStore::Refused> refused_;  // tables, of which the scheduler does not know yet
+  std::optional<wire::pb::Cut> cut_later_;    // begun when all blocks are here
   Restores restores_;
   ShardCut cut_;
   Inbound inbound_;

@@ -7,6 +7,7 @@
 #include "node/server/core.h"
 #include "node/server/landed.h"
 #include "node/server/why.h"
+#include "node/unread.h"
 #include "wire/frame.h"
 
 namespace leeway {
@@ -31,6 +32,9 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
   ++traffic_.frames_in;
   traffic_.bytes_in += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
   const MemberKey from = *sessions_.Find(id);
+  // A worker pulls a block again only once it has the answer: one answer per block, and some that are on
+  // their way out.
+  LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max + 2 * blocks_.bytes()));
   Status taken;
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
     case wire::Kind::kPush:
@@ -86,7 +90,8 @@ Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::sp
   Dealer<wire::Push> dealer(*landed, landing);
   for (const wire::PushEntry& entry : push.entries) {
     LW_ASSIGN_OR_RETURN(Gradient gradient, dealer.Next(entry.payload_bytes));
-    Block* block = FindFor(entry.block, gradient);
+    // Without memory the block gets an empty gradient, which it refuses: that consumes the sequence.
+    Block* block = dealer.Starved() ? NoteStarved(entry.block) : FindFor(entry.block, gradient);
     if (block == nullptr) {
       SayMoved(from, entry.block, entry.term, entry.seq);
       continue;
@@ -111,7 +116,7 @@ Status ServerNode::Core::TakeInit(MemberKey from, const FrameHead& head, std::sp
   Dealer<wire::Init> dealer(*landed, landing);
   for (const wire::InitEntry& entry : landed->message.entries) {
     LW_ASSIGN_OR_RETURN(Gradient values, dealer.Next(entry.payload_bytes));
-    Block* block = FindFor(entry.block, values);
+    Block* block = dealer.Starved() ? NoteStarved(entry.block) : FindFor(entry.block, values);
     if (block == nullptr) {
       SayMoved(from, entry.block, entry.term, Seq(0));
       continue;
@@ -174,6 +179,18 @@ Block* ServerNode::Core::FindFor(BlockId id, const Gradient& landed) const {
   return block != nullptr && !landed.values().empty() && landed.values().size() == block->elements()
              ? block
              : nullptr;
+}
+
+Block* ServerNode::Core::NoteStarved(BlockId id) {
+  Block* const block = blocks_.Find(id);
+  ++traffic_.no_memory;
+  if (block != nullptr) {
+    strained_.Warn(
+        fmt::format("table \"{}\" block {}: no memory for a push of {} bytes, which is refused; give the "
+                    "server more memory, or start more servers",
+                    blocks_.TableName(*block), id.value(), block->elements() * sizeof(float)));
+  }
+  return block;
 }
 
 void ServerNode::Core::SayMoved(MemberKey to, BlockId block, Term term, Seq seq) {

@@ -95,7 +95,12 @@ void ServerNode::Core::CloseFenced() {
 Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   wire::pb::TableMap map;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kTableMap, body, map));
+  if (map.has_tables_kept()) DropTables(map.tables_kept());
   LW_ASSIGN_OR_RETURN(const BlockStore::Taken taken, blocks_.Take(map, place_, env_.clock.Now()));
+  for (const BlockStore::Refused& refused : taken.refused) {
+    env_.log.Write(LogLevel::kError, refused.why.message());
+    refused_.push_back(refused);
+  }
   PrepareFirstVersions(taken.created);
   for (Block* block : taken.created) TellMembers(*block);
   for (const BlockStore::ToRestore& block : taken.to_restore) restores_.Begin(block);
@@ -109,13 +114,17 @@ Status ServerNode::Core::TakeMap(std::span<const std::byte> body) {
   return Status::Ok();
 }
 
+void ServerNode::Core::DropTables(std::uint32_t kept) {
+  if (blocks_.DropFrom(TableId(kept)) == 0) return;
+  cut_.Abandon(Unavailable("tables were withdrawn while it was written"));
+}
+
 void ServerNode::Core::PrepareFirstVersions(std::span<Block* const> created) {
   // The last block's first: initial values come in order, and the two meet in the middle.
   for (std::size_t i = created.size(); i-- > 0;) {
-    BufferRef first = pool_.Take(created[i]->elements(), Arena::Use::kSent);
+    const BufferRef first = created[i]->reserved();
     std::function<void()> work = env_.arena.Prepare(first->bytes());
     if (!work) continue;
-    created[i]->Reserve(first);
     env_.compute.Run(std::move(work), [first] {});  // which keeps it until then
   }
 }
@@ -143,7 +152,7 @@ Status ServerNode::Core::TakeJobEnd(std::span<const std::byte> body) {
   wire::pb::JobEnd end;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kJobEnd, body, end));
   SendReport();  // the job's summary counts what came since the last beat
-  End(end.code() == 0 ? Status::Ok() : Status(CodeFromWire(end.code()), end.message()));
+  End(end.code() == 0 ? Status::Ok() : StatusFromWire(end.code(), end.message()));
   return Status::Ok();
 }
 
@@ -173,6 +182,11 @@ void ServerNode::Core::Acknowledge(std::uint64_t epoch) {
   HeldTally held;
   for (const MemberKey ended : roster_.ended()) held.Add(blocks_, ended);
   held.FillInto(*ack.mutable_held());
+  for (const BlockStore::Refused& refused : std::exchange(refused_, {})) {
+    wire::pb::TableRefusal& refusal = *ack.add_refused();
+    refusal.set_table(refused.table.value());
+    refusal.set_error(ClippedMessage(refused.why.message()));
+  }
   link_.SendControl(wire::Kind::kEpochAck, ack);
 }
 

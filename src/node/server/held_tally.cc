@@ -15,11 +15,11 @@ void HeldTally::Add(MemberKey life, std::optional<TableId> own_clock, const Held
     tally.set_highest(-1);
   }
   wire::pb::HeldBlocks& blocks = held.patched ? *tally.mutable_patched() : *tally.mutable_whole();
-  if (held.iteration < Iteration(0)) {
+  tally.set_highest(std::max(tally.highest(), held.iteration.value()));
+  if (held.silent) {
     blocks.set_silent(blocks.silent() + 1);
     return;
   }
-  tally.set_highest(std::max(tally.highest(), held.iteration.value()));
   blocks.set_blocks(blocks.blocks() + 1);
   blocks.set_sum(blocks.sum() + held.iteration.value());
 }

@@ -24,7 +24,7 @@ BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& p
 // What lands is the first version, and will be sent.
 BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, BufferPool& pool) {
   Block* block = blocks.Find(entry.block);
-  if (block != nullptr && !block->initialized()) return block->TakeFirst();
+  if (!block->initialized()) return block->TakeFirst();
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kSent);
 }
 
@@ -54,8 +54,11 @@ Result<std::shared_ptr<Landed<Message>>> Land(std::shared_ptr<Landed<Message>> l
   if (landed->in_place) return landed;
   // Only now, so that a frame that is refused takes nothing from the pool.
   landed->buffers.reserve(message.entries.size());
-  for (const auto& entry : message.entries)
-    landed->buffers.push_back(entry.payload_bytes == 0 ? nullptr : TakeFor(entry, blocks, pool));
+  for (const auto& entry : message.entries) {
+    const bool wanted = entry.payload_bytes > 0 && blocks.Find(entry.block) != nullptr;
+    landed->buffers.push_back(wanted ? TakeFor(entry, blocks, pool) : nullptr);
+    if (wanted && landed->buffers.back() == nullptr) landed->starved.push_back(landed->buffers.size() - 1);
+  }
   return landed;
 }
 
@@ -88,6 +91,7 @@ std::shared_ptr<LandedPush> SparePushes::Take() {
 void SparePushes::Return(std::shared_ptr<LandedPush> landed) {
   if (landed.use_count() != 1 || spare_.size() == kMost) return;
   landed->buffers.clear();
+  landed->starved.clear();
   spare_.push_back(std::move(landed));
 }
 

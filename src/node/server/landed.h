@@ -4,6 +4,7 @@
 // It is the lease of the frame's landing: the transport fills the very buffers that the blocks then get.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,17 +34,35 @@ class ViewCursor {
 template <typename Message>
 struct Landed {
   Message message;
-  bool in_place = false;           // the payload is read where it is: there are no buffers
-  std::vector<BufferRef> buffers;  // one per entry; null for an entry without bytes
-  Landing Places(const std::shared_ptr<Landed>& self) const {
+  bool in_place = false;  // the payload is read where it is: there are no buffers
+  // One per entry; null for an entry without bytes, and for one whose bytes are thrown away: its block is not
+  // here, or there is no memory.
+  std::vector<BufferRef> buffers;
+  std::vector<std::size_t> starved;  // the entries without memory, in order
+  std::vector<std::byte> nowhere;    // where bytes land that are thrown away, over and over
+  Landing Places(const std::shared_ptr<Landed>& self) {
     Landing landing;
     landing.lease = self;
     landing.in_place = in_place;
     landing.places.reserve(buffers.size());
-    for (const BufferRef& buffer : buffers) {
-      if (buffer != nullptr) landing.places.push_back(buffer->bytes());
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i] != nullptr) {
+        landing.places.push_back(buffers[i]->bytes());
+      } else {
+        ThrowAway(message.entries[i].payload_bytes, landing);
+      }
     }
     return landing;
+  }
+
+ private:
+  static constexpr std::size_t kNowhereBytes = 64 * 1024;
+  void ThrowAway(std::size_t bytes, Landing& landing) {
+    if (bytes > 0) nowhere.resize(kNowhereBytes);
+    for (std::size_t n = 0; bytes > 0; bytes -= n) {
+      n = std::min(bytes, kNowhereBytes);
+      landing.places.push_back(std::span(nowhere).first(n));
+    }
   }
 };
 
@@ -53,11 +72,17 @@ class Dealer {
  public:
   // Borrows both.
   Dealer(Landed<Message>& landed, const Landing& landing) : landed_(landed), landing_(landing) {}
-  // The values of the next entry, of so many bytes. An error if they do not lie in one piece.
+  // The values of the next entry, of so many bytes; none if they were thrown away. An error if they do not
+  // lie in one piece.
   [[nodiscard]] Result<Gradient> Next(std::uint32_t bytes) {
     if (!landed_.in_place) return Gradient(std::move(landed_.buffers[next_++]));
     LW_ASSIGN_OR_RETURN(const std::span<const float> values, cursor_.Take(landing_.views, bytes));
     return Gradient(values, landing_.witness);
+  }
+
+  // Whether there was no memory for the entry that Next gave last.
+  [[nodiscard]] bool Starved() const {
+    return !landed_.in_place && std::ranges::binary_search(landed_.starved, next_ - 1);
   }
 
  private:
@@ -84,9 +109,9 @@ class SparePushes {
   std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn
 };
 
-// Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec. An
-// entry for an unknown block lands as well, since its frame may hold others that are known. An error breaks
-// the protocol.
+// Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec.
+// Bytes for a block that is not here are thrown away as they come, whatever size they have: the frame may
+// hold others for blocks that are. The same holds where there is no memory. An error breaks the protocol.
 [[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head,
                                                            std::span<const std::byte> body, MemberKey from,
                                                            const BlockStore& blocks, BufferPool& pool,

@@ -18,8 +18,8 @@ bool Roster::Take(const wire::pb::Roster& roster) {
   fences_ = 0;
   for (const wire::pb::Member& member : roster.members()) {
     const MemberKey key{WorkerId(member.worker()), Incarnation(member.incarnation())};
-    members_.push_back({key, Iteration(member.first()), member.gone()});
-    own_clock_members_.push_back({key, Iteration(0), member.gone()});
+    members_.push_back({key, Iteration(member.first()), member.gone(), member.finished()});
+    own_clock_members_.push_back({key, Iteration(0), member.gone(), member.finished()});
     if (member.joining()) joining_.push_back(key);
     if (member.dead()) dead_.insert(key);
     fences_ += key.incarnation.value() + (member.dead() ? 1 : 0);

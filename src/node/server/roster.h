@@ -30,6 +30,11 @@ class Roster {
   // kFenced for a life that was declared dead or that a newer incarnation replaced. A life that the roster
   // does not know yet may pass: the worker heard of this epoch before we did.
   [[nodiscard]] Status CheckLife(MemberKey who) const;
+  // Whether the roster has this very life.
+  [[nodiscard]] bool Knows(MemberKey who) const {
+    const Incarnation* const newest = newest_.Find(who.worker);
+    return newest != nullptr && *newest == who.incarnation;
+  }
   // Another number whenever a life may have been fenced since.
   [[nodiscard]] std::uint64_t fences() const { return fences_; }
 

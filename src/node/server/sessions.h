@@ -24,6 +24,7 @@ class Sessions {
     if (const MemberKey* const who = Find(id)) newest_.AddFootprint(who->worker, footprint);
   }
   [[nodiscard]] std::vector<ConnectionId> All() const { return members_.Ids(); }
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
 
  private:
   struct Life {

@@ -1,6 +1,7 @@
 #include "node/server/shard_cut.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,8 @@ struct ShardCut::Writing {
   std::optional<BlockId> bare;       // one without values
   std::vector<Pinned> pieces;        // of the one being written
   HeldTally held;                    // in the blocks of the job's clock
+  bool made = false;                 // the file is there, by this shard's hand
+  bool starved = false;              // there was no memory for them
 };
 
 ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
@@ -41,6 +44,7 @@ ShardCut::~ShardCut() = default;
 void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard) {
   if (writing_ != nullptr && writing_->checkpoint == cut.checkpoint()) return;
   if (answer_.checkpoint() == cut.checkpoint()) return reply_(answer_);
+  if (writing_ != nullptr) Discard(*writing_);
   writing_ = std::make_shared<Writing>(cut, job, shard);
   answer_.Clear();
   answer_.set_checkpoint(cut.checkpoint());
@@ -86,22 +90,33 @@ void ShardCut::TakeNow(const Block& block) {
   // Judged now, not when the cut was begun: the block may have been switched since.
   if (blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
   for (const LifeState& life : writing_->records.back().state.progress.lives) {
-    writing_->held.Add(life.key, std::nullopt, {.iteration = life.silent ? Iteration(-1) : life.progress});
+    writing_->held.Add(life.key, std::nullopt, {.iteration = life.progress, .silent = life.silent});
   }
 }
 
 void ShardCut::WriteNext() {
   const std::shared_ptr<Writing> now = writing_;
   if (now->bare) return Fail(Unavailable("block {} has no values yet", now->bare->value()));
-  if (now->writer.bytes() == 0) return Append(now->writer.Header(), [this] { WriteNext(); });
+  if (now->writer.bytes() == 0) return Create();
   if (now->records.empty()) return WriteEnd();
   // The checksum of a large block takes a while; training goes on meanwhile.
-  env_.compute.Run([now] { now->pieces = now->writer.Add(now->records.back()); },
-                   [this, now] {
-                     now->records.pop_back();
-                     std::vector<Pinned> pieces = std::exchange(now->pieces, {});
-                     if (writing_ == now) Append(std::move(pieces), [this] { WriteNext(); });
-                   });
+  env_.compute.Run(
+      [now] {
+        try {
+          now->pieces = now->writer.Add(now->records.back());
+        } catch (const std::bad_alloc&) {
+          now->starved = true;
+        }
+      },
+      [this, now] {
+        if (now->starved && writing_ == now) {
+          return Fail(ResourceExhausted("block {}: no memory for its record; give the server more memory",
+                                        now->records.back().id.block.value()));
+        }
+        now->records.pop_back();
+        std::vector<Pinned> pieces = std::exchange(now->pieces, {});
+        if (writing_ == now) Append(std::move(pieces), [this] { WriteNext(); });
+      });
 }
 
 void ShardCut::WriteEnd() {
@@ -132,13 +147,34 @@ void ShardCut::WriteEnd() {
   });
 }
 
+void ShardCut::Create() {
+  // It must be new: what somebody else put there is not to be written into.
+  env_.storage.Create(Path(*writing_), writing_->writer.Header(), IfWritten([this] { WriteNext(); }));
+}
+
 void ShardCut::Append(std::vector<Pinned> pieces, std::function<void()> next) {
-  env_.storage.Append(JoinPath(writing_->folder, writing_->file), std::move(pieces),
-                      [this, now = writing_, next = std::move(next)](const Status& appended) {
-                        if (writing_ != now) return;
-                        if (!appended.ok()) return Fail(appended);
-                        next();
-                      });
+  env_.storage.Append(Path(*writing_), std::move(pieces), IfWritten(std::move(next)));
+}
+
+Storage::Done ShardCut::IfWritten(std::function<void()> next) {
+  return [this, now = writing_, next = std::move(next)](const Status& written) {
+    now->made = now->made || written.ok();
+    if (writing_ != now) return Discard(*now);
+    if (!written.ok()) return Fail(written);
+    next();
+  };
+}
+
+void ShardCut::Discard(const Writing& writing) {
+  // Nobody will sync the file: it would stay open, and keep its room on the disk once the scheduler has
+  // removed the checkpoint.
+  if (writing.made) env_.storage.Remove(Path(writing), [](const Status&) {});
+}
+
+std::string ShardCut::Path(const Writing& writing) { return JoinPath(writing.folder, writing.file); }
+
+void ShardCut::Abandon(const Status& why) {
+  if (writing_ != nullptr) Fail(why);
 }
 
 void ShardCut::Fail(const Status& why) {

@@ -2,7 +2,7 @@
 // into one file, and says what became of it.
 //
 // States pin the versions they show, so training goes on while they are written; each is let go when it is
-// written. One checkpoint at a time: a new one ends what is under way.
+// written. One checkpoint at a time: a new one ends what is under way, and removes what that has written.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 #include "checkpoint/shard_file.h"
 #include "leeway/env.h"
+#include "leeway/storage.h"
 #include "node/server/block_store.h"
 #include "wire/control.pb.h"
 
@@ -29,6 +30,8 @@ class ShardCut {
   void Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard);
   // Of a block that was told to notify.
   void OnReached(BlockId block);
+  // Some blocks are gone: the checkpoint that is being written, if there is one, fails.
+  void Abandon(const Status& why);
 
  private:
   // All of one checkpoint; gone when it is over, so that what still comes of it finds nothing.
@@ -38,7 +41,12 @@ class ShardCut {
   void TakeLast();
   void WriteNext();
   void WriteEnd();
+  void Create();
   void Append(std::vector<Pinned> pieces, std::function<void()> next);
+  // The answer to a write: `next`, unless it failed or nobody wants the file any more.
+  [[nodiscard]] Storage::Done IfWritten(std::function<void()> next);
+  void Discard(const Writing& writing);
+  [[nodiscard]] static std::string Path(const Writing& writing);
   void Fail(const Status& why);
   void Answer();
 

@@ -30,10 +30,10 @@ class ShardCutTest : public HandFedServer {
     ASSERT_TRUE(
         Push(rank == 0 ? w0 : w1, rank, iteration, {Entry(1, seq, 2), Entry(3, seq, 2)}, {1, 1, 1, 1}).ok());
   }
-  void SendCut(std::int64_t iteration) {
+  void SendCut(std::int64_t iteration, std::uint64_t checkpoint = 1) {
     wire::pb::Cut cut;
-    cut.set_checkpoint(1);
-    cut.set_folder("/c/" + CheckpointName(1));
+    cut.set_checkpoint(checkpoint);
+    cut.set_folder("/c/" + CheckpointName(checkpoint));
     cut.set_iteration(iteration);
     ASSERT_TRUE(world.transport.DeliverControl(scheduler, Kind::kCut, cut).ok());
   }
@@ -106,6 +106,35 @@ TEST_F(ShardCutTest, WhereLaterGradientsAreAddedToTheOpenIterationItIsFuzzy) {
   Send(0, 0);
   Send(0, 1);
   EXPECT_TRUE(Reply().fuzzy());
+}
+
+TEST_F(ShardCutTest, AFileThatIsThereAlreadyIsNotWrittenInto) {
+  Begin("bsp");
+  const std::string file = "/c/checkpoint-00000001/shard-001.lwc";
+  world.storage.files[file].resize(3);
+  SendCut(0);
+  EXPECT_THAT(Reply().error(), ::testing::HasSubstr(file));
+  EXPECT_EQ(world.storage.files[file].size(), 3U);
+}
+
+TEST_F(ShardCutTest, WhatACheckpointThatWasEndedByTheNextHasWrittenIsRemoved) {
+  Begin("bsp");
+  SendCut(0);
+  ASSERT_TRUE(world.storage.Step());  // the file is there, its records are not
+  ASSERT_EQ(world.storage.files.size(), 1U);
+  SendCut(0, 2);
+  EXPECT_EQ(Reply().checkpoint(), 2U);
+  ASSERT_EQ(world.storage.files.size(), 1U);
+  EXPECT_EQ(world.storage.files.begin()->first, "/c/checkpoint-00000002/shard-001.lwc");
+}
+
+TEST_F(ShardCutTest, AFileThatIsMadeAfterItsCheckpointWasEndedIsRemovedToo) {
+  Begin("bsp");
+  SendCut(0);
+  SendCut(0, 2);  // before the disk has done anything
+  EXPECT_EQ(Reply().checkpoint(), 2U);
+  ASSERT_EQ(world.storage.files.size(), 1U);
+  EXPECT_EQ(world.storage.files.begin()->first, "/c/checkpoint-00000002/shard-001.lwc");
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   set("steps", sum.steps);
   set("hyper_mismatches", sum.hyper_mismatches);
   set("overflowed", sum.overflowed);
+  set("no_memory", sum.no_memory + traffic.no_memory);
   set("resumed", sum.resumed);
   set("switches", sum.switches);
   set("compensated", sum.compensated);

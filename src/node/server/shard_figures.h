@@ -13,7 +13,8 @@ namespace leeway {
 struct ShardTraffic {
   std::uint64_t bytes_in = 0, bytes_out = 0;
   std::uint64_t frames_in = 0;
-  std::uint64_t moved = 0;  // entries for blocks that are not here
+  std::uint64_t moved = 0;      // entries for blocks that are not here
+  std::uint64_t no_memory = 0;  // entries that there was no memory to land
   std::uint64_t reports = 0;
 };
 

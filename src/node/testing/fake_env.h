@@ -128,7 +128,7 @@ class FakeTransport final : public Transport {
     if (connections_.erase(id) > 0) closed.insert(id);
   }
   void CloseAfterSend(ConnectionId id) override { Close(id); }
-  [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId) const override { return 0; }
+  [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId) const override { return queued_bytes; }
   [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override {
     const auto found = received.find(id);
     return found == received.end() ? TimePoint::min() : found->second;
@@ -240,6 +240,7 @@ class FakeTransport final : public Transport {
   std::set<ConnectionId> closed;               // by the node
   std::map<ConnectionId, TimePoint> received;  // what LastReceived says; set by the test
   std::string carrier = "tcp", host, why_not_shared;
+  std::uint64_t queued_bytes = 0;      // of every connection
   std::vector<const void*> landed_at;  // the places of the last delivered payload
 
  private:
@@ -281,11 +282,15 @@ Message DecodeAs(const SentFrame& frame) {
   return message;
 }
 
-// The heap, which says that pages can be made ahead if it is told to.
+// The heap, up to a limit, which says that pages can be made ahead if it is told to.
 class FakeArena final : public Arena {
  public:
   [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override {
-    return heap_.Allocate(bytes, use);
+    if (bytes > *bytes_left) return nullptr;
+    *bytes_left -= bytes;
+    std::shared_ptr<std::byte> memory = heap_.Allocate(bytes, use);
+    std::byte* const at = memory.get();
+    return {at, [memory = std::move(memory), bytes, left = bytes_left](std::byte*) { *left += bytes; }};
   }
   [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override {
     if (!prepares) return {};
@@ -293,6 +298,8 @@ class FakeArena final : public Arena {
     return [this] { ++made; };
   }
 
+  // Shared with what was allocated, which may outlive the arena.
+  const std::shared_ptr<std::uint64_t> bytes_left = std::make_shared<std::uint64_t>(1ULL << 40);
   bool prepares = false;
   mutable std::vector<const void*> asked;
   mutable int made = 0;

@@ -24,14 +24,15 @@ namespace leeway::testing {
 class FakeStorage final : public Storage {
  public:
   // What the node calls.
+  void Create(const std::string& path, std::vector<Pinned> data, Done done) override {
+    Submit("create " + path, [this, path, data = std::move(data), done = std::move(done)]() mutable {
+      if (files.contains(path)) return done(FailedPrecondition("cannot create \"{}\": File exists", path));
+      Write(path, std::move(data), done);
+    });
+  }
   void Append(const std::string& path, std::vector<Pinned> data, Done done) override {
     Submit("append " + path, [this, path, data = std::move(data), done = std::move(done)]() mutable {
-      std::vector<std::byte>& file = files[path];
-      if (failure.ok()) {
-        for (const Pinned& piece : data) file.insert(file.end(), piece.bytes.begin(), piece.bytes.end());
-      }
-      data.clear();
-      done(failure);
+      Write(path, std::move(data), done);
     });
   }
   void Sync(const std::string& path, Done done) override {
@@ -71,10 +72,10 @@ class FakeStorage final : public Storage {
     });
   }
   void Lock(const std::string& path, Done done) override {
-    Submit("lock " + path, [this, path, done = std::move(done)] {
-      const bool taken = failure.ok() && locked_by_others.contains(path);
-      done(taken ? FailedPrecondition("cannot lock \"{}\": another process has it", path) : failure);
-    });
+    Submit("lock " + path, [this, path, done = std::move(done)] { done(LockAnswer(path)); });
+  }
+  void CheckUnlocked(const std::string& path, Done done) override {
+    Submit("check lock " + path, [this, path, done = std::move(done)] { done(LockAnswer(path)); });
   }
   void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) override {
     Submit("list " + path, [this, path, done = std::move(done)] {
@@ -102,10 +103,24 @@ class FakeStorage final : public Storage {
   std::map<std::string, std::vector<std::byte>> files;  // by path
   std::set<std::string> locked_by_others;               // paths
   std::vector<std::string> calls;                       // "append <path>", "rename <from> <to>", ...
-  Status failure;  // not ok: the answer to every call that is carried out, which then does nothing
+  Status failure;       // not ok: the answer to every call that is carried out, which then does nothing
+  Status lock_failure;  // not ok: the answer to every lock
 
  private:
   static Status Missing(const std::string& path) { return NotFound("no file or folder \"{}\"", path); }
+  void Write(const std::string& path, std::vector<Pinned> data, const Done& done) {
+    std::vector<std::byte>& file = files[path];
+    if (failure.ok()) {
+      for (const Pinned& piece : data) file.insert(file.end(), piece.bytes.begin(), piece.bytes.end());
+    }
+    data.clear();
+    done(failure);
+  }
+  [[nodiscard]] Status LockAnswer(const std::string& path) const {
+    if (!failure.ok()) return failure;
+    if (!locked_by_others.contains(path)) return lock_failure;
+    return FailedPrecondition("cannot lock \"{}\": another process has it: pid 7 on host \"h\"", path);
+  }
   void Submit(std::string what, std::function<void()> call) {
     calls.push_back(std::move(what));
     waiting_.push_back(std::move(call));

@@ -98,7 +98,7 @@ std::optional<TimePoint> ClientState::writing_since() const {
 
 void ClientState::Write(const std::shared_ptr<Writing>& writing) {
   const auto first = std::make_shared<Status>();  // shared by the answers: the first error
-  env_.storage.Append(writing->path, std::exchange(writing->file.pieces, {}),
+  env_.storage.Create(writing->path, std::exchange(writing->file.pieces, {}),
                       [first](const Status& appended) { *first = appended; });
   env_.storage.Sync(writing->path,
                     [this, alive = std::weak_ptr(alive_), writing, first](const Status& synced) {

@@ -100,7 +100,7 @@ TEST_F(ClientStateTest, TheStateIsWrittenSyncedAndAnswered) {
   EXPECT_EQ(answers[0].checkpoint(), 7U);
   EXPECT_EQ(answers[0].file(), "rank-002.3.state");
   EXPECT_EQ(answers[0].iteration(), 20);
-  EXPECT_THAT(world.storage.calls, ElementsAre("append " + std::string(kFile), "sync " + std::string(kFile)));
+  EXPECT_THAT(world.storage.calls, ElementsAre("create " + std::string(kFile), "sync " + std::string(kFile)));
   const Result<RankFile> file = DecodeRankFile(world.storage.files.at(kFile));
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   EXPECT_EQ(file->head, (RankFileHead{"j", 7, WorkerId(2), Incarnation(3), Iteration(20)}));

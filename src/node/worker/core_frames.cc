@@ -191,7 +191,7 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
     case wire::Kind::kJobEnd:
       return Parsed<wire::pb::JobEnd>(kind, body, [this](const auto& message) {
         if (phase_ == Phase::kFinished) return;
-        Fail(message.code() != 0 ? Status(CodeFromWire(message.code()), message.message())
+        Fail(message.code() != 0 ? StatusFromWire(message.code(), message.message())
                                  : Cancelled("the job has ended before this worker left it"));
       });
     default:
@@ -298,8 +298,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const w
   if (lent.blocks_refused > 0) {
     outcome = InvalidArgument(
         "table \"{}\": {} of {} blocks of the gradient of iteration {} were refused (a NaN or an infinity in "
-        "them, or no "
-        "initial values yet)",
+        "them, or no initial values yet; or the server has no memory left, and its log says so)",
         block.table->spec.name, lent.blocks_refused, lent.blocks, lent.iteration.value());
   }
   Return(std::move(push.lent), outcome);

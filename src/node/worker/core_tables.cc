@@ -164,6 +164,7 @@ void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done&
   }
   // A version waits in the back to be taken, and what is the front now may be the next to be written.
   const std::shared_ptr<std::byte> copy = env_.arena.Allocate(offer.values.size_bytes(), Arena::Use::kSent);
+  LW_CHECK(copy != nullptr, "out of memory: wanted {} bytes", offer.values.size_bytes());
   auto* const floats = reinterpret_cast<float*>(copy.get());
   std::ranges::copy(offer.values, floats);
   offer.values = {floats, offer.values.size()};
@@ -185,7 +186,7 @@ void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
     if (lent->blocks_refused > 0) {
       outcome = InvalidArgument(
           "table \"{}\": the initial values of {} of {} blocks were refused: they hold a NaN or an infinity, "
-          "wanted finite values",
+          "wanted finite values; or the server has no memory left, and its log says so",
           block.table->spec.name, lent->blocks_refused, lent->blocks);
     }
     Return(std::move(lent), outcome);

@@ -107,7 +107,7 @@ void SchedulerRequests::OnSetSyncReply(const wire::pb::SetSyncReply& reply) {
   auto found = switches_.extract(reply.request());
   if (found.empty()) return;
   const Status status =
-      reply.error().empty() ? Status::Ok() : Status(CodeFromWire(reply.error_code()), reply.error());
+      reply.error().empty() ? Status::Ok() : StatusFromWire(reply.error_code(), reply.error());
   later_([done = std::move(found.mapped().done), status, tables = reply.tables()] { done(status, tables); });
   if (!switches_.empty()) link_.SendControl(wire::Kind::kSetSync, switches_.begin()->second.message);
 }
@@ -115,8 +115,7 @@ void SchedulerRequests::OnSetSyncReply(const wire::pb::SetSyncReply& reply) {
 void SchedulerRequests::OnTableMap(const wire::pb::TableMap& map) {
   auto found = definitions_.extract(map.request());
   if (found.empty()) return;
-  const Status status =
-      map.error().empty() ? Status::Ok() : Status(CodeFromWire(map.error_code()), map.error());
+  const Status status = map.error().empty() ? Status::Ok() : StatusFromWire(map.error_code(), map.error());
   found.mapped().done(status, map);
 }
 
@@ -125,7 +124,8 @@ void SchedulerRequests::OnBarrierDone(const wire::pb::BarrierDone& message) {
   if (found.empty()) return;
   Status status;
   if (!message.error().empty())
-    status = FailedPrecondition("barrier \"{}\": {}", message.name(), message.error());
+    status = FailedPrecondition("barrier \"{}\": {}", ClippedMessage(message.name()),
+                                ClippedMessage(message.error()));
   later_([done = std::move(found.mapped().done), status] { done(status); });
 }
 
@@ -136,7 +136,7 @@ void SchedulerRequests::OnBatchLease(const wire::pb::BatchLease& message) {
   Status status;
   BatchLease lease;
   if (!message.error().empty()) {
-    status = InvalidArgument("pool \"{}\": {}", request.message.pool(), message.error());
+    status = InvalidArgument("pool \"{}\": {}", request.message.pool(), ClippedMessage(message.error()));
   } else {
     lease.batches.assign(message.batches().begin(), message.batches().end());
     lease.exhausted = message.exhausted();

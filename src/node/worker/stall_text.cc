@@ -7,12 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.h"
+
 namespace leeway {
 namespace {
 
 using Cause = Wait::Cause;
 
 constexpr int kStandingsShown = 4;
+constexpr std::size_t kLineBytesMax = 2048;
 
 template <typename Ranks>
 std::string Workers(const Ranks& ranks) {
@@ -162,6 +165,8 @@ std::string StallText(const StallFacts& facts) {
       lines.push_back(fmt::format("and {} more workers", all.size() - kStandingsShown));
   }
   lines.push_back("what to do: " + Advice(facts));
+  // Names, hosts and what others wait for are texts of peers.
+  for (std::string& line : lines) line = Printable(line, kLineBytesMax);
   return fmt::format("{}", fmt::join(lines, "\n  "));
 }
 

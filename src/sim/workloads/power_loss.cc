@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/hash.h"
-#include "checkpoint/layout.h"
+#include "sim/workloads/newest_checkpoint.h"
 #include "sim/workloads/train.h"
 
 namespace leeway::sim {
@@ -13,19 +13,6 @@ namespace {
 
 constexpr const char* kFolder = "/checkpoints";
 constexpr std::uint64_t kJobLives = 6;
-
-// The newest whole checkpoint on the disk; empty if there is none.
-std::string Newest(const Disk& disk) {
-  const auto listed = disk.List(kFolder);
-  if (!listed.ok()) return "";
-  std::vector<FoundCheckpoint> found;
-  for (const std::uint64_t id : CheckpointIds(*listed)) {
-    const auto files = disk.List(JoinPath(kFolder, CheckpointName(id)));
-    found.push_back({id, files.ok() && IsComplete(*files)});
-  }
-  const auto newest = NewestCheckpoint(found);
-  return newest ? JoinPath(kFolder, CheckpointName(*newest)) : "";
-}
 
 TrainOptions Problem(std::uint64_t seed) {
   TrainOptions options;
@@ -55,7 +42,7 @@ PowerLossReport RunPowerLoss(std::uint64_t seed) {
     options.checkpoint.every_iterations = 5;
     // Named on short notice, so that shards and workers are past some of them.
     if (seed % 2 == 0) options.checkpoint.every = std::chrono::milliseconds(20);
-    options.checkpoint.resume = Newest(disk);
+    options.checkpoint.resume = NewestOn(disk, kFolder);
     options.servers = 1 + static_cast<std::uint32_t>(Hash64({seed, life, 2}) % 3);  // not as many as before
     const auto ms = static_cast<std::int64_t>(100 + Hash64({seed, life, 3}) % 900);
     if (life + 1 < kJobLives) options.power_loss_at = std::chrono::milliseconds(ms);

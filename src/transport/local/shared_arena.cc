@@ -1,6 +1,7 @@
 #include "transport/local/shared_arena.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@ constexpr std::size_t kRegionBytesMin = std::size_t{1} << 28;
 // Kept pieces below this come from the heap.
 constexpr std::size_t kKeptBytesMin = std::size_t{1} << 18;
 constexpr std::size_t kSharedRegionsMax = 4096;
+constexpr std::uint64_t kProbedBytesMin = std::uint64_t{64} << 20;
+// What else the process needs meanwhile.
+constexpr std::uint64_t kProbeSlackBytes = std::uint64_t{64} << 20;
 // Handing the faults of fewer pages to another thread costs more than they do.
 constexpr std::size_t kPreparedBytesMin = std::size_t{1} << 16;
 
@@ -34,20 +38,30 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
     // A forked child has the regions of its parent, and may have been made while a thread held the lock.
     if (fork_.forked()) return HeapArena().Allocate(bytes, use);
     bytes = std::max(RoundUp(bytes, kCacheLine), kCacheLine);
-    const std::size_t region_bytes = std::max(RoundUp(bytes, kHugePage), kRegionBytesMin);
+    // Where the address space is short, a region of just this piece.
+    const std::array region_sizes{std::max(RoundUp(bytes, kHugePage), kRegionBytesMin),
+                                  RoundUp(bytes, kHugePage)};
     const std::lock_guard lock(mutex_);
     if (use == Use::kSent) {
-      auto piece = TakeFrom(sent_, bytes);
-      unshared_ = piece != nullptr ? Status::Ok() : AddShared(region_bytes);
-      if (unshared_.ok()) return piece != nullptr ? piece : TakeFrom(sent_, bytes);
+      if (auto piece = TakeFrom(sent_, bytes)) {
+        unshared_ = Status::Ok();
+        return piece;
+      }
+      for (const std::size_t region_bytes : region_sizes) {
+        unshared_ = AddShared(region_bytes);
+        if (unshared_.ok()) return TakeFrom(sent_, bytes);
+      }
       // No memfd here, or no descriptor left for it: its bytes go by the socket, as between hosts, and the
       // next piece tries again.
     }
     if (auto piece = TakeFrom(kept_, bytes)) return piece;
-    Result<SharedRegion> memory = SharedRegion::MakePrivate(region_bytes);
-    LW_CHECK(memory.ok(), "out of memory: {}", memory.status().message());
-    kept_.push_back({*std::move(memory), FreePieces(region_bytes), kept_.size(), Use::kKept});
-    return TakeFrom(kept_, bytes);
+    for (const std::size_t region_bytes : region_sizes) {
+      Result<SharedRegion> memory = SharedRegion::MakePrivate(region_bytes);
+      if (!memory.ok()) continue;
+      kept_.push_back({*std::move(memory), FreePieces(region_bytes), kept_.size(), Use::kKept});
+      return TakeFrom(kept_, bytes);
+    }
+    return nullptr;
   }
 
   [[nodiscard]] bool forked() const { return fork_.forked(); }
@@ -136,6 +150,12 @@ SharedArena::SharedArena() : regions_(std::make_shared<Regions>()) {}
 std::shared_ptr<std::byte> SharedArena::Allocate(std::size_t bytes, Use use) {
   if (use == Use::kKept && bytes < kKeptBytesMin) return heap_.Allocate(bytes, use);
   return regions_->Allocate(bytes, use);
+}
+
+bool SharedArena::HasRoomFor(std::uint64_t bytes) const {
+  if (bytes < kProbedBytesMin) return true;
+  // Mapped as regions are, and given back at once.
+  return SharedRegion::MakePrivate(bytes + kProbeSlackBytes).ok();
 }
 
 std::function<void()> SharedArena::Prepare(std::span<std::byte> memory) const {

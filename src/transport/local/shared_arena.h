@@ -26,6 +26,8 @@ class SharedArena final : public Arena {
   SharedArena();
   [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override;
 
+  // Small needs are left to Allocate: what is mapped already may do for them.
+  [[nodiscard]] bool HasRoomFor(std::uint64_t bytes) const override;
   // From 64 KiB on; in a forked child nothing.
   [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override;
 

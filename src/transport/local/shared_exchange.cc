@@ -27,6 +27,7 @@ SharedExchange::~SharedExchange() {
 
 Result<std::vector<SharedExchange::Note>> SharedExchange::Greet() {
   cell_memory_ = arena_.Allocate(sizeof(ControlCell), Arena::Use::kSent);
+  if (cell_memory_ == nullptr) return ResourceExhausted("no memory for its control cell");
   cell_ = new (cell_memory_.get()) ControlCell;
   cell_->session.store(session_, std::memory_order_relaxed);
   const auto place = arena_.Find({cell_memory_.get(), sizeof(ControlCell)});

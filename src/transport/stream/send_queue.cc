@@ -108,7 +108,9 @@ void SendQueue::Consume(std::size_t n) {
     if (taken < left) return;
     frames_ -= run.frames_ended;
     front_consumed_ = 0;
-    if (run.pinned.empty() && run.copied.capacity() > spare_.capacity()) {
+    // The memory of a rare huge frame (a status reply) goes with it.
+    const std::size_t capacity = run.copied.capacity();
+    if (run.pinned.empty() && capacity > spare_.capacity() && capacity <= 2 * kRunBytesMax) {
       spare_ = std::move(run.copied);
       spare_.clear();
     }

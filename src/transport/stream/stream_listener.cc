@@ -37,7 +37,8 @@ Result<Socket> BindAndListen(const SocketAddress& at, const std::string& address
 
 }  // namespace
 
-Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, Timers& timers, Log& log,
+Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, Timers& timers,
+                                                               RateLimitedLog& log,
                                                                const StreamOptions& options,
                                                                const std::string& address,
                                                                Accepted accepted) {
@@ -55,7 +56,8 @@ Result<std::unique_ptr<StreamListener>> StreamListener::Listen(EventLoop& loop, 
       new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));
 }
 
-Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& loop, Timers& timers, Log& log,
+Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& loop, Timers& timers,
+                                                                    RateLimitedLog& log,
                                                                     const SocketAddress& of,
                                                                     Accepted accepted) {
   const SocketAddress at = SocketAddress::LocalOf(of);
@@ -67,7 +69,8 @@ Result<std::unique_ptr<StreamListener>> StreamListener::ListenLocal(EventLoop& l
       new StreamListener(loop, timers, log, std::move(socket), std::move(accepted)));
 }
 
-StreamListener::StreamListener(EventLoop& loop, Timers& timers, Log& log, Socket socket, Accepted accepted)
+StreamListener::StreamListener(EventLoop& loop, Timers& timers, RateLimitedLog& log, Socket socket,
+                               Accepted accepted)
     : timers_(timers),
       log_(log),
       socket_(std::move(socket)),
@@ -101,8 +104,7 @@ void StreamListener::OnReadable() {
     const int error = errno;
     if (error == EAGAIN) break;
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
-      log_.Write(LogLevel::kWarning, fmt::format("cannot accept at {}: {}; trying again",
-                                                 address().ToString(), ErrnoText(error)));
+      log_.Warn(fmt::format("cannot accept at {}: {}; trying again", address().ToString(), ErrnoText(error)));
       pause_ = timers_.After(kPause, [this] { watch_.WaitReadable(); });
       return;
     }

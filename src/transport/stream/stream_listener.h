@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/status.h"
 #include "transport/event_loop.h"
@@ -20,12 +21,14 @@ class StreamListener {
 
   // Listens at "host:port"; port 0 takes any free one. Everything given outlives the listener.
   [[nodiscard]] static Result<std::unique_ptr<StreamListener>> Listen(EventLoop& loop, Timers& timers,
-                                                                      Log& log, const StreamOptions& options,
+                                                                      RateLimitedLog& log,
+                                                                      const StreamOptions& options,
                                                                       const std::string& address,
                                                                       Accepted accepted);
   // Listens for processes of this host and user, under the name that goes with the TCP address `of`.
   [[nodiscard]] static Result<std::unique_ptr<StreamListener>> ListenLocal(EventLoop& loop, Timers& timers,
-                                                                           Log& log, const SocketAddress& of,
+                                                                           RateLimitedLog& log,
+                                                                           const SocketAddress& of,
                                                                            Accepted accepted);
   ~StreamListener();
   StreamListener(const StreamListener&) = delete;
@@ -35,12 +38,12 @@ class StreamListener {
   [[nodiscard]] SocketAddress address() const;
 
  private:
-  StreamListener(EventLoop& loop, Timers& timers, Log& log, Socket socket, Accepted accepted);
+  StreamListener(EventLoop& loop, Timers& timers, RateLimitedLog& log, Socket socket, Accepted accepted);
   void OnReadable();
   void Accept(Socket socket, const SocketAddress& from);
 
   Timers& timers_;
-  Log& log_;
+  RateLimitedLog& log_;
   const Socket socket_;
   const Accepted accepted_;
   TimerId pause_;

@@ -58,8 +58,8 @@ struct StreamOptions {
   // they name so much shared memory: the peer begins to read it while this turn goes on.
   std::size_t turn_copied_bytes_max = 4096;
   std::uint64_t turn_shared_bytes_max = 128 * 1024;
-  // What is received at once beyond large payloads, which go straight to their place. Every connection has
-  // this much memory from its accept on, before it has said who it is, and once more for its pipe.
+  // The most that is received at once beyond large payloads, which go straight to their place. A connection
+  // begins with 4 KiB and has this much only once so much came at a time; its pipe has the same once more.
   std::size_t staging_bytes = 64 * 1024;
   // Pieces of one write.
   std::size_t write_bytes_max = 256 * 1024;

@@ -18,8 +18,8 @@ std::string TextOf(const HostKey& key) {
 
 }  // namespace
 
-StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random,
-                                 SharedArena& arena, const StreamOptions& options)
+StreamTransport::StreamTransport(EventLoop& loop, const Clock& clock, Timers& timers, Log& log,
+                                 Random& random, SharedArena& arena, const StreamOptions& options)
     : loop_(loop),
       timers_(timers),
       log_(log),
@@ -28,7 +28,8 @@ StreamTransport::StreamTransport(EventLoop& loop, Timers& timers, Log& log, Rand
       options_(options),
       look_ups_(loop, "leeway-look-up"),
       host_(ReadHostKey()),
-      host_text_(host_.ok() ? TextOf(*host_) : "") {
+      host_text_(host_.ok() ? TextOf(*host_) : ""),
+      accept_log_(clock, log) {
   loop_.SetTurnEnd([this] { OnTurnEnd(); });
 }
 
@@ -46,11 +47,11 @@ Result<std::string> StreamTransport::Listen(const std::string& address, Transpor
     events.OnAccepted(id, peer);
   };
   LW_ASSIGN_OR_RETURN(auto listener,
-                      StreamListener::Listen(loop_, timers_, log_, options_, address, accepted));
+                      StreamListener::Listen(loop_, timers_, accept_log_, options_, address, accepted));
   const SocketAddress at = listener->address();
   if (options_.carrier != leeway::Carrier::kTcp) {
     Result<std::unique_ptr<StreamListener>> local =
-        StreamListener::ListenLocal(loop_, timers_, log_, at, accepted);
+        StreamListener::ListenLocal(loop_, timers_, accept_log_, at, accepted);
     if (local.ok()) {
       listeners_.push_back(*std::move(local));
     } else if (options_.carrier == leeway::Carrier::kAuto) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "transport/event_loop.h"
@@ -24,8 +25,8 @@ namespace leeway {
 class StreamTransport final : public Transport, private StreamConnection::Owner, private LoopInput {
  public:
   // Takes the turn-end hook of `loop`. Everything given outlives the transport.
-  StreamTransport(EventLoop& loop, Timers& timers, Log& log, Random& random, SharedArena& arena,
-                  const StreamOptions& options);
+  StreamTransport(EventLoop& loop, const Clock& clock, Timers& timers, Log& log, Random& random,
+                  SharedArena& arena, const StreamOptions& options);
   ~StreamTransport() override;
 
   Result<std::string> Listen(const std::string& address, TransportEvents& events) override;
@@ -80,6 +81,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
   std::vector<ConnectionId> dirty_;                         // with something to send at the end of this turn
   std::vector<std::unique_ptr<StreamConnection>> retired_;  // may be on the stack until the end of this turn
   std::vector<ConnectionId> piped_;  // those with a pipe; while there are any, we are an input
+  RateLimitedLog accept_log_;
   std::vector<std::unique_ptr<StreamListener>> listeners_;
 };
 

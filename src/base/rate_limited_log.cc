@@ -1,4 +1,4 @@
-#include "node/stranger_log.h"
+#include "base/rate_limited_log.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace leeway {
 
-void StrangerLog::Warn(std::string what) {
+void RateLimitedLog::Warn(std::string what) {
   const TimePoint now = clock_.Now();
   if (written_ == 0 || now - since_ >= kEvery) {
     // A stretch that follows one with too many is not given as much again: the sum would still grow with
@@ -25,7 +25,7 @@ void StrangerLog::Warn(std::string what) {
   last_ = std::move(what);
 }
 
-void StrangerLog::Flush() {
+void RateLimitedLog::Flush() {
   if (kept_back_ == 0) return;
   log_.Write(LogLevel::kWarning, fmt::format("and {} more such warnings, the last: {}",
                                              std::exchange(kept_back_, 0), std::exchange(last_, {})));
