@@ -20,10 +20,13 @@ SEEDS ?= 5000
 # How long `make soak` torments a job under each synchronization model.
 SOAK_SECONDS ?= 300
 
-# How many inputs `make fuzz` gives to each target.
+# How many inputs `make fuzz` gives to each target; `make chaos RUNS=150`: how many jobs.
 RUNS ?= 10000000
 
-.PHONY: help deps build test train compare-sync pictures papers soak check check-asan check-tsan check-counts check-memory check-hostile mutants \
+# The first seed of `make chaos`.
+FROM ?= 1
+
+.PHONY: help deps build test train compare-sync pictures papers soak chaos check check-asan check-tsan check-counts check-memory check-hostile mutants \
   fuzz bench lint format clean
 
 help:  ## this text
@@ -58,7 +61,11 @@ papers: build  ## the papers' tables and figures from simulations: docs/papers, 
 soak: build  ## a random process of a job killed every 10 s, for 5 minutes under each of bsp, ssp:2 and asp
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/soak.py --seconds $(SOAK_SECONDS) $(ARGS)
 
-check: check-asan check-tsan check-counts check-memory check-hostile mutants soak lint  ## before closing an issue: sanitizers, large counts, lint
+chaos: build  ## random faults in real jobs, with books of every push: RUNS jobs (150), the first with seed FROM
+	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/chaos.py \
+	  --runs $(if $(filter file,$(origin RUNS)),150,$(RUNS)) --from $(FROM) $(ARGS)
+
+check: check-asan check-tsan check-counts check-memory check-hostile mutants soak chaos lint  ## before closing an issue: sanitizers, large counts, lint
 
 check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
 	@tools/build.sh asan $(BUILD)-asan $(JOBS)

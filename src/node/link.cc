@@ -237,8 +237,11 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
   if (!welcome.error().empty()) {
     const Status refusal = StatusFromWire(welcome.error_code(), welcome.error());
-    // Not now, but perhaps soon: the usual limit decides.
-    told_to_wait_ = refusal.code() == StatusCode::kUnavailable;
+    // Not now, but perhaps soon: the usual limit decides. One that had welcomed this link before and finds it
+    // wrong now is another process: the port of one that died may be another job's, until the next is
+    // elsewhere.
+    const bool is_another = was_up_ && refusal.code() == StatusCode::kInvalidArgument;
+    told_to_wait_ = is_another || refusal.code() == StatusCode::kUnavailable;
     return told_to_wait_ ? Lose(refusal) : Fail(refusal);
   }
   told_to_wait_ = false;
@@ -250,6 +253,7 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   env_.timers.Cancel(std::exchange(timer_, {}));
   env_.transport.SetLimits(connection_, {options_.body_bytes_max, options_.payload_bytes_max});
   state_ = State::kUp;
+  was_up_ = true;
   backoff_ = options_.backoff_min;
   ArmBeat();
   events_.OnUp(link_, welcome);

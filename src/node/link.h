@@ -34,7 +34,8 @@ class LinkEvents {
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
   // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped. (A
   // welcome that says kUnavailable refuses for now: the link asks again until give_up_after. So it does when
-  // whoever listens there has not proven to know the secret, once the secret is known to be right.)
+  // whoever listens there has not proven to know the secret, once the secret is known to be right, and when
+  // a link that was up before finds another job there.)
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
   virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
@@ -131,6 +132,7 @@ class alignas(64) Link final : private TransportEvents {
   Greeting greeting_;
   bool secret_is_right_ = false;
   bool told_to_wait_ = false;  // the last welcome said: not now
+  bool was_up_ = false;        // has been welcomed before
   Status last_error_;
 };
 

@@ -297,6 +297,23 @@ TEST_F(LinkTest, ARefusalIsFinalAndKeepsItsCode) {
   EXPECT_EQ(world.timers.pending(), 0U);
 }
 
+TEST_F(LinkTest, APortThatIsAnotherJobsByNowIsAskedAgain) {
+  wire::pb::Welcome refusal;
+  refusal.set_error("this node belongs to another job");
+  refusal.set_error_code(static_cast<std::uint32_t>(StatusCode::kInvalidArgument));
+  link.Start();
+  (void)world.transport.Lose(Welcome());
+  world.Advance(seconds(1));
+  const ConnectionId id = world.transport.CompleteConnect();
+  ASSERT_TRUE(world.transport.DeliverControl(id, wire::Kind::kWelcome, refusal).ok());
+  EXPECT_TRUE(diary.failed.empty()) << "its peer may be back elsewhere";
+  address = std::string("127.0.0.1:11");
+  world.Advance(seconds(2));
+  EXPECT_EQ(world.transport.connects.back().second, "127.0.0.1:11");
+  (void)Welcome();
+  EXPECT_EQ(diary.ups, 2);
+}
+
 TEST_F(LinkTest, AVersionThatWasNotOfferedIsAnError) {
   link.Start();
   Welcome(wire::kVersionMax + 1);

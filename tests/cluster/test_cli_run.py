@@ -90,8 +90,8 @@ def test_what_a_worker_leaves_running_ends_with_it(tmp_path):
         job.expect_nothing_left()
 
 
-def test_the_death_of_a_server_before_the_job_has_begun_ends_it(tmp_path):
-    with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--", "sh", "-c", SHELL_LOOP) as job:
+def test_under_fail_the_death_of_a_server_before_the_job_has_begun_ends_it(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--on-server-loss", "fail", "--", "sh", "-c", SHELL_LOOP) as job:
         job.wait_for(ready(job, 1), "worker")
         servers = [pid for pid in job.family() if b"server\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
         assert len(servers) == 1

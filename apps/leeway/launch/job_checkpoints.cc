@@ -7,6 +7,13 @@
 
 namespace leeway::app {
 
+std::string FuzzyNote(const std::string& checkpoint) {
+  const Result<Manifest> manifest = OpenManifest(checkpoint);
+  if (!manifest.ok() || manifest->consistent) return "";
+  return " (fuzzy: its blocks are of different moments, so each rank goes on where its own pushes in it end, "
+         "and pushes that only some blocks hold are reported as lost)";
+}
+
 JobCheckpoints::JobCheckpoints(const CheckpointOptions& options) : options_(options) {
   if (!enabled()) return;
   const Result<std::vector<CheckpointPath>> found = FindCheckpoints(options_.folder);

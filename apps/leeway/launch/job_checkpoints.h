@@ -9,6 +9,9 @@
 
 namespace leeway::app {
 
+// " (fuzzy: ...)" with what that means, if the checkpoint is one; else empty.
+[[nodiscard]] std::string FuzzyNote(const std::string& checkpoint);
+
 class JobCheckpoints {
  public:
   // REQUIRES: made before the job is started. options.resume names one checkpoint, or is empty.

@@ -20,6 +20,8 @@ T Get(const Json& object, const char* key, T absent) {
   if constexpr (std::is_same_v<T, std::string>) {
     // Names and texts of the job's nodes are on their way to a terminal.
     return found->is_string() ? Printable(found->get<std::string>(), kTextBytesMax) : absent;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return found->is_boolean() ? found->get<bool>() : absent;
   } else {
     return found->is_number() ? found->get<T>() : absent;
   }
@@ -103,7 +105,12 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
+  status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
+  if (const auto lacking = root.find("lacking"); lacking != root.end() && lacking->is_object()) {
+    status.lacking_lost = Get(*lacking, "lost", std::uint64_t{0});
+    status.lacking_torn = Get(*lacking, "torn", std::uint64_t{0});
+  }
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
                               Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),

@@ -71,6 +71,7 @@ struct JobStatus {
   std::string job;
   std::string phase;  // gathering, running, ended
   double uptime_s = 0;
+  bool served = false;  // no worker needs a server any more
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;
@@ -78,7 +79,12 @@ struct JobStatus {
   std::vector<std::string> rules;
   std::vector<PoolStatus> pools;
   CheckpointsStatus checkpoints;
+  // Pushes that blocks lack of workers that died, and of the checkpoint that the job began from: taken by a
+  // block and lost with its server, or never come to all blocks.
+  std::uint64_t lacking_lost = 0, lacking_torn = 0;
 
+  // All that were taken and lost.
+  [[nodiscard]] double Lost() const { return OfWorkers("lost") + static_cast<double>(lacking_lost); }
   // Sums over workers resp. shards.
   [[nodiscard]] double OfWorkers(const std::string& figure) const;
   [[nodiscard]] double OfShards(const std::string& figure) const;

@@ -69,7 +69,8 @@ void Launch::TellHowToJoin() {
 
 int Launch::Run() {
   StartAll();
-  while (processes_.Running() > 0 || (!ending_ && !due_roles_.empty())) Step(std::chrono::milliseconds(100));
+  const auto goes_on = [this] { return !ending_ && (!due_roles_.empty() || !undecided_servers_.empty()); };
+  while (processes_.Running() > 0 || goes_on()) Step(std::chrono::milliseconds(100));
   if (failure_ && !ending_) End(failure_->exit_code, failure_->why);
   Conclude();
   return outcome_.exit_code;
@@ -146,7 +147,9 @@ void Launch::OnTime() {
     End(failure_->exit_code, failure_->why);
   } else if (settle_at_) {
     // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
-    if (!HasBegun() || now >= *settle_at_) End(0, "");
+    // A scheduler waits for a server that lost its connection, and this one does not come back.
+    const bool alone = server_gone_ && processes_.Running(JobRole::kServer) == 0;
+    if (!HasBegun() || alone || now >= *settle_at_) End(0, "");
   }
 }
 
@@ -219,13 +222,14 @@ Status Launch::WriteRecord() const {
 
 bool Launch::WillRollBack() const {
   return !role_lost_.empty() && !interrupted_ && options_.on_server_loss == ServerLossPlan::kRollback &&
-         !checkpoints_.Newest().empty();
+         !newest_->empty();
 }
 
 void Launch::Conclude() {
   monitor_.reset();
   screen_.ClearBar();
   TakeLastStatus();
+  if (!newest_) newest_ = checkpoints_.Newest();
   const double total_s = Elapsed();
   const double ended_s = workers_ended_s_.value_or(total_s);
   const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);

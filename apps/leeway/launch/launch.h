@@ -44,6 +44,10 @@ class Launch {
   int Run();
   // Which server or scheduler died, if that ended the job.
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
+  // The newest checkpoint on which the end of the job was decided; empty: there is none.
+  [[nodiscard]] const std::string& newest() const { return *newest_; }
+  // Pushes that the job reported as lost.
+  [[nodiscard]] double lost() const { return outcome_.status ? outcome_.status->Lost() : 0; }
   // A signal ended the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
@@ -77,15 +81,19 @@ class Launch {
   };
   struct ServerLoss {
     EndedProcess ended;
-    SteadyClock::time_point decide_at;
+    SteadyClock::time_point at;
   };
 
   // What may follow from something else waits this long for it:
   // - A role's failure for a worker's: when the only worker fails, the scheduler may end before it, and the
   //   user's own exit code says more.
   // - A worker's exit code of 128 and above for the end of scheduler or server that it may tell of.
-  // - The loss of a worker or server while the job gathers for the news that it has begun meanwhile.
+  // - The loss of a worker while the job gathers for the news that it has begun meanwhile.
   static constexpr std::chrono::milliseconds kCauseFirst{1'000};
+  // The loss of a server waits this long for news: that nobody needs it any more, that the job's first
+  // checkpoint is whole, that somebody has trained. Workers report once a second, and the status comes a
+  // moment later.
+  static constexpr std::chrono::milliseconds kServerNews{1'500};
   // How long a script may take to end after its session did.
   static constexpr std::chrono::milliseconds kScriptEnds{5'000};
   // Between SIGTERM of the scheduler and of the servers.
@@ -135,12 +143,25 @@ class Launch {
   // Servers and the scheduler (launch_roles.cc).
   void StartRole(JobRole role, std::uint32_t index);
   void OnRoleEnded(const EndedProcess& ended);
-  void OnRoleLost(const EndedProcess& ended);
+  // `waited`: for what may follow from something else.
+  void OnRoleLost(const EndedProcess& ended, bool waited);
   void DecideServerLosses(SteadyClock::time_point now);
+  // False: it is too early to tell.
+  bool Decide(const ServerLoss& loss, SteadyClock::time_point now);
+  // Every worker has its final values.
+  [[nodiscard]] bool NeedsNoServer() const {
+    const bool served = outcome_.status && outcome_.status->served;
+    return settle_at_ || job_done_ || served || (monitor_ && monitor_->ended_well());
+  }
+  // Some worker has ended an iteration, as far as the last status knows.
+  [[nodiscard]] bool HasTrained() const;
   // True: it is started again. Else `why_not` says why it is not.
   bool StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not);
-  // Whether the job can go on with another process in the place of this server; else why not.
+  // Whether the job can go on with another process in the place of this server, as far as is known; else why
+  // not.
   [[nodiscard]] bool MayPatch(std::string& why_not) const;
+  // Whether that is certain.
+  [[nodiscard]] bool CanPatch() const;
   void StartDueRoles(SteadyClock::time_point now);
   // One that stands still and was given up by the scheduler makes room for another.
   void KillLostServers(SteadyClock::time_point now);
@@ -179,6 +200,7 @@ class Launch {
       settle_at_;                   // all workers have ended well: the rest may end by itself until then
   std::optional<Failure> failure_;  // waits for one that says more
   std::optional<SteadyClock::time_point> drain_until_;   // a checkpoint is waited for, and then the job ends
+  SteadyClock::time_point tables_until_;                 // ... and before that the job's first tables
   SteadyClock::time_point status_at_;                    // when the last one came
   bool checkpoint_asked_ = false;                        // the monitor owes an answer
   std::optional<SteadyClock::time_point> ask_again_at_;  // of a drain whose checkpoint was given up
@@ -189,7 +211,10 @@ class Launch {
   std::map<std::pair<JobRole, std::uint32_t>, SteadyClock::time_point> role_began_;
   std::map<std::uint32_t, std::uint64_t> joined_before_;  // of those started again: lives that had joined
   std::vector<Loss> undecided_;                           // lost, perhaps before the job began
-  std::vector<ServerLoss> undecided_servers_;             // the same
+  std::vector<ServerLoss> undecided_servers_;
+  bool server_gone_ = false;  // one died when nobody needed it any more
+  // The newest checkpoint as it was when that decided what becomes of the job, else at its end; empty: none.
+  std::optional<std::string> newest_;
   std::optional<SteadyClock::time_point> stragglers_until_;
   std::optional<double> gathered_s_, workers_ended_s_;
   std::string role_lost_;

@@ -11,6 +11,10 @@ namespace leeway::app {
 namespace {
 
 constexpr std::chrono::milliseconds kAskAgain{500};
+constexpr std::chrono::milliseconds kAskForTables{100};
+// Of the grace time, the part that a job without tables gets to make some: before that it has trained
+// nothing.
+constexpr int kGraceForTables = 6;
 
 }  // namespace
 
@@ -28,6 +32,7 @@ bool Launch::BeginDrain() {
   if (drain_until_ || ending_ || options_.grace.count() == 0 || !checkpoints_.enabled()) return false;
   if (!monitor_ || settle_at_ || failure_) return false;
   drain_until_ = SteadyClock::now() + options_.grace;
+  tables_until_ = SteadyClock::now() + options_.grace / kGraceForTables;
   events_.Add(EventKind::kAsked, "SIGTERM", "asked for the end, after a checkpoint");
   Say(fmt::format("SIGTERM: the job ends after a checkpoint, within {} (once more to end it at once)",
                   PrintTime(options_.grace)));
@@ -41,19 +46,27 @@ void Launch::TakeCheckpointAnswer(const AskedCheckpoint& answer) {
   if (answer.status.ok()) {
     const std::string what = fmt::format("of iteration {} is at {}", answer.iteration, answer.folder);
     events_.Add(EventKind::kCheckpoint, fmt::format("checkpoint {}", answer.checkpoint), what);
-    line = fmt::format("checkpoint {} {}", answer.checkpoint, what);
+    line = fmt::format("checkpoint {} {}{}", answer.checkpoint, what, FuzzyNote(answer.folder));
   } else {
     line = fmt::format("no checkpoint: {}", answer.status.message());
   }
   if (ending_) return;
+  // The tables may be on their way.
+  const bool too_early = answer.status.code() == StatusCode::kNotFound;
+  if (drain_until_ && too_early) {
+    if (SteadyClock::now() >= tables_until_)
+      return EndDrain(fmt::format("with nothing to keep: {}", answer.status.message()));
+    ask_again_at_ = SteadyClock::now() + kAskForTables;
+    return;
+  }
   Say(line);
   // A server that died meanwhile, for one: the next may do better, while there is time.
   if (drain_until_ && answer.status.code() == StatusCode::kUnavailable) {
     ask_again_at_ = SteadyClock::now() + kAskAgain;
     return;
   }
-  // The job is at its own end, perhaps: it has until the grace time is over.
-  if (drain_until_ && answer.status.code() == StatusCode::kFailedPrecondition && HasBegun()) return;
+  // The job is at its own end: it has until the grace time is over.
+  if (drain_until_ && answer.status.code() == StatusCode::kFailedPrecondition) return;
   if (drain_until_) EndDrain(answer.status.ok() ? "after a checkpoint" : "without a new checkpoint");
 }
 

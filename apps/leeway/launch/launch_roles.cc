@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
@@ -33,26 +34,36 @@ void Launch::OnRoleEnded(const EndedProcess& ended) {
     return TakeLastStatus();
   }
   if (exit_code == 0 || ending_) return;
-  // The last status that was asked for may be from before the job began.
-  if (ended.role == JobRole::kServer && exit_code >= 128 && !HasBegun()) {
-    undecided_servers_.push_back({ended, SteadyClock::now() + kCauseFirst});
+  if (ended.role == JobRole::kServer && exit_code >= 128) {
+    undecided_servers_.push_back({ended, SteadyClock::now()});
     return;
   }
-  OnRoleLost(ended);
+  OnRoleLost(ended, false);
 }
 
 void Launch::DecideServerLosses(SteadyClock::time_point now) {
-  for (const ServerLoss& loss : std::exchange(undecided_servers_, {})) {
-    if (failure_ || job_done_ || ending_) continue;
-    if (HasBegun() || now >= loss.decide_at) {
-      OnRoleLost(loss.ended);
-    } else {
-      undecided_servers_.push_back(loss);
-    }
-  }
+  std::erase_if(undecided_servers_, [&](const ServerLoss& loss) { return Decide(loss, now); });
 }
 
-void Launch::OnRoleLost(const EndedProcess& ended) {
+bool Launch::Decide(const ServerLoss& loss, SteadyClock::time_point now) {
+  if (ending_) return true;
+  if (NeedsNoServer()) {
+    server_gone_ = true;
+    const std::string who = NameOf(loss.ended.role, loss.ended.index);
+    const std::string what =
+        fmt::format("ended with {} when every worker had its final values", DescribeEnd(loss.ended.end));
+    events_.Add(EventKind::kLost, who, what);
+    Say(fmt::format("{} {}: the job needs it no more", who, what));
+    return true;
+  }
+  const bool waited = failure_ || now >= loss.at + kServerNews;
+  // A status from before the loss may not know yet that nobody needs the server.
+  if (!waited && (status_at_ < loss.at || !CanPatch())) return false;
+  OnRoleLost(loss.ended, waited);
+  return true;
+}
+
+void Launch::OnRoleLost(const EndedProcess& ended, bool waited) {
   const int exit_code = ended.end.exit_code;
   const std::string who = NameOf(ended.role, ended.index);
   std::string what = fmt::format("{} ended with {}", who, DescribeEnd(ended.end));
@@ -70,13 +81,17 @@ void Launch::OnRoleLost(const EndedProcess& ended) {
     scheduler_done_ = true;
     due_workers_.clear();
   }
-  const auto act_at = SteadyClock::now() + kCauseFirst;
+  const auto act_at = SteadyClock::now() + (waited ? std::chrono::milliseconds(0) : kCauseFirst);
   Fail({exit_code, what, act_at, true, ended.end.signal != 0 ? act_at : act_at + kScriptEnds});
 }
 
 bool Launch::StartRoleAgain(const EndedProcess& ended, const std::string& what, std::string& why_not) {
   if (failure_ || job_done_) return false;
-  if (ended.role == JobRole::kServer && !MayPatch(why_not)) return false;
+  if (ended.role == JobRole::kServer && !MayPatch(why_not)) {
+    // What is said at the end of the job is what was decided on here.
+    if (!why_not.empty()) newest_ = "";
+    return false;
+  }
   const auto now = SteadyClock::now();
   const auto lived =
       std::chrono::floor<std::chrono::milliseconds>(now - role_began_[{ended.role, ended.index}]);
@@ -89,15 +104,25 @@ bool Launch::StartRoleAgain(const EndedProcess& ended, const std::string& what, 
   return true;
 }
 
+bool Launch::HasTrained() const {
+  if (!outcome_.status) return false;
+  return std::ranges::any_of(outcome_.status->workers,
+                             [](const WorkerStatus& worker) { return worker.iteration > 0; });
+}
+
+bool Launch::CanPatch() const {
+  if (options_.on_server_loss != ServerLossPlan::kPatch) return false;
+  return !checkpoints_.Newest().empty() || (outcome_.status && outcome_.status->tables.empty());
+}
+
 bool Launch::MayPatch(std::string& why_not) const {
   if (options_.on_server_loss != ServerLossPlan::kPatch) return false;
-  if (!HasBegun()) {
-    why_not = "the job had not begun";
-  } else if (checkpoints_.Newest().empty()) {
-    why_not = checkpoints_.enabled() ? "there is no whole checkpoint yet to restore its blocks from"
-                                     : "there is no checkpoint to restore its blocks from";
-  }
-  return why_not.empty();
+  // Before anybody has trained nothing can be lost. The status may be older than the first iteration: then
+  // the scheduler finds out, and ends the job.
+  if (!HasTrained() || !checkpoints_.Newest().empty()) return true;
+  why_not = checkpoints_.enabled() ? "there is no whole checkpoint yet to restore its blocks from"
+                                   : "there is no checkpoint to restore its blocks from";
+  return false;
 }
 
 void Launch::KillLostServers(SteadyClock::time_point now) {

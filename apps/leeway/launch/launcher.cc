@@ -41,10 +41,19 @@ Status TakeJobSecret(const std::string& given, LaunchFiles& files, std::string& 
   return Status::Ok();
 }
 
+// What a job that begins from a checkpoint should know about it.
+void SayIfFuzzy(const LaunchOptions& options) {
+  const std::string& resume = options.scheduler.checkpoint.resume;
+  if (resume.empty() || options.quiet) return;
+  if (const std::string note = FuzzyNote(resume); !note.empty())
+    Say(fmt::format("goes on from checkpoint {}{}", resume, note));
+}
+
 // The last line of a job that did not come to its end.
-void SayHowToGoOn(const JobCheckpoints& checkpoints, bool role_lost) {
-  if (const std::string newest = checkpoints.Newest(); !newest.empty()) {
-    Say(fmt::format("go on from its newest checkpoint with: leeway run --resume {} ...", newest));
+void SayHowToGoOn(const JobCheckpoints& checkpoints, const std::string& newest, bool role_lost) {
+  if (!newest.empty()) {
+    Say(fmt::format("go on from its newest checkpoint with: leeway run --resume {} ...{}", newest,
+                    FuzzyNote(newest)));
   } else if (role_lost) {
     Say(checkpoints.enabled()
             ? "there is no checkpoint to go on from: the job ended before its first one was whole"
@@ -67,6 +76,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   LW_ASSIGN_OR_RETURN(const Descriptor stop, SignalInbox::Watch({SIGINT, SIGTERM, SIGHUP}));
   LaunchOptions now = options;
   LW_RETURN_IF_ERROR(ChooseResume(now.scheduler.checkpoint, Say));
+  SayIfFuzzy(now);
   const JobCheckpoints checkpoints(now.scheduler.checkpoint);
   JobEvents events;
   for (std::uint32_t rollbacks = 0;; ++rollbacks) {
@@ -78,12 +88,12 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
     Launch launch(program, now, files, found, signals, stop, guard, checkpoints, events);
     const int exit_code = launch.Run();
     const bool role_lost = !launch.role_lost().empty();
-    const std::string newest = checkpoints.Newest();
+    const std::string& newest = launch.newest();
     if (!role_lost || launch.interrupted() || newest.empty() ||
         now.on_server_loss != ServerLossPlan::kRollback || rollbacks == now.rollbacks_max) {
       if (rollbacks > 0 && rollbacks == now.rollbacks_max && role_lost)
         Say(fmt::format("{}, after {} rollbacks already; giving up", launch.role_lost(), rollbacks));
-      if (exit_code != 0) SayHowToGoOn(checkpoints, role_lost);
+      if (exit_code != 0) SayHowToGoOn(checkpoints, newest, role_lost);
       signals.StayBlocked();  // the summary has the exit code already
       return exit_code;
     }
@@ -91,8 +101,10 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
     if (newest != now.scheduler.checkpoint.resume)
       now.scheduler.checkpoint.resume = now.scheduler.checkpoint.folder;
     LW_RETURN_IF_ERROR(ChooseResume(now.scheduler.checkpoint, Say));
+    events.AddLost(launch.lost());
     events.Add(EventKind::kRollback, "job", "went back to " + now.scheduler.checkpoint.resume);
-    Say(fmt::format("{}; the job goes back to {}", launch.role_lost(), now.scheduler.checkpoint.resume));
+    const std::string& resume = now.scheduler.checkpoint.resume;
+    Say(fmt::format("{}; the job goes back to {}{}", launch.role_lost(), resume, FuzzyNote(resume)));
   }
 }
 

@@ -88,6 +88,11 @@ class MonitorClient::Loop final : private LinkEvents {
     return std::exchange(set_sync_, std::nullopt);
   }
 
+  bool ended_well() {
+    const std::lock_guard lock(mutex_);
+    return ended_well_;
+  }
+
   Status failure() {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -125,6 +130,7 @@ class MonitorClient::Loop final : private LinkEvents {
   void OnFrame(std::uint32_t, const FrameHead& head, std::span<const std::byte> body, Landing&&) override {
     switch (static_cast<wire::Kind>(head.kind)) {
       case wire::Kind::kJobEnd:
+        TakeJobEnd(body);
         // The scheduler ends when everyone has gone.
         return real_.Post([this] {
           Hush();
@@ -139,6 +145,13 @@ class MonitorClient::Loop final : private LinkEvents {
       default:
         return;  // rosters are for members
     }
+  }
+
+  void TakeJobEnd(std::span<const std::byte> body) {
+    wire::pb::JobEnd end;
+    if (!end.ParseFromArray(body.data(), static_cast<int>(body.size()))) return;
+    const std::lock_guard lock(mutex_);
+    ended_well_ = end.code() == 0;
   }
 
   void TakeStatusReply(std::span<const std::byte> body) {
@@ -211,6 +224,7 @@ class MonitorClient::Loop final : private LinkEvents {
   std::optional<AskedCheckpoint> checkpoint_;
   std::optional<AskedSetSync> set_sync_;
   Status failure_;
+  bool ended_well_ = false;
   std::thread thread_;
 };
 
@@ -227,6 +241,8 @@ std::optional<AskedCheckpoint> MonitorClient::TakeCheckpoint() { return loop_->T
 void MonitorClient::AskSetSync(const std::string& rule) { loop_->AskSetSync(rule); }
 
 std::optional<AskedSetSync> MonitorClient::TakeSetSync() { return loop_->TakeSetSync(); }
+
+bool MonitorClient::ended_well() const { return loop_->ended_well(); }
 
 Status MonitorClient::failure() const { return loop_->failure(); }
 

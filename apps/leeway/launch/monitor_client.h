@@ -53,6 +53,8 @@ class MonitorClient {
   // Sets a synchronization rule; one at a time, and asked again like a checkpoint.
   void AskSetSync(const std::string& rule);
   [[nodiscard]] std::optional<AskedSetSync> TakeSetSync();
+  // The scheduler has said that the job is over, and well.
+  [[nodiscard]] bool ended_well() const;
   // Ok while the scheduler may still answer; else why it never will.
   [[nodiscard]] Status failure() const;
   // Blocks until there is something to take or a failure, at most `limit`.

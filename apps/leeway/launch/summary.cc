@@ -200,7 +200,7 @@ std::string SummaryText(const Outcome& outcome) {
   text += fmt::format("  {}\n", TableLine(status));
   if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty())
     text += fmt::format("  {}\n", line);
-  if (const double lost = status.OfWorkers("lost"); lost > 0)
+  if (const double lost = status.Lost() + outcome.events.lost(); lost > 0)
     text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
   text += fmt::format("  {} samples, {} samples/s{}\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-",
@@ -230,7 +230,8 @@ std::string SummaryJson(const Outcome& outcome) {
                       {"dpr", status.OfShards("dpr")},
                       {"refused", status.OfShards("refused")},
                       {"late_dropped", status.OfShards("late_dropped") + status.OfWorkers("skipped_late")},
-                      {"lost", status.OfWorkers("lost")}};
+                      {"lost", status.Lost() + outcome.events.lost()},
+                      {"torn", status.lacking_torn}};
     root["account"] = AccountJson(status);
     root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);
   }

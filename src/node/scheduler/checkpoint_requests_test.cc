@@ -101,7 +101,9 @@ TEST_F(CheckpointRequestsTest, OneThatIsGivenUpIsToldWithTheReason) {
 TEST_F(CheckpointRequestsTest, WhereNoneCanBeTheAnswerComesAtOnce) {
   Begin(false);
   Ask(1, true);
-  EXPECT_THAT(Replies().at(0).error(), HasSubstr("has no tables yet"));
+  const auto early = Replies();
+  EXPECT_THAT(early.at(0).error(), HasSubstr("has no tables yet"));
+  EXPECT_EQ(early[0].error_code(), static_cast<std::uint32_t>(StatusCode::kNotFound)) << "worth another try";
   Define(w0, 1, "t", 4);
   AckAll(2);
   Ask(2, true);
@@ -111,7 +113,9 @@ TEST_F(CheckpointRequestsTest, WhereNoneCanBeTheAnswerComesAtOnce) {
   ASSERT_EQ(last.size(), 1U);
   EXPECT_THAT(last[0].error(), HasSubstr("ended before"));
   Ask(3, true);
-  EXPECT_THAT(Replies().at(0).error(), HasSubstr("is over"));
+  const auto late = Replies();
+  EXPECT_THAT(late.at(0).error(), HasSubstr("is over"));
+  EXPECT_EQ(late[0].error_code(), static_cast<std::uint32_t>(StatusCode::kFailedPrecondition));
 }
 
 TEST_F(CheckpointRequestsTest, WithoutAFolderTheAnswerNamesTheFlag) {

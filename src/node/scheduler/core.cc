@@ -85,7 +85,7 @@ std::string SchedulerNode::Core::Json() {
   const TimePoint now = env_.clock.Now();
   return ToJson({options_.job, over_ ? "ended" : (members_.gathered() ? "running" : "gathering"), epoch_,
                  now - started_, now, members_, tables_, pools_, reports_, options_.checkpoint, checkpoints_,
-                 lacking_});
+                 lacking_, AllServed()});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
@@ -413,6 +413,15 @@ void SchedulerNode::Core::Finish(const Status& why) {
   for (const auto& [id, peer] : peers_) SendJobEnd(id);
   if (log_ == nullptr || !log_read_) return Linger();
   CommitSoon();  // it lingers once that is in the log
+}
+
+void SchedulerNode::Core::Stop(const Status& why) {
+  if (!lingers_ || !outcome_.ok()) return Finish(why);
+  env_.timers.Cancel(linger_timer_);
+  linger_timer_ = env_.timers.After(Duration::zero(), [this] {
+    linger_timer_ = {};
+    End();
+  });
 }
 
 void SchedulerNode::Core::Linger() {

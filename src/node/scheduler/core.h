@@ -45,7 +45,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   ~Core() override;
 
   [[nodiscard]] Status Start();
-  void Stop(const Status& why) { Finish(why); }
+  // Of a job that ended well: no longer waits for shards that lost their connection.
+  void Stop(const Status& why);
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] bool has_log() const { return log_ == nullptr || log_read_; }
   [[nodiscard]] std::string Json();
@@ -116,13 +117,22 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   void TellShardsBefore();
 
   // Servers that die (core_servers.cc).
-  // Its process is gone: another one is waited for if it can go on from a checkpoint, else the job ends.
+  // Its process is gone: the job waits for another one if that can go on where this one was, else it ends.
   void AwaitShard(ShardSeat& seat, const std::string& what);
+  // Whether the job can go on with another process in the place of a shard: from a checkpoint, or with empty
+  // blocks while nobody has trained anything as far as the reports tell (TakeDefineTables knows exactly).
+  [[nodiscard]] bool MayReplace() const;
+  // The first checkpoint of the job is about to be whole: whether a shard can be replaced is open until then.
+  [[nodiscard]] bool AwaitsFirstCheckpoint() const {
+    return options_.on_server_loss != OnServerLoss::kFail && !last_checkpoint_ && checkpoints_.publishing();
+  }
+  // Every worker that is still there has left and has its final values: a server's death harms nobody.
+  [[nodiscard]] bool AllServed() const;
   // What a shard needs to come back after a lost connection.
   [[nodiscard]] Duration ShardGrace() const {
     return std::max(options_.link.hello_timeout, 2 * options_.link.backoff_max);
   }
-  // Another process takes the seat: its blocks go on from the last checkpoint.
+  // Another process takes the seat: its blocks go on from the last checkpoint, or empty.
   [[nodiscard]] Status ReplaceShard(ShardSeat& seat, const std::string& address);
   // "server 1 shard 0 at ... <what>", and what the job can be begun from again.
   [[nodiscard]] Status LostServer(const ShardSeat& seat, const std::string& what) const;
@@ -158,6 +168,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   [[nodiscard]] std::string WhoIsMissing() const;
 
   // Checkpoints that are asked for (core_checkpoint_requests.cc).
+  // kNotFound: the job has no tables yet. kFailedPrecondition: it is over, or writes no checkpoints.
   [[nodiscard]] Status MayCheckpoint() const;
   Status TakeCheckpointRequest(ConnectionId id, std::span<const std::byte> body);
   // One has just become whole.

@@ -13,6 +13,9 @@ Status SchedulerNode::Core::MayCheckpoint() const {
         "the job \"{}\" writes no checkpoints: its scheduler was started without --checkpoint-dir",
         options_.job.job);
   }
+  // A code of its own: another try may find the tables there, and one at the end of the job does not.
+  if (!over_ && (!members_.gathered() || tables_.all().empty()))
+    return NotFound("{}", CheckTraining().message());
   return CheckTraining();
 }
 

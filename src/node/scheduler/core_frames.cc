@@ -123,6 +123,11 @@ Status SchedulerNode::Core::TakeDefineTables(ConnectionId id, const WorkerSeat& 
                                              std::span<const std::byte> body) {
   wire::pb::DefineTables request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
+  if (const auto lost = tables_.FindEmptied(request.seen())) {
+    Finish(LostServer(members_.shards()[lost->index()],
+                      "was lost with values that workers had set or read, and another has its place"));
+    return Status::Ok();
+  }
   return Define(id, seat, request);
 }
 

@@ -1,4 +1,5 @@
 // Servers that die while the job runs: who takes their place, and what their blocks go on from.
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -17,9 +18,31 @@ void SchedulerNode::Core::LoseShard(ShardSeat& seat, Parting how, const Status& 
       seat, fmt::format("ended while the job was running: {}", why.ok() ? "it said goodbye" : why.message()));
 }
 
+bool SchedulerNode::Core::MayReplace() const {
+  if (options_.on_server_loss == OnServerLoss::kFail) return false;
+  if (last_checkpoint_) return true;
+  // A checkpoint that cannot be read now holds values that an empty block would not have.
+  const bool began_empty = resumed_from_.empty() && unread_.empty();
+  return began_empty && Fastest() <= members_.start();
+}
+
+bool SchedulerNode::Core::AllServed() const {
+  if (!members_.gathered() || !members_.AnyLeft()) return false;
+  return std::ranges::all_of(members_.workers(), [this](const WorkerSeat& seat) {
+    if (seat.state == WorkerState::kAwaited || seat.state == WorkerState::kDead) return true;
+    const auto report = reports_.workers.find(seat.rank);
+    const bool has_final = report != reports_.workers.end() && report->second.has_final();
+    return seat.state == WorkerState::kLeft && (seat.done || has_final);
+  });
+}
+
 void SchedulerNode::Core::AwaitShard(ShardSeat& seat, const std::string& what) {
-  if (options_.on_server_loss == OnServerLoss::kFail || !last_checkpoint_)
-    return Finish(LostServer(seat, what));
+  if (AllServed()) {
+    seat.done = true;  // nobody needs it, nor another in its place
+    return;
+  }
+  if (AwaitsFirstCheckpoint()) return;  // the next review decides
+  if (!MayReplace()) return Finish(LostServer(seat, what));
   seat.awaited = true;
   seat.last_heard = env_.clock.Now();
   if (const ConnectionId id = std::exchange(seat.connection, {}); id != ConnectionId{}) {
@@ -35,14 +58,20 @@ void SchedulerNode::Core::AwaitShard(ShardSeat& seat, const std::string& what) {
 }
 
 Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& address) {
-  if (options_.on_server_loss == OnServerLoss::kFail || !last_checkpoint_) {
+  if (AwaitsFirstCheckpoint()) {
+    // It asks again.
+    return Unavailable("the first checkpoint of the job \"{}\" is being written", options_.job.job);
+  }
+  if (!MayReplace()) {
     const Status why =
         LostServer(seat, fmt::format("is gone: a new process at {} asks for its place", address));
     Finish(why);
     return why;
   }
-  const LastCheckpoint& last = *last_checkpoint_;
-  const Result<std::size_t> blocks = tables_.Patch(seat.id, last.manifest, last.folder, last.of_this_run);
+  const Result<std::size_t> blocks =
+      last_checkpoint_ ? tables_.Patch(seat.id, last_checkpoint_->manifest, last_checkpoint_->folder,
+                                       last_checkpoint_->of_this_run)
+                       : tables_.Empty(seat.id);
   if (!blocks.ok()) {
     Finish(LostServer(seat, fmt::format("is gone, and cannot be replaced: {}", blocks.status().message())));
     return blocks.status();
@@ -58,13 +87,16 @@ Status SchedulerNode::Core::ReplaceShard(ShardSeat& seat, const std::string& add
   members_.Replace(seat, NextEpoch());
   acks_.Reset(seat.id);  // the new process has nothing in force yet
   AskOfEndedLives(ended_lives_.OnReplaced(seat.id));
-  env_.log.Write(
-      LogLevel::kWarning,
-      fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks go on from "
-                  "checkpoint {} of iteration {} (the fastest worker is in {}){}",
-                  seat.server.value(), seat.shard, seat.address, address, *blocks, last.manifest.checkpoint,
-                  last.manifest.iteration.value(), Fastest().value(),
-                  unread_.empty() ? "" : fmt::format("; a newer one could not be read: {}", unread_)));
+  std::string from = "begin empty, as nobody has trained yet";
+  if (last_checkpoint_) {
+    const Manifest& manifest = last_checkpoint_->manifest;
+    from = fmt::format("go on from checkpoint {} of iteration {} (the fastest worker is in {}){}",
+                       manifest.checkpoint, manifest.iteration.value(), Fastest().value(),
+                       unread_.empty() ? "" : fmt::format("; a newer one could not be read: {}", unread_));
+  }
+  env_.log.Write(LogLevel::kWarning,
+                 fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks {}",
+                             seat.server.value(), seat.shard, seat.address, address, *blocks, from));
   return Status::Ok();
 }
 

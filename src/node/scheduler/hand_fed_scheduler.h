@@ -146,6 +146,12 @@ class HandFedScheduler : public ::testing::Test {
   void Leave(ConnectionId id) {
     ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kLeave, wire::pb::Leave()).ok());
   }
+  void SendReport(ConnectionId id, std::int64_t iteration, bool has_final = false) {
+    wire::pb::Report report;
+    report.set_iteration(iteration);
+    report.set_has_final(has_final);
+    ASSERT_TRUE(world.transport.DeliverControl(id, Kind::kReport, report).ok());
+  }
   // All but `silent` are heard while time passes.
   void PassTime(Duration time, ConnectionId silent = {}) {
     for (Duration at{}; at < time; at += std::chrono::milliseconds(500)) {

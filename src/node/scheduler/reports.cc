@@ -27,6 +27,7 @@ void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life) {
   life_ = life;
   iteration_ = Iteration(report.iteration());
   waiting_for_ = report.waiting_for();
+  has_final_ = report.has_final();
   newest_ = Figures();
   for (const auto& [name, value] : report.values()) newest_.Set(name, value);
   figures_ = base_;

@@ -27,6 +27,8 @@ class NodeReport {
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
   [[nodiscard]] const std::string& waiting_for() const { return waiting_for_; }
+  // Of a worker: its last life needs no server any more.
+  [[nodiscard]] bool has_final() const { return has_final_; }
   [[nodiscard]] const Figures& figures() const { return figures_; }
   // Of a shard: its tables, and the models that their rows point at.
   [[nodiscard]] const std::vector<wire::pb::TableReport>& tables() const { return tables_; }
@@ -42,6 +44,7 @@ class NodeReport {
   std::optional<std::uint64_t> life_;  // that sent the last one
   Iteration iteration_{-1};
   std::string waiting_for_;
+  bool has_final_ = false;
   Figures base_;                                    // of the lives before
   Figures newest_;                                  // of the last report
   Figures figures_;                                 // both

@@ -139,6 +139,7 @@ TEST_F(SchedulerLossesTest, ASilentWorkerIsSuspectedThenDeadThenFenced) {
 
 TEST_F(SchedulerLossesTest, APauseOfTheSchedulerItselfIsNobodysSilence) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   PassTime(seconds(2));
   world.Pause(seconds(60));
@@ -285,6 +286,7 @@ TEST_F(SchedulerLossesTest, WhenAllDieTheJobEndsWithAnError) {
 
 TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   PassTime(seconds(9));
   EXPECT_EQ(State()["shards"][1]["state"], "down");
@@ -300,6 +302,7 @@ TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
 
 TEST_F(SchedulerLossesTest, AServerThatCannotBeReplacedForWantOfACheckpointEndsTheJobAtOnce) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.Lose(s1);
   (void)HelloShard(1, 301);
   EXPECT_THAT(welcome.error(), HasSubstr("lost its connection a moment ago"));
@@ -343,6 +346,7 @@ TEST_F(SchedulerLossesTest, WhoHasLeftGetsAnErrorFromBarriersAndPools) {
 
 TEST_F(SchedulerLossesTest, FramesOutOfRoleOrPlaceAreCutOffAndHarmNobodyElse) {
   GatherAll();
+  SendReport(w0, 1);
   (void)world.transport.DeliverControl(s0, Kind::kLeave, wire::pb::Leave());
   EXPECT_FALSE(world.transport.IsOpen(s0));
   EXPECT_THAT(Take<wire::pb::JobEnd>(w0, Kind::kJobEnd).at(0).message(), HasSubstr("server 0 shard 0"));

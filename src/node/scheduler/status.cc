@@ -208,6 +208,7 @@ std::string ToJson(const JobStatus& status) {
               {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
   // What dead workers cannot report, and what a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
+  out["served"] = status.served;
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
   MakePrintable(out);

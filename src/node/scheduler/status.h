@@ -29,6 +29,7 @@ struct JobStatus {
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
   const HeldPushes::Lacking& lacking;
+  bool served;  // no worker needs a server any more
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);

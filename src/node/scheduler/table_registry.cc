@@ -331,6 +331,35 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   return patches.size();
 }
 
+std::size_t TableRegistry::Empty(ShardId shard) {
+  std::size_t blocks = 0;
+  for (Entry& entry : tables_) {
+    for (wire::pb::Block& block : *entry.map.mutable_blocks()) {
+      if (ShardId(block.shard()) != shard) continue;
+      block.set_term(block.term() + 1);
+      block.set_emptied(block.term());
+      changed_.insert(TableId(entry.map.id()));
+      ++blocks;
+    }
+  }
+  return blocks;
+}
+
+std::optional<ShardId> TableRegistry::FindEmptied(
+    const google::protobuf::RepeatedPtrField<wire::pb::SeenBlock>& seen) const {
+  if (seen.empty()) return std::nullopt;
+  std::map<std::uint32_t, std::uint32_t> terms;
+  for (const wire::pb::SeenBlock& block : seen) terms[block.block()] = block.term();
+  for (const Entry& entry : tables_) {
+    for (const wire::pb::Block& block : entry.map.blocks()) {
+      if (block.emptied() == 0) continue;
+      const auto found = terms.find(block.block());
+      if (found != terms.end() && found->second < block.emptied()) return ShardId(block.shard());
+    }
+  }
+  return std::nullopt;
+}
+
 Result<TableRegistry::Switched> TableRegistry::Switch(const std::string& rule) { return Follow(rule, true); }
 
 Status TableRegistry::TakeUp(const std::string& rule) { return Follow(rule, false).status(); }

@@ -61,6 +61,12 @@ class TableRegistry {
   // is not in it) changes nothing.
   [[nodiscard]] Result<std::size_t> Patch(ShardId shard, const Manifest& manifest, const std::string& folder,
                                           bool of_this_run);
+  // The same where there is no checkpoint: they begin without values. REQUIRES: the job began without one.
+  std::size_t Empty(ShardId shard);
+  // A shard that began without values, though some of these blocks had them under an owner before; nothing if
+  // there is none.
+  [[nodiscard]] std::optional<ShardId> FindEmptied(
+      const google::protobuf::RepeatedPtrField<wire::pb::SeenBlock>& seen) const;
   // The table as two that mean the same are equal; what a manifest keeps.
   [[nodiscard]] Result<TableSpec> CanonicalSpec(TableId id) const {
     return Canonical(tables_[id.index()].spec);

@@ -273,9 +273,11 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const w
   switch (verdict) {
     case wire::Verdict::kApplied:
       ++counters_.applied;
+      block.seen = block.term;
       break;
     case wire::Verdict::kSummed:
       ++counters_.summed;
+      block.seen = block.term;
       break;
     case wire::Verdict::kAbsent:
       ++counters_.absent;
@@ -335,6 +337,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   if (!has_values) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
   if (has_values ? slot.use == Slot::Use::kNothing : !IsWanted(port, block, entry)) return Status::Ok();
+  if (has_values) block.seen = block.term;
   table.ended_by = &block;
   if (!table.IsOwnClock()) {
     if (has_values) {

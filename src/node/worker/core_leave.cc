@@ -225,6 +225,7 @@ void WorkerNode::Core::FinishIfWhole() {
   }
   if (WritesState()) return;
   phase_ = Phase::kFinished;
+  SendReport();  // no server is needed any more, though a script may go on for long before it says goodbye
   for (Done& done : std::exchange(finish_done_, {})) LaterDone(std::move(done), Status::Ok());
 }
 

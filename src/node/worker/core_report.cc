@@ -56,6 +56,7 @@ void WorkerNode::Core::SendReport() {
   wire::pb::Report report;
   report.set_iteration(iteration_.value());
   report.set_settled(SettledBefore().value());
+  report.set_has_final(phase_ == Phase::kFinished);
   report.set_waiting_for(ClippedMessage(WaitingFor()));
   auto& values = *report.mutable_values();
   const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };

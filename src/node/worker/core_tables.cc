@@ -69,7 +69,7 @@ void WorkerNode::Core::Start(Done done) {
   }
   if (tables.empty()) return LaterDone(std::move(done), Status::Ok());
   requests_.Define(
-      specs, [this, tables, done = std::move(done)](const Status& answer, const wire::pb::TableMap& map) {
+      specs, {}, [this, tables, done = std::move(done)](const Status& answer, const wire::pb::TableMap& map) {
         const Status status = answer.ok() ? TakeMap(tables, map) : answer;
         if (!status.ok()) {
           for (WorkerTable* table : tables) {
@@ -176,7 +176,11 @@ void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
   if (lent == nullptr) return;  // said twice
   --inits_open_;
   --block.table->init_left;
-  if (refused) ++lent->blocks_refused;
+  if (refused) {
+    ++lent->blocks_refused;
+  } else {
+    block.seen = block.term;
+  }
   if (--lent->blocks_left == 0) {
     Status outcome;
     if (lent->blocks_refused > 0) {
@@ -249,15 +253,22 @@ void WorkerNode::Core::AskForNewMap() {
   map_timer_ = {};
   std::vector<WorkerTable*> tables;
   std::vector<TableSpec> specs;
+  std::vector<wire::pb::SeenBlock> seen;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     if (std::none_of(table->blocks.begin(), table->blocks.end(),
                      [](const WorkerBlock& b) { return b.moved; }))
       continue;
-    for (WorkerBlock& block : table->blocks) block.place_asked = block.moved;
+    for (WorkerBlock& block : table->blocks) {
+      block.place_asked = block.moved;
+      if (!block.moved || block.seen == Term(0)) continue;
+      wire::pb::SeenBlock& had_values = seen.emplace_back();
+      had_values.set_block(block.id.value());
+      had_values.set_term(block.seen.value());
+    }
     tables.push_back(table.get());
     specs.push_back(table->spec);
   }
-  requests_.Define(specs, [this, tables](const Status& answer, const wire::pb::TableMap& map) {
+  requests_.Define(specs, seen, [this, tables](const Status& answer, const wire::pb::TableMap& map) {
     map_asked_ = false;
     if (phase_ == Phase::kFailed) return;
     if (!answer.ok()) return Fail(answer);

@@ -24,10 +24,12 @@ wire::pb::Table TableToWire(const TableSpec& spec) {
 SchedulerRequests::SchedulerRequests(const Clock& clock, Link& link, Later later)
     : clock_(clock), link_(link), later_(std::move(later)) {}
 
-void SchedulerRequests::Define(const std::vector<TableSpec>& tables, MapDone done) {
+void SchedulerRequests::Define(const std::vector<TableSpec>& tables,
+                               const std::vector<wire::pb::SeenBlock>& seen, MapDone done) {
   Definition& request = definitions_[++last_request_];
   request.message.set_request(last_request_);
   for (const TableSpec& table : tables) *request.message.add_tables() = TableToWire(table);
+  for (const wire::pb::SeenBlock& block : seen) *request.message.add_seen() = block;
   request.done = std::move(done);
   request.since = clock_.Now();
   link_.SendControl(wire::Kind::kDefineTables, request.message);

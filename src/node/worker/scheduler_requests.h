@@ -34,7 +34,8 @@ class SchedulerRequests {
   SchedulerRequests(const Clock& clock, Link& link, Later later);
 
   // `done` is called during OnTableMap: the node's state must follow before any other frame.
-  void Define(const std::vector<TableSpec>& tables, MapDone done);
+  void Define(const std::vector<TableSpec>& tables, const std::vector<wire::pb::SeenBlock>& seen,
+              MapDone done);
   void Barrier(const std::string& name, Iteration iteration, std::uint64_t steps, Done done);
   // Nobody waits at it any more: its callback is dropped.
   void ForgetBarrier(const std::string& name);

@@ -37,6 +37,7 @@ struct alignas(64) WorkerBlock {
   Term term{1};
   std::uint32_t index = 0;   // in its table
   Iteration told{-1};        // the highest v_train that its owner told, under this term
+  Term seen{0};              // the newest under which this worker set or read values; 0: under none
   bool init_sent = false;    // on this connection
   bool moved = false;        // waits for its new place
   bool place_asked = false;  // ... which was asked for since it moved

@@ -188,8 +188,12 @@ TEST_F(WorkerLifeTest, FinishWaitsForTheLastMemberAndPullsFinalValuesOfAllTables
   Answer(0, 2, 1, 1);
   Answer(1, 1, 1, 9, {8, 8});
   EXPECT_FALSE(finished.has_value());
+  EXPECT_THAT(env.transport.TakeSent(scheduler, wire::Kind::kReport), IsEmpty());
   Answer(1, 3, 0, 4, {6, 6});
   ASSERT_TRUE(finished.has_value());
+  const std::vector<SentFrame> reports = env.transport.TakeSent(scheduler, wire::Kind::kReport);
+  ASSERT_EQ(reports.size(), 1U) << "the scheduler hears that no server is needed any more";
+  EXPECT_TRUE(ParseAs<wire::pb::Report>(reports[0]).has_final());
   EXPECT_TRUE(finished->ok());
   EXPECT_TRUE(w_pair.Take() && c_pair.Take());
   EXPECT_THAT(Copy(w_pair), ElementsAre(7, 7, 8, 8));

@@ -206,6 +206,9 @@ TEST_F(WorkerPushTest, AMovedBlockIsLookedUpAndSentToItsNewPlace) {
   const auto request = ParseAs<wire::pb::DefineTables>(asked[0]);
   ASSERT_EQ(request.tables_size(), 1);
   EXPECT_EQ(request.tables(0).name(), "u");
+  ASSERT_EQ(request.seen_size(), 1) << "it has read values there";
+  EXPECT_EQ(request.seen(0).block(), 2U);
+  EXPECT_EQ(request.seen(0).term(), 1U);
   wire::pb::TableMap map;
   map.set_request(request.request());
   *map.add_tables() = Map(0).tables(1);

@@ -196,13 +196,14 @@ class DeathLife final : public WorkloadPart {
   // At the end until nothing is left of the pool.
   void Lease(bool last) {
     at_ = "leasing";
-    node_.LeaseBatches("work", plan_.batches, 3, {}, [this, last](const Status& status, const BatchLease& lease) {
-      if (!status.ok()) return Then("lease", [] {})(status);
-      for (const std::uint64_t batch : lease.batches) ++books_.batches[batch];
-      if (!last) return Iterate();
-      if (lease.batches.empty()) return Leave();
-      (void)env_.timers.After(milliseconds(1), [this] { Lease(true); });
-    });
+    node_.LeaseBatches("work", plan_.batches, 3, {},
+                       [this, last](const Status& status, const BatchLease& lease) {
+                         if (!status.ok()) return Then("lease", [] {})(status);
+                         for (const std::uint64_t batch : lease.batches) ++books_.batches[batch];
+                         if (!last) return Iterate();
+                         if (lease.batches.empty()) return Leave();
+                         (void)env_.timers.After(milliseconds(1), [this] { Lease(true); });
+                       });
   }
 
   void Leave() {
