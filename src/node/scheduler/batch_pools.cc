@@ -130,24 +130,26 @@ void BatchPools::Record(MemberKey life, const wire::pb::LeaseBatches& request,
   pool.answers[life.worker] = answer;
 }
 
-void BatchPools::Settle(MemberKey life, Iteration top) {
+void BatchPools::End(MemberKey life, Iteration top, bool left) {
   in_doubt_.erase(life);
-  for (auto& [name, pool] : pools_) SettleOne(life, top, pool);
+  for (auto& [name, pool] : pools_) EndIn(pool, life, top, left);
   if (keep_changes_ && !pools_.empty()) {
     wire::pb::PoolChange& change = changes_.emplace_back();
     change.set_worker(life.worker.value());
     change.set_incarnation(life.incarnation.value());
     change.set_gone(true);
     change.set_top(top.value());
+    change.set_left(left);
   }
 }
 
-void BatchPools::SettleOne(MemberKey life, Iteration top, Pool& pool) const {
+void BatchPools::EndIn(Pool& pool, MemberKey life, Iteration top, bool left) const {
   std::uint64_t said_done = 0, done = 0;
   for (auto& [batch, lease] : pool.leases) {
     if (lease.life != life) continue;
     if (lease.finished) ++said_done;
-    if (lease.iteration <= top && !LW_MUTATED(taken_batch_returned)) {
+    const bool taken = lease.iteration <= top && !LW_MUTATED(taken_batch_returned);
+    if (taken || (left && lease.finished)) {
       lease.finished = lease.taken = true;
       ++done;
     } else {

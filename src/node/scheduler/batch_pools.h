@@ -59,8 +59,12 @@ class BatchPools {
   [[nodiscard]] bool MustWait(const wire::pb::LeaseBatches& request) const;
   // The life has ended, and it is not known yet what the blocks hold of it.
   void Doubt(MemberKey life) { in_doubt_.insert(life); }
-  // The blocks hold nothing of the life above iteration `top`: batches of later ones are leased again.
-  void Settle(MemberKey life, Iteration top);
+  // The life has died, and the blocks hold nothing of it above iteration `top`: batches of later ones are
+  // leased again.
+  void Settle(MemberKey life, Iteration top) { End(life, top, false); }
+  // The life has left after iteration `top`, with all of its verdicts: batches of later ones that it has not
+  // said to be done are leased again.
+  void Left(MemberKey life, Iteration top) { End(life, top, true); }
 
   // A checkpoint is under way whose blocks hold all pushes below `from`, and perhaps some of later ones:
   // which batches are in it must stay known until it is over. kIterationMax: none is.
@@ -89,7 +93,8 @@ class BatchPools {
   // What its answer gives out.
   static void Record(MemberKey life, const wire::pb::LeaseBatches& request,
                      const wire::pb::BatchLease& answer, Pool& pool);
-  void SettleOne(MemberKey life, Iteration top, Pool& pool) const;
+  void End(MemberKey life, Iteration top, bool left);
+  void EndIn(Pool& pool, MemberKey life, Iteration top, bool left) const;
 
   [[nodiscard]] Status Apply(const wire::pb::LoggedPool& from);
   [[nodiscard]] Status Apply(const wire::pb::PoolChange& change);

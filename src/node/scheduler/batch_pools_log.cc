@@ -73,7 +73,7 @@ Status BatchPools::Apply(const wire::pb::LoggedPool& from) {
 Status BatchPools::Apply(const wire::pb::PoolChange& change) {
   const MemberKey life{WorkerId(change.worker()), Incarnation(change.incarnation())};
   if (change.gone()) {
-    for (auto& [name, pool] : pools_) SettleOne(life, Iteration(change.top()), pool);
+    for (auto& [name, pool] : pools_) EndIn(pool, life, Iteration(change.top()), change.left());
     return Status::Ok();
   }
   LW_ASSIGN_OR_RETURN(Pool* const pool, Find(change.request()));

@@ -153,6 +153,15 @@ TEST_F(BatchPoolsTest, ABatchThatIsSaidToBeDoneComesBackIfItsPushGotNowhere) {
   EXPECT_THAT(Batches(Lease(1, 3)), ElementsAre(1, 2, 3));
 }
 
+TEST_F(BatchPoolsTest, OfOneThatLeavesWhatItSaidToBeDoneIsDone) {
+  iteration = 40;
+  (void)Lease(0, 2);
+  (void)Lease(0, 1, {0, 1});  // which it used without a push
+  pools.Left(Life(0), Iteration(39));
+  EXPECT_EQ(pools.all().at("p").done, 2U);
+  EXPECT_THAT(Batches(Lease(1, 2)), ElementsAre(2, 3));
+}
+
 TEST_F(BatchPoolsTest, SeveralBatchesOfOneIterationAreTakenTogether) {
   iteration = 10, per_iteration = 2;
   EXPECT_THAT(Batches(Lease(0, 5)), ElementsAre(0, 1, 2, 3, 4)) << "for iterations 10, 10, 11, 11, 12";

@@ -50,6 +50,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] bool has_log() const { return log_ == nullptr || log_read_; }
   [[nodiscard]] std::string Json();
+  [[nodiscard]] HeldPushes::Lacking Lacking() const;
   void RequestCheckpoint(CheckpointRequests::Done done);
 
  private:

@@ -281,10 +281,9 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
 }
 
 void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
-  manifest.lost = lacking_.lost;
-  manifest.torn = lacking_.torn;
-  for (const auto& [worker, report] : reports_.workers)
-    manifest.lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
+  const auto [lost, torn] = Lacking();
+  manifest.lost = lost;
+  manifest.torn = torn;
   if (manifest.exact) {
     manifest.begins.assign(manifest.incarnations.size(), manifest.iteration);
     return;
@@ -304,10 +303,13 @@ void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
   for (const ManifestRank& rank : manifest.ranks) given[{rank.rank, rank.incarnation}] = rank.iteration;
   for (const MemberKey life : held.Lives()) {
     if (life.worker.index() >= manifest.begins.size()) continue;
+    Iteration end = held.Highest(life) + 1;
     // The state of a rank knows of pushes that no block had yet: the rank does not do them again either.
-    const auto state = given.find(life);
-    const Iteration end =
-        std::max(held.Highest(life) + 1, state == given.end() ? Iteration(0) : state->second);
+    if (const auto state = given.find(life); state != given.end()) end = std::max(end, state->second);
+    // Nor does it do again what was acknowledged and lost with a server.
+    if (const WorkerSeat& seat = members_.workers()[life.worker.index()];
+        seat.incarnation == life.incarnation)
+      end = std::max(end, seat.settled);
     Iteration& begins = manifest.begins[life.worker.index()];
     begins = std::max(begins, end);
     const WorkerSeat& seat = members_.workers()[life.worker.index()];

@@ -214,8 +214,10 @@ Status SchedulerNode::Core::TakeLease(ConnectionId id, WorkerSeat& seat, std::sp
   wire::pb::LeaseBatches request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
   // In a job without iterations the worker's word says nothing of pushes.
-  if (Iteration(request.settled()) < kIterationMax)
+  if (Iteration(request.settled()) < kIterationMax) {
     seat.settled = std::max(seat.settled, Iteration(request.settled()));
+    seat.seen = std::max(seat.seen, Iteration(request.iteration()));
+  }
   wire::pb::BatchLease lease;
   if (seat.live()) {
     if (pools_.MustWait(request)) {
@@ -239,7 +241,7 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
     members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
     ended_lives_.Left({seat.rank, seat.incarnation}, seat.first, Iteration(leave.iteration()));
-    pools_.Settle({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
+    pools_.Left({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
     AfterGone();
     LendWaiting();
   }

@@ -13,6 +13,13 @@ wire::pb::Roster SchedulerNode::Core::BuildRoster() const {
   return roster;
 }
 
+HeldPushes::Lacking SchedulerNode::Core::Lacking() const {
+  HeldPushes::Lacking lacking = lacking_;
+  for (const auto& [worker, report] : reports_.workers)
+    lacking.lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
+  return lacking;
+}
+
 void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   const MemberKey life{seat.rank, seat.incarnation};
   if (ended_lives_.IsPending(life)) return;

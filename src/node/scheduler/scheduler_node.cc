@@ -22,6 +22,8 @@ bool SchedulerNode::has_log() const { return core_->has_log(); }
 
 std::string SchedulerNode::StatusJson() const { return core_->Json(); }
 
+HeldPushes::Lacking SchedulerNode::Lacking() const { return core_->Lacking(); }
+
 void SchedulerNode::RequestCheckpoint(CheckpointRequests::Done done) {
   core_->RequestCheckpoint(std::move(done));
 }

@@ -15,6 +15,7 @@
 #include "leeway/placement.h"
 #include "leeway/sync_model.h"
 #include "node/scheduler/checkpoint_requests.h"
+#include "node/scheduler/held_pushes.h"
 
 namespace leeway {
 
@@ -42,6 +43,9 @@ class SchedulerNode {
   [[nodiscard]] bool has_log() const;
   // The state of the job as JSON: phase, epoch, members, shards, tables, per-node figures, job totals.
   [[nodiscard]] std::string StatusJson() const;
+  // Pushes that blocks lack, as far as the job knows: what its workers have reported, and what it has
+  // counted.
+  [[nodiscard]] HeldPushes::Lacking Lacking() const;
   // A checkpoint now, whatever the options say. `done` is called once: when it is whole or given up, or at
   // once when there can be none.
   void RequestCheckpoint(CheckpointRequests::Done done);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -154,14 +153,13 @@ class JobLife {
 
   void Check(const Cluster& cluster) {
     ResumeCounts& counts = report_.counts;
-    const nlohmann::json status = nlohmann::json::parse(cluster.scheduler().StatusJson(), nullptr, false);
-    std::uint64_t reported = 0;
-    for (const char* figure : {"lost", "torn"}) reported += status["lacking"][figure].get<std::uint64_t>();
-    for (const auto& worker : status["workers"])
-      reported += static_cast<std::uint64_t>(worker["figures"].value("lost", 0.0));
+    const HeldPushes::Lacking lacking = cluster.scheduler().Lacking();
+    const std::uint64_t reported = lacking.lost + lacking.torn;
     std::vector<std::uint64_t> holders(plan_.cells());  // blocks that hold a cell
     for (std::uint32_t id = 0; id < plan_.blocks; ++id) {
       const Block* block = cluster.FindBlock(BlockId(id));
+      // A server that was killed when all had their final values is not started again.
+      if (block == nullptr && cluster.AnyServerGone()) return;
       if (block == nullptr || block->values().size() != plan_.cells())
         return report_.problems.push_back(fmt::format("block {}: no values at the end", id));
       for (std::size_t cell = 0; cell < plan_.cells(); ++cell) {

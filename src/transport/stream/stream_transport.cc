@@ -51,8 +51,9 @@ Result<std::string> StreamTransport::Listen(const std::string& address, Transpor
                       StreamListener::Listen(loop_, timers_, accept_log_, options_, address, accepted));
   const SocketAddress at = listener->address();
   if (options_.carrier != leeway::Carrier::kTcp) {
-    Result<std::unique_ptr<StreamListener>> local = StreamListener::ListenLocal(
-        loop_, timers_, accept_log_, SocketAddress::LocalOf(at), "the Unix socket of " + at.ToString(), accepted);
+    Result<std::unique_ptr<StreamListener>> local =
+        StreamListener::ListenLocal(loop_, timers_, accept_log_, SocketAddress::LocalOf(at),
+                                    "the Unix socket of " + at.ToString(), accepted);
     if (local.ok()) {
       listeners_.push_back(*std::move(local));
     } else if (options_.carrier == leeway::Carrier::kAuto) {
@@ -74,8 +75,9 @@ Result<std::string> StreamTransport::ListenLocal(const std::string& address,
   // Names are seen by every user of the host, but nobody can take this one before it is there.
   if (name.empty()) name = fmt::format("{:016x}{:016x}", random_.Next(), random_.Next());
   const std::string bound = std::string(kLocalPrefix) + name;
-  LW_ASSIGN_OR_RETURN(auto listener, StreamListener::ListenLocal(
-                                         loop_, timers_, accept_log_, SocketAddress::Local(name), bound, accepted));
+  LW_ASSIGN_OR_RETURN(
+      auto listener,
+      StreamListener::ListenLocal(loop_, timers_, accept_log_, SocketAddress::Local(name), bound, accepted));
   listeners_.push_back(std::move(listener));
   return bound;
 }
