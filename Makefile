@@ -79,6 +79,7 @@ check-counts: build  ## the large counts: thousands of simulated runs under faul
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS) --switches 6
 	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
+	@$(BUILD)/leeway sim --workload resume --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS)
 	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS) --switches 4
 

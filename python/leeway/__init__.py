@@ -4,12 +4,12 @@ from leeway import session as _session
 from leeway._leeway import __version__
 from leeway.batch_pool import BatchPool
 from leeway.errors import LeewayError
-from leeway.loop import iterations, register_state
+from leeway.loop import iterations, register_state, restored_iteration
 from leeway.session import init, is_initialized, shutdown
 from leeway.synchronization import set_sync
 
 __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
-           "rank", "register_state", "set_sync", "shutdown", "size"]
+           "rank", "register_state", "restored_iteration", "set_sync", "shutdown", "size"]
 
 
 def rank():

@@ -31,6 +31,16 @@ def iterations(until=None):
         session.state.end_loop()
 
 
+def restored_iteration():
+    """The iteration that this rank was about to begin when it gave its state to the checkpoint that the job goes on from; None
+    if the job did not begin from one, or the rank has no state in it.
+
+    A fuzzy checkpoint (asp, ssp, pssp) may hold pushes of later iterations: then iteration() is higher, and a sampler of
+    your own should go on by the difference. A BatchPool does so by itself.
+    """
+    return _session.current().state.restored_iteration
+
+
 def register_state(name, state=None, save=None, load=None):
     """Puts a state of your own into the job's checkpoints, and gives it back when the job goes on from one.
 

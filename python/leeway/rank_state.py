@@ -28,6 +28,7 @@ class RankState:
         restored = plain_state.decode(data) if data is not None and plain_state.is_encoded(data) else {}
         self._restored_own = restored.get("own", {})
         self._restored = restored.get("parts", {})
+        self.restored_iteration = restored.get("iteration")  # that the state is of; None without one
 
     def add_own(self, name, save, load):
         self._own[name] = (save, load)
@@ -82,7 +83,7 @@ class RankState:
         own = {name: save() for name, (save, _) in self._own.items()}
         parts = {name: save() for name, (save, _) in self._parts.items()}
         # Parts that nobody registered in this life are kept as they are: a later life may know them.
-        return plain_state.encode({"own": own, "parts": {**self._restored, **parts}})
+        return plain_state.encode({"own": own, "parts": {**self._restored, **parts}, "iteration": self._worker.iteration()})
 
     def _warn_of_unknown(self):
         if self._restored:

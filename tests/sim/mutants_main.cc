@@ -12,6 +12,7 @@
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/pool.h"
 #include "sim/workloads/power_loss.h"
+#include "sim/workloads/resume.h"
 #include "sim/workloads/scheduler_death.h"
 
 namespace {
@@ -40,6 +41,10 @@ std::vector<std::string> SchedulerDeath(std::uint64_t seed) {
   return sim::RunSchedulerDeath({.seed = seed}).problems;
 }
 
+std::vector<std::string> Resume(std::uint64_t seed) {
+  return sim::RunResume({.seed = seed, .sync = ""}).problems;
+}
+
 struct Mutant {
   const char* name;
   const char* rule;
@@ -61,6 +66,11 @@ const Mutant kMutants[] = {
     {"ledger_not_saved", "a checkpoint holds the ledger", "faults", Faults},
     {"announce_first", "a change is in the log before it is announced", "scheduler", SchedulerDeath},
     {"finished_forgotten", "steps are divided by members whose data has ended", "pool", Pool},
+    {"begins_below_former", "a new life begins above all that its former lives gave", "resume", Resume},
+    {"fuzzy_rebased", "each rank goes on where its own pushes in a checkpoint end", "resume", Resume},
+    {"taken_batch_returned", "a batch whose gradient was taken is not leased again", "resume", Resume},
+    {"pools_not_saved", "a checkpoint holds the pools", "resume", Resume},
+    {"ended_not_asked_again", "a server that dies takes pushes of workers along that are gone", "resume", Resume},
     {"open_sums_kept", "a resume drops the iterations that ranks compute again", "power loss", PowerLoss},
     {"shard_file_not_synced", "files are synced before the manifest names them", "power loss", PowerLoss},
     {"manifest_not_synced", "the manifest is synced before its name is", "power loss", PowerLoss},

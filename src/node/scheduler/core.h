@@ -297,6 +297,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Barriers barriers_;
   BatchPools pools_;
   EndedLives ended_lives_;
+  std::map<MemberKey, Iteration>
+      settled_at_cut_;           // by life: what had its verdict when the last cut was begun
   HeldPushes::Lacking lacking_;  // of lives that ended, and of the checkpoint that the job began from
   std::map<WorkerId, std::pair<ConnectionId, wire::pb::LeaseBatches>> waiting_leases_;
   Reports reports_;

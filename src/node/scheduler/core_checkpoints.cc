@@ -161,6 +161,9 @@ void SchedulerNode::Core::BeginCheckpoint() {
   }
   KeepBatchesOfCut();
   ended_lives_.OnCutBegun();
+  settled_at_cut_ = ended_lives_.SettledBelow();
+  for (const WorkerSeat& seat : members_.workers())
+    settled_at_cut_[{seat.rank, seat.incarnation}] = seat.settled;
   rank_states_.Begin(cut, moment);
   for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
 }
@@ -306,13 +309,12 @@ void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
     Iteration end = held.Highest(life) + 1;
     // The state of a rank knows of pushes that no block had yet: the rank does not do them again either.
     if (const auto state = given.find(life); state != given.end()) end = std::max(end, state->second);
-    // Nor does it do again what was acknowledged and lost with a server.
-    if (const WorkerSeat& seat = members_.workers()[life.worker.index()];
-        seat.incarnation == life.incarnation)
-      end = std::max(end, seat.settled);
+    // Nor does it do again what a server had acknowledged before the cut, and took with it when it died.
+    if (const auto settled = settled_at_cut_.find(life); settled != settled_at_cut_.end())
+      end = std::max(end, settled->second);
+    const WorkerSeat& seat = members_.workers()[life.worker.index()];
     Iteration& begins = manifest.begins[life.worker.index()];
     begins = std::max(begins, end);
-    const WorkerSeat& seat = members_.workers()[life.worker.index()];
     const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
     manifest.lost += held.Of(life, first, end - 1).torn;
   }

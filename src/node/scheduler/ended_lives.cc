@@ -51,6 +51,12 @@ bool EndedLives::IsPending(MemberKey life) const {
   return found != lives_.end() && found->second.pending;
 }
 
+std::map<MemberKey, Iteration> EndedLives::SettledBelow() const {
+  std::map<MemberKey, Iteration> settled;
+  for (const auto& [life, entry] : lives_) settled[life] = entry.settled;
+  return settled;
+}
+
 void EndedLives::AddTo(wire::pb::Roster& roster) const {
   for (const MemberKey life : Pending()) {
     wire::pb::Life& ended = *roster.add_ended();

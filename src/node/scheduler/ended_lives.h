@@ -37,6 +37,8 @@ class EndedLives {
   // Lives that shards are asked about.
   [[nodiscard]] std::vector<MemberKey> Pending() const;
   [[nodiscard]] bool IsPending(MemberKey life) const;
+  // By life: its pushes below it have their verdicts, as far as is known.
+  [[nodiscard]] std::map<MemberKey, Iteration> SettledBelow() const;
   void AddTo(wire::pb::Roster& roster) const;
   // An answer. It takes the place of an earlier one of the shard: another process may have it now.
   void Take(ShardId shard, std::span<const wire::pb::Held* const> held);

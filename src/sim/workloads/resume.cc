@@ -143,6 +143,7 @@ class JobLife {
     }
     if (what != 0 && up) {
       ++report_.counts.server_kills;
+      servers_died_ = true;
       if (what == 2 && alive) ++report_.counts.both_killed;
       cluster.CrashServer(server);
       cluster.queue().After(pause / 2, [&cluster, server] {
@@ -158,8 +159,9 @@ class JobLife {
     std::vector<std::uint64_t> holders(plan_.cells());  // blocks that hold a cell
     for (std::uint32_t id = 0; id < plan_.blocks; ++id) {
       const Block* block = cluster.FindBlock(BlockId(id));
-      // A server that was killed when all had their final values is not started again.
-      if (block == nullptr && cluster.AnyServerGone()) return;
+      // A server that was killed when all had their final values is not started again, or the job is over
+      // before it has read its blocks.
+      if (block == nullptr && servers_died_) return;
       if (block == nullptr || block->values().size() != plan_.cells())
         return report_.problems.push_back(fmt::format("block {}: no values at the end", id));
       for (std::size_t cell = 0; cell < plan_.cells(); ++cell) {
@@ -192,6 +194,7 @@ class JobLife {
   SeededRandom random_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
   std::uint64_t lives_ = 0;
+  bool servers_died_ = false;
   bool dark_ = false;
 };
 
