@@ -224,7 +224,10 @@ pb::LogRecord WholeRecord() {
   pool.set_batches(9);
   pool.set_next(3);
   pool.add_returned(1);
-  (*pool.mutable_leased())[2] = 0;
+  pb::LoggedLease& leased = *pool.add_leases();
+  leased.set_batch(2);
+  leased.set_incarnation(1);
+  leased.set_iteration(7);
   (*pool.mutable_answers())[0].add_batches(2);
   record.mutable_checkpoints()->set_next(3);
   return record;
@@ -240,8 +243,9 @@ void WriteSchedulerLogs(Corpus& corpus) {
   pb::LogRecord leases;
   pb::PoolChange& lease = *leases.add_pool_changes();
   lease.set_worker(1);
-  lease.set_name("p");
-  lease.set_batches(9);
+  lease.mutable_request()->set_pool("p");
+  lease.mutable_request()->set_batches(9);
+  lease.mutable_request()->set_iteration(8);
   lease.mutable_answer()->add_batches(3);
   leases.add_pool_changes()->set_gone(true);
   Bytes file = EncodeLogHeader("fuzz");
