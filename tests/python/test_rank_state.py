@@ -87,6 +87,13 @@ def test_the_next_life_goes_on_with_the_same_numbers():
     assert second.schedule.optimizer.param_groups[0]["lr"] == 0.025
 
 
+def test_a_script_is_told_which_iteration_its_state_is_of():
+    first = RankState(Played())
+    assert first.restored_iteration is None
+    first.give()
+    assert RankState(Played(first._worker.given[0])).restored_iteration == 7
+
+
 def test_outside_of_iterations_the_state_is_taken_at_the_end_of_a_step():
     session = life()
     session.state.ended_iteration(False)
@@ -156,6 +163,9 @@ def test_register_state_takes_what_has_a_state(alone):
 class Keeping:
     def __init__(self, kept):
         self.give_state = kept.append
+
+    def iteration(self):
+        return 3
 
 
 def test_register_state_refuses_what_has_none(alone):
