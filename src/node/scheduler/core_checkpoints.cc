@@ -71,10 +71,10 @@ void SchedulerNode::Core::ReadResume(const std::function<void()>& then) {
 Status SchedulerNode::Core::Resume(const Manifest& manifest) {
   // The gathering makes the first epoch.
   LW_RETURN_IF_ERROR(tables_.Resume(manifest, options_.checkpoint.resume, manifest.iteration, epoch_ + 1));
-  if (!LW_MUTATED(fuzzy_rebased)) {
-    members_.Resume(manifest.iteration, manifest.incarnations, manifest.begins);
+  if (LW_MUTATED(all_begin_lowest)) {
+    members_.Resume(std::ranges::min(manifest.begins), manifest.incarnations, {});
   } else {
-    members_.Resume(manifest.iteration, manifest.incarnations, {});
+    members_.Resume(manifest.iteration, manifest.incarnations, manifest.begins);
   }
   if (!LW_MUTATED(pools_not_saved)) pools_.Resume(manifest.pools);
   lacking_ = {manifest.lost, manifest.torn};

@@ -288,8 +288,7 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
       *block.mutable_restore() = RestoreOf(from, manifest, folder);
       block.mutable_restore()->set_start(begins.value());
       block.mutable_restore()->set_rebase(true);
-      block.mutable_restore()->set_keep(!manifest.exact && table.spec.clock == TableClock::kJob &&
-                                        !LW_MUTATED(fuzzy_rebased));
+      block.mutable_restore()->set_keep(!manifest.exact && table.spec.clock == TableClock::kJob);
       blocks_ = std::max<std::uint64_t>(blocks_, block.block() + 1);
     }
     by_name_[entry.spec.name] = table.id;
