@@ -73,9 +73,9 @@ class Storage {
                     std::function<void(Result<std::vector<std::byte>>)> done) = 0;
   // Takes the file for this Env alone, making it and its folders if missing: until the Env ends, or its
   // process dies, another Env that asks is answered kFailedPrecondition at once, in words that say who has
-  // it. One that has it has it again. It keeps nobody from the file who does not ask, and is the only thing
-  // that two Envs may do to one file at a time. What is in the file is the Storage's own. kResourceExhausted:
-  // the file system has no locks, or has no room for this one.
+  // it. Locking a file again by its holder succeeds. It keeps nobody from the file who does not ask, and is
+  // the only thing that two Envs may do to one file at a time. What is in the file is the Storage's own.
+  // kResourceExhausted: the file system has no locks, or has no room for this one.
   virtual void Lock(const std::string& path, Done done) = 0;
   // Whether another Env has the file locked at this moment: kFailedPrecondition then, as from Lock. Changes
   // nothing; a file that is not there is locked by nobody.

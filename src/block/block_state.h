@@ -82,7 +82,7 @@ struct BlockState {
   // member and nothing is open; the ledger keeps former lives out. For an exact cut: every rank computes
   // `start` again.
   void Rebase(Iteration start);
-  // The same for a cut that no moment is common to: no rank computes again what the block holds, so the block
+  // The same for a fuzzy cut: no rank computes again what the block holds, so the block
   // keeps its iteration and its open sums. Former lives have ended; what they gave counts in N.
   void EndLives();
 };

@@ -69,7 +69,8 @@ struct Manifest {
   bool consistent = false;
   Epoch epoch{};
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
-  std::vector<Iteration> begins;  // by rank: the iteration after the last one that any block holds of it
+  std::vector<Iteration>
+      begins;  // by rank: above all that any block holds of it, and that its state knows of
   // Pushes that blocks do not hold, in all of the job's history and below `begins`: acknowledged by servers
   // that died, or of workers that died and whose pushes reached only some of the blocks.
   std::uint64_t lost = 0, torn = 0;

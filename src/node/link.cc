@@ -198,7 +198,8 @@ void Link::OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body) {
     return OnUnproven(InvalidArgument(
         "{} at {} sent a welcome without proving that it knows the job's secret", peer_, address_));
   }
-  OnUnproven(Status(CodeFromWire(refusal.error_code()), refusal.error()));
+  const Status why = StatusFromWire(refusal.error_code(), refusal.error());
+  OnUnproven(why.ok() ? InvalidArgument("{} at {} refused without a reason", peer_, address_) : why);
 }
 
 void Link::OnChallenge(std::span<const std::byte> body) {

@@ -11,7 +11,7 @@
 namespace leeway {
 namespace {
 
-// Of equal length, so that what follows them is where it is for both.
+// Both labels have the same length, so the fields after them have fixed offsets.
 constexpr std::string_view kListenerLabel = "leeway 1 listener ";
 constexpr std::string_view kConnectorLabel = "leeway 1 connector";
 static_assert(kListenerLabel.size() == kConnectorLabel.size());

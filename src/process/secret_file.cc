@@ -72,13 +72,13 @@ Result<std::string> ReadSecretFile(const std::string& path) {
     return Unavailable("cannot look at the secret file {}: {}", path, ErrnoText(errno));
   LW_RETURN_IF_ERROR(CheckOwner(path, about));
   LW_ASSIGN_OR_RETURN(std::string text, ReadAll(file.fd(), path));
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (text.size() < kFileBytesMin || text.size() > kFileBytesMax) {
     return InvalidArgument(
         "the secret file {} has {}{} bytes, wanted {} to {}: head -c 32 /dev/urandom | base64 > {}", path,
         text.size() > kFileBytesMax ? "more than " : "", std::min(text.size(), kFileBytesMax), kFileBytesMin,
         kFileBytesMax, path);
   }
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
 

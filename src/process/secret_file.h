@@ -19,7 +19,7 @@ namespace leeway {
 [[nodiscard]] Result<std::string> MakeSecretFile(const std::string& path);
 
 // How the process of a role gets its secret: it is given (`given`), or it is in `file`, or `insecure` says
-// that the job has none. Neither is an error, which says what there is.
+// that the job has none. If none is given, the result is an error that lists the choices.
 struct SecretSource {
   std::string given = {};
   std::string file = {};

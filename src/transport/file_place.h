@@ -2,7 +2,7 @@
 // for each call, so that no call follows a link that somebody put in the way.
 //
 // Links in the last name of the folder are not followed, and callers open the name itself with O_NOFOLLOW or
-// O_EXCL. Names before those are the system's to look up. Thread rule: any thread.
+// O_EXCL. The system resolves the earlier parts of the path, links included. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>

@@ -20,8 +20,8 @@ constexpr std::size_t kInPlaceBytesMax = kDirectBytesMin;
 // The first receive after a large payload: room for the next header and body, and for little of the next
 // payload, which would otherwise be copied out of staging.
 constexpr std::size_t kWindowBytesMin = 4 * 1024;
-// The first piece of a body that staging cannot hold. What is announced costs the peer 16 bytes; what is
-// taken for it stays near what has come.
+// The first piece of a body that staging cannot hold. A header costs the peer 16 bytes, so memory grows with
+// the bytes received, not with the size announced.
 constexpr std::size_t kBodyBytesMin = 16 * 1024;
 
 template <typename T>
@@ -194,9 +194,6 @@ Status FrameReader::Parse() {
         LW_ASSIGN_OR_RETURN(head_, DecodeHeader(staged.first<kHeaderBytes>(), limits_));
         begin_ += kHeaderBytes;
         state_ = State::kBody;
-        // A rare huge body (a large table map) does not stay for the life of the connection; one that follows
-        // another finds its memory.
-        if (BodyFitsStaging() && body_.capacity() > staging_bytes_max_) std::vector<std::byte>().swap(body_);
         break;
       }
       case State::kBody: {
@@ -321,6 +318,8 @@ void FrameReader::EndFrame() {
   stopped_ = !sink_.KeepReading();
   body_view_ = {};
   body_filled_ = 0;
+  // A peer that goes idle keeps no large body.
+  if (body_.capacity() > staging_bytes_max_) std::vector<std::byte>().swap(body_);
 }
 
 }  // namespace leeway::wire

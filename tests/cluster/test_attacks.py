@@ -49,7 +49,7 @@ def job_name(job):
 
 
 def test_what_a_header_announces_takes_no_memory(tmp_path):
-    """A hello and a header of 16 bytes that announces 16 MiB, on a thousand connections, sixty at a time."""
+    """A hello and a header of 16 bytes that announces 16 MiB, on 540 connections to each role, sixty at a time."""
     with running_job(tmp_path) as job:
         roles, name = roles_of(job), job_name(job)
         for role, pid in roles.items():

@@ -1,7 +1,7 @@
 // Jobs that go on from checkpoints count nothing twice, and report what they have lost.
-#include <gtest/gtest.h>
-
 #include "sim/workloads/resume.h"
+
+#include <gtest/gtest.h>
 
 namespace leeway::sim {
 namespace {
@@ -13,6 +13,7 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
     ASSERT_TRUE(report.ok()) << report.Failure();
     counts += report.counts;
   }
+  EXPECT_GE(counts.counted, 100'000U) << "cells that were looked at";
   EXPECT_GE(counts.resumed, 300U);
   EXPECT_GE(counts.fuzzy, 100U);
   EXPECT_GE(counts.uneven, 100U) << "ranks that begin in different iterations";
@@ -24,8 +25,8 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
 
 // Seeds that found a bug. 33 and 59: a rank that had nothing left to do began again below its own pushes. 14:
 // what a dead worker had said in a lease was not known. 758 and 974: a server died after a worker, and took
-// pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which a
-// worker died.
+// pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which
+// a worker died.
 TEST(ResumeTest, SeedsThatFoundABug) {
   for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 758, 974, 1262, 1396, 1684}) {
     const ResumeReport report = RunResume({.seed = seed, .sync = ""});

@@ -175,7 +175,8 @@ class Run:
                 self._check_code(job, code)
                 told = job.summary()
                 totals = told.get("totals", {})
-                self.lost += int(totals.get("lost", 0) + totals.get("torn", 0))
+                # A job that goes on from a checkpoint counts what was lost before it, too.
+                self.lost = int(totals.get("lost", 0) + totals.get("torn", 0))
             if code == 0:
                 lives = [worker["lives"][-1]["ended"] for worker in told.get("workers", [])]
                 all_done = len(lives) == self.plan.workers and set(lives) == {"done"}

@@ -9,7 +9,7 @@ namespace leeway::app {
 
 std::string FuzzyNote(const std::string& checkpoint) {
   const Result<Manifest> manifest = OpenManifest(checkpoint);
-  if (!manifest.ok() || manifest->consistent) return "";
+  if (!manifest.ok() || manifest->exact) return "";
   return " (fuzzy: its blocks are of different moments, so each rank goes on where its own pushes in it end, "
          "and pushes that only some blocks hold are reported as lost)";
 }

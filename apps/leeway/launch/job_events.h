@@ -34,18 +34,12 @@ class JobEvents {
   [[nodiscard]] const std::vector<JobEvent>& all() const { return events_; }
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
 
-  // Pushes that the job had reported as lost before it went back to a checkpoint. Some of them it has trained
-  // again since: the sum is at most.
-  void AddLost(double pushes) { lost_ += pushes; }
-  [[nodiscard]] double lost() const { return lost_; }
-
   static constexpr std::size_t kMax = 1000;
 
  private:
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::vector<JobEvent> events_;
   std::size_t left_out_ = 0;
-  double lost_ = 0;
 };
 
 }  // namespace leeway::app

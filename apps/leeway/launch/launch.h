@@ -46,8 +46,6 @@ class Launch {
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
   // The newest checkpoint on which the end of the job was decided; empty: there is none.
   [[nodiscard]] const std::string& newest() const { return *newest_; }
-  // Pushes that the job reported as lost.
-  [[nodiscard]] double lost() const { return outcome_.status ? outcome_.status->Lost() : 0; }
   // A signal ended the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
@@ -143,7 +141,7 @@ class Launch {
   // Servers and the scheduler (launch_roles.cc).
   void StartRole(JobRole role, std::uint32_t index);
   void OnRoleEnded(const EndedProcess& ended);
-  // `waited`: for what may follow from something else.
+  // `waited`: the launcher has already waited for a better explanation.
   void OnRoleLost(const EndedProcess& ended, bool waited);
   void DecideServerLosses(SteadyClock::time_point now);
   // False: it is too early to tell.
@@ -213,7 +211,8 @@ class Launch {
   std::vector<Loss> undecided_;                           // lost, perhaps before the job began
   std::vector<ServerLoss> undecided_servers_;
   bool server_gone_ = false;  // one died when nobody needed it any more
-  // The newest checkpoint as it was when that decided what becomes of the job, else at its end; empty: none.
+  // The newest checkpoint The newest checkpoint when the launcher decided how the job ends, or at its end if
+  // nothing was decided; empty: none.
   std::optional<std::string> newest_;
   std::optional<SteadyClock::time_point> stragglers_until_;
   std::optional<double> gathered_s_, workers_ended_s_;

@@ -101,7 +101,6 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
     if (newest != now.scheduler.checkpoint.resume)
       now.scheduler.checkpoint.resume = now.scheduler.checkpoint.folder;
     LW_RETURN_IF_ERROR(ChooseResume(now.scheduler.checkpoint, Say));
-    events.AddLost(launch.lost());
     events.Add(EventKind::kRollback, "job", "went back to " + now.scheduler.checkpoint.resume);
     const std::string& resume = now.scheduler.checkpoint.resume;
     Say(fmt::format("{}; the job goes back to {}{}", launch.role_lost(), resume, FuzzyNote(resume)));

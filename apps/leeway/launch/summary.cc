@@ -200,8 +200,10 @@ std::string SummaryText(const Outcome& outcome) {
   text += fmt::format("  {}\n", TableLine(status));
   if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty())
     text += fmt::format("  {}\n", line);
-  if (const double lost = status.Lost() + outcome.events.lost(); lost > 0)
-    text += fmt::format("  {} pushes were lost with servers that died\n", Count(lost));
+  if (const double lost = status.Lost(); lost > 0)
+    text += fmt::format(
+        "  {} pushes were lost (with servers that died, or between the blocks of a fuzzy checkpoint)\n",
+        Count(lost));
   text += fmt::format("  {} samples, {} samples/s{}\n\n", Count(status.OfWorkers("samples")),
                       t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-",
                       CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : "");
@@ -230,7 +232,7 @@ std::string SummaryJson(const Outcome& outcome) {
                       {"dpr", status.OfShards("dpr")},
                       {"refused", status.OfShards("refused")},
                       {"late_dropped", status.OfShards("late_dropped") + status.OfWorkers("skipped_late")},
-                      {"lost", status.Lost() + outcome.events.lost()},
+                      {"lost", status.Lost()},
                       {"torn", status.lacking_torn}};
     root["account"] = AccountJson(status);
     root["status"] = nlohmann::json::parse(outcome.status_json, nullptr, /*allow_exceptions=*/false);

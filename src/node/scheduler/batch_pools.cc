@@ -110,6 +110,7 @@ void BatchPools::TakeFinished(MemberKey life, const wire::pb::LeaseBatches& requ
     if (says_when) held->second.iteration = Iteration(request.used(i));
     ++pool.done;
   }
+  if (Iteration(request.settled()) < kIterationMax) seen_ = std::max(seen_, Iteration(request.iteration()));
   // Blocks hold every push that has its verdict, and so does each checkpoint that is cut from now on.
   const Iteration known = std::min(Iteration(request.settled()), keep_from_);
   std::erase_if(pool.leases, [&](const auto& entry) {

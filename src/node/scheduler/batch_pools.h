@@ -76,6 +76,9 @@ class BatchPools {
   // Whether the worker draws from a pool and was not told that it is used up: when it leaves now, others do
   // its work.
   [[nodiscard]] bool IsDrawing(WorkerId worker) const;
+  // The highest iteration in which a worker asked: batches of lower ones may be known to be done, and
+  // forgotten. -1: nobody has, in a job with iterations.
+  [[nodiscard]] Iteration seen() const { return seen_; }
   [[nodiscard]] const std::map<std::string, Pool>& all() const { return pools_; }
 
   // The log: from the first call on changes are kept; AddChanges gives what came since the last, and says
@@ -101,6 +104,7 @@ class BatchPools {
 
   std::map<std::string, Pool> pools_;
   std::set<MemberKey> in_doubt_;
+  Iteration seen_{-1};
   Iteration keep_from_ = kIterationMax;
   bool keep_changes_ = false;
   std::vector<wire::pb::PoolChange> changes_;

@@ -15,6 +15,7 @@ bool BatchPools::AddChanges(wire::pb::LogRecord& record) {
 void BatchPools::AddAll(wire::pb::LogRecord& record) const {
   for (const auto& [name, pool] : pools_) {
     wire::pb::LoggedPool& out = *record.add_pools();
+    out.set_seen(seen_.value());
     out.set_name(name);
     out.set_batches(pool.batches);
     out.set_next(pool.next);
@@ -26,6 +27,7 @@ void BatchPools::AddAll(wire::pb::LogRecord& record) const {
       entry.set_incarnation(lease.life.incarnation.value());
       entry.set_iteration(lease.iteration.value());
       entry.set_finished(lease.finished);
+      entry.set_taken(lease.taken);
     }
     out.set_done(pool.done);
     out.set_restored(pool.restored);
@@ -56,8 +58,10 @@ Status BatchPools::Apply(const wire::pb::LoggedPool& from) {
   for (const wire::pb::LoggedLease& entry : from.leases()) {
     pool.leases[entry.batch()] = {{WorkerId(entry.worker()), Incarnation(entry.incarnation())},
                                   Iteration(entry.iteration()),
-                                  entry.finished()};
+                                  entry.finished(),
+                                  entry.taken()};
   }
+  seen_ = std::max(seen_, Iteration(from.seen()));
   pool.done = from.done();
   pool.restored = from.restored();
   for (const auto& [worker, answer] : from.answers()) pool.answers[WorkerId(worker)] = answer;

@@ -191,8 +191,7 @@ Iteration SchedulerNode::Core::Fastest() const {
   Iteration fastest = fastest_before_;
   for (const auto& [worker, report] : reports_.workers) fastest = std::max(fastest, report.iteration());
   // No cut is named below an iteration whose batches are known to be done, and forgotten.
-  for (const WorkerSeat& seat : members_.workers()) fastest = std::max(fastest, seat.seen);
-  return fastest;
+  return std::max(fastest, pools_.seen());
 }
 
 void SchedulerNode::Core::Gather() {

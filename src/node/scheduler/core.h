@@ -91,6 +91,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // The roster that follows asks the shards what they hold of the life. REQUIRES: epoch_ is that roster's.
   void EndLife(const WorkerSeat& seat);
   void SettleLife(MemberKey life);
+  // A server that dies may be replaced from a checkpoint: what has ended since then must stay known.
+  [[nodiscard]] bool MayPatch() const;
   // When every shard has taken the roster of epoch_, it has answered.
   void AskOfEndedLives(std::span<const MemberKey> lives);
   // After the log was read: asks the shards again.
@@ -155,8 +157,9 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Whoever asked for it is told, and may end the job from inside: look at over_ before going on.
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
-  // Where each rank goes on from it, and what blocks lack below that.
-  void SetBegins(Manifest& manifest) const;
+  // Where each rank goes on from it, and what blocks lack below that. Returns by rank where the pushes end
+  // that any block holds.
+  [[nodiscard]] std::vector<Iteration> SetBegins(Manifest& manifest) const;
   // One is under way, or over: batches that it may not hold stay known.
   void KeepBatchesOfCut();
   // The workers' part of them (core_ranks.cc).
@@ -300,7 +303,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   std::map<MemberKey, Iteration>
       settled_at_cut_;           // by life: what had its verdict when the last cut was begun
   HeldPushes::Lacking lacking_;  // of lives that ended, and of the checkpoint that the job began from
-  std::map<WorkerId, std::pair<ConnectionId, wire::pb::LeaseBatches>> waiting_leases_;
+  // By rank and pool.
+  std::map<std::pair<WorkerId, std::string>, std::pair<ConnectionId, wire::pb::LeaseBatches>> waiting_leases_;
   Reports reports_;
   Checkpoints checkpoints_;
   CutMoments moments_;

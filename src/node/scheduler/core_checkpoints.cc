@@ -274,39 +274,40 @@ Result<Manifest> SchedulerNode::Core::BuildManifest() const {
       table.blocks.push_back({block.offset(), block.elements(), written->second.file, record});
     }
   }
-  SetBegins(manifest);
+  const std::vector<Iteration> ends = SetBegins(manifest);
   // In a job without iterations a batch that nobody has finished is open.
   const bool iterates = std::ranges::any_of(
       tables_.all(), [](const TableRegistry::Entry& entry) { return entry.spec.clock == TableClock::kJob; });
-  manifest.pools =
-      pools_.InCut(iterates ? std::span<const Iteration>(manifest.begins) : std::span<const Iteration>());
+  manifest.pools = pools_.InCut(iterates ? std::span<const Iteration>(ends) : std::span<const Iteration>());
   return manifest;
 }
 
-void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
+std::vector<Iteration> SchedulerNode::Core::SetBegins(Manifest& manifest) const {
   const auto [lost, torn] = Lacking();
   manifest.lost = lost;
   manifest.torn = torn;
   if (manifest.exact) {
     manifest.begins.assign(manifest.incarnations.size(), manifest.iteration);
-    return;
+    return manifest.begins;
   }
   // No rank begins below a block: nobody waits there for what it did not do before.
-  Iteration lowest(0);
+  Iteration at_least(0);
   for (const ManifestTable& table : manifest.tables) {
     if (table.spec.clock == TableClock::kOwn) continue;
-    for (const ManifestBlock& block : table.blocks) lowest = std::max(lowest, block.record.v_train);
+    for (const ManifestBlock& block : table.blocks) at_least = std::max(at_least, block.record.v_train);
   }
   HeldPushes held;
   for (const auto& [shard, reply] : checkpoints_.replies()) {
     for (const wire::pb::Held& one : reply.held()) held.Add(one);
   }
-  manifest.begins.assign(manifest.incarnations.size(), lowest);
+  manifest.begins.assign(manifest.incarnations.size(), at_least);
+  std::vector<Iteration> ends(manifest.incarnations.size(), Iteration(0));
   std::map<MemberKey, Iteration> given;  // where a rank was when it gave its state
   for (const ManifestRank& rank : manifest.ranks) given[{rank.rank, rank.incarnation}] = rank.iteration;
   for (const MemberKey life : held.Lives()) {
     if (life.worker.index() >= manifest.begins.size()) continue;
     Iteration end = held.Highest(life) + 1;
+    ends[life.worker.index()] = std::max(ends[life.worker.index()], end);
     // The state of a rank knows of pushes that no block had yet: the rank does not do them again either.
     if (const auto state = given.find(life); state != given.end()) end = std::max(end, state->second);
     // Nor does it do again what a server had acknowledged before the cut, and took with it when it died.
@@ -316,9 +317,10 @@ void SchedulerNode::Core::SetBegins(Manifest& manifest) const {
     Iteration& begins = manifest.begins[life.worker.index()];
     begins = std::max(begins, end);
     const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
-    manifest.lost += held.Of(life, first, end - 1).torn;
+    if (!ended_lives_.IsInCut(life)) manifest.lost += held.Of(life, first, end - 1).torn;
   }
   manifest.iteration = std::ranges::max(manifest.begins);
+  return ends;
 }
 
 }  // namespace leeway

@@ -14,6 +14,18 @@ constexpr std::uint32_t kUnreadRequestsMax = 100;
 
 }  // namespace
 
+namespace {
+
+constexpr std::uint32_t kPerIterationMax = 1U << 20;
+
+// As a peer says it: within what jobs have, so that nothing overflows.
+Iteration SaneIteration(std::int64_t said) {
+  constexpr std::int64_t kEnd = std::int64_t{1} << 62;
+  return said == kIterationMax.value() ? kIterationMax : Iteration(std::clamp<std::int64_t>(said, 0, kEnd));
+}
+
+}  // namespace
+
 Result<Landing> SchedulerNode::Core::OnFrameStart(ConnectionId, const FrameHead& head,
                                                   std::span<const std::byte>) {
   return Protocol("{} with a payload of {} bytes, wanted none",
@@ -43,7 +55,7 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
   if (kind == wire::Kind::kReport) {
     LW_ASSIGN_OR_RETURN(const wire::pb::Report report,
                         TakeReport(reports_.workers[seat.rank], seat.life, body));
-    seat.settled = std::max(seat.settled, Iteration(report.settled()));
+    seat.settled = std::max(seat.settled, SaneIteration(report.settled()));
     return Status::Ok();
   }
   if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
@@ -213,15 +225,18 @@ void SchedulerNode::Core::ReleaseBarriers() {
 Status SchedulerNode::Core::TakeLease(ConnectionId id, WorkerSeat& seat, std::span<const std::byte> body) {
   wire::pb::LeaseBatches request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kLeaseBatches, body, request));
+  request.set_iteration(SaneIteration(request.iteration()).value());
+  request.set_settled(SaneIteration(request.settled()).value());
+  for (std::int64_t& used : *request.mutable_used()) used = SaneIteration(used).value();
+  request.set_per_iteration(std::min(request.per_iteration(), kPerIterationMax));
   // In a job without iterations the worker's word says nothing of pushes.
   if (Iteration(request.settled()) < kIterationMax) {
     seat.settled = std::max(seat.settled, Iteration(request.settled()));
-    seat.seen = std::max(seat.seen, Iteration(request.iteration()));
   }
   wire::pb::BatchLease lease;
   if (seat.live()) {
     if (pools_.MustWait(request)) {
-      waiting_leases_[seat.rank] = {id, request};
+      waiting_leases_[{seat.rank, request.pool()}] = {id, request};
       return Status::Ok();
     }
     lease = pools_.Lend({seat.rank, seat.incarnation}, request, members_.LiveCount());
@@ -240,8 +255,9 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
   if (seat.live()) {
     members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
-    ended_lives_.Left({seat.rank, seat.incarnation}, seat.first, Iteration(leave.iteration()));
-    pools_.Left({seat.rank, seat.incarnation}, Iteration(leave.iteration()) - 1);
+    const Iteration end = SaneIteration(leave.iteration());
+    if (MayPatch()) ended_lives_.Left({seat.rank, seat.incarnation}, seat.first, end);
+    pools_.Left({seat.rank, seat.incarnation}, end - 1);
     AfterGone();
     LendWaiting();
   }

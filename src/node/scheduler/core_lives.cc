@@ -20,6 +20,10 @@ HeldPushes::Lacking SchedulerNode::Core::Lacking() const {
   return lacking;
 }
 
+bool SchedulerNode::Core::MayPatch() const {
+  return options_.on_server_loss == OnServerLoss::kPatch && (checkpoints_.enabled() || last_checkpoint_);
+}
+
 void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   const MemberKey life{seat.rank, seat.incarnation};
   if (ended_lives_.IsPending(life)) return;
@@ -32,6 +36,7 @@ void SchedulerNode::Core::SettleLife(MemberKey life) {
   if (over_ || !ended_lives_.IsPending(life)) return;
   const EndedLives::Settled settled = ended_lives_.Settle(life);
   if (!settled.again) pools_.Settle(life, settled.top);
+  if (!MayPatch()) ended_lives_.Forget(life);
   const auto [lost, torn] = settled.lacking;
   lacking_.lost += lost;
   lacking_.torn += torn;
@@ -55,17 +60,19 @@ void SchedulerNode::Core::TakeUpEndedLives() {
   for (const WorkerSeat& seat : members_.workers()) {
     if (seat.state == WorkerState::kLost) pools_.Doubt({seat.rank, seat.incarnation});
   }
-  for (const MemberKey life : ended_lives_.Pending()) pools_.Doubt(life);
+  for (const MemberKey life : ended_lives_.Pending()) {
+    if (!ended_lives_.IsKnown(life)) pools_.Doubt(life);
+  }
   AskOfEndedLives(ended_lives_.Pending());
 }
 
 void SchedulerNode::Core::LendWaiting() {
-  for (const auto& [rank, waiting] : std::exchange(waiting_leases_, {})) {
+  for (const auto& [key, waiting] : std::exchange(waiting_leases_, {})) {
     const auto& [id, request] = waiting;
-    const WorkerSeat& seat = members_.workers()[rank.index()];
+    const WorkerSeat& seat = members_.workers()[key.first.index()];
     if (seat.connection != id || !seat.live()) continue;
     if (pools_.MustWait(request)) {
-      waiting_leases_[rank] = waiting;
+      waiting_leases_[key] = waiting;
       continue;
     }
     inbound_.SendControl(id, wire::Kind::kBatchLease,

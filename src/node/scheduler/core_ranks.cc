@@ -53,6 +53,8 @@ std::string SchedulerNode::Core::WhoIsMissing() const {
   }
   for (const WorkerId rank : rank_states_.Missing(members_.workers()))
     missing.push_back(fmt::format("the state of worker {}", rank.value()));
+  for (const MemberKey life : ended_lives_.Pending())
+    missing.push_back(fmt::format("what servers hold of worker {}, which is gone", life.worker.value()));
   return fmt::format("{}", fmt::join(missing, ", "));
 }
 

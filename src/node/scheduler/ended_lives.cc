@@ -51,6 +51,16 @@ bool EndedLives::IsPending(MemberKey life) const {
   return found != lives_.end() && found->second.pending;
 }
 
+bool EndedLives::IsKnown(MemberKey life) const {
+  const auto found = lives_.find(life);
+  return found != lives_.end() && found->second.known;
+}
+
+bool EndedLives::IsInCut(MemberKey life) const {
+  const auto found = lives_.find(life);
+  return found != lives_.end() && found->second.in_cut;
+}
+
 std::map<MemberKey, Iteration> EndedLives::SettledBelow() const {
   std::map<MemberKey, Iteration> settled;
   for (const auto& [life, entry] : lives_) settled[life] = entry.settled;

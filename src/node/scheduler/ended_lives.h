@@ -28,7 +28,7 @@ class EndedLives {
   void Add(MemberKey life, Iteration first, Iteration settled);
   // A life has left, with all of its verdicts: it did not do iteration `end`.
   void Left(MemberKey life, Iteration first, Iteration end);
-  // Another process has this shard. Lives that are pending from now on, for this shard alone.
+  // The shard was replaced. Returns the lives that it must be asked about again.
   [[nodiscard]] std::vector<MemberKey> OnReplaced(ShardId shard);
   // A checkpoint is begun: it will hold what has ended by now. It is whole: those lives need not be kept.
   void OnCutBegun();
@@ -37,6 +37,11 @@ class EndedLives {
   // Lives that shards are asked about.
   [[nodiscard]] std::vector<MemberKey> Pending() const;
   [[nodiscard]] bool IsPending(MemberKey life) const;
+  // How far its pushes go is known, whether or not a replaced shard is asked again.
+  [[nodiscard]] bool IsKnown(MemberKey life) const;
+  // It was settled when the last checkpoint was begun: what blocks lack of it is counted already.
+  [[nodiscard]] bool IsInCut(MemberKey life) const;
+  void Forget(MemberKey life) { lives_.erase(life); }
   // By life: its pushes below it have their verdicts, as far as is known.
   [[nodiscard]] std::map<MemberKey, Iteration> SettledBelow() const;
   void AddTo(wire::pb::Roster& roster) const;

@@ -16,9 +16,9 @@ void AddTo(wire::pb::HeldBlocks& sum, const wire::pb::HeldBlocks& more) {
 std::uint64_t Missing(const wire::pb::HeldBlocks& of, std::int64_t first, std::int64_t top) {
   const auto end = static_cast<std::uint64_t>(top) + 1;
   const std::uint64_t pushed = top < first ? 0 : end - static_cast<std::uint64_t>(first);
-  const std::uint64_t missing =
-      of.blocks() * static_cast<std::uint64_t>(top) - static_cast<std::uint64_t>(of.sum());
-  return missing + of.silent() * pushed;
+  const std::uint64_t all = of.blocks() * static_cast<std::uint64_t>(top);
+  const auto held = static_cast<std::uint64_t>(of.sum());
+  return (all > held ? all - held : 0) + of.silent() * pushed;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 
 namespace leeway {
 
-inline constexpr std::uint32_t kLogFileFormat = 1;
+inline constexpr std::uint32_t kLogFileFormat = 2;
 inline constexpr std::size_t kLogJobBytesMax = 4096;
 
 // REQUIRES: job has at most kLogJobBytesMax bytes.

@@ -128,8 +128,8 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
     return Protocol("server {} shard {} says not where it listens", hello.server(), hello.shard());
   }
   if (const std::string address = Printable(hello.listen(), kNameBytesMax); address != hello.listen()) {
-    return Protocol("server {} shard {} listens at \"{}\", wanted host:port", hello.server(), hello.shard(),
-                    address);
+    return Protocol("server {} shard {} listens at \"{}\", wanted host:port or local:NAME", hello.server(),
+                    hello.shard(), address);
   }
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();

@@ -49,7 +49,6 @@ struct WorkerSeat {
   ConnectionId connection;                  // 0: not connected
   TimePoint last_heard;
   Iteration settled{0};   // every push of the life below it has its verdict, as far as the worker has said
-  Iteration seen{-1};     // the highest iteration in which the life asked for batches
   Epoch left_at;          // of one that left
   bool finished = false;  // left because its data had ended
   bool done = false;      // said goodbye, or was given up, after it left

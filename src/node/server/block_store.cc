@@ -122,6 +122,7 @@ Status BlockStore::MakeAll(const wire::pb::Table& table, std::span<const BlockOp
     largest = std::max(largest, block.elements);
   }
   const std::size_t before = blocks_.size();
+  const std::size_t created_before = taken.created.size();
   bool memory = pool_.HasRoomFor(bytes);
   try {
     for (std::size_t i = 0; memory && i < options.size(); ++i) memory = Make(options[i])->Reserve();
@@ -131,7 +132,7 @@ Status BlockStore::MakeAll(const wire::pb::Table& table, std::span<const BlockOp
     }
   } catch (const std::bad_alloc&) {  // a table may have half a million blocks, and each takes some memory by
                                      // itself
-    taken.created.clear();
+    taken.created.resize(created_before);
   }
   DropNewest(before);
   const TableId id = options[0].table;

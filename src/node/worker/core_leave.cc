@@ -140,7 +140,10 @@ void WorkerNode::Core::LeaveIfSettled() {
   if (phase_ != Phase::kLeaving || leave_sent_ || unsettled_ > 0 || inits_open_ > 0) return;
   leave_sent_ = true;
   SendReport();  // a script may end here without another word
-  requests_.Leave(iteration_, [this](Epoch epoch) { OnLeft(epoch); });
+  // Sums that were pushed last may be of a later iteration than the one that this worker was in.
+  Iteration end = iteration_;
+  ForEachTable([&end](const WorkerTable& table) { end = std::max(end, table.pushed + 1); });
+  requests_.Leave(end, [this](Epoch epoch) { OnLeft(epoch); });
 }
 
 void WorkerNode::Core::OnLeft(Epoch epoch) {

@@ -233,7 +233,8 @@ void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
   ShardPort& port = PortOf(block);
   const std::uint64_t lost = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
   if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
-  if (lost == 0) return;
+  // The scheduler counts for one that has left.
+  if (lost == 0 || stance_.observer) return;
   counters_.lost += lost;
   lost_unreported_ = true;
   env_.log.Write(
