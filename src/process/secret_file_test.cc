@@ -64,7 +64,10 @@ TEST_F(SecretFileTest, AFileOfAnotherUserIsRefused) {
 
 TEST_F(SecretFileTest, WhatIsTooShortTooLongMissingOrNoFileIsRefused) {
   EXPECT_THAT(ReadSecretFile(Write("hunter2\n", 0600)).status().message(),
-              HasSubstr("has 8 bytes, wanted 32"));
+              HasSubstr("has 7 bytes, wanted 32"));
+  EXPECT_THAT(ReadSecretFile(Write(std::string(40, '\n'), 0600)).status().message(),
+              HasSubstr("has 0 bytes, wanted 32"))
+      << "an empty secret would be none";
   EXPECT_THAT(ReadSecretFile(Write(std::string(5000, 'x'), 0600)).status().message(),
               HasSubstr("more than 4096"));
   EXPECT_EQ(ReadSecretFile(folder_.path() + "/none").status().code(), StatusCode::kNotFound);

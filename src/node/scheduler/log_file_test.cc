@@ -115,8 +115,8 @@ TEST(LogFileTest, WhatIsNoLogIsNamed) {
   Add(file, 0, 0);
   Add(file, 0, file.size());
   EXPECT_THAT(DecodeLog(file).status().message(), HasSubstr("and no other"));
-  file[8] = std::byte{2};
-  EXPECT_THAT(DecodeLog(file).status().message(), HasSubstr("got format 2, wanted 1"));
+  file[8] = std::byte{1};
+  EXPECT_THAT(DecodeLog(file).status().message(), HasSubstr("got format 1, wanted 2"));
 }
 
 TEST(LogFileTest, AnyBytesAtTheEndDoNoHarm) {
