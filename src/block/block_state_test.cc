@@ -138,6 +138,25 @@ TEST(RebasedStateTest, ItBeginsWithNobodyAndKeepsOldLivesOut) {
   EXPECT_EQ(after.Heard(), (std::vector<std::string>{"SUMMED 0'2#1 v1", "SUMMED 1'2#1 v2"}));
 }
 
+TEST(EndedLivesStateTest, EachRankGoesOnAfterItsOwnPushesAndAllCountInN) {
+  HandFedBlock before({.sync = "asp", .apply = "immediate"});
+  before.Begin(2);
+  for (const std::int64_t i : {0, 1, 2, 3}) before.Push(0, i);
+  before.Push(1, 0);
+  BlockState state = before->Save();
+  state.EndLives();
+  HandFedBlock after({.sync = "asp", .apply = "immediate"});
+  after->Load(state);
+  after.Join(0, 4, 2).Join(1, 1, 2).Roster();
+  EXPECT_EQ(after.values(), before.values());
+  EXPECT_EQ(after->v_train(), Iteration(1)) << "rank 1 is not told to do iteration 0 again";
+  EXPECT_EQ(after->FirstOf(WorkerId(0)), Iteration(4));
+  EXPECT_EQ(after->FirstOf(WorkerId(1)), Iteration(1));
+  EXPECT_EQ(after->progress().MembersAt(Iteration(1)), 2U) << "what rank 0 gave before counts";
+  after.Push(1, 1, {}, 2);
+  EXPECT_EQ(after->v_train(), Iteration(2));
+}
+
 TEST(NotifyAtTest, SaysSoWhenTheIterationBeginsEvenIfAStridePassesIt) {
   HandFedBlock block;
   block.Begin(2);

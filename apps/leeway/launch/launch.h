@@ -46,6 +46,8 @@ class Launch {
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
   // The newest checkpoint on which the end of the job was decided; empty: there is none.
   [[nodiscard]] const std::string& newest() const { return *newest_; }
+  // The job had gathered.
+  [[nodiscard]] bool begun() const { return begun_; }
   // A signal ended the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 

@@ -93,7 +93,8 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
         now.on_server_loss != ServerLossPlan::kRollback || rollbacks == now.rollbacks_max) {
       if (rollbacks > 0 && rollbacks == now.rollbacks_max && role_lost)
         Say(fmt::format("{}, after {} rollbacks already; giving up", launch.role_lost(), rollbacks));
-      if (exit_code != 0) SayHowToGoOn(checkpoints, newest, role_lost);
+      // One that was refused before it began has written none: what lies there is another job's.
+      if (exit_code != 0 && launch.begun()) SayHowToGoOn(checkpoints, newest, role_lost);
       signals.StayBlocked();  // the summary has the exit code already
       return exit_code;
     }

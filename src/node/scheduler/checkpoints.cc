@@ -57,6 +57,7 @@ const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, Moment moment, TimePo
   cut_->set_folder(JoinPath(options_.folder, CheckpointName(cut_->checkpoint())));
   cut_->set_iteration(at.value());
   cut_->set_soon(wanted);
+  told_ = !(wanted && moment == Moment::kNearby);
   return *cut_;
 }
 
@@ -73,7 +74,7 @@ void Checkpoints::Publish(TimePoint now) {
 }
 
 const wire::pb::Cut* Checkpoints::OpenFor(ShardId shard) const {
-  return cut_ && !replies_.contains(shard) ? &*cut_ : nullptr;
+  return cut_ && told_ && !replies_.contains(shard) ? &*cut_ : nullptr;
 }
 
 Checkpoints::Step Checkpoints::Take(ShardId shard, const wire::pb::CutReply& reply) {

@@ -39,7 +39,11 @@ class Checkpoints {
 
   // Begins one, in place of one that is under way. REQUIRES: enabled.
   const wire::pb::Cut& Begin(Iteration fastest, Moment moment, TimePoint now);
-  // What a shard that has not answered must hear (again); null if it has, or none is under way.
+  // The shards are to hear of the one under way. Where blocks are taken at once, not before every worker has
+  // given its state: so no block lacks a push that a state knows of.
+  [[nodiscard]] bool told() const { return told_; }
+  void Tell() { told_ = true; }
+  // What a shard that has not answered must hear (again); null if it has, or need not hear yet.
   [[nodiscard]] const wire::pb::Cut* OpenFor(ShardId shard) const;
   // Nobody has come to the one under way yet. REQUIRES: one is.
   [[nodiscard]] bool IsAhead(Iteration fastest) const;
@@ -98,6 +102,7 @@ class Checkpoints {
   std::uint64_t next_ = 1;
   std::uint64_t first_ = 0;  // id that this job may have used; 0: not started
   std::optional<wire::pb::Cut> cut_;
+  bool told_ = false;
   std::map<ShardId, wire::pb::CutReply> replies_;
   std::int64_t room_;          // of the next cut above the fastest
   Iteration reached_{-1};      // the highest that a shard said it is in

@@ -157,6 +157,9 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Whoever asked for it is told, and may end the job from inside: look at over_ before going on.
   void GiveUpCheckpoint(const std::string& why);
   [[nodiscard]] Result<Manifest> BuildManifest() const;
+  void TellShardsOfCut();
+  // Of a cut that takes blocks at once: when every worker has given its state.
+  void TellShardsIfGiven();
   // Where each rank goes on from it, and what blocks lack below that. Returns by rank where the pushes end
   // that any block holds.
   [[nodiscard]] std::vector<Iteration> SetBegins(Manifest& manifest) const;

@@ -132,7 +132,8 @@ void SchedulerNode::Core::ReviewCheckpoints() {
   if (over_ || !members_.gathered() || tables_.all().empty()) return;
   KeepBatchesOfCut();
   const TimePoint now = env_.clock.Now();
-  PublishIfWhole();  // one that was waited for may be gone
+  TellShardsIfGiven();  // one that was waited for may be gone
+  PublishIfWhole();
   if (checkpoints_.IsOverdue(Fastest(), now)) {
     const double limit_s = Seconds(options_.checkpoint.limit);
     GiveUpCheckpoint(checkpoints_.publishing()
@@ -156,9 +157,7 @@ void SchedulerNode::Core::OnTablesMade() {
 void SchedulerNode::Core::BeginCheckpoint() {
   const RankStates::Moment moment = MomentOfCut();
   const wire::pb::Cut& cut = checkpoints_.Begin(Fastest(), moment, env_.clock.Now());
-  for (const ShardSeat& seat : members_.shards()) {
-    if (seat.connection != ConnectionId{}) inbound_.SendControl(seat.connection, wire::Kind::kCut, cut);
-  }
+  if (checkpoints_.told()) TellShardsOfCut();
   KeepBatchesOfCut();
   ended_lives_.OnCutBegun();
   settled_at_cut_ = ended_lives_.SettledBelow();
@@ -166,6 +165,21 @@ void SchedulerNode::Core::BeginCheckpoint() {
     settled_at_cut_[{seat.rank, seat.incarnation}] = seat.settled;
   rank_states_.Begin(cut, moment);
   for (const WorkerSeat& seat : members_.workers()) AskForState(seat);
+  TellShardsIfGiven();
+}
+
+void SchedulerNode::Core::TellShardsOfCut() {
+  checkpoints_.Tell();
+  for (const ShardSeat& seat : members_.shards()) {
+    if (const wire::pb::Cut* cut = checkpoints_.OpenFor(seat.id);
+        cut != nullptr && seat.connection != ConnectionId{})
+      inbound_.SendControl(seat.connection, wire::Kind::kCut, *cut);
+  }
+}
+
+void SchedulerNode::Core::TellShardsIfGiven() {
+  if (!checkpoints_.under_way() || checkpoints_.told()) return;
+  if (rank_states_.Complete(members_.workers())) TellShardsOfCut();
 }
 
 void SchedulerNode::Core::KeepBatchesOfCut() {

@@ -256,8 +256,9 @@ Status SchedulerNode::Core::TakeLeave(ConnectionId id, WorkerSeat& seat, std::sp
     members_.Leave(seat, ++epoch_, !pools_.IsDrawing(seat.rank));
     // All of its pushes have their verdicts.
     const Iteration end = SaneIteration(leave.iteration());
-    if (MayPatch()) ended_lives_.Left({seat.rank, seat.incarnation}, seat.first, end);
-    pools_.Left({seat.rank, seat.incarnation}, end - 1);
+    const MemberKey life{seat.rank, seat.incarnation};
+    if (MayPatch() && ended_lives_.Left(life, seat.first, end)) AskOfEndedLives({&life, 1});
+    pools_.Left(life, end - 1);
     AfterGone();
     LendWaiting();
   }

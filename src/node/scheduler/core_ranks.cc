@@ -21,6 +21,7 @@ Status SchedulerNode::Core::TakeRankState(const WorkerSeat& seat, std::span<cons
   const bool awaited = rank_states_.OpenFor(seat).has_value();
   switch (rank_states_.Take(seat, state)) {
     case RankStates::Step::kTaken:
+      TellShardsIfGiven();
       PublishIfWhole();
       break;
     case RankStates::Step::kTooLate:

@@ -13,12 +13,20 @@ void EndedLives::Add(MemberKey life, Iteration first, Iteration settled) {
                      Life{.first = first, .settled = settled, .pending = true, .replaced = {}, .held = {}});
 }
 
-void EndedLives::Left(MemberKey life, Iteration first, Iteration end) {
-  lives_.try_emplace(life, Life{.first = first, .settled = end, .known = true, .replaced = {}, .held = {}});
+bool EndedLives::Left(MemberKey life, Iteration first, Iteration end) {
+  const bool pending = !replaced_.empty() && !LW_MUTATED(ended_not_asked_again);
+  lives_.try_emplace(life, Life{.first = first,
+                                .settled = end,
+                                .pending = pending,
+                                .known = true,
+                                .replaced = replaced_,
+                                .held = {}});
+  return pending;
 }
 
 std::vector<MemberKey> EndedLives::OnReplaced(ShardId shard) {
   std::vector<MemberKey> asked;
+  replaced_.insert(shard);
   if (LW_MUTATED(ended_not_asked_again)) return asked;
   for (auto& [life, entry] : lives_) {
     entry.held.erase(shard);
@@ -36,6 +44,7 @@ void EndedLives::OnCutBegun() {
 
 void EndedLives::OnCutWhole() {
   std::erase_if(lives_, [](const auto& entry) { return entry.second.in_cut && !entry.second.pending; });
+  replaced_.clear();
 }
 
 std::vector<MemberKey> EndedLives::Pending() const {
@@ -108,6 +117,7 @@ EndedLives::Settled EndedLives::Settle(MemberKey life) {
 }
 
 void EndedLives::AddTo(wire::pb::LoggedJob& job) const {
+  for (const ShardId shard : replaced_) job.add_replaced_shards(shard.value());
   for (const auto& [life, entry] : lives_) {
     wire::pb::LoggedEnd& end = *job.add_ended();
     end.set_worker(life.worker.value());
@@ -122,6 +132,8 @@ void EndedLives::AddTo(wire::pb::LoggedJob& job) const {
 
 void EndedLives::Apply(const wire::pb::LoggedJob& job) {
   lives_.clear();
+  replaced_.clear();
+  for (const std::uint32_t shard : job.replaced_shards()) replaced_.insert(ShardId(shard));
   for (const wire::pb::LoggedEnd& end : job.ended()) {
     Life& life = lives_[{WorkerId(end.worker()), Incarnation(end.incarnation())}];
     life.first = Iteration(end.first());

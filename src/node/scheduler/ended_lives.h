@@ -26,8 +26,9 @@ class EndedLives {
   // A life has ended without leaving. It began with iteration `first`; as far as its worker had said, its
   // pushes below `settled` have their verdicts.
   void Add(MemberKey life, Iteration first, Iteration settled);
-  // A life has left, with all of its verdicts: it did not do iteration `end`.
-  void Left(MemberKey life, Iteration first, Iteration end);
+  // A life has left, with all of its verdicts: it did not do iteration `end`. True: it is pending, because a
+  // shard that was replaced may lack pushes of it.
+  bool Left(MemberKey life, Iteration first, Iteration end);
   // The shard was replaced. Returns the lives that it must be asked about again.
   [[nodiscard]] std::vector<MemberKey> OnReplaced(ShardId shard);
   // A checkpoint is begun: it will hold what has ended by now. It is whole: those lives need not be kept.
@@ -70,6 +71,7 @@ class EndedLives {
     std::map<ShardId, std::vector<wire::pb::Held>> held;
   };
   std::map<MemberKey, Life> lives_;
+  std::set<ShardId> replaced_;  // since the last checkpoint
 };
 
 }  // namespace leeway

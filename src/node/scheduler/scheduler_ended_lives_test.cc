@@ -16,9 +16,10 @@ using wire::Kind;
 
 class SchedulerEndedLivesTest : public HandFedScheduler {
  protected:
-  void AskForBatches(ConnectionId worker, std::uint32_t wanted, std::int64_t iteration) {
+  void AskForBatches(ConnectionId worker, std::uint32_t wanted, std::int64_t iteration,
+                     const std::string& pool = "p") {
     wire::pb::LeaseBatches request;
-    request.set_pool("p");
+    request.set_pool(pool);
     request.set_batches(8);
     request.set_wanted(wanted);
     request.set_request(++requests);
@@ -68,6 +69,20 @@ TEST_F(SchedulerEndedLivesTest, BatchesThatNoBlockHasGoToTheOthersOnceEveryShard
   AckHolding(s1, 7, 6);
   EXPECT_THAT(Given(w0), ElementsAre(1)) << "the gradient of batch 0 is in three of four blocks";
   EXPECT_EQ(State()["pools"][0]["done"], 1);
+}
+
+TEST_F(SchedulerEndedLivesTest, ARequestOfEachPoolWaitsByItself) {
+  GatherAll();
+  for (const char* const pool : {"p", "q"}) {
+    for (int i = 0; i < 8; ++i) AskForBatches(w1, 8, 7, pool);
+  }
+  SayGoodbye(w1, StatusCode::kInternal);
+  AskForBatches(w0, 1, 9, "p");
+  AskForBatches(w0, 1, 9, "q");
+  EXPECT_THAT(Take<wire::pb::BatchLease>(w0, Kind::kBatchLease), IsEmpty());
+  AckHolding(s0, 6, 6);
+  AckHolding(s1, 6, 6);
+  EXPECT_EQ(Take<wire::pb::BatchLease>(w0, Kind::kBatchLease).size(), 2U);
 }
 
 TEST_F(SchedulerEndedLivesTest, WhatTheBlocksLackOfADeadWorkerIsCounted) {

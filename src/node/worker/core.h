@@ -242,6 +242,8 @@ class WorkerNode::Core final : private LinkEvents {
   void SendReport();
   // Every push of the job's clock below it has its verdict.
   [[nodiscard]] Iteration SettledBefore() const;
+  // Tells the scheduler what became of this worker's part of a checkpoint.
+  void AnswerIfSettled();
   void ReportWaits(wire::pb::Report& report) const;
   [[nodiscard]] Wait Waiting() const;
   [[nodiscard]] Wait WaitingToJoin() const;
@@ -333,6 +335,8 @@ class WorkerNode::Core final : private LinkEvents {
   bool batching_ = false;
   bool flush_due_ = false;
   bool leave_sent_ = false;
+  std::optional<wire::pb::RankState> state_answer_;  // not sent yet
+  bool cut_at_once_ = false;                         // the last cut takes blocks as they are
   bool lost_unreported_ = false;  // the scheduler has not heard yet of pushes that were lost
   bool failure_told_ = false;
   bool map_asked_ = false;

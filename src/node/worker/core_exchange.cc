@@ -113,6 +113,7 @@ void WorkerNode::Core::OnCut(const wire::pb::Cut& cut) {
   const RankFileHead who{options_.job, 0, stance_.worker, stance_.incarnation, Iteration(0)};
   const Iteration at(cut.iteration());
   cut_at_ = at;
+  cut_at_once_ = at == Iteration(0);
   // Where iterations are exchanged one by one, all below this one are on their way. Else the last ones may
   // have been added up instead, and those that went with this iteration's are beyond the cut.
   const bool lacks = AddsUp() && (iteration_ > at || (iteration_ == at && (handed_ == at || HoldsSums())));

@@ -209,6 +209,7 @@ Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> 
   }
   // At once: this worker may be killed before its next beat, and nobody else knows.
   if (std::exchange(lost_unreported_, false)) SendReport();
+  AnswerIfSettled();
   LeaveIfSettled();
   StepIfSettled();
   if (any_bounded_) LetUseAll();

@@ -48,7 +48,8 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<Sy
       client_state_(env, options.keeps_state,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
-                           scheduler_.SendControl(wire::Kind::kRankState, answer);
+                           state_answer_ = answer;
+                           AnswerIfSettled();
                            if (phase_ != Phase::kFinishing) return;
                            FinishIfWhole();
                            RunLater();

@@ -51,6 +51,15 @@ Iteration WorkerNode::Core::SettledBefore() const {
   return before;
 }
 
+void WorkerNode::Core::AnswerIfSettled() {
+  if (!state_answer_) return;
+  // A state knows of all pushes before it: servers that cut at once must have them before they do.
+  const bool waits = cut_at_once_ && !state_answer_->file().empty();
+  if (waits && SettledBefore() < Iteration(state_answer_->iteration())) return;
+  scheduler_.SendControl(wire::Kind::kRankState, *state_answer_);
+  state_answer_.reset();
+}
+
 void WorkerNode::Core::SendReport() {
   if (!scheduler_.up()) return;
   wire::pb::Report report;
