@@ -73,7 +73,7 @@ class Block::Core {
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
-  Values::Outcome Apply(const PushEvent& push, Gradient gradient);
+  Values::Outcome Apply(const PushEvent& push, const Gradient& gradient);
   // The gradient as it would be at the values of now; null if it is to be stepped on as it is.
   BufferRef Compensated(const PushEvent& push, const Gradient& gradient);
   bool IsRefused(const PushEvent& push, const Gradient& gradient, bool late) const;

@@ -123,7 +123,7 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
     const bool any = options_.nonfinite == NonFinite::kAccept;
     outcome = sums_.Add(late || sums_ahead_ ? v_train : push.iteration, push, std::move(gradient), any);
   } else {
-    outcome = Apply(push, std::move(gradient));
+    outcome = Apply(push, gradient);
   }
   if (outcome == Values::Outcome::kTorn) return std::nullopt;
   // Refused, and not left without a verdict: the push would come again at once, with the same memory missing,
@@ -138,7 +138,7 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
   return aggregate_ ? BlockVerdict::kSummed : BlockVerdict::kApplied;
 }
 
-Values::Outcome Block::Core::Apply(const PushEvent& push, Gradient gradient) {
+Values::Outcome Block::Core::Apply(const PushEvent& push, const Gradient& gradient) {
   // The N of the gradient's own iteration, so that the steps of an iteration add up to one of the whole lr. A
   // member that sends an iteration before its first is no member of that.
   const Iteration own = std::max(push.iteration, progress_.FirstOf(push.from.worker));

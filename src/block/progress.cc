@@ -56,7 +56,7 @@ void Progress::Begin(const MemberState& member) {
   // The members a job starts with begin where the roster says. One that joins later cannot be waited for in
   // the iteration under way.
   life.first = std::max(life.first, untouched_ ? v_train_ : v_train_ + 1);
-  // What a former life gave is here: no iteration of one rank counts twice.
+  // The block holds what a former life gave: no iteration of one rank may count twice.
   if (const Life* const before = lives_.Find(member.key.worker); before != nullptr) {
     if (!LW_MUTATED(begins_below_former)) life.first = std::max(life.first, before->progress + 1);
     former_[member.key.worker] = {before->incarnation, Held(*before)};

@@ -41,7 +41,7 @@ Status TakeJobSecret(const std::string& given, LaunchFiles& files, std::string& 
   return Status::Ok();
 }
 
-// What a job that begins from a checkpoint should know about it.
+// Tells the user when the checkpoint that the job begins from is fuzzy.
 void SayIfFuzzy(const LaunchOptions& options) {
   const std::string& resume = options.scheduler.checkpoint.resume;
   if (resume.empty() || options.quiet) return;

@@ -29,7 +29,7 @@ void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   if (ended_lives_.IsPending(life)) return;
   ended_lives_.Add(life, seat.first, seat.settled);
   pools_.Doubt(life);
-  acks_.When(epoch_, ConnectionId{}, [this, life] { SettleLife(life); });
+  AskOfEndedLives({&life, 1});
 }
 
 void SchedulerNode::Core::SettleLife(MemberKey life) {
