@@ -22,6 +22,7 @@ class RankClaim:
     def __init__(self, scheduler, job, rank):
         """Raises if the rank is taken by the process that started this one, or by another child of that. -1 is never taken:
         the scheduler picks a rank."""
+        self.job = (scheduler, job)
         self._socket = None
         if rank < 0:
             return

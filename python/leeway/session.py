@@ -25,7 +25,7 @@ class Session:
 
     def __init__(self, worker, slowdown, claim=None):
         self.worker = worker
-        self._claim = claim         # of a launched rank; None: nobody launched this process
+        self.claim = claim          # of a launched rank; None: nobody launched this process
         self.rank = worker.rank
         self.size = worker.size
         self.slowdown = slowdown
@@ -86,13 +86,13 @@ class Session:
         for optimizer in self.optimizers:
             optimizer.close(exiting)
         self.worker.close()
-        if self._claim is not None:
-            self._claim.release()
+        if self.claim is not None:
+            self.claim.release()
 
     def warn_if_unused(self):
         """At the end of a script that went well: it may have trained a model of its own on every rank. One that only
         exchanges values or waits for others is as it should be. Rank 0 speaks for all."""
-        if self._claim is None or self.rank != 0 or self.optimizers or self.exchanges or self.met_others:
+        if self.claim is None or self.rank != 0 or self.optimizers or self.exchanges or self.met_others:
             return
         print("leeway: this script called init(), but made no DistributedOptimizer and exchanged nothing with other ranks: if it "
               "trained a model, every rank trained one of its own. Wrap the optimizer: opt = lw.DistributedOptimizer(opt, "
@@ -151,6 +151,9 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     if scheduler:
         job = launch.job if job is None else job
         rank = launch.rank if rank is None else rank
+        if _Process.over is not None and _Process.over.claim is not None and _Process.over.claim.job == (scheduler, job):
+            raise FailedPrecondition("init() after shutdown(): the job that launched this process is over, and one launch is one job; "
+                                     "train all that belongs together before shutdown(), or launch again")
         claim = RankClaim(scheduler, job, rank)
         try:
             worker = Worker.join(scheduler, job, rank, wait_max_s, launch.transport, launch.record,

@@ -18,8 +18,13 @@ def test_a_script_that_wraps_no_optimizer_is_told_by_rank_0():
     done = leeway("run", "-w", 2, "-s", 1, "--", sys.executable, "-c", "import leeway; leeway.init()", limit_s=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("made no DistributedOptimizer") == 1 and "[w0] leeway: this script called init()" in done.stderr
-    done = leeway("run", "-w", 2, "-s", 1, "--", sys.executable, "-c", "import leeway; leeway.init(); leeway.barrier()", limit_s=120)
-    assert done.returncode == 0 and "DistributedOptimizer" not in done.stderr, done.stderr
+
+
+def test_one_that_only_meets_the_others_is_not_and_may_not_join_again():
+    script = "import leeway; leeway.init(); leeway.barrier(); leeway.shutdown(); leeway.init()"
+    done = leeway("run", "-w", 2, "-s", 1, "--", sys.executable, "-c", script, limit_s=120)
+    assert "DistributedOptimizer" not in done.stderr, done.stderr
+    assert done.stderr.count("FailedPrecondition: init() after shutdown(): the job that launched this process is over") == 2, done.stderr
 
 
 @pytest.mark.parametrize("joins, outcomes", [("before", ["another child of process", "joined"]), ("after", ["which started this one"] * 2)])

@@ -1,12 +1,15 @@
 """Several DistributedOptimizers in one script, and parameters that are given to them in other ways than by named_parameters()."""
 
+import copy
+
 import pytest
 import small
 import torch
 from torch import nn
 
 import leeway.torch as lw
-from leeway import errors
+from leeway import errors, session
+from leeway.torch import local_state
 
 
 def models():
@@ -104,6 +107,17 @@ def test_a_parameter_of_two_optimizers_is_refused_by_name_and_with_the_cure(alon
     lw.init()
     small.loss(model, 0).backward()
     small.distributed(model)
+
+
+def test_buffers_of_models_with_the_same_names_are_kept_apart(alone):
+    nets = [nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)) for _ in range(2)]
+    for net in nets:
+        wrapped(net)
+    saved = copy.deepcopy(local_state.of(session.current()).save())
+    for value, net in enumerate(nets):
+        net[1].running_mean.fill_(value + 1.0)
+    local_state.of(session.current()).load(saved)
+    assert [net[1].running_mean.tolist() for net in nets] == [[0.0] * 3] * 2
 
 
 @pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate parameters")

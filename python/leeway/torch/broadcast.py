@@ -24,7 +24,7 @@ def broadcast_parameters(params, root_rank=0):
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
                   for address in (*table.buffers, table.parameter.data_ptr())}
-    tables, others = {}, {}
+    tables, others, prefix = {}, {}, ""
     for name, tensor in pairs:
         table = by_address.get(tensor.data_ptr()) if tensor.numel() else None
         if table is not None:
@@ -34,6 +34,7 @@ def broadcast_parameters(params, root_rank=0):
                                          "broadcast, and give a later one only what it has not seen")
             table.check_memory()
             tables[table.name] = table
+            prefix = table.name.removesuffix(name) if table.name.endswith(name) else prefix
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
@@ -48,7 +49,7 @@ def broadcast_parameters(params, root_rank=0):
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
-    local_state.of(session).buffers.update(others)
+    local_state.of(session).buffers.update((prefix + name, tensor) for name, tensor in others.items())
     session.state.restore_own()
 
 

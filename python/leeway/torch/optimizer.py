@@ -214,9 +214,10 @@ class _Distributed(torch.optim.Optimizer):
         name_of = {id(parameter): name for name, parameter in reversed(named)}
         if len({name for name, _ in named}) != len(named):
             twice = sorted({name for name, _ in named if sum(name == other for other, _ in named) > 1})
-            raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}")
+            raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}; tell them "
+                                  "apart (net.named_parameters(prefix=...)), or leave named_parameters out: then positions are names")
         others = {id(table.parameter): table for other in self._session.optimizers for table in other.tables}
-        trained = []
+        trained, seen = [], set()
         for index, group in enumerate(self.param_groups):
             for place, parameter in enumerate(group["params"]):
                 name = name_of.get(id(parameter))
@@ -231,10 +232,11 @@ class _Distributed(torch.optim.Optimizer):
                                         f"process (as {others[id(parameter)].name}), and the servers step it with that one. Give "
                                         "each parameter to one optimizer. To wrap a model again (a notebook's cell that runs "
                                         "twice), call lw.shutdown() and lw.init() before: the model keeps its values")
-                elif any(parameter is other for _, other, *_ in trained):
+                elif id(parameter) in seen:
                     raise InvalidArgument(f"DistributedOptimizer: parameter {name} is in group {index} twice; give each parameter "
                                           "once, as model.parameters() does")
                 elif parameter.numel():
+                    seen.add(id(parameter))
                     trained.append((name, parameter, index, server_optimizer.spec(self, group, parameter)))
         taken = {table.name for table in others.values()}
         prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
