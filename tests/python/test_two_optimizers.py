@@ -109,10 +109,12 @@ def test_a_parameter_of_two_optimizers_is_refused_by_name_and_with_the_cure(alon
     small.distributed(model)
 
 
-def test_buffers_of_models_with_the_same_names_are_kept_apart(alone):
+@pytest.mark.parametrize("given", [lambda net: net, lambda net: net.parameters()], ids=["names", "positions"])
+def test_buffers_of_models_with_the_same_names_are_kept_apart(alone, given):
     nets = [nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)) for _ in range(2)]
     for net in nets:
-        wrapped(net)
+        lw.DistributedOptimizer(small.sgd(net), given(net))
+        lw.broadcast_parameters(net)
     saved = copy.deepcopy(local_state.of(session.current()).save())
     for value, net in enumerate(nets):
         net[1].running_mean.fill_(value + 1.0)

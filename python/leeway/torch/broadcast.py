@@ -22,11 +22,11 @@ def broadcast_parameters(params, root_rank=0):
                               f"{session.size - 1}")
     params = params.state_dict() if isinstance(params, torch.nn.Module) else params
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
-    by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
+    by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
                   for address in (*table.buffers, table.parameter.data_ptr())}
     tables, others, prefix = {}, {}, ""
     for name, tensor in pairs:
-        table = by_address.get(tensor.data_ptr()) if tensor.numel() else None
+        table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
         if table is not None:
             if table.initialized:
                 raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
@@ -34,7 +34,6 @@ def broadcast_parameters(params, root_rank=0):
                                          "broadcast, and give a later one only what it has not seen")
             table.check_memory()
             tables[table.name] = table
-            prefix = table.name.removesuffix(name) if table.name.endswith(name) else prefix
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:

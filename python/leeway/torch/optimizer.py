@@ -78,6 +78,7 @@ class _Distributed(torch.optim.Optimizer):
         self._clip_norm = clip_norm
         self.samples = samples
         self._frozen = []
+        self.prefix = ""  # of the names of its tables
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
         self._pushing = Pushing(self, self._tables, session, self._phases)
         self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
@@ -239,8 +240,8 @@ class _Distributed(torch.optim.Optimizer):
                     seen.add(id(parameter))
                     trained.append((name, parameter, index, server_optimizer.spec(self, group, parameter)))
         taken = {table.name for table in others.values()}
-        prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
-        tables = [TableParameter(prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
+        self.prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
+        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
         # The worker lands values in the tables' buffers from here on, also if this is broken off.
         with self._session.lending(*tables):
             for table in tables:
