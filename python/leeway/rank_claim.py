@@ -4,6 +4,7 @@ A launcher gives a rank to one process by environment variables, and its childre
 the rank away from its parent, or from another child.
 """
 
+import errno
 import multiprocessing
 import os
 import socket
@@ -42,8 +43,10 @@ class RankClaim:
             self._socket.bind(f"\0leeway rank {rank} of {parent} {zlib.crc32(job.encode())}")
         except OSError as error:
             self._socket.close()
+            if error.errno != errno.EADDRINUSE:
+                raise
             raise FailedPrecondition(f"init() in process {os.getpid()}: another child of process {parent} has joined as rank "
-                                     f"{rank}; {_CURE}") from error
+                                     f"{rank}; {_CURE}") from None
 
     def release(self):
         environment.clear_rank_holder()
