@@ -25,7 +25,7 @@ What to try next:
   leeway run -w 4 -s 2 --sync bsp --slow-worker 3:4x -- ...    everyone waits for the slow worker, each iteration
   leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- ...  at most 3 iterations ahead of it
   leeway run --help                                            all that a job can be told
-  docs/pytorch.md                                              your own model, in four lines"""
+  docs/pytorch.md                                              your own model, in five lines"""
 
 
 def make_model():

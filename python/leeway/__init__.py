@@ -34,6 +34,7 @@ def barrier(name="barrier"):
     and a slower rank may need it to end its iteration.
     """
     session = _session.current()
+    session.met_others = True
     with session.waiting():
         session.worker.barrier(name)
 

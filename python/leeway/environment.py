@@ -1,4 +1,4 @@
-"""What a launcher tells its workers. The only reader of LEEWAY_* variables in Python."""
+"""What a launcher tells its workers, and what a worker tells its children. The only user of LEEWAY_* variables in Python."""
 
 import os
 from dataclasses import dataclass
@@ -30,6 +30,28 @@ def read(environ=os.environ):
         record=environ.get("LEEWAY_RECORD", "") == "1",
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
     )
+
+
+def rank_holder(scheduler, job, rank, environ=os.environ):
+    """The process that has joined as this rank and started this one, directly or not; None without one."""
+    words = environ.get("LEEWAY_RANK_HOLDER", "").split(" ", 1)
+    if len(words) < 2 or words[1] != f"{rank} {job} {scheduler}" or words[0] == str(os.getpid()):
+        return None
+    try:
+        os.kill(int(words[0]), 0)
+    except (ValueError, ProcessLookupError):
+        return None
+    except PermissionError:
+        pass
+    return int(words[0])
+
+
+def set_rank_holder(scheduler, job, rank, environ=os.environ):
+    environ["LEEWAY_RANK_HOLDER"] = f"{os.getpid()} {rank} {job} {scheduler}"
+
+
+def clear_rank_holder(environ=os.environ):
+    environ.pop("LEEWAY_RANK_HOLDER", None)
 
 
 def _number(environ, name, kind, default, least):

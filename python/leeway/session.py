@@ -13,6 +13,7 @@ import time
 from leeway import environment
 from leeway._leeway import Worker
 from leeway.errors import FailedPrecondition, LeewayError
+from leeway.rank_claim import RankClaim
 from leeway.rank_state import RankState
 
 # The longest that any one call waits for others before it fails, saying for what.
@@ -22,8 +23,9 @@ WAIT_MAX_S = 600.0
 class Session:
     """One life in one job."""
 
-    def __init__(self, worker, slowdown):
+    def __init__(self, worker, slowdown, claim=None):
         self.worker = worker
+        self.claim = claim          # of a launched rank; None: nobody launched this process
         self.rank = worker.rank
         self.size = worker.size
         self.slowdown = slowdown
@@ -34,6 +36,7 @@ class Session:
         self.finished = False       # no member of the job any more
         self.names = {}             # how often each kind of one-off name was used: the same on all ranks
         self.exchanges = {}         # tables of push_pull by name
+        self.met_others = False     # in a barrier of the script's own
         self.optimizers = []        # of leeway.torch; they take the final values
         self.state = RankState(worker)  # of this rank, in checkpoints
         self.torch_state = None     # of leeway.torch: its part of it
@@ -83,6 +86,17 @@ class Session:
         for optimizer in self.optimizers:
             optimizer.close(exiting)
         self.worker.close()
+        if self.claim is not None:
+            self.claim.release()
+
+    def warn_if_unused(self):
+        """At the end of a script that went well: it may have trained a model of its own on every rank. One that only
+        exchanges values or waits for others is as it should be. Rank 0 speaks for all."""
+        if self.claim is None or self.rank != 0 or self.optimizers or self.exchanges or self.met_others:
+            return
+        print("leeway: this script called init(), but made no DistributedOptimizer and exchanged nothing with other ranks: if it "
+              "trained a model, every rank trained one of its own. Wrap the optimizer: opt = lw.DistributedOptimizer(opt, "
+              "model.named_parameters()), then lw.broadcast_parameters(model.state_dict())", file=sys.stderr)
 
 
 class _Process:
@@ -133,14 +147,24 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     _hook_process_end()  # first: an error in here has its own exit code as well
     launch = environment.read()
     scheduler = launch.scheduler if scheduler is None else scheduler
+    claim = None
     if scheduler:
-        worker = Worker.join(scheduler, launch.job if job is None else job, launch.rank if rank is None else rank,
-                             wait_max_s, launch.transport, launch.record,
-                             launch.secret_file if secret_file is None else secret_file,
-                             launch.insecure and secret_file is None)
+        job = launch.job if job is None else job
+        rank = launch.rank if rank is None else rank
+        if _Process.over is not None and _Process.over.claim is not None and _Process.over.claim.job == (scheduler, job):
+            raise FailedPrecondition("init() after shutdown(): the job that launched this process is over, and one launch is one job; "
+                                     "train all that belongs together before shutdown(), or launch again")
+        claim = RankClaim(scheduler, job, rank)
+        try:
+            worker = Worker.join(scheduler, job, rank, wait_max_s, launch.transport, launch.record,
+                                 launch.secret_file if secret_file is None else secret_file,
+                                 launch.insecure and secret_file is None)
+        except BaseException:
+            claim.release()
+            raise
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max_s, pull, exchange, list(rules))
-    _Process.session = Session(worker, launch.slowdown)
+    _Process.session = Session(worker, launch.slowdown, claim)
 
 
 def shutdown():
@@ -150,6 +174,7 @@ def shutdown():
     session = current()
     session.finish()
     session.worker.shutdown()
+    session.warn_if_unused()
     _Process.session, _Process.over = None, session
     session.close()
 
@@ -188,6 +213,8 @@ def _at_exit():
             if session.phases is not None:
                 session.phases.report()
             session.worker.leave()
+        if not _Process.failed:
+            session.warn_if_unused()
     except LeewayError as error:
         failure = error
         print(f"leeway: could not leave the job cleanly: {error}", file=sys.stderr)

@@ -229,7 +229,7 @@ def test_a_gradient_in_the_arena_is_a_plain_tensor_to_everyone_else(pair):
     assert copy.deepcopy(gradient).data_ptr() != gradient.data_ptr()
 
 
-@pytest.mark.parametrize("option", ["maximize", "foreach"])
+@pytest.mark.parametrize("option", ["maximize", "differentiable"])
 def test_an_option_that_servers_do_not_have_is_refused_when_it_comes(pair, option):
     model, optimizer, _, _ = pair
     train(model, optimizer, range(1))

@@ -57,8 +57,8 @@ def test_steps_as_in_one_process(alone, kind, options):
 
 
 @pytest.mark.parametrize(["kind", "options", "name"], [
-    (torch.optim.Adagrad, {"foreach": True}, "foreach"), (torch.optim.Adagrad, {"maximize": True}, "maximize"),
-    (torch.optim.RMSprop, {"foreach": True}, "foreach"), (torch.optim.RMSprop, {"maximize": True}, "maximize"),
+    (torch.optim.Adagrad, {"maximize": True}, "maximize"),
+    (torch.optim.RMSprop, {"maximize": True}, "maximize"),
     (torch.optim.RMSprop, {"differentiable": True}, "differentiable"), (torch.optim.Adam, {"amsgrad": True}, "amsgrad")])
 def test_what_the_servers_cannot_do_is_refused_by_name(alone, kind, options, name):
     model = small.model()

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "launch/same_batches.h"
 #include "launch/text_file.h"
 #include "launch/who_waits.h"
 
@@ -196,9 +197,17 @@ void Launch::TakeStatus(const std::string& json) {
   if (status->phase != "gathering") begun_ = true;
   if (begun_ && !gathered_s_) gathered_s_ = Elapsed();
   if (!options_.record.empty()) LookForRecord(*status);
+  HintAtSameBatches(*status);
   outcome_.status = std::move(*status);
   status_at_ = SteadyClock::now();
   outcome_.status_json = json;
+}
+
+void Launch::HintAtSameBatches(const JobStatus& status) {
+  if (hinted_ || options_.quiet) return;
+  const std::string hint = SameBatchesText(status);
+  hinted_ = !hint.empty();
+  if (hinted_) Say(hint);
 }
 
 // The scheduler's last word holds figures that came after the last status asked for.

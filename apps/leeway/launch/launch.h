@@ -117,6 +117,7 @@ class Launch {
   void Show();
   void End(int exit_code, const std::string& why);
   void TakeStatus(const std::string& json);
+  void HintAtSameBatches(const JobStatus& status);
   void TakeLastStatus();
   void LookForRecord(const JobStatus& status);
   [[nodiscard]] Status WriteRecord() const;
@@ -186,6 +187,7 @@ class Launch {
   RoleRestarts role_restarts_;
   std::unique_ptr<MonitorClient> monitor_;
   Progress progress_;
+  bool hinted_ = false;  // at workers that train on the same batches
   RunRecorder recorder_;
   Outcome outcome_;
 

@@ -7,6 +7,7 @@
 
 #include "launch/job_status.h"
 #include "launch/progress.h"
+#include "launch/same_batches.h"
 #include "launch/status_text.h"
 #include "launch/who_waits.h"
 
@@ -203,6 +204,28 @@ TEST(SummaryTest, TheJsonHoldsTotalsAndTheLastStatus) {
   EXPECT_EQ(json["totals"]["dpr"], 10);
   EXPECT_EQ(json["times"]["train_s"], 20);
   EXPECT_EQ(json["status"]["phase"], "ended");
+}
+
+// One worker for each digest of first gradients; an empty one has reported none.
+std::string HintFor(const std::vector<std::string>& digests) {
+  std::string workers;
+  for (std::size_t rank = 0; rank < digests.size(); ++rank) {
+    workers += (rank == 0 ? "" : ",") + (R"({"rank":)" + std::to_string(rank)) + R"(,"figures":{)" +
+               (digests[rank].empty() ? "" : R"("first_gradients":)" + digests[rank]) + "}}";
+  }
+  return SameBatchesText(*ParseJobStatus(R"({"job":"j","workers":[)" + workers + "]}"));
+}
+
+TEST(SameBatchesTest, WorkersWithTheSameFirstGradientsAreNamedWithTheCure) {
+  EXPECT_THAT(
+      HintFor({"281474976710655", "7", "281474976710655"}),
+      AllOf(HasSubstr("w0 and w2 have the same"), HasSubstr("DistributedSampler"), HasSubstr("BatchPool")));
+  EXPECT_THAT(HintFor(std::vector<std::string>(11, "7")), HasSubstr("w6, w7 and 3 more have"));
+}
+
+TEST(SameBatchesTest, OthersAreNot) {
+  EXPECT_EQ(HintFor({"281474976710655", "281474976710654"}), "");
+  EXPECT_EQ(HintFor({"", "", "7"}), "");
 }
 
 }  // namespace

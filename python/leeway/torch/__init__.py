@@ -1,7 +1,8 @@
-"""Leeway for PyTorch, in four lines:
+"""Leeway for PyTorch, in five lines:
 
     import leeway.torch as lw
     lw.init()                                                     # finds its launcher; alone it is a 1-process job
+    sampler = DistributedSampler(data, lw.size(), lw.rank())      # of torch.utils.data; or lw.BatchPool
     opt = lw.DistributedOptimizer(opt, model.named_parameters())  # the servers step, with what opt was made with
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
 

@@ -4,14 +4,14 @@ import torch
 
 from leeway import session as _session
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch import local_state
+from leeway.torch import local_state, names
 from leeway.torch.slot import Slot
 
 
 def broadcast_parameters(params, root_rank=0):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
-    params: model.state_dict(), or pairs of name and tensor. All ranks call it, with the same names and shapes, after
+    params: model.state_dict(), the model, or pairs of name and tensor. All ranks call it, with the same names and shapes, after
     DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when every rank has
     the values: else one that is fast could have pushed before one that is slow has read them. If it is broken off (Ctrl-C,
     an error) the servers may still be reading the root's parameters: change them no more.
@@ -20,14 +20,13 @@ def broadcast_parameters(params, root_rank=0):
     if not 0 <= root_rank < session.size:
         raise InvalidArgument(f"broadcast_parameters: root_rank {root_rank} is not a rank of this job; wanted 0 to "
                               f"{session.size - 1}")
-    pairs = params.items() if hasattr(params, "items") else params
-    by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
+    params = params.state_dict() if isinstance(params, torch.nn.Module) else params
+    pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
+    by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
                   for address in (*table.buffers, table.parameter.data_ptr())}
-    tables, others = {}, {}
+    tables, others, prefix = {}, {}, ""
     for name, tensor in pairs:
-        if not isinstance(tensor, torch.Tensor):
-            raise InvalidArgument(f"broadcast_parameters: {name} is a {type(tensor).__name__}, wanted a tensor")
-        table = by_address.get(tensor.data_ptr()) if tensor.numel() else None
+        table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
         if table is not None:
             if table.initialized:
                 raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
@@ -49,7 +48,7 @@ def broadcast_parameters(params, root_rank=0):
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
-    local_state.of(session).buffers.update(others)
+    local_state.of(session).buffers.update((prefix + name, tensor) for name, tensor in others.items())
     session.state.restore_own()
 
 

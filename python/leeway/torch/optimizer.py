@@ -7,21 +7,24 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument
-from leeway.torch import local_state, ready_hooks, server_optimizer
+from leeway.torch import local_state, names, ready_hooks, server_optimizer
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
 from leeway.torch.table_parameter import TableParameter
 from leeway.torch.use_hooks import UseHooks
 
 
-def DistributedOptimizer(optimizer, named_parameters, sync=None, apply=None, samples=1, overlap=True, clip_norm=None,
+def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None, samples=1, overlap=None, clip_norm=None,
                          pull=None, exchange=None):
     """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for what it uses.
 
-    named_parameters: model.named_parameters(), or pairs; names are the tables' names, the same on all ranks.
+    named_parameters: model.named_parameters(), the model, or pairs; names are the tables' names, the same on all ranks. From
+        model.parameters(), or without it, tables are named by the position of their parameter.
     sync, apply: spec strings ("bsp", "ssp:3", "aggregate:reduce=ordered"); None: the job's.
     samples: how many samples a gradient is the mean of, its weight in the job's mean; assign `.samples` to change it.
-    overlap: push each gradient as soon as backward() has it; False pushes at step(), after any editing.
+    overlap: True pushes each gradient as soon as backward() has it; False pushes at step(), after any editing. None: True
+        while this is the only DistributedOptimizer of the process. With several, a backward() may also add gradients to
+        parameters of another optimizer, which that one never steps with (a GAN).
     pull, exchange: are the job's ("partial:0.9,50", "every:4"; leeway run --pull, --exchange): one that the job does not
         have is refused, so that a script says what it was written for. None: whatever the job has.
     clip_norm: clip this worker's gradient to this norm before it is pushed (pushes at step()).
@@ -71,10 +74,11 @@ class _Distributed(torch.optim.Optimizer):
         if session.phases is None:
             session.phases = Phases(session)
         self._phases = session.phases
-        self._overlap = overlap and clip_norm is None
+        self._overlap = overlap if clip_norm is None else False
         self._clip_norm = clip_norm
         self.samples = samples
         self._frozen = []
+        self.prefix = ""  # of the names of its tables
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
         self._pushing = Pushing(self, self._tables, session, self._phases)
         self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
@@ -119,7 +123,11 @@ class _Distributed(torch.optim.Optimizer):
         return loss
 
     def skip(self):
-        """Ends the iteration without this worker (a GradScaler found infinities): what was not pushed is absent."""
+        """Ends the iteration without this worker (a GradScaler found infinities): all its gradients are absent."""
+        for table in self._tables:
+            if table.pushed:
+                raise FailedPrecondition(f"skip(): backward() has pushed the gradient of {table.name} already, and the servers may "
+                                         "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
         self._phases.computed()
         self._end_iteration()
         self._phases.stepped()
@@ -159,12 +167,13 @@ class _Distributed(torch.optim.Optimizer):
 
     def gradient_ready(self, table):
         """Autograd has accumulated the table's gradient (called in backward())."""
-        if not table.touched:
-            table.check_zeroed()
-            table.touched = True
-        if not self._overlap or self._session.no_sync_depth:
-            return
-        self._pushing.push(table)
+        table.accumulated()
+        overlap = self._overlap
+        if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
+            return  # this gradient may be zeroed before this optimizer steps: another one's backward() came by
+        table.check_zeroed()
+        if not self._session.no_sync_depth:
+            self._pushing.push(table)
 
     def send_held(self):
         self._pushing.send_held()
@@ -202,35 +211,50 @@ class _Distributed(torch.optim.Optimizer):
         return self._tables
 
     def _make_tables(self, named_parameters, sync, apply):
-        named = [(name, parameter) for name, parameter in named_parameters]
-        names = {id(parameter): name for name, parameter in reversed(named)}
+        named = self._named(named_parameters)
+        name_of = {id(parameter): name for name, parameter in reversed(named)}
         if len({name for name, _ in named}) != len(named):
             twice = sorted({name for name, _ in named if sum(name == other for other, _ in named) > 1})
-            raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}")
-        tables = []
+            raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}; tell them "
+                                  "apart (net.named_parameters(prefix=...)), or leave named_parameters out: then positions are names")
+        others = {id(table.parameter): table for other in self._session.optimizers for table in other.tables}
+        trained, seen = [], set()
         for index, group in enumerate(self.param_groups):
             for place, parameter in enumerate(group["params"]):
-                name = names.get(id(parameter))
+                name = name_of.get(id(parameter))
                 if name is None:
                     raise InvalidArgument(f"DistributedOptimizer: parameter {place} of group {index} (shape "
                                           f"{list(parameter.shape)}) is not in named_parameters; pass "
                                           "model.named_parameters()")
                 if not parameter.requires_grad:
                     self._frozen.append((name, parameter))
+                elif id(parameter) in others:
+                    raise AlreadyExists(f"DistributedOptimizer: parameter {name} is in another DistributedOptimizer of this "
+                                        f"process (as {others[id(parameter)].name}), and the servers step it with that one. Give "
+                                        "each parameter to one optimizer. To wrap a model again (a notebook's cell that runs "
+                                        "twice), call lw.shutdown() and lw.init() before: the model keeps its values")
+                elif id(parameter) in seen:
+                    raise InvalidArgument(f"DistributedOptimizer: parameter {name} is in group {index} twice; give each parameter "
+                                          "once, as model.parameters() does")
                 elif parameter.numel():
-                    spec = server_optimizer.spec(self, group, parameter)
-                    tables.append(TableParameter(name, parameter, index, spec, self._session, self._phases))
-        taken = {table.name for other in self._session.optimizers for table in other.tables}
-        for table in tables:
-            if table.name in taken:
-                raise AlreadyExists("DistributedOptimizer: another optimizer of this process has a parameter named "
-                                    f"{table.name}; give names that differ (model.named_parameters(prefix=...))")
+                    seen.add(id(parameter))
+                    trained.append((name, parameter, index, server_optimizer.spec(self, group, parameter)))
+        taken = {table.name for table in others.values()}
+        self.prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
+        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
         # The worker lands values in the tables' buffers from here on, also if this is broken off.
         with self._session.lending(*tables):
             for table in tables:
                 table.create(sync, apply)
             self._session.worker.start()
         return tables
+
+    def _named(self, given):
+        if isinstance(given, torch.nn.Module):
+            given = given.named_parameters()
+        elif given is None:
+            given = [parameter for group in self.param_groups for parameter in group["params"]]
+        return names.pairs("DistributedOptimizer", given, "model.named_parameters()")
 
     def _check_groups(self):
         for name, parameter in self._frozen:

@@ -10,6 +10,7 @@ import torch
 
 from leeway.errors import FailedPrecondition
 from leeway.torch import ready_hooks, server_optimizer
+from leeway.torch.first_gradients import FirstGradients
 
 # Of gradients that wait. A wake-up is some 10 microseconds, as long as the copy of this many bytes.
 HELD_BYTES_MAX = 64 << 10
@@ -25,6 +26,7 @@ class Pushing:
         self._held_bytes = 0
         self._pushed = 0             # in this iteration
         self._pushed_before = 0      # in the one before
+        self._first = FirstGradients(session.worker) if not session.optimizers else None
 
     def push(self, table):
         """Lends the table's gradient to the worker, under this iteration."""
@@ -35,6 +37,8 @@ class Pushing:
                 "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
         gradient = table.parameter.grad
         slot = table.gradient_slot(gradient)
+        if self._first is not None:
+            self._first.add(slot.address, table.elements)
         optimizer = self._optimizer
         self._held.append((table, slot, server_optimizer.hyper(optimizer.param_groups[table.group]), optimizer.samples))
         self._held_bytes += 4 * table.elements
@@ -71,6 +75,9 @@ class Pushing:
     def end_iteration(self):
         """After the clock: new gradients go to other tensors than those on loan."""
         self._pushed_before, self._pushed = self._pushed, 0
+        if self._first is not None:
+            self._first.report()
+            self._first = None
         for table in self._tables:
             if table.pushed:
                 table.flip_gradient()

@@ -14,8 +14,9 @@ _KINDS = {torch.optim.SGD: "torch.optim.SGD (momentum, dampening, weight_decay, 
           lars.LARS: "leeway.torch.LARS"}
 SUPPORTED = ", ".join(_KINDS.values())
 
-# Options that change what an optimizer computes, or how in this process, and that the servers do not have.
-_REFUSED = ("amsgrad", "maximize", "foreach", "capturable", "differentiable", "fused")
+# Options that change what an optimizer computes, and that the servers do not have. Others (foreach, fused, capturable) only say how
+# this process would compute it.
+_REFUSED = ("amsgrad", "maximize", "differentiable")
 
 
 def check(optimizer):

@@ -26,7 +26,8 @@ _FORKED, _FORKED_WITHOUT = -2, -3
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
                  "gradients", "synced", "initialized", "watched", "touched", "pushed", "lent_gradient", "lent_version",
-                 "lent_slot", "fresh", "fresh_gradient", "fresh_version", "accumulator", "ready_hook", "on_ready", "version")
+                 "lent_slot", "fresh", "fresh_gradient", "fresh_version", "unzeroed", "accumulator", "ready_hook", "on_ready",
+                 "version")
 
     def __init__(self, name, parameter, group, spec, session, phases):
         _check_parameter(name, parameter)
@@ -53,8 +54,9 @@ class TableParameter:
         self.lent_version = 0
         self.lent_slot = None         # where it lies in the arena
         self.fresh = None             # the slot that step() gave autograd to write into
-        self.fresh_gradient = None    # its tensor, and the tensor's version then
+        self.fresh_gradient = None    # its tensor, and the tensor's version then and after each accumulation on top of it
         self.fresh_version = 0
+        self.unzeroed = False         # what step() left in that tensor is still in it
         self.accumulator = None       # keeps the ready hook alive
         self.ready_hook = None        # its handle
         self.on_ready = None          # what it calls
@@ -158,14 +160,19 @@ class TableParameter:
         gradient = self.parameter.grad
         if gradient is None:
             return False
-        return self.touched or gradient is not self.fresh_gradient or self._written_by_hand(gradient)
+        if gradient is not self.fresh_gradient or (self.touched and not self.unzeroed):
+            return True
+        return self._written_by_hand(gradient)
 
     def _written_by_hand(self, gradient):
-        """Is there more than zeros in what step() has given autograd, though it made no use of it?"""
+        """Is there more than zeros in what step() has given autograd, though no backward() wrote into it once it was zeroed?"""
         if not self.fresh.holds(gradient):  # p.grad.data = g, or another type and back
             return not _same_bits(gradient, self.fresh.tensor()) and not _is_zero(gradient)
         changes = gradient._version - self.fresh_version
-        if changes == 0 or _is_zero(gradient):
+        if changes == 0:
+            self.check_zeroed()
+            return False
+        if _is_zero(gradient):
             return False
         if changes == 1:  # so it was not zeroed before: p.grad += g would have added to what is no gradient of anything
             raise FailedPrecondition(f"gradient of {self.name} was written in place after step() without zero_grad() "
@@ -173,14 +180,24 @@ class TableParameter:
                                      "zero_grad() first, or assign it (p.grad = g)")
         return True
 
-    def check_zeroed(self):
-        """Right after autograd's first accumulation since step(): raises if zero_grad() was forgotten.
+    def accumulated(self):
+        """Right after an accumulation of autograd: notes whether zero_grad() came before it.
 
-        step() lent the gradient away and gave autograd another tensor, so adding to what stands there is not what
-        torch would have done. zero_() and each accumulation raise a tensor's version by one.
+        step() lent the gradient away and gave autograd another tensor, so adding to what stands there is not what torch would
+        have done. zero_() and each accumulation raise a tensor's version by one.
         """
+        self.touched = True
+        if not self.unzeroed:
+            return
         gradient = self.parameter.grad
         if gradient is self.fresh_gradient and gradient._version == self.fresh_version + 1:
+            self.fresh_version += 1
+        else:
+            self.unzeroed = False
+
+    def check_zeroed(self):
+        """Raises if backward() came without zero_grad() since step()."""
+        if self.touched and self.unzeroed:
             raise FailedPrecondition(f"gradient of {self.name} was not zeroed after step(): call zero_grad() between "
                                      "step() and backward() (to add up gradients of several batches use "
                                      "lw.no_sync())")
@@ -204,7 +221,7 @@ class TableParameter:
         self.fresh = self.gradients.take()
         fresh = self.fresh.tensor()
         self.parameter.grad = fresh
-        self.fresh_gradient, self.fresh_version = fresh, fresh._version
+        self.fresh_gradient, self.fresh_version, self.unzeroed = fresh, fresh._version, True
         self.lent_gradient = self.lent_slot = None
         self.pushed = False
 

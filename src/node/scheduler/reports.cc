@@ -8,7 +8,8 @@ namespace leeway {
 namespace {
 
 // These say how a node stands, not what it has done: of one that is gone they mean nothing.
-constexpr std::array<std::string_view, 4> kGauges{"blocks", "iteration", "values_bytes", "waiting"};
+constexpr std::array<std::string_view, 5> kGauges{"blocks", "first_gradients", "iteration", "values_bytes",
+                                                  "waiting"};
 
 }  // namespace
 
