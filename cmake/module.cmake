@@ -1,5 +1,5 @@
 # leeway_module(name DIR dir DEPS libs... [PROTOS files...]): the static library leeway_<name> of all .cc files below
-# dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry, with a time budget).
+# dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry).
 # A module of headers only is an INTERFACE library.
 function(leeway_module name)
   cmake_parse_arguments(ARG "" "DIR;TIMEOUT" "DEPS;PROTOS" ${ARGN})
@@ -17,6 +17,7 @@ function(leeway_module name)
     set(scope INTERFACE)
   endif()
   target_include_directories(leeway_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_features(leeway_${name} ${scope} cxx_std_20)
   target_link_libraries(leeway_${name} ${scope} ${ARG_DEPS})
   if(ARG_PROTOS)
     leeway_protos(leeway_${name} ${ARG_PROTOS})
@@ -42,11 +43,12 @@ function(leeway_protos library)
   add_dependencies(${library} ${library}_proto)
 endfunction()
 
-# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry.
+# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds] [SLOW]): one gtest program, one ctest entry, with the label
+# `fast` (make test-fast) unless it is SLOW. The limit ends a hang; it is no measure of speed.
 function(leeway_test target)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 60)
+    set(ARG_TIMEOUT 300)
   endif()
   if(LEEWAY_SANITIZE)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
@@ -58,4 +60,7 @@ function(leeway_test target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
   add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
   set_tests_properties(${target} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  if(NOT ARG_SLOW)
+    set_tests_properties(${target} PROPERTIES LABELS fast)
+  endif()
 endfunction()

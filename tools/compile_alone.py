@@ -23,6 +23,8 @@ from pathlib import Path
 TREES = ["include", "src", "apps", "bench", "examples", "tests", "python"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 COMMITS = 20  # whose files come first
+# Files that only another preset builds, and what that adds to the flags of their neighbours.
+ADDED = {"tests/sim/mutants_main.cc": ("-DLEEWAY_MUTATIONS",)}
 # Of the unity build and the optimizer; the preset dev has none of them.
 DROPPED = re.compile(r"-O.|-g\d?|-DNDEBUG|-Wno-subobject-linkage")
 
@@ -69,8 +71,7 @@ class Tree:
         self.root, self.commands = root, commands
         self.files = sorted(str(path.relative_to(root)) for tree in TREES for kind in ("*.h", "*.cc")
                             for path in (root / tree).rglob(kind))
-        self._texts, self._closures, self._nearest = {}, {}, {}
-        self._folders = {}
+        self._texts, self._closures, self._folders = {}, {}, {}
         for source, flags in commands.items():
             for folder in Path(source).parents:
                 best = self._folders.setdefault(str(folder), flags)
@@ -86,7 +87,8 @@ class Tree:
         """Those of the build, or, for a header, the most that a source of its folder has."""
         if path in self.commands:
             return self.commands[path]
-        return next(self._folders[str(folder)] for folder in Path(path).parents if str(folder) in self._folders)
+        near = next(self._folders[str(folder)] for folder in Path(path).parents if str(folder) in self._folders)
+        return near + ADDED.get(path, ())
 
     def includes(self, path):
         """The files of this tree that `path` includes itself, in order."""
