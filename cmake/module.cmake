@@ -43,10 +43,10 @@ function(leeway_protos library)
   add_dependencies(${library} ${library}_proto)
 endfunction()
 
-# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds] [SLOW]): one gtest program, one ctest entry, with the label
-# `fast` (make test-fast) unless it is SLOW. The limit ends a hang; it is no measure of speed.
+# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry, with the label
+# `fast` (make test-fast). The limit ends a hang; it is no measure of speed.
 function(leeway_test target)
-  cmake_parse_arguments(ARG "SLOW" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -59,8 +59,5 @@ function(leeway_test target)
   # -O0 with its larger objects.
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
   add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
-  set_tests_properties(${target} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
-  if(NOT ARG_SLOW)
-    set_tests_properties(${target} PROPERTIES LABELS fast)
-  endif()
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS fast)
 endfunction()

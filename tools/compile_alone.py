@@ -71,7 +71,7 @@ class Tree:
         self.root, self.commands = root, commands
         self.files = sorted(str(path.relative_to(root)) for tree in TREES for kind in ("*.h", "*.cc")
                             for path in (root / tree).rglob(kind))
-        self._texts, self._closures, self._folders = {}, {}, {}
+        self._texts, self._includes, self._closures, self._folders = {}, {}, {}, {}
         for source, flags in commands.items():
             for folder in Path(source).parents:
                 best = self._folders.setdefault(str(folder), flags)
@@ -92,6 +92,11 @@ class Tree:
 
     def includes(self, path):
         """The files of this tree that `path` includes itself, in order."""
+        if path not in self._includes:
+            self._includes[path] = self._find_includes(path)
+        return self._includes[path]
+
+    def _find_includes(self, path):
         found = []
         for name in INCLUDE.findall(self.text(path)):
             name = name.replace(".pb.h", ".proto")
@@ -153,7 +158,8 @@ def in_order(tree, units):
     def need(path):
         around = min((age.get(name, never) for name in tree.closure(path)), default=never)
         # The hash spreads what is left over the tree; else it would always be the same folder.
-        return age.get(path, never), around, hashlib.sha256(tree.text(path).encode()).digest()
+        itself = min(age.get(name, never) for name in [path, *(tree.first_include(path) if path.endswith(".cc") else [])])
+        return itself, around, hashlib.sha256(tree.text(path).encode()).digest()
 
     return sorted(units, key=need)
 

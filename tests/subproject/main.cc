@@ -4,7 +4,9 @@
 #include "leeway/worker.h"
 
 int main() {
-  const auto worker = leeway::Worker::Initialize({.scheduler = "no address"});
+  leeway::WorkerOptions options;
+  options.scheduler = "no address";
+  const auto worker = leeway::Worker::Initialize(options);
   std::puts(worker.status().ToString().c_str());
   return worker.ok() ? 1 : 0;
 }
