@@ -118,7 +118,7 @@ class SlowCalls:
         self._worker = worker
 
     def __getattr__(self, name):
-        if name in ("barrier", "lease_batches", "pull"):
+        if name in ("barrier", "lease_batches", "push_pull"):
             time.sleep(WAIT_S)
         return getattr(self._worker, name)
 
