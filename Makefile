@@ -36,7 +36,7 @@ SUITES ?=
 help:  ## this text
 	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
 	@echo
-	@sed -nE 's/^([a-z-]+):.*  ## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 deps:  ## install what is missing of the Debian packages that everything here needs
 	@tools/deps.sh
@@ -84,7 +84,7 @@ chaos: build  ## random faults in real jobs, with books of every push: RUNS jobs
 	  --runs $(if $(filter file,$(origin RUNS)),150,$(RUNS)) --from $(FROM) $(ARGS)
 
 check: build  ## before closing an issue: sanitizers, large counts, lint; goes on where it was stopped
-	@MAKE="$(MAKE)" tools/check.sh $(BUILD) check-alone check-subproject check-asan check-tsan check-counts check-memory check-hostile mutants soak chaos lint
+	@tools/check.sh $(BUILD) check-alone check-subproject check-asan check-tsan check-counts check-memory check-hostile mutants soak chaos lint
 
 check-alone: build  ## compile every header and source by itself, as the preset dev and subprojects do
 	@tools/compile_alone.py $(BUILD) --jobs $(JOBS)
