@@ -26,24 +26,42 @@ RUNS ?= 10000000
 # The first seed of `make chaos`.
 FROM ?= 1
 
-.PHONY: help deps build test train compare-sync pictures papers soak chaos check check-asan check-tsan check-counts check-memory check-hostile mutants \
-  fuzz bench lint format clean
+# `make test-repeat`: how often, and which suites (a regex; those that start processes if it is empty).
+N ?= 20
+SUITES ?=
+
+.PHONY: help deps build build-train test test-fast test-repeat train compare-sync pictures papers soak chaos check check-asan check-tsan check-counts \
+  check-memory check-hostile check-alone check-subproject mutants fuzz bench lint format clean
 
 help:  ## this text
 	@echo 'Leeway: a parameter server for training on machines that do not keep step.'
 	@echo
-	@sed -nE 's/^([a-z-]+):.*  ## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -nE 's/^([a-z-]+):.*  ## (.*)$$/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
 
 deps:  ## install what is missing of the Debian packages that everything here needs
 	@tools/deps.sh
 
-build: deps  ## build everything; the program is build/leeway
+build:  ## build everything; the program is build/leeway
+	@tools/deps.sh test
 	@tools/build.sh release $(BUILD) $(JOBS)
+
+build-train:  ## build what training needs: the program and the Python binding
+	@echo 'train: 1 of 3, packages: what is missing; on a fresh machine mostly PyTorch'
+	@tools/deps.sh train
+	@echo 'train: 2 of 3, build'
+	@tools/build.sh release $(BUILD) $(JOBS) train
+	@echo 'train: 3 of 3, training: about 2 minutes on 2 cores'
 
 test: build  ## all tests: one build, every suite with its time budget, at most 15 minutes
 	@tools/test.sh $(BUILD) $(JOBS)
 
-train: build  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes
+test-fast: build  ## unit tests, contracts and short simulations: at most 90 s after the build
+	@tools/test.sh $(BUILD) $(JOBS) -L fast
+
+test-repeat: build  ## suites N times (20) beside two busy processes, SUITES=regex of them: which tests ever fail; goes on where it was stopped
+	@tools/test_repeat.py $(BUILD) --rounds $(N) $(if $(SUITES),--suites '$(SUITES)') --jobs $(JOBS)
+
+train: build-train  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes
 	@mkdir -p out && python=$$(cat $(BUILD)/python/interpreter) && \
 	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --block-bytes 64KiB --summary-json out/summary.json \
 	  -- "$$python" examples/fashion_mnist.py --plot out/fashion_mnist.png --min-accuracy 0.88 $(ARGS)
@@ -65,13 +83,22 @@ chaos: build  ## random faults in real jobs, with books of every push: RUNS jobs
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" tests/soak/chaos.py \
 	  --runs $(if $(filter file,$(origin RUNS)),150,$(RUNS)) --from $(FROM) $(ARGS)
 
-check: check-asan check-tsan check-counts check-memory check-hostile mutants soak chaos lint  ## before closing an issue: sanitizers, large counts, lint
+check: build  ## before closing an issue: sanitizers, large counts, lint; goes on where it was stopped
+	@tools/check.sh $(BUILD) check-alone check-subproject check-asan check-tsan check-counts check-memory check-hostile mutants soak chaos lint
 
-check-asan: deps  ## all C++ tests under the address and undefined-behaviour sanitizers
+check-alone: build  ## compile every header and source by itself, as the preset dev and subprojects do
+	@tools/compile_alone.py $(BUILD) --jobs $(JOBS)
+
+check-subproject: build  ## build and run a project that has Leeway as a subproject
+	@tests/subproject/check_subproject.py --build $(BUILD)/subproject --jobs $(JOBS)
+
+check-asan:  ## all C++ tests under the address and undefined-behaviour sanitizers
+	@tools/deps.sh test
 	@tools/build.sh asan $(BUILD)-asan $(JOBS)
 	@LEEWAY_TEST_LIMIT_S=1800 tools/test.sh $(BUILD)-asan $(JOBS)
 
-check-tsan: deps  ## all C++ tests under the thread sanitizer
+check-tsan:  ## all C++ tests under the thread sanitizer
+	@tools/deps.sh test
 	@tools/build.sh tsan $(BUILD)-tsan $(JOBS)
 	@LEEWAY_TEST_LIMIT_S=1800 tools/test.sh $(BUILD)-tsan $(JOBS)
 
@@ -91,13 +118,14 @@ check-hostile: build  ## ten thousand hellos without proof of the job's secret, 
 	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \
 	  -p no:cacheprovider --rootdir tests tests/cluster/test_secret.py
 
-mutants: deps  ## break one rule after another on purpose: the simulated workloads must notice each
+mutants:  ## break one rule after another on purpose: the simulated workloads must notice each
+	@tools/deps.sh test
 	@tools/build.sh mutants $(BUILD)-mutants $(JOBS) configure
 	@cmake --build $(BUILD)-mutants -j $(JOBS) --target sim_mutants
 	@$(BUILD)-mutants/tests/sim/sim_mutants
 
 fuzz:  ## random bytes to everything that decodes: RUNS inputs (10,000,000) to each target, under sanitizers
-	@tools/deps.sh clang libclang-rt-dev
+	@tools/deps.sh test clang libclang-rt-dev
 	@tools/build.sh fuzz $(BUILD)-fuzz $(JOBS) configure
 	@cmake --build $(BUILD)-fuzz -j $(JOBS) --target leeway_fuzz
 	@tools/fuzz.sh $(BUILD)-fuzz $(RUNS)
@@ -105,7 +133,8 @@ fuzz:  ## random bytes to everything that decodes: RUNS inputs (10,000,000) to e
 bench: build  ## every speed beside its limit, its peer and its floor; ARGS="--baseline FILE" compares
 	@$(BUILD)/leeway bench all $(ARGS)
 
-lint: deps  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
+lint:  ## formatting and clang-tidy; LINT=all looks at every file, not only at changed ones
+	@tools/deps.sh lint
 	@tools/build.sh dev $(BUILD)-dev $(JOBS) configure
 	@cmake --build $(BUILD)-dev --target leeway_wire_proto
 	@tools/lint.sh $(BUILD)-dev $(JOBS)

@@ -1,5 +1,5 @@
 # leeway_module(name DIR dir DEPS libs... [PROTOS files...]): the static library leeway_<name> of all .cc files below
-# dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry, with a time budget).
+# dir, and, from its *_test.cc files, the test program leeway_<name>_test (one ctest entry).
 # A module of headers only is an INTERFACE library.
 function(leeway_module name)
   cmake_parse_arguments(ARG "" "DIR;TIMEOUT" "DEPS;PROTOS" ${ARGN})
@@ -17,6 +17,7 @@ function(leeway_module name)
     set(scope INTERFACE)
   endif()
   target_include_directories(leeway_${name} ${scope} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_compile_features(leeway_${name} ${scope} cxx_std_20)
   target_link_libraries(leeway_${name} ${scope} ${ARG_DEPS})
   if(ARG_PROTOS)
     leeway_protos(leeway_${name} ${ARG_PROTOS})
@@ -50,11 +51,12 @@ function(leeway_test_limit test seconds)
   set_tests_properties(${test} PROPERTIES TIMEOUT ${seconds})
 endfunction()
 
-# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry.
+# leeway_test(target SOURCES files... DEPS libs... [TIMEOUT seconds]): one gtest program, one ctest entry, with the label
+# `fast` (make test-fast). The limit ends a hang; it is no measure of speed.
 function(leeway_test target)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 60)
+    set(ARG_TIMEOUT 300)
   endif()
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
@@ -62,5 +64,6 @@ function(leeway_test target)
   # -O0 with its larger objects.
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
   add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
+  set_tests_properties(${target} PROPERTIES LABELS fast)
   leeway_test_limit(${target} ${ARG_TIMEOUT})
 endfunction()

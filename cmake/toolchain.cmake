@@ -1,5 +1,8 @@
 # Flags and helpers that hold for every target: warnings as errors, sanitizers, ccache and a fast linker where found.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+if(LEEWAY_WERROR)
+  add_compile_options(-Werror)
+endif()
 # g++ 12 sees uninitialized strings in every optional<string> that is moved out of.
 add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.

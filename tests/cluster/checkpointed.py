@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 from cli_process import Leeway
-from job import PROGRAMS
+from job import HANG_S, PROGRAMS
 
 ITERATIONS = 160
 
@@ -17,16 +17,16 @@ class Training(Leeway):
 
     def __init__(self, folder, *flags, servers=2, every=10, pause_s=0.03, iterations=ITERATIONS,
                  program="checkpoints"):
-        """`every` 0: no folder for checkpoints."""
+        """`every` 0: no folder for checkpoints. With the usual iterations and a pause, the job does not end before hurry()."""
         self.checkpoints = folder / "checkpoints"
         self.summary_file = folder / "summary.json"
         where = ["--checkpoint-dir", self.checkpoints, "--checkpoint-every", every] if every else []
         super().__init__(folder, "run", "-w", 2, "-s", servers, "--sync", "bsp", "--apply",
                          "aggregate:reduce=ordered", "--block-bytes", "4KiB", "--summary-json", self.summary_file,
                          *where, *flags, "--", sys.executable, PROGRAMS / f"{program}.py", folder, iterations,
-                         pause_s)
+                         pause_s, int(pause_s > 0 and iterations == ITERATIONS))
 
-    def wait_for_iteration(self, iteration, limit_s=30):
+    def wait_for_iteration(self, iteration, limit_s=HANG_S):
         self.wait_for(lambda: f"is in iteration {iteration}" in self.out(), f"iteration {iteration}", limit_s)
 
     def hurry(self):
@@ -48,7 +48,7 @@ class Training(Leeway):
                 found.append(json.loads(path.read_text()))
         return found
 
-    def wait_for_checkpoint(self, limit_s=30):
+    def wait_for_checkpoint(self, limit_s=HANG_S):
         """Until the scheduler knows of one: a manifest can be seen before it does, the next one's only after."""
         self.wait_for(lambda: len(self.manifests()) > 1, "checkpoint", limit_s)
 

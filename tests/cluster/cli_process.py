@@ -7,12 +7,12 @@ import time
 import uuid
 from pathlib import Path
 
-from job import BUILD
+from job import BUILD, HANG_S
 
 MARK = "CLI_TEST_MARK"
 
 
-def leeway(*args, limit_s=30, **variables):
+def leeway(*args, limit_s=HANG_S, **variables):
     """Runs the program to its end: CompletedProcess with text output."""
     return subprocess.run([str(BUILD / "leeway"), *map(str, args)], capture_output=True, text=True, timeout=limit_s,
                           stdin=subprocess.DEVNULL, env={**os.environ, **variables}, check=False)
@@ -68,16 +68,26 @@ class Leeway:
                 pass  # gone meanwhile
         return found
 
-    def wait(self, limit_s=30):
+    def commands(self):
+        """The words of each command line of the family, by process."""
+        found = {}
+        for pid in self.family():
+            try:
+                found[pid] = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            except OSError:
+                pass  # gone meanwhile
+        return found
+
+    def wait(self, limit_s=HANG_S):
         """The exit code."""
         return self.process.wait(timeout=limit_s)
 
-    def wait_for(self, condition, what, limit_s=30):
+    def wait_for(self, condition, what, limit_s=HANG_S):
         deadline = time.monotonic() + limit_s
         while not condition():
             assert time.monotonic() < deadline, f"no {what} after {limit_s} s\n{self.out()}\n{self.err()}"
             time.sleep(0.01)
 
-    def expect_nothing_left(self, limit_s=5):
+    def expect_nothing_left(self, limit_s=HANG_S):
         self.wait_for(lambda: not self.family(), "end of all processes", limit_s)
         assert list(self.temporary.iterdir()) == []

@@ -1,7 +1,7 @@
 """FrameProxy: stands between one worker and its job, reads whole frames both ways, and lets a test hold, change or cut.
 
 The worker is given the proxy's address as its scheduler's. Addresses of servers that pass by in a roster are replaced by
-those of further proxies (ports of this machine have five digits, so the length stays).
+those of further proxies, whose ports have as many digits, so that the length stays.
 """
 
 import re
@@ -44,13 +44,12 @@ class FrameProxy:
     to send on; they run on the thread of that direction, and may block, send part of a frame, or raise Cut. `on_header` is
     told the kind of a frame of the worker before the rest of it is read."""
 
-    def __init__(self, upstream, to_worker=None, to_server=None, on_header=None):
+    def __init__(self, upstream, to_worker=None, to_server=None, on_header=None, digits=None):
         self._upstream = upstream  # a function: (host, port) to connect to
         self._filters = (to_worker, to_server, on_header)
         self._inner = {}           # address of a server -> its proxy
         self._sockets = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        self._listener, self.address = _listen(digits)
         threading.Thread(target=self._accept, daemon=True).start()
 
     @classmethod
@@ -84,16 +83,29 @@ class FrameProxy:
 
     def _replace_addresses(self, frame, _):
         if frame.kind == ROSTER:
-            frame.body = re.sub(rb"127\.0\.0\.1:\d{5}", self._inner_address, frame.body)
+            frame.body = re.sub(rb"127\.0\.0\.1:\d+", self._inner_address, frame.body)
         return [frame]
 
     def _inner_address(self, match):
         address = match.group().decode()
         if address not in self._inner:
-            self._inner[address] = FrameProxy(lambda: _split(address), *self._filters)
-        mine = self._inner[address].address
-        assert len(mine) == len(address)
-        return mine.encode()
+            self._inner[address] = FrameProxy(lambda: _split(address), *self._filters, digits=len(str(_split(address)[1])))
+        return self._inner[address].address.encode()
+
+
+def _listen(digits):
+    """A listener and its address; its port has so many digits (None: any number)."""
+    others = []
+    try:
+        while True:
+            listener = socket.create_server(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+            if digits in (None, len(str(port))):
+                return listener, f"127.0.0.1:{port}"
+            others.append(listener)  # kept, lest the system gives it again
+    finally:
+        for listener in others:
+            listener.close()
 
 
 def _split(address):

@@ -1,9 +1,12 @@
 // A worker in C++ for test_memory.py: trains tables under adam by the public API, and says how far it is.
 //
-//   memory_worker TABLES ELEMENTS_OF_EACH ITERATIONS SAY_EVERY
+//   memory_worker TABLES ELEMENTS_OF_EACH ITERATIONS SAY_EVERY FOLDER
+//
+// Whenever it says that it is in iteration N, it rests until FOLDER/N exists: the test measures meanwhile.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,17 +35,17 @@ const char* Variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The test measures once more before anything is let go.
-void SayAndRest(long iteration) {
+void SayAndRest(long iteration, const std::filesystem::path& folder) {
   std::printf("iteration %ld\n", iteration);
   std::fflush(stdout);
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  while (!std::filesystem::exists(folder / std::to_string(iteration)))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) return std::fputs("wanted TABLES ELEMENTS ITERATIONS SAY_EVERY\n", stderr), 2;
+  if (argc != 6) return std::fputs("wanted TABLES ELEMENTS ITERATIONS SAY_EVERY FOLDER\n", stderr), 2;
   const long tables = std::atol(argv[1]), elements = std::atol(argv[2]);
   const long iterations = std::atol(argv[3]), say_every = std::atol(argv[4]);
 
@@ -69,7 +72,7 @@ int main(int argc, char** argv) {
     }
     Check("Clock", worker->Clock());
     for (const leeway::Ticket ticket : tickets) Check("Wait", worker->Wait(ticket));
-    if (iteration % say_every == 0) SayAndRest(iteration);
+    if (iteration % say_every == 0) SayAndRest(iteration, argv[5]);
   }
   Check("Shutdown", worker->Shutdown());
 }

@@ -7,7 +7,7 @@ import sys
 import time
 
 from cli_process import Leeway, leeway
-from job import PROGRAMS, Job, make_secret
+from job import HANG_S, PROGRAMS, Job, make_secret
 from strangers import (MONITOR, PUSH, STATUS_REQUEST, WELCOME, WORKER, field, fields, frame, header, hello, introduce,
                        listening_address, receive)
 from test_ctl import variables_of
@@ -35,10 +35,9 @@ def roles_of(job):
     """{"scheduler": pid, "server": pid} once both listen and the worker trains."""
     job.wait_for(lambda: "steps" in job.out(), "training")
     found = {}
-    for pid in job.family():
-        word = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")[1:2]
-        if word in ([b"scheduler"], [b"server"]):
-            found[word[0].decode()] = pid
+    for pid, words in job.commands().items():
+        if words[1:2] in (["scheduler"], ["server"]):
+            found[words[1]] = pid
     return found
 
 
@@ -180,8 +179,9 @@ def test_connections_that_cannot_be_accepted_fill_no_log(tmp_path):
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         resource.prlimit(job.process.pid, resource.RLIMIT_NOFILE, (48, before[1]))
         address, held = listening_address(job.process.pid), []
-        deadline = time.monotonic() + 4  # 40 times that nothing could be accepted, one every 100 ms
-        while time.monotonic() < deadline:
+        began = time.monotonic()
+        # For 4 s, in which nothing could be accepted 40 times, one every 100 ms; for longer where it takes long.
+        while (took := time.monotonic() - began) < 4 or ("cannot accept" not in job.err() and took < HANG_S):
             if len(held) < 200:
                 held.append(connect(address))
             else:
@@ -190,4 +190,4 @@ def test_connections_that_cannot_be_accepted_fill_no_log(tmp_path):
         lines = [line for line in job.err().splitlines() if "cannot accept" in line]
         for connection in held:
             connection.close()
-    assert 1 <= len(lines) <= 22, f"{len(lines)} lines"
+    assert 1 <= len(lines) <= 22 * (1 + took // 10), f"{len(lines)} lines in {took:.1f} s"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 from cli_process import leeway
-from job import BUILD, PROGRAMS, make_secret
+from job import BUILD, HANG_S, PROGRAMS, make_secret
 
 
 @pytest.mark.parametrize("flags, words", [
@@ -133,26 +133,25 @@ def test_other_machines_are_let_in_on_demand_only():
 
 
 def test_no_scheduler_at_the_address_is_given_up_after_the_stated_time(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = "127.0.0.1:%d" % free.getsockname()[1]
-    for where in (address, f"file:{tmp_path / 'never-written'}"):
-        begun = time.monotonic()
-        result = leeway("server", "--scheduler", where, "--give-up-after", "700ms", "--insecure", limit_s=20)
-        took = time.monotonic() - begun
-        assert result.returncode == 128, result
-        assert "scheduler" in result.stderr and where.removeprefix("file:") in result.stderr, result.stderr
-        assert 0.6 < took < 10
+    with socket.socket() as unheard:  # it has the port, and listens to nobody
+        unheard.bind(("127.0.0.1", 0))
+        for where in ("127.0.0.1:%d" % unheard.getsockname()[1], f"file:{tmp_path / 'never-written'}"):
+            begun = time.monotonic()
+            result = leeway("server", "--scheduler", where, "--give-up-after", "700ms", "--insecure")
+            assert time.monotonic() - begun > 0.6
+            assert result.returncode == 128, result
+            assert "scheduler" in result.stderr and where.removeprefix("file:") in result.stderr, result.stderr
 
 
 def test_a_scheduler_that_does_not_answer_is_given_up_too():
     with socket.create_server(("127.0.0.1", 0)) as mute:
         result = leeway("server", "--scheduler", "127.0.0.1:%d" % mute.getsockname()[1], "--give-up-after", "1s",
-                        "--insecure", limit_s=20)
+                        "--insecure")
     assert result.returncode == 128, result
 
 
 def test_a_job_that_is_never_complete_ends_and_names_who_is_missing():
-    result = leeway("scheduler", "-w", 2, "-s", 1, "--gather-timeout", "500ms", "--insecure", limit_s=20)
+    result = leeway("scheduler", "-w", 2, "-s", 1, "--gather-timeout", "500ms", "--insecure")
     assert result.returncode == 129, result
     assert "worker" in result.stderr and "server" in result.stderr
 
@@ -160,14 +159,14 @@ def test_a_job_that_is_never_complete_ends_and_names_who_is_missing():
 def test_a_server_of_another_job_is_refused(tmp_path):
     address = tmp_path / "address"
     secret = make_secret(tmp_path / "secret")
-    scheduler = subprocess.Popen([BUILD / "leeway", "scheduler", "--address-file", address, "--job", "one", "--gather-timeout", "15s",
+    scheduler = subprocess.Popen([BUILD / "leeway", "scheduler", "--address-file", address, "--job", "one", "--gather-timeout", "5m",
                                   "--secret-file", secret], stderr=subprocess.DEVNULL)
     try:
-        result = leeway("server", "--scheduler", f"file:{address}", "--job", "two", "--give-up-after", "10s", limit_s=20,
+        result = leeway("server", "--scheduler", f"file:{address}", "--job", "two", "--give-up-after", "2m",
                         LEEWAY_SECRET_FILE=str(secret))
         assert 0 < result.returncode < 128, result
         assert "two" in result.stderr and "one" in result.stderr
         assert scheduler.poll() is None
     finally:
         scheduler.terminate()
-        assert scheduler.wait(10) == 143
+        assert scheduler.wait(HANG_S) == 143

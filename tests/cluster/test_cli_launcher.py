@@ -1,5 +1,6 @@
 """leeway run in odd surroundings: ignored signals, readers that do not read, flags that cannot work."""
 
+import contextlib
 import json
 import os
 import pty
@@ -10,7 +11,7 @@ import time
 
 import pytest
 from cli_process import Leeway, leeway
-from job import BUILD
+from job import BUILD, HANG_S
 
 
 def test_nohup_holds_for_the_launcher_and_its_workers(tmp_path):
@@ -36,27 +37,41 @@ def test_nohup_holds_for_roles_by_themselves(tmp_path, role):
         time.sleep(0.3)
         assert job.process.poll() is None
         os.kill(job.process.pid, signal.SIGTERM)
-        assert job.wait(10) == 143
+        assert job.wait() == 143
 
 
 def test_an_ignored_sigchld_does_not_hang_the_launcher(tmp_path):
     with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "exit 3", ignored=[signal.SIGCHLD]) as job:
-        assert job.wait(20) == 3
+        assert job.wait() == 3
         job.expect_nothing_left()
 
 
+def wait_until(condition, what):
+    deadline = time.monotonic() + HANG_S
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what}"
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("make", [os.pipe, pty.openpty])
-def test_a_reader_that_does_not_read_leaves_ctrl_c_working(make):
+def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make):
     read, write = make()
-    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-w", "1", "--", "yes"], stdout=write, stderr=write,
-                               stdin=subprocess.DEVNULL)
+    # Full before the job begins. Nobody can see afterwards that it is: a terminal with room for one byte counts as writable,
+    # and takes no end of line, which is two.
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(write, b"\n" * 4096):
+            pass
+    os.set_blocking(write, True)
+    told = tmp_path / "pid"
+    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-w", "1", "--", "sh", "-c", f"echo $$ > {told}.new; "
+                                f"mv {told}.new {told}; exec yes"], stdout=write, stderr=write, stdin=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 20
-        while select.select([], [write], [], 0)[1]:
-            assert time.monotonic() < deadline, "`yes` has not filled it"
-            time.sleep(0.05)
+        wait_until(told.exists, "worker")
+        with open(f"/proc/{told.read_text().strip()}/fd/1", "wb") as output:
+            wait_until(lambda: not select.select([], [output], [], 0)[1], "lines that the launcher leaves unread")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 143
+        assert process.wait(HANG_S) == 143
     finally:
         process.kill()
         os.close(write)
@@ -68,7 +83,7 @@ def test_a_reader_that_went_away_costs_neither_the_exit_code_nor_the_file(tmp_pa
         summary = tmp_path / "summary.json"
         # By lines, as on a terminal: an error of a larger buffer would be found when nobody looks any more.
         command = f'exec stdbuf -oL "{BUILD}/leeway" run -w 1 --summary-json "{summary}" -- echo hi {redirection}'
-        assert subprocess.run(["sh", "-c", command], timeout=30, check=False).returncode == 0, redirection
+        assert subprocess.run(["sh", "-c", command], timeout=HANG_S, check=False).returncode == 0, redirection
         assert json.loads(summary.read_text())["exit_code"] == 0
         summary.unlink()
 

@@ -4,12 +4,14 @@ import json
 import os
 import signal
 import sys
+import time
 
 import pytest
 from cli_process import Leeway, leeway
 from job import PROGRAMS
 
-SHELL_LOOP = "trap '' INT; echo ready $$; sleep 60 & echo child $!; wait"
+TERM_GRACE_S = 5  # LaunchOptions::term_grace
+SHELL_LOOP = "trap '' INT; echo ready $$; sleep 600 & echo child $!; wait"
 
 
 def ready(job, workers):
@@ -62,30 +64,39 @@ def test_ctrl_c_ends_everything(tmp_path, number, code):
         job.wait_for(ready(job, 2), "workers")
         assert len(job.family()) >= 9  # launcher, guard, scheduler, 2 servers, 2 workers with a child each
         os.kill(job.process.pid, number)
-        assert job.wait(10) == code
+        assert job.wait() == code
         job.expect_nothing_left()
 
 
 def test_a_second_ctrl_c_kills_what_does_not_listen(tmp_path):
-    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "trap '' TERM; sleep 60 & echo child $!; while :; do wait; done") as job:
-        job.wait_for(ready(job, 1), "worker")
-        os.kill(job.process.pid, signal.SIGINT)
-        job.wait_for(lambda: "once more" in job.err(), "hint")
-        os.kill(job.process.pid, signal.SIGINT)
-        assert job.wait(3) == 130  # well within the grace between SIGTERM and SIGKILL
-        job.expect_nothing_left()
+    script = "trap '' TERM; sleep 600 & echo child $!; while :; do wait; done"
+
+    def seconds_to_the_end():
+        with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", script) as job:
+            job.wait_for(ready(job, 1), "worker")
+            began = time.monotonic()
+            os.kill(job.process.pid, signal.SIGINT)
+            job.wait_for(lambda: "once more" in job.err(), "hint")
+            os.kill(job.process.pid, signal.SIGINT)
+            assert job.wait() == 130
+            took = time.monotonic() - began
+            job.expect_nothing_left()
+            return took
+
+    # Within the grace between SIGTERM and SIGKILL the second signal did it. A busy machine gets further tries.
+    assert any(seconds_to_the_end() < TERM_GRACE_S for _ in range(5))
 
 
 def test_killing_the_launcher_leaves_nothing_behind(tmp_path):
     with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--", "sh", "-c", SHELL_LOOP) as job:
         job.wait_for(ready(job, 2), "workers")
         os.kill(job.process.pid, signal.SIGKILL)
-        assert job.wait(5) == -9
+        assert job.wait() == -9
         job.expect_nothing_left()
 
 
 def test_what_a_worker_leaves_running_ends_with_it(tmp_path):
-    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "sleep 60 & echo done") as job:
+    with Leeway(tmp_path, "run", "-w", 1, "--", "sh", "-c", "sleep 600 & echo done") as job:
         assert job.wait() == 0
         job.expect_nothing_left()
 
@@ -93,10 +104,11 @@ def test_what_a_worker_leaves_running_ends_with_it(tmp_path):
 def test_under_fail_the_death_of_a_server_before_the_job_has_begun_ends_it(tmp_path):
     with Leeway(tmp_path, "run", "-w", 1, "-s", 1, "--on-server-loss", "fail", "--", "sh", "-c", SHELL_LOOP) as job:
         job.wait_for(ready(job, 1), "worker")
-        servers = [pid for pid in job.family() if b"server\0" in open(f"/proc/{pid}/cmdline", "rb").read()]
-        assert len(servers) == 1
-        os.kill(servers[0], signal.SIGKILL)
-        assert job.wait(10) == 137
+        def servers():
+            return [pid for pid, words in job.commands().items() if words[1:2] == ["server"]]
+        job.wait_for(servers, "server")
+        os.kill(servers()[0], signal.SIGKILL)
+        assert job.wait() == 137
         assert "server 0 ended with exit code 137" in job.err()
         job.expect_nothing_left()
 

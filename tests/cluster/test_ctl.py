@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from checkpointed import Training
 from cli_process import leeway
-from job import Job
+from job import HANG_S, Job
 
 LONG = 100_000  # iterations: until the test ends it
 
@@ -60,7 +60,7 @@ def test_where_there_can_be_none_ctl_says_why(tmp_path):
 
 
 def test_sigusr1_writes_a_checkpoint_and_the_job_goes_on(tmp_path):
-    with Training(tmp_path, every=LONG, pause_s=0.02) as training:
+    with Training(tmp_path, every=LONG, iterations=1000, pause_s=0.02) as training:
         training.wait_for_iteration(20)
         os.kill(training.process.pid, signal.SIGUSR1)
         training.wait_for(lambda: re.search(r"checkpoint \d+ of iteration \d+ is at \S+", training.err()), "line")
@@ -75,18 +75,19 @@ def test_sigterm_ends_the_job_after_a_checkpoint_from_which_it_goes_on(tmp_path)
     alone, drained = tmp_path / "alone", tmp_path / "drained"
     for folder in (alone, drained):
         folder.mkdir()
-    with Training(alone, pause_s=0) as training:
+    many = 600  # iterations: SIGTERM comes well before the end
+    with Training(alone, pause_s=0, iterations=many) as training:
         assert training.wait(60) == 0, training.err()
         final = training.finals()[0]
-    with Training(drained, every=LONG) as training:
+    with Training(drained, every=LONG, iterations=many) as training:
         training.wait_for_iteration(40)
         os.kill(training.process.pid, signal.SIGTERM)
-        assert training.wait(30) == 143
+        assert training.wait() == 143
         last = training.err().splitlines()[-1]
         assert re.search(r"leeway run --resume \S+/checkpoint-\d+ ", last), training.err()
         training.expect_nothing_left()
         assert training.summary()["exit_code"] == 143
-    with Training(drained, "--resume", drained / "checkpoints", pause_s=0) as training:
+    with Training(drained, "--resume", drained / "checkpoints", pause_s=0, iterations=many) as training:
         assert training.wait(60) == 0, training.err()
         assert training.began()[0] >= 40
         for mine in training.finals():
@@ -106,7 +107,7 @@ def test_sigterm_waits_no_longer_than_the_grace(tmp_path):
         training.wait_for_iteration(20)
         standing_still(training)
         os.kill(training.process.pid, signal.SIGTERM)
-        assert training.wait(20) == 143
+        assert training.wait() == 143
         assert "without a new checkpoint" in training.err(), training.err()
         training.expect_nothing_left()
 
@@ -119,7 +120,7 @@ def test_a_second_signal_ends_the_job_at_once(tmp_path, second):
         os.kill(training.process.pid, signal.SIGTERM)
         training.wait_for(lambda: "ends after a checkpoint" in training.err(), "drain")
         os.kill(training.process.pid, second)
-        assert training.wait(20) == 128 + second
+        assert training.wait() == 128 + second
         training.expect_nothing_left()
 
 
@@ -127,7 +128,7 @@ def test_without_a_grace_sigterm_ends_the_job_at_once(tmp_path):
     with Training(tmp_path, "--grace", "0s", every=LONG, iterations=LONG) as training:
         training.wait_for_iteration(20)
         os.kill(training.process.pid, signal.SIGTERM)
-        assert training.wait(20) == 143
+        assert training.wait() == 143
         assert not list(training.checkpoints.glob("*/manifest.json"))
 
 
@@ -136,15 +137,15 @@ def test_a_scheduler_by_itself_takes_the_same_signals(tmp_path):
     with Job(tmp_path, workers=2, servers=2, checkpoint_dir=checkpoints, checkpoint_keep=9) as job:
         scheduler = job._processes[0]
         workers = [job.start_worker(rank, "checkpoints", LONG, 0.01) for rank in range(2)]
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HANG_S
         while not all("is in iteration 20" in worker.log.read_text() for worker in workers):
             assert time.monotonic() < deadline, job.logs()
             time.sleep(0.02)
         scheduler.send_signal(signal.SIGUSR1)
         while json.loads(leeway("ctl", "status", "--json", "--scheduler", job.scheduler, "--secret-file", job.secret_file).stdout)["checkpoints"]["completed"] < 1:
-            assert time.monotonic() < deadline + 30, job.logs()
+            assert time.monotonic() < deadline + HANG_S, job.logs()
             time.sleep(0.02)
         scheduler.send_signal(signal.SIGTERM)
-        job.expect_end(40, [scheduler], code=143)
+        job.expect_end(HANG_S, [scheduler], code=143)
         assert len(list(checkpoints.glob("*/manifest.json"))) == 2
         assert "go on with --resume" in scheduler.log.read_text(), job.logs()

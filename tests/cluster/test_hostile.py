@@ -13,7 +13,7 @@ import threading
 import time
 
 from cli_process import Leeway
-from job import PROGRAMS
+from job import HANG_S, PROGRAMS
 from strangers import GARBAGE, HELLO, PROOF, field, frame, header, hello, listening_address
 
 CONNECTIONS, OPEN_MAX = 10_000, 200
@@ -77,8 +77,7 @@ def test_ten_thousand_hostile_connections_during_training(tmp_path):
             return int(said[-1]) if said else 0
 
         job.wait_for(lambda: steps(0) and steps(1), "training")
-        roles = [pid for pid in job.family()
-                 if open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")[1:2] in ([b"scheduler"], [b"server"])]
+        roles = [pid for pid, words in job.commands().items() if words[1:2] in (["scheduler"], ["server"])]
         assert len(roles) == 3
         addresses = [listening_address(pid) for pid in roles]
         # What a first wave makes a process keep (buffers, tables that have grown) is no leak.
@@ -90,15 +89,14 @@ def test_ten_thousand_hostile_connections_during_training(tmp_path):
         try:
             while enemy.is_alive():
                 at = [steps(rank) for rank in range(2)]
-                job.wait_for(lambda: all(steps(rank) >= at[rank] + 20 for rank in range(2)), "progress", 20)
+                job.wait_for(lambda: all(steps(rank) >= at[rank] + 20 for rank in range(2)), "progress")
         finally:
             enemy.join()
         assert sum(done) >= 0.99 * CONNECTIONS, f"{sum(done)} of {CONNECTIONS} were let in at all"
-        for pid in roles:
-            grown = anonymous_bytes(pid) - before[pid]
-            assert grown < 4 << 20, f"{open(f'/proc/{pid}/cmdline').read()}: {grown} bytes more"
+        for pid in roles:  # once it has noticed that its last guests are gone
+            job.wait_for(lambda: anonymous_bytes(pid) - before[pid] < 4 << 20, f"memory given back by {job.commands()[pid]}")
         (tmp_path / "stop").touch()
-        assert job.wait(30) == 0, job.err()[-3000:]
+        assert job.wait() == 0, job.err()[-3000:]
         job.expect_nothing_left()
         err = job.err()
     for words in ("127.0.0.1:", "cut off", "refused", "more such warnings"):
@@ -110,9 +108,14 @@ def test_connections_that_say_nothing_are_few_and_do_not_stay(tmp_path):
     with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0", "--insecure") as job:
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         host, port = listening_address(job.process.pid).rsplit(":", 1)
-        silent = [socket.create_connection((host, int(port)), timeout=5) for _ in range(300)]
+        silent, deadline = [], time.monotonic() + HANG_S
         try:
-            left, deadline = set(silent), time.monotonic() + 15
+            # 300 at once; more of them where that takes so long that the first are cut off meanwhile.
+            while len(silent) < 300 or ("turned away" not in job.err() and time.monotonic() < deadline):
+                silent.append(socket.create_connection((host, int(port)), timeout=HANG_S))
+                if len(silent) > 600:
+                    silent.pop(0).close()
+            left = set(silent)
             while left and time.monotonic() < deadline:
                 for connection in select.select(list(left), [], [], 0.1)[0]:
                     left.remove(connection)  # it was said nothing either: this is its end
@@ -121,6 +124,6 @@ def test_connections_that_say_nothing_are_few_and_do_not_stay(tmp_path):
             for connection in silent:
                 connection.close()
         os.kill(job.process.pid, signal.SIGTERM)
-        assert job.wait(10) == 143
+        assert job.wait() == 143
         for words in ("turned away: 256 connections have not said hello yet", "did not say hello within 2.0 s"):
             assert words in job.err(), job.err()[-3000:]

@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 from frame_proxy import ANSWERS, PUSH, VERDICTS, Cut, FrameProxy
-from job import Job, wait_for_line
+from job import HANG_S, Job, wait_for_line
 
 STEPS = 6
 
@@ -19,7 +19,7 @@ def job(tmp_path):
 
 def proxy_for(job, **filters):
     address_file = job.folder / "scheduler"
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HANG_S
     while not (address_file.exists() and address_file.read_text().strip()):
         assert time.monotonic() < deadline, job.logs()
         time.sleep(0.01)
@@ -90,7 +90,7 @@ def test_forward_runs_up_to_the_layer_whose_values_are_held_back(job):
     process = job.start_worker(0, "layers", scheduler=proxy.address)
     said = job.folder / "said"
     wait_for_line(said, "1 0")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + HANG_S
     while not held and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.4)
@@ -101,5 +101,5 @@ def test_forward_runs_up_to_the_layer_whose_values_are_held_back(job):
     for answer in held:
         seen[-1].sendall(answer.encode())
     wait_for_line(said, "done")
-    job.expect_end(30, [process])
+    job.expect_end(HANG_S, [process])
     proxy.close()

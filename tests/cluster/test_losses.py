@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from cli_process import Leeway, leeway
-from job import BUILD, PROGRAMS
+from job import BUILD, HANG_S, PROGRAMS
 
 SYNCS = ["bsp", "ssp:2", "asp"]
 
@@ -30,24 +30,24 @@ class Training(Leeway):
 
     def wait_until_training(self, rank, life=0):
         """Its pid, once it has pushed and pulled."""
-        self.wait_for(lambda: self.said(rank, life), f"step of worker {rank} in life {life}", 20)
+        self.wait_for(lambda: self.said(rank, life), f"step of worker {rank} in life {life}")
         return self.said(rank, life)[0]
 
     def wait_for_progress(self, rank, life=0):
         """Until it has come further than it was at the call."""
         before = self.said(rank, life)[1]
-        self.wait_for(lambda: self.said(rank, life)[1] >= before + 40, f"progress of worker {rank}", 20)
+        self.wait_for(lambda: self.said(rank, life)[1] >= before + 40, f"progress of worker {rank}")
 
     def all_training(self, workers=3):
         return [self.wait_until_training(rank) for rank in range(workers)]
 
-    def wait_for_error(self, text, limit_s=20):
+    def wait_for_error(self, text, limit_s=HANG_S):
         self.wait_for(lambda: text in self.err(), f"line with {text!r}", limit_s)
 
     def end_well(self):
         """Lets the workers end; the lives of each in the summary."""
         (self.folder / "stop").touch()
-        assert self.wait(20) == 0, self.err()
+        assert self.wait() == 0, self.err()
         self.expect_nothing_left()
         told = self.summary()
         assert told["exit_code"] == 0 and told["why"] == "" and "Job done" in self.out()
@@ -106,7 +106,7 @@ def test_under_fail_a_death_ends_the_job(tmp_path, sync):
     with Training(tmp_path, "--on-worker-loss", "fail", sync=sync) as job:
         pids = job.all_training()
         os.kill(pids[1], signal.SIGKILL)
-        assert job.wait(10) == 137
+        assert job.wait() == 137
         assert "worker 1 ended with exit code 137" in job.err()
         job.expect_nothing_left()
         assert lives(job.summary(), 1) == [("start", "lost", 137)]
@@ -127,7 +127,7 @@ def test_with_rejoin_one_that_was_declared_dead_is_started_again(tmp_path, sync)
 
 
 def test_what_never_wakes_or_comes_back_too_late_ends_with_the_job(tmp_path):
-    script = f'[ "$LEEWAY_RESTART" = 1 ] && exec sleep 60; exec "{sys.executable}" "{PROGRAMS}/losses.py" "{tmp_path}"'
+    script = f'[ "$LEEWAY_RESTART" = 1 ] && exec sleep 600; exec "{sys.executable}" "{PROGRAMS}/losses.py" "{tmp_path}"'
     with Training(tmp_path, "--restarts", 1, sync="asp", command=["sh", "-c", script]) as job:
         pids = job.all_training()
         os.kill(pids[1], signal.SIGSTOP)
@@ -142,7 +142,7 @@ def test_what_never_wakes_or_comes_back_too_late_ends_with_the_job(tmp_path):
 def test_under_fail_one_that_stands_still_ends_the_job(tmp_path):
     with Training(tmp_path, "--on-worker-loss", "fail", workers=2) as job:
         os.kill(job.all_training(2)[1], signal.SIGSTOP)
-        assert job.wait(30) == 128
+        assert job.wait() == 128
         assert "worker 1 died: silent for 2.0 s" in job.err()
         job.expect_nothing_left()
 
@@ -162,8 +162,8 @@ def test_under_wait_the_place_is_kept_for_one_started_by_hand(tmp_path):
         try:
             job.wait_for(lambda: job.said(0, 0)[1] >= before + 40, "progress with another in its place")
             (tmp_path / "stop").touch()
-            assert job.wait(20) == 0, job.err()
-            assert another.wait(10) == 0, (tmp_path / "by-hand").read_text()
+            assert job.wait() == 0, job.err()
+            assert another.wait(HANG_S) == 0, (tmp_path / "by-hand").read_text()
         finally:
             another.kill()
             another.wait()
@@ -173,28 +173,22 @@ def test_a_job_that_lost_all_workers_fails(tmp_path):
     with Training(tmp_path, workers=2) as job:
         for pid in job.all_training(2):
             os.kill(pid, signal.SIGKILL)
-        assert job.wait(10) == 137
+        assert job.wait() == 137
         assert "the last one" in job.err() and "Job failed" in job.out()
         job.expect_nothing_left()
         assert [lives(job.summary(), rank) for rank in (0, 1)] == 2 * [[("start", "lost", 137)]]
 
 
 def test_an_error_of_the_script_is_no_loss():
-    script = 'if [ "$LEEWAY_RANK" = 1 ]; then exit 3; fi; sleep 60'
+    script = 'if [ "$LEEWAY_RANK" = 1 ]; then exit 3; fi; sleep 600'
     result = leeway("run", "-w", 2, "--restarts", 5, "--", "sh", "-c", script)
     assert result.returncode == 3 and "starting it again" not in result.stderr, result
 
 
 def test_a_loss_before_the_job_has_begun_ends_it():
-    script = 'if [ "$LEEWAY_RANK" = 1 ]; then kill -9 $$; fi; sleep 60'
-    result = leeway("run", "-w", 2, "--", "sh", "-c", script, limit_s=10)
+    script = 'if [ "$LEEWAY_RANK" = 1 ]; then kill -9 $$; fi; sleep 600'
+    result = leeway("run", "-w", 2, "--", "sh", "-c", script)
     assert result.returncode == 137 and "before the job had begun" in result.stderr, result
-
-
-def test_under_fail_a_server_that_is_lost_before_the_job_has_begun_ends_it():
-    script = 'while ! server=$(pgrep -P $PPID -f "leeway serve[r]"); do sleep 0.05; done; kill -9 $server; sleep 100'
-    result = leeway("run", "--on-server-loss", "fail", "--", "sh", "-c", script, limit_s=90)
-    assert result.returncode == 137 and "server 0 ended with" in result.stderr, result
 
 
 def test_killing_the_launcher_leaves_nothing_behind_whatever_state_workers_are_in(tmp_path):
@@ -205,8 +199,8 @@ def test_killing_the_launcher_leaves_nothing_behind_whatever_state_workers_are_i
         os.kill(pids[2], signal.SIGSTOP)
         assert len(job.family()) >= 10  # launcher, guard, scheduler, server, 3 workers with a child each
         os.kill(job.process.pid, signal.SIGKILL)
-        assert job.wait(5) == -9
-        job.expect_nothing_left(5)
+        assert job.wait() == -9
+        job.expect_nothing_left()
 
 
 def test_sigquit_shows_who_waits_for_what_and_the_job_goes_on(tmp_path):
@@ -217,7 +211,7 @@ def test_sigquit_shows_who_waits_for_what_and_the_job_goes_on(tmp_path):
         def told():
             os.kill(job.process.pid, signal.SIGQUIT)
             return re.search(r"^  w0 +joined .* table \"w\" block 0 on .*: values for iteration", job.err(), re.MULTILINE)
-        job.wait_for(told, "table with what worker 0 waits for", 10)
+        job.wait_for(told, "table with what worker 0 waits for")
         assert "Who waits for what (the job is running)" in job.err()
         assert re.search(r"^  s0 shard 0 +up +", job.err(), re.MULTILINE)
         os.kill(pids[1], signal.SIGCONT)
@@ -229,10 +223,10 @@ def test_sigquit_of_a_scheduler_by_itself(tmp_path):
     with Leeway(tmp_path, "scheduler", "--listen", "127.0.0.1:0", "--insecure") as job:
         job.wait_for(lambda: "listening" in job.err(), "scheduler")
         os.kill(job.process.pid, signal.SIGQUIT)
-        job.wait_for(lambda: "Who waits for what (the job is gathering)" in job.err(), "table", 5)
+        job.wait_for(lambda: "Who waits for what (the job is gathering)" in job.err(), "table")
         assert job.process.poll() is None
         os.kill(job.process.pid, signal.SIGTERM)
-        assert job.wait(10) == 143
+        assert job.wait() == 143
 
 
 @pytest.mark.parametrize("flags, names", [

@@ -8,12 +8,13 @@ from cli_process import leeway
 from job import PROGRAMS
 
 WORKERS = 2
+CPU_S = 0.004  # of every worker in every iteration
 ITERATIONS = 1000  # 5 s: long enough for several reports of the servers
 
 
 def run(path, *flags, iterations=ITERATIONS):
     result = leeway("run", "-w", WORKERS, "-s", 2, "--sync", "bsp", "--quiet", "--record", path, *flags, "--", sys.executable,
-                    PROGRAMS / "busy.py", "--iterations", iterations, "--cpu-ms", 4, limit_s=60)
+                    PROGRAMS / "busy.py", "--iterations", iterations, "--cpu-ms", 1000 * CPU_S, limit_s=300)
     assert result.returncode == 0, result
     return json.loads(path.read_text())
 
@@ -31,23 +32,25 @@ def test_a_record_predicts_its_own_run(tmp_path, plain):
     assert record["measured"]["iterations"] == WORKERS * (ITERATIONS - 1)  # without the first of each
     assert [table["name"] for table in record["tables"]] == ["w", "b"]
     for worker in record["workers"]:
-        assert 0.004 <= worker["cpu_s"] < 0.012, worker  # with what the front and the I/O thread take
-    predicted = tmp_path / "predicted.json"
-    report = tmp_path / "report.html"
-    result = leeway("sim", "--from-run", path, "--json", predicted, "--report", report, limit_s=60)
+        assert CPU_S <= worker["cpu_s"] < 3 * CPU_S, worker  # with what the front and the I/O thread take
+    # Less what others did to the machine meanwhile; how near a prediction comes beside others is for leeway bench predict.
+    quiet, predicted, report = tmp_path / "quiet.json", tmp_path / "predicted.json", tmp_path / "report.html"
+    quiet.write_text(json.dumps({**record, "host": {**record["host"], "others_cores": 0.0},
+                                 "costs": {**record["costs"], "latency_s": 1e-5}}))
+    result = leeway("sim", "--from-run", quiet, "--json", predicted, "--report", report, limit_s=60)
     assert result.returncode == 0, result
     assert "measured" in result.stdout and "measured" in report.read_text()
     figures = json.loads(predicted.read_text())["cells"][0]["figures"]
-    seconds = figures["seconds"]["mean"]
     assert figures["seconds"]["measured"] == record["measured"]["seconds"]
-    # A bound that a busy machine keeps as well; leeway bench predict says how near it is.
-    assert 0.4 < seconds / record["measured"]["seconds"] < 1.6, (seconds, record["measured"])
+    computed = ITERATIONS * max(worker["cpu_s"] for worker in record["workers"])
+    assert 0.8 < figures["seconds"]["mean"] / computed < 1.4, (figures["seconds"], computed)
 
 
 def test_a_slow_worker_makes_the_others_wait_and_not_compute(tmp_path, plain):
     before = plain[1]
-    slow = run(tmp_path / "slow.json", "--slow-worker", "1:6x", iterations=ITERATIONS // 5)
-    assert slow["measured"]["seconds"] > 1.5 * before["measured"]["seconds"] / 5
+    iterations = ITERATIONS // 5
+    slow = run(tmp_path / "slow.json", "--slow-worker", "1:6x", iterations=iterations)
+    assert slow["measured"]["seconds"] > 0.8 * iterations * 6 * CPU_S
     assert [worker["slowed"] for worker in slow["workers"]] == [1, 6]
     for rank in range(WORKERS):
         assert slow["workers"][rank]["cpu_s"] < 1.5 * before["workers"][rank]["cpu_s"], (before, slow)

@@ -1,35 +1,34 @@
 """Roles that come back in unusual ways: from another exit code than a signal's, at the same address, late, without the
 checkpoint that the job began from; and a job that is told to end when it is about to."""
 
+import contextlib
 import os
-import random
 import re
 import signal
 import socket
 import time
-from pathlib import Path
 
 import pytest
 from checkpointed import Training
-from job import Job
+from job import HANG_S, Job
 
 LONG = 100_000  # iterations: until the test ends it
 
 
 def test_a_scheduler_goes_on_when_the_checkpoint_that_the_job_began_from_is_gone(tmp_path):
     with Training(tmp_path, iterations=20, every=10, pause_s=0.002) as training:
-        assert training.wait(30) == 0, training.err()
+        assert training.wait() == 0, training.err()
     began_from = sorted(tmp_path.glob("checkpoints/*/manifest.json"))[-1].parent
     with Training(tmp_path, "--resume", began_from, "--checkpoint-keep", 1, "--log", "info", iterations=LONG) as training:
         training.wait_for(lambda: not began_from.exists(), "pruning of the first checkpoint")
         before = training.role("scheduler")
         os.kill(before, signal.SIGKILL)
-        training.wait_for(lambda: "the job goes on from the log" in training.err(), "next scheduler", 10)
+        training.wait_for(lambda: "the job goes on from the log" in training.err(), "next scheduler")
         at = len(training.out())
         training.wait_for(lambda: len(re.findall(r"is in iteration", training.out()[at:])) >= 4, "progress")
         assert training.process.poll() is None and len(training.began()) == 1
         os.kill(training.process.pid, signal.SIGTERM)
-        assert training.wait(30) == 143
+        assert training.wait() == 143
         assert [who for who, _ in training.events("restart")] == ["scheduler"]
 
 
@@ -56,7 +55,7 @@ class Patched(Job):
         self.scheduler_process, self.server = self._processes
         self.training = [self.start_worker(rank, "losses", LEEWAY_RESTART="0") for rank in range(2)]
 
-    def wait_for(self, condition, what, limit_s=30):
+    def wait_for(self, condition, what, limit_s=HANG_S):
         deadline = time.monotonic() + limit_s
         while not condition():
             assert time.monotonic() < deadline, f"no {what} after {limit_s} s{self.logs()}"
@@ -80,25 +79,20 @@ class Patched(Job):
     def end_well(self):
         self.wait_for_progress()
         (self.folder / "stop").touch()
-        self.expect_end(30)
+        self.expect_end(HANG_S)
 
 
-def free_port():
-    """One that the system gives to nobody by itself: it stays free until the test takes it, and takes it again."""
-    given_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        port = random.randrange(min(10_000, given_from), max(given_from, 20_000))
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+@contextlib.contextmanager
+def reserved_port():
+    """A port that the system gives to nobody else: this socket is bound to it, and leaves the listening to servers."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def test_a_server_is_replaced_at_the_address_of_the_one_before(tmp_path):
-    listen = ("--listen", f"127.0.0.1:{free_port()}")
-    with Patched(tmp_path, *listen) as job:
+    with reserved_port() as port, Patched(tmp_path, *(listen := ("--listen", f"127.0.0.1:{port}"))) as job:
         job.kill_server()
         job.server = job.start_server(0, *listen, who="server 0 again")
         job.wait_for(lambda: f"at {listen[1]} is replaced by a process at {listen[1]}" in job.scheduler_process.log.read_text(),
@@ -122,10 +116,10 @@ def test_a_server_is_replaced_long_after_it_was_given_up(tmp_path):
 @pytest.mark.parametrize("left", [0, 10])
 def test_a_job_that_is_told_to_end_in_its_last_iterations_ends_well(tmp_path, left):
     """With its own end, or after a checkpoint from which nothing is missing; and not only when the grace is over."""
-    with Training(tmp_path, every=LONG, iterations=40 + left, pause_s=0.02) as training:
+    with Training(tmp_path, "--grace", "10m", every=LONG, iterations=40 + left, pause_s=0.02) as training:
         training.wait_for_iteration(40)
         os.kill(training.process.pid, signal.SIGTERM)
-        code = training.wait(15)
+        code = training.wait()
         training.expect_nothing_left()
         assert training.summary()["exit_code"] == code
         if code == 0:

@@ -6,16 +6,16 @@ import os
 import re
 import signal
 import sys
-import time
 
 import numpy as np
 import pytest
 from checkpointed import Training as ExactTraining
 from cli_process import Leeway
-from job import PROGRAMS
+from job import HANG_S, PROGRAMS
 
 SYNCS = ["bsp", "ssp:2", "asp"]
 ITERATIONS, PAUSE_S = 300, 0.03
+HELD = ITERATIONS - 20  # as blobs.py has it: no worker goes further before end_well()
 
 
 class Training(Leeway):
@@ -55,9 +55,9 @@ class Training(Leeway):
     def iterations(self):
         return [self.iteration(rank) for rank in range(3)]
 
-    def wait_for_progress(self, limit_s=40, before=None):
-        """Until every worker has come further than it was before (at the call), or is done."""
-        wanted = [min(at + 20, ITERATIONS) for at in before or self.iterations()]
+    def wait_for_progress(self, limit_s=HANG_S, before=None):
+        """Until every worker has come further than it was before (at the call), or where it is held."""
+        wanted = [min(at + 20, HELD) for at in before or self.iterations()]
         self.wait_for(lambda: all(now >= least for now, least in zip(self.iterations(), wanted)), "progress", limit_s)
 
     def end_well(self, least):
@@ -193,7 +193,7 @@ def test_pushes_and_pulls_go_on_without_a_scheduler(tmp_path):
         os.kill(scheduler, signal.SIGSTOP)  # as good as dead for the nodes, and nobody starts another
         try:
             for _ in range(4):  # for longer than it takes to notice that nothing is heard of it
-                job.wait_for_progress(20)
+                job.wait_for_progress()
         finally:
             os.kill(scheduler, signal.SIGCONT)
         job.end_well(0.5)
@@ -212,7 +212,7 @@ def test_a_limit_on_restarts_ends_the_job_and_names_the_checkpoint(tmp_path):
             job.wait_for_progress()
             job.kill(*role)
         for job in jobs:
-            assert job.wait(10) == 137
+            assert job.wait() == 137
             assert "which is the limit" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
             job.expect_nothing_left()
 
@@ -225,17 +225,17 @@ def test_a_server_that_stands_still_for_too_long_is_replaced(tmp_path):
             stopped.append(job.role("server", 0))
             os.kill(stopped[-1], signal.SIGSTOP)
         for job, before in zip(jobs, stopped):
-            job.wait_for(lambda: job.role("server", 0) not in (None, before), "another server 0", 40)
+            job.wait_for(lambda: job.role("server", 0) not in (None, before), "another server 0")
         for job in jobs:
             told = job.end_well(0.5)
             assert "server 0" in events(told, "restart")
 
 
-def test_under_fail_the_job_ends_within_seconds(tmp_path):
-    with Training(tmp_path, "asp", "--on-server-loss", "fail") as job:
+def test_under_fail_the_job_ends_before_the_server_is_missed(tmp_path):
+    # The launcher sees the death itself: what tells others of a silence comes after the limit of this test.
+    with Training(tmp_path, "asp", "--on-server-loss", "fail", expel_after="10m") as job:
         job.wait_until_training()
-        began = time.monotonic()
         job.kill("server", 0)
-        assert job.wait(10) >= 128, began
+        assert job.wait() >= 128, job.err()
         assert "server 0 ended with" in job.err() and re.search(r"--resume \S+/checkpoint-\d+ ", job.err()), job.err()
         job.expect_nothing_left()

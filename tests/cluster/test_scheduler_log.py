@@ -5,7 +5,7 @@ import signal
 import time
 
 import pytest
-from job import Job
+from job import HANG_S, Job
 
 
 class LoggedJob(Job):
@@ -20,7 +20,7 @@ class LoggedJob(Job):
         found = re.findall(r"steps (\d+)", self._workers[rank].log.read_text())
         return int(found[-1]) if found else 0
 
-    def wait_for_steps(self, more=40, limit_s=30):
+    def wait_for_steps(self, more=40, limit_s=HANG_S):
         deadline = time.monotonic() + limit_s
         wanted = [self.steps(rank) + more for rank in range(2)]
         while any(self.steps(rank) < wanted[rank] for rank in range(2)):
@@ -35,7 +35,7 @@ class LoggedJob(Job):
     def restart_scheduler(self, *more):
         self._scheduler = self._start("scheduler again", [*self._scheduler.args, *more])
 
-    def scheduler_says(self, text, limit_s=20):
+    def scheduler_says(self, text, limit_s=HANG_S):
         deadline = time.monotonic() + limit_s
         while text not in self._scheduler.log.read_text():
             assert time.monotonic() < deadline, self._scheduler.log.read_text()
@@ -43,7 +43,7 @@ class LoggedJob(Job):
 
     def end_well(self):
         (self.folder / "stop").touch()
-        self.expect_end(30)
+        self.expect_end(HANG_S)
 
 
 @pytest.mark.parametrize("sync", ["bsp", "asp", "ssp:2"])
@@ -67,7 +67,7 @@ def test_a_log_of_another_shape_is_refused_and_the_job_goes_on(tmp_path):
         job._scheduler.args = ["3" if before == "--workers" else word for before, word in zip(["", *right], right)]
         job.restart_scheduler()
         job.scheduler_says("workers: got 3, wanted 2 as in the log")
-        assert job._scheduler.wait(10) != 0
+        assert job._scheduler.wait(HANG_S) != 0
         job._processes.remove(job._scheduler)
         job._scheduler.args = right
         job.restart_scheduler()
@@ -81,7 +81,7 @@ def test_a_second_scheduler_with_the_same_log_is_refused_and_harms_nothing(tmp_p
         job.wait_for_steps()
         address = (tmp_path / "scheduler").read_text()
         second = job._start("second scheduler", job._scheduler.args)
-        assert 0 < second.wait(10) < 128, second.log.read_text()
+        assert 0 < second.wait(HANG_S) < 128, second.log.read_text()
         job._processes.remove(second)
         assert "another process has it" in second.log.read_text() and str(tmp_path / "log") in second.log.read_text()
         assert (tmp_path / "scheduler").read_text() == address and not status.exists()

@@ -66,6 +66,10 @@ PREFETCH, FETCHES = r"\b__builtin_prefetch\b", "src/sim/fetch.h"
 # Only apps/ and python/ read the environment.
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
 
+# A limit in a test ends a hang. A shorter one judges how busy the machine is.
+LIMIT = re.compile(r'(?:\.wait\(|\b(?:limit_s|timeout|wait_s)=|monotonic\(\) \+ |\bwait_for\(.*", (?=\d+\)$))(\d+)(?:[\s,):]|$)')
+LIMIT_LEAST_S = 60
+
 LINES_MAX = 500
 GENERATED = "docs/papers/"  # by make papers: as long as what it reports
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
@@ -168,6 +172,11 @@ def check_file(path, text):
             yield 1, f"is called {part}: name it after what it holds"
     if Path(path).suffix in (".h", ".cc"):
         yield from check_source(path, text)
+    if path.startswith("tests/") and path.endswith(".py"):
+        for number, line in enumerate(text.splitlines(), 1):
+            for limit in LIMIT.findall(line):
+                if int(limit) < LIMIT_LEAST_S:
+                    yield number, f"has a limit of {limit} s, wanted at least {LIMIT_LEAST_S}: a limit ends a hang and judges nothing"
 
 
 def files_of(root):

@@ -57,6 +57,14 @@ class LayersTest(unittest.TestCase):
         self.assert_caught("src/block/a.cc", '#include "wire/control.pb.h"\n', "may stand only in")
         self.assert_caught("src/process/a.cc", "#include <nlohmann/json.hpp>\n", "may stand only in")
 
+    def test_a_limit_in_a_test_ends_a_hang_and_judges_nothing(self):
+        for line in ("job.wai" + "t(10)", "f(timeou" + "t=5, x=1)", "deadline = time.monotonic() " + "+ 20",
+                     'job.wait_fo' + 'r(lambda: f(), "x", 30)'):
+            self.assert_caught("tests/cluster/test_a.py", f"{line}\n", "wanted at least 60")
+        for line in ("job.wait()", "job.wait(60)", "until = time.monotonic() + 0.2", 'job.wait_for(lambda: f(2), "x")'):
+            self.assert_fine("tests/cluster/test_a.py", f"{line}\n")
+        self.assert_fine("bench/a.py", "job.wai" + "t(10)\n")
+
     def test_nodes_reach_the_world_through_env(self):
         self.assert_caught("src/node/a.cc", "#include <thread>\n", "through Env alone")
         self.assert_caught("src/block/a.cc", "#include <sys/socket.h>\n", "through Env alone")

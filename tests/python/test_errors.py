@@ -154,7 +154,7 @@ def test_a_forked_child_gets_a_clear_error_and_ends(alone):
 
 def run(script, **env):
     full = {key: value for key, value in os.environ.items() if not key.startswith("LEEWAY_")}
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30, env={**full, **env})
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, env={**full, **env})
 
 
 def test_a_forked_child_that_ends_normally_runs_nothing_at_exit():
@@ -185,7 +185,7 @@ def test_ctrl_c_ends_a_call_that_waits():
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "waiting\n"
     process.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in process.communicate(timeout=15)[1]
+    assert "KeyboardInterrupt" in process.communicate(timeout=120)[1]
     assert process.returncode != 0
 
 
@@ -228,4 +228,4 @@ def test_closing_while_another_thread_is_in_a_call_harms_nothing():
               "except leeway.LeewayError as error: print(error.code)\n"
               "thread.join()\nleeway.session._Process.session = None")
     done = run(script)
-    assert (done.stdout.split(), done.returncode) == (["failed_precondition", "deadline_exceeded"], 0), done
+    assert (sorted(done.stdout.split()), done.returncode) == (["deadline_exceeded", "failed_precondition"], 0), done

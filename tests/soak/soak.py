@@ -29,7 +29,7 @@ ROLES = ["worker", "server", "scheduler"]
 # What the model reaches in half a minute that nothing happens in is 0.81 to 0.84; it goes up from there.
 LEAST_ACCURACY = 0.78
 LEAST_ITERATIONS = 1000  # a slow machine gets the time that these take
-END_S = 60  # for the job to end once it is told to
+END_S = 120  # for the job to end once it is told to
 LEARNER = Path(__file__).resolve().parent / "programs" / "learner.py"
 
 
@@ -98,7 +98,7 @@ class Soak:
     def run(self):
         with tempfile.TemporaryDirectory(prefix="leeway-soak-") as folder, Job(Path(folder), self.sync) as job:
             try:
-                job.wait_for(lambda: job.iteration() and job.checkpoints(), "training with a checkpoint", 60)
+                job.wait_for(lambda: job.iteration() and job.checkpoints(), "training with a checkpoint", 120)
                 self.say("training")
                 self.harm(job)
                 (job.folder / "stop").touch()
@@ -120,10 +120,10 @@ class Soak:
                 self.kill_one(job)
             time.sleep(0.1)
         # The last one has time to come back before the end: what comes too late is another story.
-        job.wait_for(lambda: len(job.victims()) == 1 + SERVERS + WORKERS, "everybody", 40)
-        job.wait_for(lambda: job.iteration() >= LEAST_ITERATIONS, f"iteration {LEAST_ITERATIONS}", 180)
+        job.wait_for(lambda: len(job.victims()) == 1 + SERVERS + WORKERS, "everybody", 120)
+        job.wait_for(lambda: job.iteration() >= LEAST_ITERATIONS, f"iteration {LEAST_ITERATIONS}", 300)
         before = [job.said(rank) for rank in range(WORKERS)]
-        job.wait_for(lambda: all(job.said(rank) > before[rank] for rank in range(WORKERS)), "progress of all", 60)
+        job.wait_for(lambda: all(job.said(rank) > before[rank] for rank in range(WORKERS)), "progress of all", 120)
 
     def kill_one(self, job):
         victims = {name: pid for name, pid in job.victims().items() if name.split()[0] in self.roles}
@@ -149,7 +149,7 @@ class Soak:
             self.check(lost.count(name) >= self.killed.count(name), f"{name}: killed {self.killed.count(name)} times, "
                        f"and the summary tells of {lost.count(name)}")
         self.check(lost == again, f"lost {lost}, started again {again}")
-        job.expect_nothing_left(10)
+        job.expect_nothing_left()
         count = {role: sum(name.split()[0] == role for name in self.killed) for role in ROLES}
         self.row = {**count, "restarts": len(again), "iterations": job.iteration(),
                     "pushes lost": int(told["status"]["totals"].get("worker.lost", 0)),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "block/buffer_pool.h"
+#include "leeway/footprint.h"
 #include "leeway/ids.h"
 #include "node/worker/parameter_pair.h"
 

@@ -3,7 +3,8 @@ these tests have time.
 
     blobs.py FOLDER ITERATIONS PAUSE_S
 
-It pauses after every iteration, so that a test has time to do something to the job, until the folder holds `hurry`. At its end
+It pauses after every iteration, so that a test has time to do something to the job, until the folder holds `hurry`; without
+that file it does not begin its last iterations, however late the test is. At its end
 it says how much of the data the job's parameters get right, and in which iteration the part of them that has stood still the
 longest changed last: a server that takes gradients and learns nothing of them hardly shows in the former.
 """
@@ -21,6 +22,7 @@ from leeway._leeway import Hyper
 
 FEATURES, CLASSES, POINTS, BATCH = 24, 6, 3000, 32
 PART = 32  # elements: a block of 128 bytes
+LAST = 20  # iterations
 hurry, iterations, pause_s = Path(sys.argv[1]) / "hurry", int(sys.argv[2]), float(sys.argv[3])
 life = os.environ.get("LEEWAY_RESTART", "-1")
 rng = np.random.default_rng(5)
@@ -57,6 +59,10 @@ def gradient_of(weights, chosen):
 weights = use()
 before, changed = weights.reshape(-1).copy(), np.full(-(-elements // PART), leeway.iteration())
 while leeway.iteration() < iterations:
+    if leeway.iteration() >= iterations - LAST and not hurry.exists():
+        print(f"life {life} pid {os.getpid()} iteration {leeway.iteration()}")
+        while not hurry.exists():
+            time.sleep(0.005)
     batch = np.random.default_rng(leeway.iteration() * 100 + leeway.rank()).integers(0, POINTS, BATCH)
     gradient = gradient_of(weights, batch)
     loan = worker.update(table, gradient.ctypes.data, elements, Hyper(lr=0.1), BATCH)

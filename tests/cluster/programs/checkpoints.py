@@ -1,9 +1,9 @@
 """A worker whose gradients depend on the iteration and on the values alone: however often the job goes back to a checkpoint,
 it must end with the same bits.
 
-    checkpoints.py FOLDER ITERATIONS PAUSE_S
+    checkpoints.py FOLDER ITERATIONS PAUSE_S [HELD]
 
-It pauses after every iteration until the folder holds `hurry`.
+It pauses after every iteration until the folder holds `hurry`, and, with HELD 1, does not begin its last iterations without it.
 """
 
 import sys
@@ -17,7 +17,9 @@ from leeway import session
 from leeway._leeway import Hyper
 
 ELEMENTS = 5000
+LAST = 10  # iterations
 folder, iterations, pause_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+held = sys.argv[4:] == ["1"]
 hurry = Path(folder) / "hurry"
 leeway.init()
 worker = session.current().worker
@@ -38,6 +40,8 @@ def use():
 front = use()
 print(f"begins in iteration {leeway.iteration()}")
 while leeway.iteration() < iterations:
+    while held and leeway.iteration() >= iterations - LAST and not hurry.exists():
+        time.sleep(0.005)
     seed = leeway.iteration() * 100 + leeway.rank()
     gradient = np.random.default_rng(seed).standard_normal(ELEMENTS).astype(np.float32) + 0.1 * front
     loan = worker.update(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=0.01), 1)

@@ -45,7 +45,7 @@ connection.sendall(frame(LEASE, field(1, 1) + field(2, FORGED) + field(3, 10) + 
 connection.sendall(frame(BARRIER, field(1, FORGED) + field(2, 7)))
 connection.sendall(frame(SET_SYNC, field(1, 1) + field(2, "tables=" + FORGED + " sync=" + FORGED)))
 (folder / "forged").touch()
-deadline = time.monotonic() + 60
+deadline = time.monotonic() + 600
 while not (folder / "stop").exists() and time.monotonic() < deadline:
     connection.sendall(frame(4))  # a ping: it is alive
     time.sleep(0.05)

@@ -1,9 +1,9 @@
 """A training script whose every step depends on state of its rank: dropout, BatchNorm, a learning-rate schedule, a shuffling
 sampler, noise from three random generators. However often the job goes back to a checkpoint, it must end with the same bits.
 
-    resumable.py FOLDER ITERATIONS PAUSE_S
+    resumable.py FOLDER ITERATIONS PAUSE_S [HELD]
 
-It pauses after every iteration until the folder holds `hurry`.
+It pauses after every iteration until the folder holds `hurry`, and, with HELD 1, does not begin its last iterations without it.
 """
 
 import random
@@ -19,8 +19,10 @@ from torch.nn import functional as F
 import leeway.torch as lw
 
 folder, iterations, pause_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+held = sys.argv[4:] == ["1"]
 hurry = Path(folder) / "hurry"
 SAMPLES, BATCH = 50, 8
+LAST = 10  # iterations
 
 
 class Shuffled:
@@ -60,6 +62,8 @@ lw.register_state("sampler", sampler)
 lw.broadcast_parameters(model.state_dict())
 print(f"begins in iteration {lw.iteration()}")
 for iteration in lw.iterations(iterations):
+    while held and iteration >= iterations - LAST and not hurry.exists():
+        time.sleep(0.005)
     batch = sampler.next()
     noise = 0.01 * torch.randn(BATCH, 12) + 0.01 * random.random() + 0.01 * np.random.rand()
     loss = F.cross_entropy(model(data[batch] + noise), labels[batch])

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# tools/check.sh FOLDER PART...: runs `make PART` for every part that has not passed yet with these very files, and goes on where
+# it was stopped. FOLDER/check/PART holds the state of the files (tools/tree_state.sh) with which the part last passed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$1/check
+shift
+mkdir -p "$folder"
+state=$(tools/tree_state.sh)
+for part in "$@"; do
+  if [[ $(cat "$folder/$part" 2>/dev/null) == "$state" ]]; then
+    echo "check: $part passed before with these files (remove $folder/$part to run it again)"
+    continue
+  fi
+  echo "check: $part"
+  SECONDS=0
+  make --no-print-directory "$part"
+  echo "check: $part passed in $SECONDS s"
+  # A part that was run while someone changed a file says nothing of the files as they are now.
+  [[ $(tools/tree_state.sh) != "$state" ]] || echo "$state" >"$folder/$part"
+done
