@@ -69,7 +69,9 @@ TEST(SyncBenchTest, ModelsThatDelayDoSoAndTossTheirCoins) {
     // Of a model that somebody adds nothing is known.
     const bool lets_everybody = model == "asp" || model == "bounded";
     const bool delays = model == "bsp" || model == "ssp" || model == "pssp" || model == "when";
-    if (lets_everybody || delays) EXPECT_EQ(counters.delayed > 0, delays) << spec;
+    if (lets_everybody || delays) {
+      EXPECT_EQ(counters.delayed > 0, delays) << spec;
+    }
     if (model == "pssp") {
       // Half of the pulls that are s ahead, which are an eighth of all.
       EXPECT_GT(counters.delayed, counters.pulls / 24);
