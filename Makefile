@@ -63,7 +63,7 @@ test-repeat: build  ## suites N times (20) beside two busy processes, SUITES=reg
 
 train: build-train  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes
 	@mkdir -p out && python=$$(cat $(BUILD)/python/interpreter) && \
-	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --block-bytes 64KiB --summary-json out/summary.json \
+	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --summary-json out/summary.json \
 	  -- "$$python" examples/fashion_mnist.py --plot out/fashion_mnist.png --min-accuracy 0.88 $(ARGS)
 
 compare-sync: build  ## the same training under every synchronization model, one worker 4 times slower: a table and a picture

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kSizes = kSyncWorkers.size();
 
-// Arguments with which each model is measured; {n} is three quarters of the workers.
+// Arguments with which models are measured; {n} is three quarters of the workers. A model that is not here
+// has none.
 const std::map<std::string, std::string, std::less<>>& Arguments() {
   static const std::map<std::string, std::string, std::less<>> arguments = {
       {"asp", ""},
@@ -75,11 +76,9 @@ struct Plan {
   std::string model, spec;
   SyncBed::Places places = SyncBed::Places::kTwoHalves;
 };
-Result<std::vector<Plan>> PlansFor(std::uint32_t workers) {
-  LW_ASSIGN_OR_RETURN(const std::vector<std::string> specs, SyncBenchSpecs(workers));
-  const std::vector<std::string> names = BuiltinSyncModels().names();
+std::vector<Plan> PlansFor(const SyncSpecs& specs) {
   std::vector<Plan> plans;
-  for (std::size_t m = 0; m < specs.size(); ++m) plans.push_back({names[m], specs[m]});
+  for (const auto& [model, spec] : specs.measured) plans.push_back({model, spec});
   plans.push_back({"asp spread", "asp", SyncBed::Places::kSpread});
   return plans;
 }
@@ -91,18 +90,19 @@ std::string CostJson(const SyncCost& cost) {
 
 }  // namespace
 
-Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers) {
-  std::vector<std::string> specs;
-  for (const std::string& name : BuiltinSyncModels().names()) {
-    const auto found = Arguments().find(name);
-    if (found == Arguments().end()) {
-      return FailedPrecondition(
-          "sync model \"{}\" has a row in builtin.def and no arguments in bench/sync.cc", name);
+SyncSpecs SyncBenchSpecs(const Registry<SyncModel>& models, std::uint32_t workers) {
+  SyncSpecs specs;
+  for (const std::string& name : models.names()) {
+    std::string spec = name;
+    if (const auto found = Arguments().find(name); found != Arguments().end()) {
+      spec += found->second;
+    } else if (const Status plain = models.MakeFromSpec(name).status(); !plain.ok()) {
+      specs.left_out.push_back(fmt::format("{}: {}", name, plain.message()));
+      continue;
     }
-    std::string spec = name + found->second;
     if (const auto at = spec.find("{n}"); at != std::string::npos)
       spec.replace(at, 3, std::to_string(workers * 3 / 4));
-    specs.push_back(std::move(spec));
+    specs.measured.push_back({name, std::move(spec)});
   }
   return specs;
 }
@@ -117,7 +117,9 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
 
   std::vector<Sizes> cases;
   for (std::size_t i = 0; i < kSizes; ++i) {
-    LW_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansFor(kSyncWorkers[i]));
+    const SyncSpecs specs = SyncBenchSpecs(BuiltinSyncModels(), kSyncWorkers[i]);
+    report.left_out = specs.left_out;
+    const std::vector<Plan> plans = PlansFor(specs);
     cases.resize(plans.size());
     for (std::size_t m = 0; m < plans.size(); ++m) {
       const Plan& plan = plans[m];
@@ -163,6 +165,8 @@ std::string ToJson(const SyncReport& report) {
                         rows.empty() ? "" : ",", row.model, JsonText(row.spec), CostJson(row.push),
                         CostJson(row.absent), CostJson(row.pull));
   }
+  std::vector<std::string> left_out;
+  for (const std::string& model : report.left_out) left_out.push_back(JsonText(model));
   std::string formula = "null";
   if (report.formula) {
     formula = fmt::format(R"({{"spec":{},"against":{},"push_extra_ns":{:.4g},"pull_extra_ns":{:.4g}}})",
@@ -175,6 +179,7 @@ std::string ToJson(const SyncReport& report) {
       .Whole("repeats", report.options.repeats)
       .Whole("pairs", report.options.pairs)
       .Raw("models", "[" + rows + "]")
+      .Raw("left_out", fmt::format("[{}]", fmt::join(left_out, ",")))
       .Real("ratio_max", report.ratio_max)
       .Raw("formula", formula)
       .All(JsonOf(report.busy))
@@ -218,6 +223,9 @@ std::string ToText(const SyncReport& report) {
     text += fmt::format("{} costs {:.0f} ns more per push and {:.0f} ns more per pull than {}\n",
                         report.formula->spec, report.formula->push_extra_ns, report.formula->pull_extra_ns,
                         report.formula->against);
+  }
+  for (const std::string& model : report.left_out) {
+    text += fmt::format("left out: {} (its arguments for this bench go into bench/sync.cc)\n", model);
   }
   return text + TextOf(report.busy);
 }

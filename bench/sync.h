@@ -16,6 +16,7 @@
 
 #include "busy.h"
 #include "leeway/status.h"
+#include "sync/sync_policy.h"
 
 namespace leeway::bench {
 
@@ -49,6 +50,7 @@ struct FormulaCost {
 struct SyncReport {
   SyncOptions options;
   std::vector<SyncRow> rows;
+  std::vector<std::string> left_out;   // as in SyncSpecs
   double ratio_max = 0;                // of all rows and kinds
   std::optional<FormulaCost> formula;  // nothing if this build has no formulas
   Busy busy;
@@ -56,8 +58,19 @@ struct SyncReport {
 
 // What of the report is too much, a line for each; empty if nothing is.
 [[nodiscard]] std::string TooMuch(const SyncReport& report);
-// A spec for each row of the registry. An error names a row that has none.
-[[nodiscard]] Result<std::vector<std::string>> SyncBenchSpecs(std::uint32_t workers);
+
+// The specs with which models are measured.
+struct SyncSpecs {
+  struct Measured {
+    std::string model, spec;
+  };
+  std::vector<Measured> measured;
+  // "mine: why": models that want arguments for which bench/sync.cc has no values.
+  std::vector<std::string> left_out;
+};
+// One spec for each model of the registry, or the reason why there is none. A model that bench/sync.cc does
+// not know is measured without arguments if it needs none.
+[[nodiscard]] SyncSpecs SyncBenchSpecs(const Registry<SyncModel>& models, std::uint32_t workers);
 [[nodiscard]] Result<SyncReport> RunSync(const SyncOptions& options);
 [[nodiscard]] std::string ToJson(const SyncReport& report);
 [[nodiscard]] std::string ToText(const SyncReport& report);

@@ -29,7 +29,7 @@ def train(leeway, python, model, arguments, folder):
     """One run. Gives its figures, or raises with the end of what it said."""
     summary, history = folder / "summary.json", folder / "history.json"
     command = [leeway, "run", "-w", str(arguments.workers), "-s", str(arguments.servers), "--sync", model,
-               "--slow-worker", arguments.slow, "--block-bytes", "64KiB", "--summary-json", summary, "--",
+               "--slow-worker", arguments.slow, "--summary-json", summary, "--",
                python, ROOT / "examples/fashion_mnist.py", "--epochs", str(arguments.epochs),
                "--evaluate-every", str(arguments.evaluate_every), "--history", history, "--plot", folder / "run.png"]
     ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,

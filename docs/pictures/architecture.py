@@ -30,7 +30,7 @@ BOXES = {
     "sync": (240, 530, 118, "policy", "bsp asp ssp"),
     "optimizer": (374, 530, 118, "policy", "sgd adam ..."),
     "codec": (508, 530, 118, "policy", "later"),
-    "placement": (642, 530, 118, "policy", "round_robin eps"),
+    "placement": (642, 530, 118, "policy", "lpt round_robin"),
     "base": (40, 630, 350, "ground", "Status, specs, registry, hash, bytes"),
     "include/leeway": (410, 630, 350, "ground", "public API, Env, every plug-in interface"),
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <limits>
 #include <string>
 
@@ -23,6 +24,8 @@ class StrongInt {
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value_); }
 
   friend constexpr auto operator<=>(StrongInt, StrongInt) = default;
+  // How GoogleTest prints an id in a failure; without it a failure would show the bytes of the object.
+  friend void PrintTo(StrongInt id, std::ostream* out) { *out << id.value_; }
 
   constexpr StrongInt& operator++() requires kCounts {
     ++value_;

@@ -51,8 +51,10 @@ struct JobOptions {
   // False: a barrier of all workers between the pushes and the pulls of an iteration, as PS-Lite has it. For
   // comparison only.
   bool overlap = true;
-  std::string placement = "round_robin";
-  std::uint32_t block_bytes = 4U << 20;
+  std::string placement = "lpt";
+  // The largest block, a multiple of 4. 0: by need, from the bytes of the model and the number of shards, so
+  // that a small model spreads over all servers too (src/node/scheduler/block_bytes.h).
+  std::uint32_t block_bytes = 0;
   std::uint64_t seed = 1;  // coins and everything else that is drawn
 };
 

@@ -132,12 +132,13 @@ def is_initialized():
     return _Process.session is not None and not _Process.forked
 
 
-def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=4 << 20, wait_max_s=WAIT_MAX_S,
+def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max_s=WAIT_MAX_S,
          pull="full", exchange="every:1", rules=(), secret_file=None):
     """Joins the job that launched this process; alone, makes a job of this one process.
 
     `scheduler`, `secret_file` (of the job's secret), `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
     `rules` ("tables=fc* sync=ssp:3", ...) are the job's when it is made here; a launched job has them from its launcher.
+    `block_bytes` is the largest block that tables are cut into; 0 chooses it from the size of the model.
     Does nothing if the process has joined already.
     """
     if _Process.forked:

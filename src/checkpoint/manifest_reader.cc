@@ -80,7 +80,7 @@ class Reading {
     to.sync = job.Text("sync");
     to.apply = job.Text("apply");
     to.placement = job.Text("placement");
-    to.block_bytes = U32(job, "block_bytes", 4);
+    to.block_bytes = U32(job, "block_bytes", 0);
     to.seed = job.Number("seed", 0, kU64Max);
     job.Finish();
   }

@@ -3,7 +3,7 @@
 //
 // Place: the blocks in their order are cut into one run per shard, and no other cuts would give the heaviest
 // run fewer bytes. The unit is the block: the heaviest has less than an even share and one block, and never
-// less than the largest block. Who wants it as even as the paper, which cuts anywhere, takes a smaller
+// less than the largest block. For a load as even as in the paper, which cuts anywhere, set a smaller
 // block_bytes. Each round of tables is cut by itself; the shard of the first run is one further for every
 // block before, so that tables which come one by one do not end on one shard.
 //
@@ -106,8 +106,9 @@ std::vector<std::size_t> LargestFirst(std::span<const PlacedBlock> blocks) {
 
 class Eps final : public Placement {
  public:
-  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks, std::span<const PlacedShard> shards,
-                             std::uint64_t before) const override {
+  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks,
+                             std::span<const PlacedShard> shards) const override {
+    const std::uint64_t before = BlocksOwned(shards);
     Edges edges{0};
     for (const PlacedBlock& block : blocks) edges.push_back(edges.back() + block.bytes);
     const std::vector<std::size_t> ends = EvenRuns(edges, shards.size());

@@ -98,10 +98,10 @@ std::uint64_t LeastHeaviestByTrying(const Bytes& sizes, std::size_t runs) {
 }
 
 TEST(EpsTest, ShardsHaveRunsOfEvenBytes) {
-  EXPECT_EQ(MadeEps()->Place(EpsBlocks({1, 1, 1, 1, 4, 2, 2}), EpsShards(0, 3), 0),
+  EXPECT_EQ(MadeEps()->Place(EpsBlocks({1, 1, 1, 1, 4, 2, 2}), EpsShards(0, 3)),
             EpsIds({0, 0, 0, 0, 1, 2, 2}));
   // Not 3, 3, 3 and 1.
-  EXPECT_EQ(MadeEps()->Place(EpsBlocks({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}), EpsShards(0, 4), 0),
+  EXPECT_EQ(MadeEps()->Place(EpsBlocks({1, 1, 1, 1, 1, 1, 1, 1, 1, 1}), EpsShards(0, 4)),
             EpsIds({0, 0, 1, 1, 2, 2, 2, 3, 3, 3}));
 }
 
@@ -112,7 +112,7 @@ TEST(EpsTest, NoOtherRunsHaveALighterHeaviest) {
     const Bytes sizes = draws.Sizes(30);
     const auto n = static_cast<std::uint32_t>(1 + draws.Below(12));
     const std::vector<PlacedShard> shards = EpsShards(0, n);
-    const std::vector<ShardId> placed = eps->Place(EpsBlocks(sizes), shards, 0);
+    const std::vector<ShardId> placed = eps->Place(EpsBlocks(sizes), shards);
     ASSERT_EQ(placed.size(), sizes.size()) << "seed " << seed;
     EXPECT_TRUE(std::ranges::is_sorted(placed)) << "seed " << seed;
     const std::uint64_t heaviest = Heaviest(EpsLoads(sizes, placed, shards));
@@ -126,8 +126,8 @@ TEST(EpsTest, NoOtherRunsHaveALighterHeaviest) {
 TEST(EpsTest, TablesThatComeOneByOneGoAround) {
   const PlacementPtr eps = MadeEps();
   std::map<ShardId, int> count;
-  for (std::uint64_t before = 0; before < 12; ++before)
-    ++count[eps->Place(EpsBlocks({64}), EpsShards(0, 4), before)[0]];
+  std::vector<PlacedShard> shards = EpsShards(0, 4);
+  for (; shards[0].blocks < 12; ++shards[0].blocks) ++count[eps->Place(EpsBlocks({64}), shards)[0]];
   for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(count[ShardId(s)], 3);
 }
 
@@ -166,7 +166,7 @@ TEST(EpsTest, ARebalancedLoadIsEvenWithinABlockAndLittleMoreThanTheLeastMoves) {
     const auto n = static_cast<std::uint32_t>(1 + draws.Below(16));
     const auto first = static_cast<std::uint32_t>(draws.Below(n + 1));
     const std::vector<PlacedShard> shards = EpsShards(first, static_cast<std::uint32_t>(1 + draws.Below(16)));
-    std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, n), 0);
+    std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, n));
     if (draws.Below(2) == 0) {  // or they are anywhere
       for (ShardId& owner : owners)
         owner = ShardId(static_cast<std::uint32_t>(draws.Below(1 + draws.Below(n))));
@@ -197,7 +197,7 @@ TEST(EpsTest, WhatIsEvenStays) {
 TEST(EpsTest, ANewShardGetsItsShareAndNoBlockMovesBetweenOthers) {
   const Bytes sizes(80, 64);  // ten each
   const PlacementPtr eps = MadeEps();
-  const std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, 8), 0);
+  const std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, 8));
   const std::vector<ShardId> now = eps->Rebalance(EpsBlocks(sizes), owners, EpsShards(0, 9));
   EXPECT_EQ(MovedBytes(sizes, owners, now), 8U * 64U);
   EXPECT_EQ(std::ranges::count(now, ShardId(8)), 8);
@@ -206,7 +206,7 @@ TEST(EpsTest, ANewShardGetsItsShareAndNoBlockMovesBetweenOthers) {
 TEST(EpsTest, WhenAShardGoesItsBlocksAloneMove) {
   const Bytes sizes(90, 64);  // ten each
   const PlacementPtr eps = MadeEps();
-  const std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, 9), 0);
+  const std::vector<ShardId> owners = eps->Place(EpsBlocks(sizes), EpsShards(0, 9));
   const std::vector<ShardId> now = eps->Rebalance(EpsBlocks(sizes), owners, EpsShards(1, 8));
   EXPECT_EQ(MovedBytes(sizes, owners, now), 10U * 64U);
 }

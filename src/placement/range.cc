@@ -24,8 +24,9 @@ namespace {
 
 class Range final : public Placement {
  public:
-  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks, std::span<const PlacedShard> shards,
-                             std::uint64_t before) const override {
+  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks,
+                             std::span<const PlacedShard> shards) const override {
+    const std::uint64_t before = BlocksOwned(shards);
     std::vector<std::size_t> table_of;  // the position of each block's table in this round
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const bool next = i > 0 && blocks[i].table != blocks[i - 1].table;

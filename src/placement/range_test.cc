@@ -19,11 +19,12 @@ std::vector<PlacedBlock> RangeBlocks(const std::vector<std::uint32_t>& tables) {
 }
 
 std::vector<std::uint32_t> RangePlaced(const std::vector<std::uint32_t>& tables,
-                                       const std::vector<PlacedShard>& shards, std::uint64_t before = 0) {
+                                       std::vector<PlacedShard> shards, std::uint64_t before = 0) {
+  shards[0].blocks = before;
   const auto placement = BuiltinPlacements().MakeFromSpec("range");
   EXPECT_TRUE(placement.ok()) << placement.status().ToString();
   std::vector<std::uint32_t> placed;
-  for (const ShardId shard : (*placement)->Place(RangeBlocks(tables), shards, before)) {
+  for (const ShardId shard : (*placement)->Place(RangeBlocks(tables), shards)) {
     placed.push_back(shard.value());
   }
   return placed;

@@ -8,8 +8,9 @@ namespace {
 
 class RoundRobin final : public Placement {
  public:
-  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks, std::span<const PlacedShard> shards,
-                             std::uint64_t before) const override {
+  std::vector<ShardId> Place(std::span<const PlacedBlock> blocks,
+                             std::span<const PlacedShard> shards) const override {
+    const std::uint64_t before = BlocksOwned(shards);
     std::vector<ShardId> placed;
     placed.reserve(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i)

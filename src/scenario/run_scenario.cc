@@ -12,6 +12,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "node/scheduler/block_bytes.h"
 #include "problem/problem.h"
 #include "scenario/run_books.h"
 #include "scenario/simulated_worker.h"
@@ -89,7 +90,7 @@ class ScenarioRun {
     options.job.job = "scenario";
     options.job.seed = seed_;
     // A multiple of an element; one element stands for `grain_`.
-    options.job.block_bytes = std::max<std::uint32_t>(scenario_.job.block_bytes / grain_ / 4, 1) * 4;
+    options.job.block_bytes = std::max<std::uint32_t>(BlockBytes() / grain_ / 4, 1) * 4;
     options.link = PatientLinks();
     options.link.frame_payload_bytes = std::max<std::uint64_t>(options.link.frame_payload_bytes / grain_, 1);
     options.suspect_after = kForever;
@@ -97,6 +98,20 @@ class ScenarioRun {
     options.gather_timeout = kForever;
     options.make_network = [this](sim::EventQueue& queue) { return MakeNetwork(queue); };
     return options;
+  }
+
+  // Of the model that the problem stands for. The scheduler sees the problem's elements alone, so what it
+  // would cut by need is found here.
+  [[nodiscard]] std::uint32_t BlockBytes() const {
+    if (scenario_.job.block_bytes != 0) return scenario_.job.block_bytes;
+    std::uint64_t model_bytes = 0;
+    for (const problem::Table& table : problem_.tables()) {
+      std::uint64_t elements = 1;
+      for (const std::int64_t extent : table.shape) elements *= static_cast<std::uint64_t>(extent);
+      model_bytes += elements * sizeof(float) * grain_;
+    }
+    const std::uint64_t shards = std::uint64_t{scenario_.job.servers} * scenario_.job.shards;
+    return static_cast<std::uint32_t>(BlockBytesByNeed(model_bytes, shards));
   }
 
   [[nodiscard]] std::unique_ptr<sim::Network> MakeNetwork(sim::EventQueue& queue) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -93,6 +94,18 @@ TEST(RunScenarioTest, TheLinkTakesTheTimeOfItsBytes) {
   EXPECT_NEAR(record.seconds, 5 * 1.0 + 4 * (model_s + block_s), 4 * 1.5 * block_s);
   scenario.job.overlap = false;
   EXPECT_NEAR(RunOk(scenario).seconds, 5 * 1.0 + 4 * 2 * model_s, 0.01 * record.seconds);
+}
+
+// Blocks by need are those of the model, not of the few elements that stand for it.
+TEST(RunScenarioTest, ByDefaultAModelIsSpreadEvenly) {
+  Scenario scenario;
+  scenario.job.servers = 4;
+  scenario.problem = "ghost:googlenet,grain=256";
+  scenario.iterations = 1;
+  const RunRecord record = RunOk(scenario);
+  ASSERT_EQ(record.server_bytes.size(), 4U);
+  const auto [least, most] = std::ranges::minmax(record.server_bytes);
+  EXPECT_LT(most, 1.05 * least);
 }
 
 // The slowest worker sets the pace of bsp; asp waits for nobody.

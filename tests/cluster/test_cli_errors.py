@@ -99,7 +99,7 @@ def test_help_teaches():
 def test_version_says_what_is_compiled_in():
     result = leeway("version")
     assert result.returncode == 0
-    for word in ("protocol", "asp, bounded, bsp, drop", "adam", "round_robin"):
+    for word in ("protocol", "asp", "bounded", "drop", "adam", "lpt", "round_robin"):
         assert word in result.stdout
 
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,9 @@ std::vector<std::string> ApplyModesFor(const std::string& sync) {
 class PushingWorkers {
  public:
   PushingWorkers(const std::string& sync, const std::string& apply, std::uint32_t workers, std::uint64_t seed)
-      : rule_(MustSync(sync).model->ForWorker()),
+      : sync_(sync),
+        rule_(MustSync(sync).model->ForWorker()),
+        lead_(MustSync(sync).model->Lead()),
         block_({.sync = sync, .apply = apply}),
         state_(workers),
         random_(seed) {
@@ -56,6 +59,12 @@ class PushingWorkers {
     State& s = state_[w];
     if (s.gone || s.waits || s.iteration >= kIterations) return false;
     block_.now_ns += 1 + static_cast<std::int64_t>(draw(2000));
+    const std::int64_t lead = s.iteration - block_->v_train().value();
+    if (lead_ && !s.joined) {
+      EXPECT_LE(lead, *lead_) << sync_ << ": worker " << w << " pushes iteration " << s.iteration
+                              << " at v_train " << block_->v_train().value()
+                              << ", further ahead than Lead() says";
+    }
     if (draw(5) == 0) {
       block_.Absent(w, s.iteration);
     } else {
@@ -73,7 +82,7 @@ class PushingWorkers {
   // A new one, with the next rank.
   void Join() {
     const auto w = static_cast<std::uint32_t>(state_.size());
-    state_.emplace_back();
+    state_.emplace_back().joined = true;
     block_.Join(w, 0).Roster();
     Listen(w);
     state_[w].iteration = block_->FirstOf(WorkerId(w)).value();
@@ -112,6 +121,7 @@ class PushingWorkers {
     std::int64_t iteration = 0;
     std::int64_t told = 0;  // the highest v_train it heard of
     bool waits = false, gone = false;
+    bool joined = false;  // begins one iteration beyond everybody
   };
   std::uint64_t draw(std::uint64_t n) { return (random_ = Mix64(random_)) % n; }
   // The block's timer fires, if it has one.
@@ -145,7 +155,9 @@ class PushingWorkers {
     return verdict;
   }
 
+  const std::string sync_;
   const WorkerRule rule_;
+  const std::optional<std::int64_t> lead_;
   HandFedBlock block_;
   std::vector<State> state_;
   std::uint64_t random_;

@@ -51,7 +51,7 @@ void ReadJob(KeyReader keys, JobRecord& record) {
   job.exchange = keys.Text("exchange");
   job.overlap = keys.Bool("overlap");
   job.placement = keys.Text("placement");
-  job.block_bytes = static_cast<std::uint32_t>(keys.Number("block_bytes", 4, 1U << 30));
+  job.block_bytes = static_cast<std::uint32_t>(keys.Number("block_bytes", 0, 1U << 30));
   record.transport = keys.Text("transport");
   keys.Finish();
 }

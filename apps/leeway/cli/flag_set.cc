@@ -64,6 +64,24 @@ void FlagSet::Bytes(std::string names, std::uint64_t& target, std::uint64_t low,
   Ranged(std::move(names), "BYTES", target, low, high, std::move(help), true);
 }
 
+void FlagSet::BytesOrAuto(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
+                          std::string help) {
+  auto take = [&target, low, high](const std::string& text) -> Status {
+    std::uint64_t n = 0;
+    if (text != "auto") {
+      LW_ASSIGN_OR_RETURN(n, ParseBytes(text));
+    }
+    if (n != 0 && (n < low || n > high)) {
+      return InvalidArgument("got {}, wanted auto, or a value from {} to {}", text, PrintBytes(low),
+                             PrintBytes(high));
+    }
+    target = static_cast<std::uint32_t>(n);
+    return Status::Ok();
+  };
+  flags_.push_back({std::move(names), "BYTES", std::move(help), target == 0 ? "auto" : PrintBytes(target),
+                    false, std::move(take), FlagKind::kBytes});
+}
+
 void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::string help) {
   auto take = [&target](const std::string& text) -> Status {
     LW_ASSIGN_OR_RETURN(target, ParseTime(text));

@@ -51,6 +51,9 @@ class FlagSet {
              std::string help);
   void Bytes(std::string names, std::uint64_t& target, std::uint64_t low, std::uint64_t high,
              std::string help);
+  // The same, or "auto" for a size that is chosen where it is used: target is 0 then.
+  void BytesOrAuto(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
+                   std::string help);
   // "250ms", "30s", "2m"; a unit is needed, or seconds and milliseconds get mixed up.
   void Time(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});

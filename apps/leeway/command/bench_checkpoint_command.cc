@@ -193,7 +193,6 @@ class BenchCheckpointCommand final : public Command {
     options.scheduler.job.workers = workers_;
     options.scheduler.job.servers = servers_;
     options.scheduler.job.sync = sync_;
-    options.scheduler.job.block_bytes = 64U << 10;  // as `make train`
     options.scheduler.checkpoint.folder = folder + "/checkpoints";
     LW_ASSIGN_OR_RETURN(options.command, script_.Command());
     options.command.insert(options.command.end(),

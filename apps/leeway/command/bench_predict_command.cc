@@ -107,7 +107,7 @@ class BenchPredictCommand final : public Command {
 
   Status Train(const PredictedCase& how, const std::vector<std::string>& script, const std::string& file,
                const std::string& picture) const {
-    std::vector<std::string> words = {"run", "-w", "4", "-s", "2", "--block-bytes", "64KiB", "--quiet"};
+    std::vector<std::string> words = {"run", "-w", "4", "-s", "2", "--quiet"};
     words.insert(words.end(), {"--record", file});
     words.insert(words.end(), how.flags.begin(), how.flags.end());
     words.emplace_back("--");

@@ -76,6 +76,17 @@ TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
   EXPECT_TRUE(CheckJobFlags(job).ok());
 }
 
+TEST_F(JobFileTest, BlocksByNeedAreCalledAuto) {
+  EXPECT_EQ(job.block_bytes, 0U) << "the default";
+  for (const char* text : {"block_bytes = \"auto\"\n", "block_bytes = 0\n"}) {
+    job.block_bytes = 4096;
+    const Status taken = Take(text);
+    ASSERT_TRUE(taken.ok()) << taken.ToString();
+    EXPECT_EQ(job.block_bytes, 0U);
+  }
+  EXPECT_THAT(Refused("block_bytes = 32\n"), HasSubstr("got 32, wanted auto, or a value from 64 to 64MiB"));
+}
+
 TEST_F(JobFileTest, FlagsWinAndRulesOfTheFileComeFirst) {
   job.workers = 7;  // as the flag said
   ASSERT_TRUE(Take("workers = 4\nservers = 2\n[[rule]]\nsync = \"asp\"\n", {"--workers", "--rule"}).ok());

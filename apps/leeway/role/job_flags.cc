@@ -39,8 +39,12 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
   flags.SwitchOff(
       "--no-overlap", job.overlap,
       "a barrier of all workers between the pushes and the pulls of an iteration; for comparison only");
-  flags.Text("--placement", "SPEC", job.placement, "which shard owns which block", CheckPlacement);
-  flags.Bytes("--block-bytes", job.block_bytes, 64, 64U << 20, "the largest block");
+  flags.Text("--placement", "SPEC", job.placement,
+             "which shard owns which block: lpt evens their bytes out; docs/placements.md compares all",
+             CheckPlacement);
+  flags.BytesOrAuto("--block-bytes", job.block_bytes, 64, 64U << 20,
+                    "the largest block; auto: an eighth of a shard's even share of the model, from 64KiB to "
+                    "4MiB");
   flags.Number("--seed", "N", job.seed, 0, ~0ULL, "seed of everything that is drawn");
   flags.Text("--job", "NAME", job.job, "name of the job; nodes of another one are refused",
              [](const std::string& name) -> Status {

@@ -10,6 +10,7 @@
 #include "base/mutation.h"
 #include "block/apply_mode.h"
 #include "checkpoint/layout.h"
+#include "node/scheduler/block_bytes.h"
 #include "node/scheduler/sync_choices.h"
 #include "node/scheduler/table_check.h"
 #include "sync/exchange_policy.h"
@@ -63,9 +64,9 @@ TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& pol
 }
 
 Status TableRegistry::Check() {
-  if (job_.block_bytes == 0 || job_.block_bytes % sizeof(float) != 0) {
-    return InvalidArgument("block_bytes: got {}, wanted a multiple of {} above 0", job_.block_bytes,
-                           sizeof(float));
+  if (job_.block_bytes % sizeof(float) != 0) {
+    return InvalidArgument("block_bytes: got {}, wanted a multiple of {}, or 0 for blocks by need",
+                           job_.block_bytes, sizeof(float));
   }
   auto placement = policies_.placements.MakeFromSpec(job_.placement);
   if (!placement.ok()) return placement.status().WithContext("placement of the job");
@@ -122,9 +123,17 @@ Result<std::optional<std::string>> TableRegistry::Compare(const TableSpec& got,
   return Difference(canonical_got, canonical_wanted);
 }
 
-Result<std::uint64_t> TableRegistry::BlockElements(const TableSpec& spec) const {
+std::uint64_t TableRegistry::BlockBytes(std::span<const TableSpec> created) const {
+  if (job_.block_bytes != 0) return job_.block_bytes;
+  std::uint64_t model_bytes = 0;
+  for (const Entry& entry : tables_) model_bytes += entry.spec.elements() * sizeof(float);
+  for (const TableSpec& spec : created) model_bytes += spec.elements() * sizeof(float);
+  return std::min(BlockBytesByNeed(model_bytes, shards_.size()), payload_bytes_max_);
+}
+
+Result<std::uint64_t> TableRegistry::BlockElements(const TableSpec& spec, std::uint64_t block_bytes) const {
   LW_ASSIGN_OR_RETURN(const OptimizerPtr optimizer, policies_.optimizers.MakeFromSpec(spec.optimizer));
-  if (!optimizer->whole_table()) return job_.block_bytes / sizeof(float);
+  if (!optimizer->whole_table()) return block_bytes / sizeof(float);
   const std::uint64_t elements_max = payload_bytes_max_ / sizeof(float);
   if (spec.elements() > elements_max) {
     return ResourceExhausted(
@@ -140,7 +149,6 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
   Defined defined;
   std::vector<TableSpec> created;
   std::map<std::string, TableId> created_ids;
-  std::uint64_t blocks = blocks_;
   for (const wire::pb::Table& table : request.tables()) {
     Result<TableSpec> resolved = Resolve(table);
     if (!resolved.ok()) return resolved.status().WithContext(fmt::format("table \"{}\"", table.name()));
@@ -155,9 +163,6 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
       wanted = &created[id.index() - tables_.size()];
     } else {
       id = TableId(static_cast<std::uint32_t>(tables_.size() + created.size()));
-      const Result<std::uint64_t> per_block = BlockElements(*resolved);
-      if (!per_block.ok()) return per_block.status().WithContext(Named(*resolved));
-      blocks += (resolved->elements() + *per_block - 1) / *per_block;
       created_ids[table.name()] = id;
       created.push_back(*resolved);
       defined.created.push_back(id);
@@ -174,18 +179,13 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
   if (tables_.size() + created.size() > kTablesMax) {
     return ResourceExhausted("{} tables, wanted at most {}", tables_.size() + created.size(), kTablesMax);
   }
-  if (blocks > kBlocksMax) {
-    return ResourceExhausted(
-        "the tables would have {} blocks, wanted at most {}: take a larger block_bytes (now {})", blocks,
-        kBlocksMax, job_.block_bytes);
-  }
   LW_ASSIGN_OR_RETURN(std::vector<Entry> entries, Cut(std::move(created), next));
   for (Entry& entry : entries) {
     by_name_[entry.spec.name] = TableId(entry.map.id());
     changed_.insert(TableId(entry.map.id()));
+    blocks_ += static_cast<std::uint64_t>(entry.map.blocks_size());
     tables_.push_back(std::move(entry));
   }
-  blocks_ = blocks;
   return defined;
 }
 
@@ -211,6 +211,20 @@ void TableRegistry::Withdraw(std::size_t kept) {
 
 Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSpec> specs,
                                                              Epoch created) const {
+  const std::uint64_t block_bytes = BlockBytes(specs);
+  std::vector<std::uint64_t> block_elements;  // by table
+  std::uint64_t blocks = blocks_;
+  for (const TableSpec& spec : specs) {
+    const Result<std::uint64_t> per_block = BlockElements(spec, block_bytes);
+    if (!per_block.ok()) return per_block.status().WithContext(Named(spec));
+    block_elements.push_back(*per_block);
+    blocks += (spec.elements() + *per_block - 1) / *per_block;
+  }
+  if (blocks > kBlocksMax) {
+    return ResourceExhausted(
+        "the tables would have {} blocks, wanted at most {}: take a larger block_bytes (now {})", blocks,
+        kBlocksMax, block_bytes);
+  }
   std::vector<Entry> entries;
   std::uint64_t next = blocks_;
   for (TableSpec& spec : specs) {
@@ -220,7 +234,7 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
     LW_RETURN_IF_ERROR(choices_.Fill(spec, entry.map).WithContext(Named(spec)));
     entry.map.set_id(id.value());
     entry.created = created;
-    LW_ASSIGN_OR_RETURN(const std::uint64_t per_block, BlockElements(spec));
+    const std::uint64_t per_block = block_elements[entries.size() - 1];
     const std::uint64_t elements = spec.elements();
     for (std::uint64_t offset = 0; offset < elements; offset += per_block) {
       wire::pb::Block& block = *entry.map.add_blocks();
@@ -235,6 +249,17 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
   return entries;
 }
 
+std::vector<PlacedShard> TableRegistry::LoadedShards() const {
+  std::vector<PlacedShard> shards = shards_;
+  for (const Entry& entry : tables_) {
+    for (const wire::pb::Block& block : entry.map.blocks()) {
+      ++shards[block.shard()].blocks;
+      shards[block.shard()].bytes += block.elements() * sizeof(float);
+    }
+  }
+  return shards;
+}
+
 Status TableRegistry::Place(std::vector<Entry>& entries) const {
   std::vector<PlacedBlock> blocks;
   for (const Entry& entry : entries) {
@@ -242,7 +267,7 @@ Status TableRegistry::Place(std::vector<Entry>& entries) const {
       blocks.push_back({BlockId(block.block()), TableId(entry.map.id()), block.elements() * sizeof(float)});
     }
   }
-  const std::vector<ShardId> placed = placement_->Place(blocks, shards_, blocks_);
+  const std::vector<ShardId> placed = placement_->Place(blocks, LoadedShards());
   // A placement may be a user's own.
   if (placed.size() != blocks.size()) {
     return Internal("placement \"{}\" placed {} blocks, wanted {}", job_.placement, placed.size(),

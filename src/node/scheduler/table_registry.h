@@ -122,9 +122,15 @@ class TableRegistry {
   // What two resolved definitions of one table differ in.
   [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
                                                            const TableSpec& wanted) const;
-  // The values of every block of the table but for the last: as the job says, or all of them if the optimizer
-  // needs the whole table.
-  [[nodiscard]] Result<std::uint64_t> BlockElements(const TableSpec& spec) const;
+  // The largest block of tables that are created now: as the job says, or by need. By need the model is what
+  // is here and what is created, since nobody knows whether more tables follow.
+  [[nodiscard]] std::uint64_t BlockBytes(std::span<const TableSpec> created) const;
+  // The values of every block of the table but for the last: as many as fit block_bytes, or all of them if
+  // the optimizer needs the whole table.
+  [[nodiscard]] Result<std::uint64_t> BlockElements(const TableSpec& spec, std::uint64_t block_bytes) const;
+  // The job's shards with the blocks of the tables that are here.
+  [[nodiscard]] std::vector<PlacedShard> LoadedShards() const;
+  // Gives each block of new tables its shard, on top of the load that is there.
   [[nodiscard]] Status Place(std::vector<Entry>& entries) const;
   // Cuts and places new tables; their ids follow the ones that are here.
   [[nodiscard]] Result<std::vector<Entry>> Cut(std::vector<TableSpec> specs, Epoch created) const;

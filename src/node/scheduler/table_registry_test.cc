@@ -58,10 +58,63 @@ TEST_F(TableRegistryTest, CutsATableIntoBlocksAndSpreadsThem) {
     EXPECT_EQ(map.blocks(i).offset(), offset);
     EXPECT_EQ(map.blocks(i).elements(), i < 4 ? 16U : 6U);
     EXPECT_EQ(map.blocks(i).term(), 1U);
-    EXPECT_EQ(map.blocks(i).shard(), static_cast<std::uint32_t>(i) % 4);
     offset += map.blocks(i).elements();
   }
   EXPECT_EQ(offset, 70U);
+}
+
+// The elements of the blocks of a table.
+std::vector<std::uint64_t> BlocksOf(const TableRegistry::Entry& entry) {
+  std::vector<std::uint64_t> elements;
+  for (const wire::pb::Block& block : entry.map.blocks()) elements.push_back(block.elements());
+  return elements;
+}
+
+TEST_F(TableRegistryTest, ByNeedBlocksAreAnEighthOfAnEvenShare) {
+  job.block_bytes = 0;
+  constexpr std::int64_t kMiValues = 1 << 20;
+  // 64 MiB on 4 shards: 16 MiB each, in blocks of 2 MiB.
+  ASSERT_TRUE(Define({Table("w", {15 * kMiValues}), Table("v", {kMiValues})}).ok());
+  EXPECT_EQ(registry().all()[0].map.blocks_size(), 30);
+  EXPECT_THAT(BlocksOf(registry().all()[1]), ElementsAre(kMiValues / 2, kMiValues / 2));
+}
+
+TEST_F(TableRegistryTest, ByNeedTheModelIsWhatIsThereAndWhatComes) {
+  job.block_bytes = 0;
+  constexpr std::int64_t kMiValues = 1 << 20;
+  ASSERT_TRUE(Define({Table("first", {kMiValues})}).ok());
+  EXPECT_EQ(registry().all()[0].map.blocks_size(), 32) << "4 MiB on 4 shards: 128 KiB";
+  ASSERT_TRUE(Define({Table("second", {7 * kMiValues})}, 3).ok());
+  EXPECT_EQ(registry().all()[0].map.blocks_size(), 32) << "it was cut once";
+  EXPECT_EQ(registry().all()[1].map.blocks_size(), 28) << "32 MiB on 4 shards: 1 MiB";
+}
+
+TEST_F(TableRegistryTest, ByNeedATableIsOneBlockIfItsOptimizerNeedsAllOfIt) {
+  job.block_bytes = 0;
+  wire::pb::Table whole = Table("w", {1 << 20});
+  whole.set_optimizer("lars");
+  ASSERT_TRUE(Define({whole, Table("v", {1 << 20})}).ok());
+  EXPECT_EQ(registry().all()[0].map.blocks_size(), 1);
+  EXPECT_EQ(registry().all()[1].map.blocks_size(), 16) << "8 MiB on 4 shards: 256 KiB";
+}
+
+TEST_F(TableRegistryTest, ByNeedABlockFitsAFrame) {
+  job.block_bytes = 0;
+  made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements}, 4096);
+  ASSERT_TRUE(made->Check().ok());
+  ASSERT_TRUE(Define({Table("w", {4096})}).ok());
+  EXPECT_THAT(BlocksOf(registry().all()[0]), ElementsAre(1024, 1024, 1024, 1024));
+}
+
+TEST_F(TableRegistryTest, LaterTablesGoOnTopOfTheLoadThatIsThere) {
+  ASSERT_TRUE(
+      Define({Table("small", {1}), Table("large", {16}), Table("middle", {8}), Table("fourth", {4})}).ok());
+  const std::uint32_t lightest = registry().all()[0].map.blocks(0).shard();
+  ASSERT_TRUE(Define({Table("next", {9})}, 3).ok());
+  EXPECT_EQ(registry().all()[4].map.blocks(0).shard(), lightest);
+  registry().Withdraw(4);
+  ASSERT_TRUE(Define({Table("again", {9})}, 4).ok());
+  EXPECT_EQ(registry().all()[4].map.blocks(0).shard(), lightest) << "what was withdrawn is no load";
 }
 
 TEST_F(TableRegistryTest, ATableWhoseOptimizerNeedsAllOfItIsOneBlock) {
@@ -97,7 +150,7 @@ TEST_F(TableRegistryTest, LaterTablesGoOnWhereTheFirstStopped) {
   ASSERT_TRUE(Define({Table("a", {16})}).ok());
   ASSERT_TRUE(Define({Table("b", {16})}, 3).ok());
   EXPECT_EQ(registry().all()[1].map.blocks(0).block(), 1U);
-  EXPECT_EQ(registry().all()[1].map.blocks(0).shard(), 1U);
+  EXPECT_NE(registry().all()[1].map.blocks(0).shard(), registry().all()[0].map.blocks(0).shard());
   EXPECT_EQ(registry().all()[1].created, Epoch(3));
 }
 
@@ -112,6 +165,7 @@ TEST_F(TableRegistryTest, APlacementSeesAllTablesOfTheRequest) {
     }
     return all;
   };
+  EXPECT_THAT(shards("lpt"), ElementsAre(0, 2, 1, 3, 0, 2, 1, 3)) << "servers take turns";
   EXPECT_THAT(shards("round_robin"), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
   EXPECT_THAT(shards("range"), ElementsAre(0, 1, 2, 3, 2, 3, 2, 3)) << "two tables of three on server 0";
   EXPECT_THAT(shards("eps"), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));

@@ -12,6 +12,8 @@ JobOptions DrawJob(const std::string& name, std::span<const DrawnSync> choices, 
   job.shards = static_cast<std::uint32_t>(random.Between(1, 2));
   job.sync = sync.empty() ? choice.sync : sync;
   job.apply = sync.empty() ? choice.apply : "";
+  // Fixed bugs keep their seeds, and a seed means the same run only with the same placement.
+  job.placement = "round_robin";
   job.seed = seed;
   job.block_bytes = static_cast<std::uint32_t>(job.workers * lives * sizeof(float));
   return job;

@@ -121,6 +121,8 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.shards = options.shards;
   plan.job.sync = options.sync;
   plan.job.apply = options.apply;
+  // Fixed bugs keep their seeds, and a seed means the same run only with the same placement.
+  plan.job.placement = "round_robin";
   plan.job.seed = options.seed;
   plan.skips = SkipsAhead(options.sync) || options.switches > 0;
   plan.drops_late = plan.skips && DropsLate(options.sync, options.apply);

@@ -38,6 +38,8 @@ ResumePlan MakeResumePlan(const ResumeOptions& given, SeededRandom& random) {
   plan.job.sync = sync;
   plan.skips = sync.starts_with("drop") || sync.starts_with("psp");
   plan.job.workers = static_cast<std::uint32_t>(random.Between(2, 4));
+  // Fixed bugs keep their seeds, and a seed means the same run only with the same placement.
+  plan.job.placement = "round_robin";
   plan.job.seed = given.seed;
   plan.iterations = static_cast<std::int64_t>(random.Between(40, 80));
   plan.blocks = static_cast<std::uint32_t>(random.Between(2, 5));

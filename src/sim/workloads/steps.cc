@@ -183,6 +183,8 @@ StepsReport RunSteps(const StepsOptions& options) {
   cluster_options.job = options.job;
   cluster_options.job.job = "steps";
   cluster_options.job.seed = options.seed;
+  // Fixed bugs keep their seeds, and a seed means the same run only with the same placement.
+  cluster_options.job.placement = "round_robin";
   cluster_options.job.block_bytes = kStepsBlockElements * sizeof(float);
   cluster_options.policies = options.policies;
   cluster_options.faults = options.faults;

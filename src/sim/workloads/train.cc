@@ -173,6 +173,8 @@ TrainReport RunTrain(const TrainOptions& options) {
   cluster_options.job.shards = options.shards;
   cluster_options.job.sync = "bsp";
   cluster_options.job.apply = options.apply;
+  // Fixed bugs keep their seeds, and a seed means the same run only with the same placement.
+  cluster_options.job.placement = "round_robin";
   cluster_options.job.block_bytes = 20 * sizeof(float);
   cluster_options.checkpoint = options.checkpoint;
   cluster_options.keeps_state = true;
