@@ -69,6 +69,7 @@ class MessageDraw {
       e.v_train = AnIteration(-1);
       e.version = Version(random_());
       e.payload_bytes = U32();
+      e.held_for = WorkerId(U32());
     }
   }
 
@@ -352,7 +353,7 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
                    32,
                    9,
                    {1.0F, 2.0F, 0.5F, 0.25F, 4.0F, -1.0F},
-                   {{block, term, Seq(6), Version(8), 0x100, DType::kFloat32, 0}}}),
+                   {{block, term, Seq(6), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
       FromHex(
           head +
           "20000000 0700000000000000 0900000000000000 0000803F 00000040 0000003F 0000803E 00008040 000080BF" +
@@ -368,7 +369,7 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
       Encoded(Answers{worker,
                       incarnation,
                       {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0}}}),
-      FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00"));
+      FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00 09000000"));
 }
 
 TEST(VerdictTest, OnlyTheFiveVerdictsOfPushesConsumeASequence) {
