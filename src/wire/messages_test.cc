@@ -353,7 +353,7 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
                    32,
                    9,
                    {1.0F, 2.0F, 0.5F, 0.25F, 4.0F, -1.0F},
-                   {{block, term, Seq(6), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
+                   {{block, term, Seq(6), Version(8), 0x100, DType::kFloat32, 0}}}),
       FromHex(
           head +
           "20000000 0700000000000000 0900000000000000 0000803F 00000040 0000003F 0000803E 00008040 000080BF" +
@@ -366,9 +366,10 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
       Encoded(Pull{worker, incarnation, Epoch(3), true, {{block, term, Iteration(-1), Version(8), 0.5F}}}),
       FromHex(head + "0300000000000000 01" + entry + "FFFFFFFFFFFFFFFF 0800000000000000 0000003F"));
   EXPECT_EQ(
-      Encoded(Answers{worker,
-                      incarnation,
-                      {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0}}}),
+      Encoded(Answers{
+          worker,
+          incarnation,
+          {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
       FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00 09000000"));
 }
 

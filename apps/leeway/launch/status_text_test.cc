@@ -169,6 +169,8 @@ TEST(WorkerNowTest, EveryKindOfWaitHasItsWords) {
             "computes, 3.0 s");
   EXPECT_EQ(says({.waiting_s = 4, .waits_on = "verdict", .name = "fc", .server = 0}),
             "waits for s0, 4.0 s (fc on s0)");
+  EXPECT_EQ(says({.waiting_s = 2, .waits_on = "gathering"}), "waits for the job to begin, 2.0 s");
+  EXPECT_EQ(says({.waiting_s = 2, .waits_on = "tables"}), "waits for the scheduler, 2.0 s");
   EXPECT_EQ(says({}, "left"), "left");
   EXPECT_EQ(says({}, "lost"), "lost");
   worker.silent_s = 4.2;

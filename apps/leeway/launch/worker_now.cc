@@ -61,7 +61,10 @@ std::vector<std::uint32_t> NotAtBarrier(const JobStatus& status, const WorkerSta
 std::string WhomText(const JobStatus& status, const WorkerStatus& worker) {
   if (const auto ranks = WaitsFor(status, worker); !ranks.empty()) return Names(ranks);
   if (worker.now.server) return fmt::format("s{}", *worker.now.server);
-  return worker.now.waits_on == "barrier" ? "a barrier" : worker.now.waits_on;
+  const std::string& what = worker.now.waits_on;
+  if (what == "gathering") return "the job to begin";
+  if (what == "barrier" || what == "file" || what == "connection") return "a " + what;
+  return what == "tables" || what == "left" ? "the scheduler" : what;
 }
 
 std::string WhereText(const WorkerNow& now) {

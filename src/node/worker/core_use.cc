@@ -48,8 +48,8 @@ void WorkerNode::Core::WhenUsable(TableId id, Done usable) {
 void WorkerNode::Core::EndWait(const WorkerTable* table) {
   if (--waiters_ > 0) return;
   const TimePoint now = env_.clock.Now();
-  NoteBeforeTraining();
   counters_.wait_ns += static_cast<std::uint64_t>((now - waiting_since_).count());
+  NoteBeforeTraining();
   if (table == nullptr) return;
   // Without overlap the others were waited for first, and only then the values.
   TimePoint since = waiting_since_;
