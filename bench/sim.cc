@@ -42,7 +42,7 @@ scenario::Scenario ScenarioOf(const SimOptions& options, std::uint32_t workers) 
   scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 12.5e9;
   scenario.server.per_message_s = 1e-6;
   scenario.iterations = std::max<std::uint64_t>(options.steps / workers, kWarmUp + 2);
-  scenario.recording.staleness_columns = 1;
+  scenario.recording.map_columns = 1;
   return scenario;
 }
 

@@ -87,7 +87,7 @@ TEST(SyncBenchTest, SpreadOutEveryWorkerIsInAnIterationOfItsOwn) {
   EXPECT_GT((*bed)->counters().advances, 0U);
   EXPECT_EQ((*bed)->counters().refused + (*bed)->counters().gaps, 0U);
   // 64 workers one behind the other read 0 to 63 iterations apart.
-  EXPECT_GT((*bed)->counters().read_staleness.buckets.back(), (*bed)->counters().pulls / 2);
+  EXPECT_GT((*bed)->counters().lead_read.buckets.back(), (*bed)->counters().pulls / 2);
   EXPECT_THAT(SyncBed::Make("bsp", 64, SyncBed::Places::kSpread).status().message(), HasSubstr("bsp"));
 }
 

@@ -250,8 +250,8 @@ py::dict Figures(const WorkerCounters& c) {
   d["bytes_sent"] = c.bytes_sent;
   d["bytes_received"] = c.bytes_received;
   d["wait_s"] = static_cast<double>(c.wait_ns) * 1e-9;
-  d["staleness_sum"] = c.staleness_sum;
-  d["staleness"] = c.staleness;
+  d["lead_sum"] = c.lead_sum;
+  d["lead"] = c.lead;
   d["skipped_blocks"] = c.skipped_blocks;
   d["skipped_late"] = c.skipped_late;
   d["iterations_skipped"] = c.iterations_skipped;

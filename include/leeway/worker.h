@@ -78,13 +78,13 @@ struct WorkerCounters {
   // Had a verdict, and went with a server that died: its successor does not have them.
   std::uint64_t lost = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0;
-  std::uint64_t wait_ns = 0;        // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
-  std::uint64_t staleness_sum = 0;  // over answers: progress + 1 - v_train, where positive
-  // Blocks that a gradient was computed on, by how many iterations they were behind; the last is that and
-  // more.
-  std::array<std::uint64_t, 17> staleness = {};
-  // What wait_ns was spent on, by what came last: "server.0", "table.w". A few dozen at most of each, then
-  // "others". Without overlap what was spent until the barrier of the step is "step.barrier".
+  std::uint64_t wait_ns = 0;   // the caller's thread was held up: Sync, Wait, Barrier, leases, Finish
+  std::uint64_t lead_sum = 0;  // over answers: progress + 1 - v_train, where positive
+  // Blocks that a gradient was computed on, by the lead over their v_train; the last is that and more.
+  std::array<std::uint64_t, 17> lead = {};
+  // What wait_ns was spent on, by what came last: "server.0", "table.w"; "worker.3" is the part of it that
+  // lasted until worker 3 had sent what was missing. A few dozen at most of each, then "others". Without
+  // overlap what was spent until the barrier of the step is "step.barrier".
   std::map<std::string, std::uint64_t> wait_by_ns = {};
   std::uint64_t skipped_blocks = 0;      // used without a newer version (partial pull)
   std::uint64_t skipped_late = 0;        // gradients not sent: known to be late (counted in absent too)

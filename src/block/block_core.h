@@ -73,6 +73,7 @@ class Block::Core {
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
+  [[nodiscard]] std::optional<std::uint64_t> StalenessOf(const PushEvent& push, Iteration into) const;
   Values::Outcome Apply(const PushEvent& push, const Gradient& gradient);
   // The gradient as it would be at the values of now; null if it is to be stepped on as it is.
   BufferRef Compensated(const PushEvent& push, const Gradient& gradient);
@@ -107,7 +108,7 @@ class Block::Core {
   // Every member has gone. Initial values that are not here by now never come: an observer that waits for
   // them is told that there are none (version 0).
   bool IsDeserted() const { return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0; }
-  void Answer(const PullEvent& pull);
+  void Answer(const PullEvent& pull, WorkerId held_for = kNoWorker);
   void Say(MemberKey to, Seq seq, BlockVerdict verdict) {
     events_.OnVerdict(options_.id, options_.term, to, seq, verdict, progress_.v_train());
   }

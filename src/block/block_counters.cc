@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kWaitedForMax = 32;
 }  // namespace
 
-StalenessHistogram& StalenessHistogram::operator+=(const StalenessHistogram& other) {
+LeadHistogram& LeadHistogram::operator+=(const LeadHistogram& other) {
   for (std::size_t i = 0; i < buckets.size(); ++i) buckets[i] += other.buckets[i];
   return *this;
 }
@@ -42,8 +42,7 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   delayed_wait += other.delayed_wait;
   blocked_wait += other.blocked_wait;
   for (const auto& [worker, waited] : other.waited_for) waited_for[worker] += waited;
-  read_staleness += other.read_staleness;
-  applied_staleness += other.applied_staleness;
+  lead_read += other.lead_read;
   return *this;
 }
 

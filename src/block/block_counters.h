@@ -11,15 +11,15 @@
 
 namespace leeway {
 
-// How often something was so many iterations old. Bucket 15 is 15, the last one 16 and more; what is newer
-// than asked for is 0.
-struct StalenessHistogram {
+// How often a lead was so many iterations. Bucket 15 is 15, the last one 16 and more; what is below 0 counts
+// as 0.
+struct LeadHistogram {
   std::array<std::uint64_t, 17> buckets{};
   void Add(std::int64_t iterations) {
     const auto last = static_cast<std::int64_t>(buckets.size()) - 1;
     ++buckets[static_cast<std::size_t>(iterations < 0 ? 0 : (iterations > last ? last : iterations))];
   }
-  StalenessHistogram& operator+=(const StalenessHistogram& other);
+  LeadHistogram& operator+=(const LeadHistogram& other);
 };
 
 struct BlockCounters {
@@ -45,11 +45,8 @@ struct BlockCounters {
   // Of delayed_wait, by the member that they waited for: the one whose contribution, or end, let them go.
   // Workers with little in it may be added up under kNoWorker, so that a block keeps few of them.
   std::map<WorkerId, Duration> waited_for;
-  // progress + 1 - v_train of every answer to a member.
-  StalenessHistogram read_staleness;
-  // Of every push that was applied or summed. Aggregate: v_train - iteration. Immediate: how often each
-  // member could have stepped since its base version, (version - base_version) / N.
-  StalenessHistogram applied_staleness;
+  // The lead of every answer to a member: progress + 1 - v_train.
+  LeadHistogram lead_read;
 
   BlockCounters& operator+=(const BlockCounters& other);
   // Adds to waited_for and keeps it short.

@@ -83,6 +83,8 @@ struct BlockAnswer {
   Iteration v_train{};
   Version version{};
   ConstBufferRef values{};  // null: unchanged, the worker holds `version`
+  // The worker whose contribution, or end, released the pull; kNoWorker: it was not held up for a worker.
+  WorkerId held_for = kNoWorker;
 };
 
 // What a block says, always during one of its own calls.
@@ -95,6 +97,10 @@ class BlockEvents {
   virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
                          Iteration v_train) = 0;
   virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
+  // A gradient was applied or summed. Its staleness: how many versions come between the one that it was
+  // computed on and the one that it changes. Not called where the push names no version that is known here.
+  // For statistics only: an implementation may ignore it.
+  virtual void OnStaleness(WorkerId /*from*/, std::uint64_t /*versions*/) {}
   // Call OnTimer at `when`, or later; a new call replaces the one before.
   virtual void OnWakeAt(BlockId block, TimePoint when) = 0;
   // The block has reached the iteration that NotifyAt named, and is as it is before anything of that

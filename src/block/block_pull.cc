@@ -43,14 +43,14 @@ bool Block::Core::Lets(const PullEvent& pull, TimePoint now) {
   return lets || pull.progress < progress_.v_train();
 }
 
-void Block::Core::Answer(const PullEvent& pull) {
+void Block::Core::Answer(const PullEvent& pull, WorkerId held_for) {
   const bool unchanged = pull.cached_version == values_.version();
   ++counters_.answers;
   if (unchanged) ++counters_.unchanged;
   if (!pull.observer) {
     // A peer may say anything; within what jobs have, no sum overflows.
     const Iteration said = std::clamp(pull.progress, Iteration(-1), kIterationEnd);
-    counters_.read_staleness.Add(said + 1 - progress_.v_train());
+    counters_.lead_read.Add(said + 1 - progress_.v_train());
     // One that has gone computes on nothing any more.
     if (progress_.StandingOf(pull.from) != Progress::Standing::kGone)
       kept_.Sent(pull.from.worker, values_.version(), values_.current());
@@ -59,7 +59,8 @@ void Block::Core::Answer(const PullEvent& pull) {
                    {.progress = pull.progress,
                     .v_train = progress_.v_train(),
                     .version = values_.version(),
-                    .values = unchanged ? nullptr : values_.current()});
+                    .values = unchanged ? nullptr : values_.current(),
+                    .held_for = held_for});
 }
 
 Duration Block::Core::Settle(const WaitingPull& waiting, TimePoint now) {
@@ -72,12 +73,13 @@ Duration Block::Core::Settle(const WaitingPull& waiting, TimePoint now) {
 void Block::Core::Release(std::optional<WorkerId> whom, TimePoint now) {
   if (!std::exchange(advanced_, false)) return;
   const Iteration below = sync_->release == Release::kSoft ? kIterationMax : progress_.v_train();
+  const WorkerId held_for = whom.value_or(kNoWorker);
   Duration waited{};
   while (const std::optional<WaitingPull> waiting = pulls_.TakeDelayedBelow(below)) {
     waited += Settle(*waiting, now);
-    Answer(waiting->pull);
+    Answer(waiting->pull, held_for);
   }
-  counters_.ChargeWait(whom.value_or(kNoWorker), waited);
+  counters_.ChargeWait(held_for, waited);
   OpenWindow();
 }
 

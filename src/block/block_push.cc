@@ -118,10 +118,12 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
   const bool late = push.iteration < std::max(v_train, progress_.FirstOf(push.from.worker));
   if (late && late_ == Late::kDrop) return BlockVerdict::kLateDropped;
   if (IsRefused(push, gradient, late)) return BlockVerdict::kRefused;
+  const Iteration into = !aggregate_ || late || sums_ahead_ ? v_train : push.iteration;
+  const std::optional<std::uint64_t> staleness = StalenessOf(push, into);
   Values::Outcome outcome{};
   if (aggregate_) {
     const bool any = options_.nonfinite == NonFinite::kAccept;
-    outcome = sums_.Add(late || sums_ahead_ ? v_train : push.iteration, push, std::move(gradient), any);
+    outcome = sums_.Add(into, push, std::move(gradient), any);
   } else {
     outcome = Apply(push, gradient);
   }
@@ -133,9 +135,17 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
     return BlockVerdict::kRefused;
   }
   if (outcome == Values::Outcome::kNonFinite) return BlockVerdict::kRefused;
-  if (aggregate_) counters_.applied_staleness.Add(v_train - std::max(push.iteration, Iteration(-1)));
+  if (staleness) events_.OnStaleness(push.from.worker, *staleness);
   if (late) ++counters_.late_applied;
   return aggregate_ ? BlockVerdict::kSummed : BlockVerdict::kApplied;
+}
+
+// The versions since its base, and those of the open iterations that are applied before `into`, which sums
+// it.
+std::optional<std::uint64_t> Block::Core::StalenessOf(const PushEvent& push, Iteration into) const {
+  // 0 is no version, and one that is not there yet is of an owner that was rolled back.
+  if (push.base_version == Version(0) || push.base_version > values_.version()) return std::nullopt;
+  return values_.version() - push.base_version + static_cast<std::uint64_t>(into - progress_.v_train());
 }
 
 Values::Outcome Block::Core::Apply(const PushEvent& push, const Gradient& gradient) {
@@ -143,9 +153,7 @@ Values::Outcome Block::Core::Apply(const PushEvent& push, const Gradient& gradie
   // member that sends an iteration before its first is no member of that.
   const Iteration own = std::max(push.iteration, progress_.FirstOf(push.from.worker));
   const std::uint32_t members = std::max(progress_.StepMembersAt(own), 1U);
-  // 0 is no version, and one that is not there yet is of an owner that was rolled back.
-  const bool known = push.base_version != Version(0) && push.base_version <= values_.version();
-  const std::uint64_t steps_since = known ? values_.version() - push.base_version : 0;
+  const std::uint64_t steps_since = StalenessOf(push, progress_.v_train()).value_or(0);
   float lr_scale = 1.0F / static_cast<float>(members);
   if (options_.apply.scale_by_staleness)
     lr_scale /= std::max(1.0F, static_cast<float>(steps_since) / static_cast<float>(members));
@@ -164,7 +172,6 @@ Values::Outcome Block::Core::Apply(const PushEvent& push, const Gradient& gradie
   }
   if (outcome != Values::Outcome::kPublished) return outcome;
   ++counters_.steps;
-  counters_.applied_staleness.Add(static_cast<std::int64_t>(steps_since / members));
   return outcome;
 }
 

@@ -1,4 +1,4 @@
-// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and the histograms.
+// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and what is counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,36 +47,58 @@ TEST(BlockStalenessTest, OffByDefault) {
   EXPECT_EQ(block->counters().compensated + block->counters().uncompensated, 0U);
 }
 
-TEST(BlockStalenessTest, WhatWasAppliedAndReadIsCountedByItsAge) {
+TEST(BlockStalenessTest, UnderImmediateItIsTheVersionsSinceItsBase) {
   HandFedBlock block({.sync = "asp"});
   block.Begin(2);
   for (int i = 0; i < 40; ++i) PushBasedOn(block, 0, i, block->version().value(), {0, 0});
+  EXPECT_THAT(block.staleness(0), ElementsAre(0, 40)) << "of 40 gradients, each on the newest values";
   PushBasedOn(block, 1, 0, block->version().value() - 3, {0, 0});
+  EXPECT_THAT(block.staleness(1), ElementsAre(3, 1)) << "however far worker 0 is ahead";
   PushBasedOn(block, 1, 1, 1, {0, 0});
-  const auto& applied = block->counters().applied_staleness.buckets;
-  EXPECT_EQ(applied[0], 40U);
-  EXPECT_EQ(applied[1], 1U) << "three versions of two members";
-  EXPECT_EQ(applied[16], 1U);
+  EXPECT_THAT(block.staleness(1), ElementsAre(3 + 41, 2));
+  PushBasedOn(block, 1, 2, 0, {0, 0});
+  PushBasedOn(block, 1, 3, 1000, {0, 0});
+  EXPECT_THAT(block.staleness(1), ElementsAre(44, 2)) << "bases that nobody knows say nothing";
+}
+
+TEST(BlockStalenessTest, UnderAggregateItIsTheVersionsBeforeTheOneThatItChanges) {
+  HandFedBlock block({.sync = "ssp:2,late=apply", .apply = "aggregate:window=4"});
+  block.Begin(2);
+  for (int i = 0; i < 3; ++i) PushBasedOn(block, 0, i, 1, {0, 0});
+  EXPECT_THAT(block.staleness(0), ElementsAre(0 + 1 + 2, 3)) << "two iterations are applied before the third";
+  for (int i = 0; i < 3; ++i) PushBasedOn(block, 1, i, block->version().value(), {0, 0});
+  EXPECT_THAT(block.staleness(1), ElementsAre(0, 3));
+  ASSERT_EQ(block->v_train(), Iteration(3));
+  PushBasedOn(block, 0, 3, 1, {0, 0});
+  EXPECT_THAT(block.staleness(0), ElementsAre(3 + 3, 4))
+      << "three versions since its base, none before its own";
+}
+
+TEST(BlockStalenessTest, UnderBspThereIsNone) {
+  HandFedBlock block({.sync = "bsp"});
+  block.Begin(2);
+  for (int i = 0; i < 5; ++i) {
+    const std::uint64_t base = block->version().value();
+    PushBasedOn(block, 0, i, base, {1, 1});
+    PushBasedOn(block, 1, i, base, {1, 1});
+  }
+  EXPECT_THAT(block.staleness(0), ElementsAre(0, 5));
+  EXPECT_THAT(block.staleness(1), ElementsAre(0, 5));
+}
+
+TEST(BlockStalenessTest, LeadIsCountedWithEveryAnswer) {
+  HandFedBlock block({.sync = "asp"});
+  block.Begin(2);
+  for (int i = 0; i < 40; ++i) block.Push(0, i);
+  block.Push(1, 0);
+  block.Push(1, 1);
   block.Pull(1, 1);
   block.Pull(0, 6);
   block.Pull(0, 39);
-  const auto& read = block->counters().read_staleness.buckets;
-  EXPECT_EQ(read[0], 1U);
-  EXPECT_EQ(read[5], 1U) << "7 - v_train of 2";
-  EXPECT_EQ(read[16], 1U);
-}
-
-TEST(BlockStalenessTest, UnderAggregateAgeIsCountedInIterations) {
-  HandFedBlock block({.sync = "ssp:2,late=apply", .apply = "aggregate"});
-  block.Begin(1);
-  block.Push(0, 0);
-  block.Push(0, 1);
-  block.Push(0, 2);
-  block.Join(1, 3).Roster();
-  block.Push(0, 3);
-  block.Push(1, 1);
-  EXPECT_EQ(block->counters().applied_staleness.buckets[0], 4U);
-  EXPECT_EQ(block->counters().applied_staleness.buckets[3], 1U) << "1 is three before 4";
+  const auto& lead = block->counters().lead_read.buckets;
+  EXPECT_EQ(lead[0], 1U);
+  EXPECT_EQ(lead[5], 1U) << "7 - v_train of 2";
+  EXPECT_EQ(lead[16], 1U);
 }
 
 // DC-ASGD, one value, in plain words.

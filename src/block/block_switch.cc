@@ -48,7 +48,7 @@ void Block::Core::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::ui
   for (const WaitingPull& waiting : pulls_.TakeDelayed()) {
     if (Lets(waiting.pull, now)) {
       waited += Settle(waiting, now);
-      Answer(waiting.pull);
+      Answer(waiting.pull, whom.value_or(kNoWorker));
     } else {
       // It goes on waiting as before: no other DPR, and since when it did.
       (void)pulls_.Delay(waiting.pull, waiting.since);

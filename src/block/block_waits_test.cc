@@ -25,6 +25,9 @@ TEST(BlockWaitsTest, AWaitIsChargedToTheOneThatCameLast) {
   block.Push(1, 0);
   block.Pull(1, 0);
   EXPECT_EQ(block->counters().delayed_wait, Duration(170));
+  EXPECT_EQ(block.held_for(0), WorkerId(1));
+  EXPECT_EQ(block.held_for(2), WorkerId(1));
+  EXPECT_EQ(block.held_for(1), kNoWorker) << "answered at once";
   EXPECT_THAT(block->counters().waited_for, ElementsAre(Pair(WorkerId(1), Duration(170))));
   block.now_ns = 210;
   block.Push(1, 1);
@@ -49,6 +52,7 @@ TEST(BlockWaitsTest, ASwitchChargesWhoWasMissingAndKeepsSinceWhenOthersWait) {
   block.now_ns = 50;
   block.Switch("asp");
   EXPECT_THAT(block->counters().waited_for, ElementsAre(Pair(WorkerId(0), Duration(40))));
+  EXPECT_EQ(block.held_for(1), WorkerId(0));
 }
 
 TEST(BlockWaitsTest, WaitingForInitialValuesIsNoDelay) {
@@ -140,8 +144,7 @@ TEST(BlockCountersTest, AddingUpTakesEverything) {
   a.delayed_wait = Duration(5);
   a.blocked_wait = Duration(6);
   a.ChargeWait(WorkerId(1), Duration(7));
-  a.read_staleness.Add(3);
-  a.applied_staleness.Add(99);
+  a.lead_read.Add(3);
   b += a;
   b += a;
   EXPECT_EQ(b.late_applied, 2U);
@@ -151,8 +154,7 @@ TEST(BlockCountersTest, AddingUpTakesEverything) {
   EXPECT_EQ(b.delayed_wait, Duration(10));
   EXPECT_EQ(b.blocked_wait, Duration(12));
   EXPECT_THAT(b.waited_for, ElementsAre(Pair(WorkerId(1), Duration(14))));
-  EXPECT_EQ(b.read_staleness.buckets[3], 2U);
-  EXPECT_EQ(b.applied_staleness.buckets[16], 2U);
+  EXPECT_EQ(b.lead_read.buckets[3], 2U);
 }
 
 TEST(WaitingPullsTest, RanksThatNoJobHasCostNoMemoryForThoseInBetween) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -136,6 +137,10 @@ class HandFedBlock final : public BlockEvents {
     block_->OnPull(NextPull(worker, progress, life), Now());
   }
 
+  // Of the gradients of a worker: the sum of their staleness, and how many they are.
+  std::array<std::uint64_t, 2> staleness(std::uint32_t worker) { return staleness_[WorkerId(worker)]; }
+  // For whom the pull behind the newest answer to a worker was held up.
+  WorkerId held_for(std::uint32_t worker) { return held_for_[worker]; }
   // What was said since the last call.
   std::vector<std::string> Heard() { return std::exchange(lines_, {}); }
   void Forget() { lines_.clear(); }
@@ -213,6 +218,11 @@ class HandFedBlock final : public BlockEvents {
     lines_.push_back(fmt::format("{} {} p{} v{} r{}", answer.values ? "ANSWER" : "UNCHANGED", Name(to),
                                  answer.progress.value(), answer.v_train.value(), answer.version.value()));
     if (answer.values) held_[to.worker.value()] = answer.values;
+    held_for_[to.worker.value()] = answer.held_for;
+  }
+  void OnStaleness(WorkerId from, std::uint64_t versions) override {
+    staleness_[from][0] += versions;
+    ++staleness_[from][1];
   }
   void OnReached(BlockId) override {
     lines_.push_back(fmt::format("REACHED v{}", block_->v_train().value()));
@@ -229,6 +239,8 @@ class HandFedBlock final : public BlockEvents {
   Epoch epoch_{0};
   std::vector<std::string> lines_;
   std::map<std::uint32_t, ConstBufferRef> held_;
+  std::map<std::uint32_t, WorkerId> held_for_;
+  std::map<WorkerId, std::array<std::uint64_t, 2>> staleness_;
   std::unique_ptr<Block> block_;
 };
 

@@ -28,7 +28,7 @@ const std::vector<Figure>& Table() {
       {"compute_s", "compute s", [](const RunRecord& r) { return r.compute_s; }},
       {"wait_s", "wait s", [](const RunRecord& r) { return r.wait_s; }},
       {"dprs_per_100", "DPRs / 100", [](const RunRecord& r) { return r.dprs_per_100; }},
-      {"staleness", "staleness", [](const RunRecord& r) { return r.staleness; }},
+      {"lead", "lead", [](const RunRecord& r) { return r.lead; }},
       {"loss", "loss", [](const RunRecord& r) { return r.loss; }},
       {"accuracy", "accuracy", [](const RunRecord& r) { return r.accuracy; }},
       {"error", "error", [](const RunRecord& r) { return 1 - r.accuracy; }},

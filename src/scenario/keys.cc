@@ -284,7 +284,7 @@ std::vector<Key> MakeKeys() {
                               "iterations of rank 0 between judgements; 0: at the end only"),
       RealKey("record.timeline_from_s", 0, kYear, LW_AT(recording.timeline_from_s), "begin of the timeline"),
       RealKey("record.timeline_s", 0, kYear, LW_AT(recording.timeline_s), "length of the timeline; 0: none"),
-      CountKey<std::uint32_t>("record.map_columns", 1, 1000, LW_AT(recording.staleness_columns),
+      CountKey<std::uint32_t>("record.map_columns", 1, 1000, LW_AT(recording.map_columns),
                               "of the maps of workers against time"),
   };
 }

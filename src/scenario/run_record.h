@@ -42,7 +42,7 @@ struct RunRecord {
   double dprs = 0;
   double dprs_per_100 = 0;  // ... per 100 iterations of the job
   double seconds_per_100 = 0;
-  double staleness = 0;  // of the blocks that gradients were computed on, in iterations, on average
+  double lead = 0;  // over the blocks that gradients were computed on, in iterations, on average
   std::uint64_t applied = 0, late_dropped = 0;  // pushes, by block
   std::uint64_t messages = 0;                   // delivered
   std::uint64_t events = 0;                     // of the simulation

@@ -233,7 +233,7 @@ class ScenarioRun {
     record.skipped = books_.workers.iterations_skipped;
     CountTimes(record);
     CountServers(record);
-    CountStaleness(record);
+    CountLead(record);
     record.messages = network_->counters().messages;
     record.events = cluster_.queue().events_run();
     record.bytes = network_->counters().bytes;
@@ -280,13 +280,13 @@ class ScenarioRun {
     record.dprs_per_100 = record.dprs * 100.0 / IterationsOfAWorker();
   }
 
-  void CountStaleness(RunRecord& record) const {
+  void CountLead(RunRecord& record) const {
     double blocks = 0, sum = 0;
-    for (std::size_t behind = 0; behind < books_.workers.staleness.size(); ++behind) {
-      blocks += static_cast<double>(books_.workers.staleness[behind]);
-      sum += static_cast<double>(behind * books_.workers.staleness[behind]);
+    for (std::size_t lead = 0; lead < books_.workers.lead.size(); ++lead) {
+      blocks += static_cast<double>(books_.workers.lead[lead]);
+      sum += static_cast<double>(lead * books_.workers.lead[lead]);
     }
-    record.staleness = blocks > 0 ? sum / blocks : 0;
+    record.lead = blocks > 0 ? sum / blocks : 0;
   }
 
   void FillTimeline(RunRecord& record) const {
@@ -305,7 +305,7 @@ class ScenarioRun {
   void FillMaps(RunRecord& record) const {
     TimeMap map;
     map.rows = scenario_.job.workers;
-    map.columns = scenario_.recording.staleness_columns;
+    map.columns = scenario_.recording.map_columns;
     map.column_s = record.seconds / std::max<std::uint32_t>(map.columns, 1);
     map.values.assign(std::size_t{map.rows} * map.columns, 0);
     record.lag = record.waits = map;

@@ -122,7 +122,7 @@ TEST(RunScenarioTest, AStragglerHoldsUpBspAndNotAsp) {
   const RunRecord asp = RunOk(scenario);
   EXPECT_LT(asp.wait_s, 0.1);
   EXPECT_EQ(asp.dprs, 0);
-  EXPECT_GT(asp.staleness, 0);
+  EXPECT_GT(asp.lead, 0);
 }
 
 TEST(RunScenarioTest, AServerThatIsSlowIsTheBottleneck) {

@@ -80,7 +80,7 @@ struct Recording {
   std::uint64_t judge_every = 0;  // iterations of rank 0 between judgements; 0: at the end only
   double timeline_from_s = 0;     // what every worker does when, in this window
   double timeline_s = 0;
-  std::uint32_t staleness_columns = 60;  // of the map: worker against time
+  std::uint32_t map_columns = 60;  // of the map: worker against time
 };
 
 struct Scenario {

@@ -281,8 +281,8 @@ void SimulatedWorker::EndIteration() {
 void SimulatedWorker::Leave() {
   --books_.training;
   const WorkerCounters& counters = node_.counters();
-  for (std::size_t i = 0; i < counters.staleness.size(); ++i) {
-    books_.workers.staleness[i] += counters.staleness[i];
+  for (std::size_t i = 0; i < counters.lead.size(); ++i) {
+    books_.workers.lead[i] += counters.lead[i];
   }
   books_.workers.iterations_skipped += counters.iterations_skipped;
   node_.Leave(Then([this] {

@@ -98,7 +98,7 @@ constexpr void Fields(Visitor& visit, As<Visitor, PullEntry>& e) {
 template <typename Visitor>
 constexpr void Fields(Visitor& visit, As<Visitor, AnswerEntry>& e) {
   visit(e.block), visit(e.term), visit(e.progress), visit(e.v_train), visit(e.version);
-  visit(e.payload_bytes), visit(e.dtype), visit(e.codec);
+  visit(e.payload_bytes), visit(e.dtype), visit(e.codec), visit(e.held_for);
 }
 
 // What follows the three common fields of a head.

@@ -120,6 +120,8 @@ struct AnswerEntry {
   std::uint32_t payload_bytes = 0;  // 0: unchanged, the worker holds this version
   DType dtype = DType::kFloat32;
   std::uint8_t codec = 0;
+  // The worker whose push, or end, released the pull; kNoWorker: the pull was not held up for a worker.
+  WorkerId held_for = kNoWorker;
 };
 struct Answers {
   WorkerId worker;

@@ -69,6 +69,7 @@ class MessageDraw {
       e.v_train = AnIteration(-1);
       e.version = Version(random_());
       e.payload_bytes = U32();
+      e.held_for = WorkerId(U32());
     }
   }
 
@@ -365,10 +366,11 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
       Encoded(Pull{worker, incarnation, Epoch(3), true, {{block, term, Iteration(-1), Version(8), 0.5F}}}),
       FromHex(head + "0300000000000000 01" + entry + "FFFFFFFFFFFFFFFF 0800000000000000 0000003F"));
   EXPECT_EQ(
-      Encoded(Answers{worker,
-                      incarnation,
-                      {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0}}}),
-      FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00"));
+      Encoded(Answers{
+          worker,
+          incarnation,
+          {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
+      FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00 09000000"));
 }
 
 TEST(VerdictTest, OnlyTheFiveVerdictsOfPushesConsumeASequence) {

@@ -1,7 +1,9 @@
 // leeway ctl status and checkpoint: questions to the scheduler of a job that runs.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -12,10 +14,19 @@
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
 #include "launch/monitor_client.h"
+#include "launch/progress.h"
 #include "launch/status_text.h"
 
 namespace leeway::app {
 namespace {
+
+// Of the terminal on stdout; 24 where there is none.
+std::size_t ScreenRows() {
+  constexpr unsigned short kRows = 24, kRowsMin = 10;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return kRows;
+  return std::max(size.ws_row, kRowsMin);
+}
 
 class CtlStatusCommand final : public Command {
  public:
@@ -28,11 +39,12 @@ class CtlStatusCommand final : public Command {
            "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000 --watch 2s\n"
            "  leeway ctl status --scheduler file:/shared/job.address --json\n\n"
-           "For each table and server: the synchronization model, the iteration that its blocks collect "
-           "(v_train), the\n"
-           "fastest and slowest worker, pulls that wait and for whom, and delayed pulls (DPRs), once per "
-           "shard, worker\n"
-           "and iteration. docs/cli.md lists what the JSON holds.\n";
+           "Workers: their step, samples/s, seconds of computing per step, waits, staleness, and what they "
+           "do "
+           "now. Tables:\n"
+           "the synchronization model, the iteration that is collected (v_train), delayed pulls (DPRs), and "
+           "how long workers\n"
+           "waited for them. --watch fits the screen. docs/cli.md lists what the JSON holds.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));
@@ -66,18 +78,22 @@ class CtlStatusCommand final : public Command {
     }
   }
 
-  Status Show(const std::string& json) const {
+  Status Show(const std::string& json) {
     if (json_) {
       fmt::print("{}\n", StatusJson(json));
     } else {
       LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(json));
-      // A terminal is drawn anew; elsewhere one follows the other.
-      const bool drawn = watch_ && isatty(STDOUT_FILENO) == 1;
-      if (drawn) {
-        // Lines that are too long are cut off, not wrapped: the top of the picture stays where it is.
-        fmt::print("\x1b[H\x1b[2J\x1b[?7l{}\x1b[?7h", StatusText(status));
+      if (!watch_) {
+        fmt::print("{}", StatusText(status));
       } else {
-        fmt::print("{}{}", watch_ ? "\n" : "", StatusText(status));
+        // A scheduler that was started again begins anew.
+        uptime_s_ = std::max(uptime_s_, status.uptime_s);
+        progress_.Add(status, uptime_s_);
+        // A terminal is drawn anew; elsewhere one follows the other. Lines that are too long are cut off, not
+        // wrapped: the top of the picture stays where it is.
+        const bool drawn = isatty(STDOUT_FILENO) == 1;
+        const std::string text = WatchText(status, progress_, ScreenRows() - 1);  // the cursor has the last
+        fmt::print("{}{}{}", drawn ? "\x1b[H\x1b[2J\x1b[?7l" : "\n", text, drawn ? "\x1b[?7h" : "");
       }
     }
     std::fflush(stdout);
@@ -88,6 +104,8 @@ class CtlStatusCommand final : public Command {
   bool json_ = false;
   bool watch_ = false;
   std::chrono::milliseconds every_{1'000};
+  Progress progress_{0};
+  double uptime_s_ = 0;
 };
 
 class CtlCheckpointCommand final : public Command {

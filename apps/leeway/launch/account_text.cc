@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "launch/staleness.h"
 #include "launch/table_text.h"
+#include "launch/wrap_text.h"
 
 namespace leeway::app {
 namespace {
@@ -30,32 +31,24 @@ ByName Gather(const Nodes& nodes, const std::string& prefix) {
   return sums;
 }
 
-// Counts by age; a name that is no number does not count.
-std::map<int, double> ByAge(const ByName& counts) {
-  std::map<int, double> ages;
-  for (const auto& [name, count] : counts) {
-    int age = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), age);
-    if (error == std::errc{} && end == name.data() + name.size()) ages[age] += count;
-  }
-  return ages;
-}
-
 std::string InSeconds(double value) { return fmt::format("{:.1f} s", value); }
 std::string AsCount(double value) { return fmt::format("{:.0f}", value); }
 
-// The largest first, a few of them: "s1 12.3 s, s0 0.4 s".
+// The largest first, a few of them: "s1 12.3 s, s0 0.4 s". What would print as 0 is left out.
 std::string Largest(const ByName& values, const std::string& before,
                     std::string (*show)(double) = InSeconds) {
-  constexpr std::size_t kShown = 8;
+  constexpr std::size_t kShown = 6;
   std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [name, value] : values) sorted.emplace_back(value, name);
+  for (const auto& [name, value] : values) {
+    if (show(value) != show(0)) sorted.emplace_back(value, name);
+  }
   std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i) {
     const auto& [value, name] = sorted[i];
     const bool others = name == "others";
-    text += fmt::format("{}{}{} {}", i == 0 ? "" : ", ", others ? "" : before, name, show(value));
+    text +=
+        fmt::format("{}{}{} {}", i == 0 ? "" : ", ", others ? "" : before, CutMiddle(name, 30), show(value));
   }
   if (sorted.size() > kShown) text += fmt::format(", and {} more", sorted.size() - kShown);
   return text;
@@ -67,32 +60,52 @@ double Total(const ByName& values) {
   return sum;
 }
 
-// "0: 91 %, 1: 8 %, 16+: 1 %", of ages that came up.
-std::string AgesText(const std::map<int, double>& ages) {
-  constexpr int kLastBucket = 16;
-  double all = 0;
-  for (const auto& [age, count] : ages) all += count;
-  std::string text;
-  for (const auto& [age, count] : ages) {
-    text += fmt::format("{}{}{}: {:.3g} %", text.empty() ? "" : ", ", age, age >= kLastBucket ? "+" : "",
-                        100 * count / all);
-  }
+// "w3 61.2 s, servers and network 0.4 s": seconds of workers.
+std::string WaitsText(const JobStatus& status) {
+  const ByName workers = Gather(status.workers, "wait.worker.");
+  std::string text = Largest(workers, "w");
+  const std::string rest =
+      InSeconds(std::max(Total(Gather(status.workers, "wait.server.")) - Total(workers), 0.0));
+  if (rest != InSeconds(0)) text += fmt::format("{}servers and network {}", text.empty() ? "" : ", ", rest);
   return text;
 }
 
+// "mean 3.1, p95 9 (versions)"; empty before the first gradient.
+std::string StalenessText(const JobStatus& status) {
+  const std::optional<Staleness> staleness = StalenessOf(status);
+  if (!staleness) return "";
+  return fmt::format("mean {:.1f}, p95 {:.0f} versions, of {:.0f} gradients of blocks", staleness->mean,
+                     staleness->p95, staleness->gradients);
+}
+
+// "mean 95.7 iterations; 0: 6 %, 1-3: 1 %, 4-15: 5 %, 16+: 88 %"; empty where nobody was ahead.
+std::string LeadText(const JobStatus& status) {
+  const std::optional<double> mean = MeanLead(status);
+  double none = 0, some = 0, more = 0, most = 0;
+  for (const auto& [lead, count] : CountsByNumber(status.shards, "lead_read."))
+    (lead == 0 ? none : lead < 4 ? some : lead < 16 ? more : most) += count;
+  const double all = none + some + more + most;
+  if (!mean || all <= none) return "";
+  const auto share = [all](double part) { return 100 * part / all; };
+  return fmt::format("mean {:.1f} iterations; 0: {:.0f} %, 1-3: {:.0f} %, 4-15: {:.0f} %, 16+: {:.0f} %",
+                     *mean, share(none), share(some), share(more), share(most));
+}
+
 // Of workers and of shards: the figure and how people call it.
-constexpr std::array<std::pair<const char*, const char*>, 7> kOfWorkers{
-    {{"skipped_late", "late pushes not sent"},
+constexpr std::array<std::pair<const char*, const char*>, 8> kOfWorkers{
+    {{"resent", "pushes and pulls sent again"},
+     {"skipped_late", "late pushes not sent"},
      {"skipped_blocks", "blocks skipped"},
      {"iterations_skipped", "iterations skipped"},
      {"exchanges_skipped", "exchanges skipped"},
      {"copied_gradients", "gradients copied into the arena"},
      {"rebound_parameters", "parameters put back into the arena"},
      {"overwritten_parameters", "parameters changed in place and overwritten"}}};
-constexpr std::array<std::pair<const char*, const char*>, 6> kOfShards{
+constexpr std::array<std::pair<const char*, const char*>, 7> kOfShards{
     {{"dpr", "DPRs (per shard)"},
      {"late_applied", "late pushes applied"},
      {"late_dropped", "late pushes dropped"},
+     {"refused", "pushes refused"},
      {"absent", "absent pushes"},
      {"compensated", "delay-compensated pushes"},
      {"switches", "switches of blocks"}}};
@@ -124,30 +137,28 @@ std::string AccountText(const JobStatus& status) {
     table.Row({name, text});
     ++rows;
   };
-  add("waits by server", Largest(Gather(status.workers, "wait.server."), "s"));
-  add("waits by table", Largest(Gather(status.workers, "wait.table."), ""));
-  add("waits by block", Largest(Gather(status.workers, "wait.block."), ""));
-  if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s > 0)
-    add("waits at barriers of steps", fmt::format("{:.1f} s", barrier_s));
-  add("block-seconds that pulls were held up, by table", Largest(HeldByTable(status), ""));
-  if (const ByName missing = Gather(status.shards, "waited_for."); Total(missing) > 0) {
-    add("block-seconds that pulls were held up for worker", Largest(missing, "w"));
-  }
+  add("waited for", WaitsText(status));
+  add("  by server", Largest(Gather(status.workers, "wait.server."), "s"));
+  add("  by table", Largest(Gather(status.workers, "wait.table."), ""));
+  if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s >= 0.05)
+    add("waited at step barriers", InSeconds(barrier_s));
+  add("staleness", StalenessText(status));
+  add("lead", LeadText(status));
   add("DPRs of worker", Largest(Gather(status.shards, "dpr."), "w", AsCount));
-  add("staleness of reads", AgesText(ByAge(Gather(status.shards, "staleness_read."))));
-  add("staleness of what was used", AgesText(ByAge(Gather(status.workers, "staleness."))));
-  add("staleness of applied pushes", AgesText(ByAge(Gather(status.shards, "staleness_applied."))));
-  add("connections to shards, by carrier", Largest(Gather(status.workers, "connected."), "", AsCount));
   std::string counts;
   ForEachCount(status, [&counts](const char*, const char* name, double count) {
     if (count > 0) counts += fmt::format("{}{:.0f} {}", counts.empty() ? "" : ", ", count, name);
   });
   add("counts", counts);
-  return rows == 0 ? "" : "\n" + table.Print();
+  add("connections", Largest(Gather(status.workers, "connected."), "", AsCount));
+  return rows == 0 ? "" : table.Print();
 }
 
 nlohmann::json AccountJson(const JobStatus& status) {
   nlohmann::json account;
+  account["training_s"] = status.training_s;
+  account["samples_per_s"] = status.SamplesPerSecond();
+  account["wait_by_worker"] = Gather(status.workers, "wait.worker.");
   account["wait_by_server"] = Gather(status.workers, "wait.server.");
   account["wait_by_table"] = Gather(status.workers, "wait.table.");
   account["wait_by_block"] = Gather(status.workers, "wait.block.");
@@ -155,9 +166,18 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["held_block_s_by_table"] = HeldByTable(status);
   account["held_block_s_by_worker"] = Gather(status.shards, "waited_for.");
   account["dpr_of_worker"] = Gather(status.shards, "dpr.");
-  account["staleness_read"] = Gather(status.shards, "staleness_read.");
-  account["staleness_used"] = Gather(status.workers, "staleness.");
-  account["staleness_applied"] = Gather(status.shards, "staleness_applied.");
+  account["staleness_counts"] = Gather(status.shards, "staleness.");
+  if (const std::optional<Staleness> staleness = StalenessOf(status)) {
+    account["staleness_mean"] = staleness->mean;
+    account["staleness_p95"] = staleness->p95;
+    for (const WorkerStatus& worker : status.workers) {
+      if (const std::optional<double> mean = MeanStalenessOf(status, worker.rank))
+        account["staleness_of_worker"][fmt::format("{}", worker.rank)] = *mean;
+    }
+  }
+  account["lead_mean"] = MeanLead(status).value_or(0);
+  account["lead_read"] = Gather(status.shards, "lead_read.");
+  account["lead_used"] = Gather(status.workers, "lead_used.");
   account["connected_over"] = Gather(status.workers, "connected.");
   ForEachCount(status,
                [&account](const char* figure, const char*, double count) { account[figure] = count; });

@@ -46,6 +46,29 @@ void ForEach(const Json& object, const char* key, Make make) {
   }
 }
 
+std::vector<std::uint32_t> GetRanks(const Json& object, const char* key) {
+  std::vector<std::uint32_t> ranks;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return ranks;
+  for (const Json& rank : *found) {
+    if (rank.is_number_unsigned()) ranks.push_back(rank.get<std::uint32_t>());
+  }
+  return ranks;
+}
+
+WorkerNow GetNow(const Json& worker) {
+  WorkerNow now;
+  const auto found = worker.find("now");
+  if (found == worker.end() || !found->is_object()) return now;
+  now.computing_s = Get(*found, "computing_s", 0.0);
+  now.waiting_s = Get(*found, "waiting_s", 0.0);
+  now.waits_on = Get<std::string>(*found, "waits_on", "");
+  now.name = Get<std::string>(*found, "name", "");
+  if (found->contains("server")) now.server = Get(*found, "server", 0U);
+  now.ranks = GetRanks(*found, "ranks");
+  return now;
+}
+
 TableOnServer GetTableOnServer(const Json& row) {
   return {.server = Get(row, "server", 0U),
           .sync = Get<std::string>(row, "sync", ""),
@@ -58,6 +81,7 @@ TableOnServer GetTableOnServer(const Json& row) {
           .dpr = Get(row, "dpr", std::uint64_t{0}),
           .waited_s = Get(row, "waited_s", 0.0),
           .waiting_for = Get<std::string>(row, "waiting_for", ""),
+          .missing = GetRanks(row, "missing"),
           .tables = Get(row, "tables", std::uint64_t{1})};
 }
 
@@ -98,6 +122,19 @@ double JobStatus::OfShards(const std::string& figure) const {
   return sum;
 }
 
+double JobStatus::SamplesPerSecond() const { return training_s > 0 ? OfWorkers("samples") / training_s : 0; }
+
+std::optional<double> JobStatus::ShareDone() const {
+  std::uint64_t batches = 0;
+  std::uint64_t done = 0;
+  for (const PoolStatus& pool : pools) {
+    batches += pool.batches;
+    done += pool.done;
+  }
+  if (batches == 0) return std::nullopt;
+  return static_cast<double>(done) / static_cast<double>(batches);
+}
+
 Result<JobStatus> ParseJobStatus(std::string_view text) {
   const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!root.is_object()) return InvalidArgument("the job's status is no JSON object ({} bytes)", text.size());
@@ -105,6 +142,7 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
+  status.training_s = Get(root, "training_s", 0.0);
   status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
   if (const auto lacking = root.find("lacking"); lacking != root.end() && lacking->is_object()) {
@@ -114,12 +152,13 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   ForEach(root, "workers", [&](const Json& w) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
                               Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),
-                              GetFigures(w), Get<std::string>(w, "waiting_for", ""),
-                              Get(w, "silent_s", 0.0)});
+                              GetFigures(w), Get<std::string>(w, "waiting_for", ""), Get(w, "silent_s", 0.0),
+                              Get(w, "report_age_s", 0.0), GetNow(w)});
   });
   ForEach(root, "shards", [&](const Json& s) {
     status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s),
-                             Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", "")});
+                             Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", ""),
+                             Get(s, "report_age_s", 0.0)});
   });
   ForEach(root, "tables", [&](const Json& t) {
     status.tables.push_back({Get<std::string>(t, "name", ""),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,16 @@ using Figures = std::map<std::string, double>;
 // 0 for a figure that was never reported.
 [[nodiscard]] double Figure(const Figures& figures, const std::string& name);
 
+// What a worker did when it last reported.
+struct WorkerNow {
+  double computing_s = 0;     // of its step, so far; 0: it does not compute
+  double waiting_s = 0;       // 0: it does not wait, or it is not known for how long
+  std::string waits_on = {};  // empty: nothing; values, verdict, barrier, batches, members, ...
+  std::string name = {};      // values, verdict: the table; barrier: its name
+  std::optional<std::uint32_t> server = {};  // values, verdict
+  std::vector<std::uint32_t> ranks = {};     // members: who has not left yet
+};
+
 struct WorkerStatus {
   std::uint32_t rank = 0;
   std::uint64_t incarnation = 0;  // lives that have joined as this rank
@@ -23,14 +34,17 @@ struct WorkerStatus {
   Figures figures;
   std::string waiting_for;  // empty: for nobody
   double silent_s = 0;
+  double report_age_s = 0;
+  WorkerNow now = {};
 };
 
 struct ShardStatus {
   std::uint32_t shard = 0;
   std::uint32_t server = 0;
-  Figures figures;
-  std::string state;  // up, down, lost
-  std::string waiting_for;
+  Figures figures = {};
+  std::string state = {};  // up, down, lost
+  std::string waiting_for = {};
+  double report_age_s = 0;
 };
 
 // How the blocks of a table on one server stand.
@@ -41,7 +55,8 @@ struct TableOnServer {
   std::uint64_t waiting = 0, dpr = 0;
   double waited_s = 0;
   std::string waiting_for;
-  std::uint64_t tables = 1;  // more: of so many that have no row of their own
+  std::vector<std::uint32_t> missing;  // workers that `waiting` pulls wait for, some of them
+  std::uint64_t tables = 1;            // more: of so many that have no row of their own
 };
 
 struct TableStatus {
@@ -56,14 +71,14 @@ struct PoolStatus {
 };
 
 struct CheckpointsStatus {
-  std::string folder;        // empty: the job writes none
-  std::string resumed_from;  // empty: it began anew
+  std::string folder = {};        // empty: the job writes none
+  std::string resumed_from = {};  // empty: it began anew
   std::uint64_t completed = 0, given_up = 0;
-  std::string last_failure;
+  std::string last_failure = {};
   // Of the last whole one; an empty last_folder: there is none.
   std::uint64_t last = 0;
   std::int64_t last_iteration = -1;
-  std::string last_folder;
+  std::string last_folder = {};
   double last_age_s = 0;
 };
 
@@ -71,7 +86,8 @@ struct JobStatus {
   std::string job;
   std::string phase;  // gathering, running, ended
   double uptime_s = 0;
-  bool served = false;  // no worker needs a server any more
+  double training_s = 0;  // from the first step of any worker to the last one that ended
+  bool served = false;    // no worker needs a server any more
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;
@@ -88,6 +104,10 @@ struct JobStatus {
   // Sums over workers resp. shards.
   [[nodiscard]] double OfWorkers(const std::string& figure) const;
   [[nodiscard]] double OfShards(const std::string& figure) const;
+  // Of all workers, over the time of training. 0: not known.
+  [[nodiscard]] double SamplesPerSecond() const;
+  // The part of the batch pools that is done; nothing without a pool.
+  [[nodiscard]] std::optional<double> ShareDone() const;
 };
 
 // Fields that are not there keep their defaults, unknown ones are skipped: launcher and scheduler may differ

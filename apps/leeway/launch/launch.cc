@@ -159,7 +159,7 @@ void Launch::Show() {
   const auto now = SteadyClock::now();
   if (screen_.terminal()) {
     if (now - shown_ < std::chrono::milliseconds(200)) return;
-    screen_.Bar(progress_.Bar(Elapsed()));
+    screen_.Bar(progress_.Bar(Elapsed(), Screen::BarColumns()));
   } else {
     if (now - shown_ < options_.line_every) return;
     Say(progress_.Line(Elapsed()));

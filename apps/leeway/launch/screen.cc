@@ -41,6 +41,9 @@ Screen::Screen(bool terminal, int stop_fd)
 
 bool Screen::StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
+// One column is left, or some terminals wrap.
+std::size_t Screen::BarColumns() { return TerminalColumns() - 1; }
+
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
   const std::string bar = bar_;
   ClearBar();
@@ -53,7 +56,7 @@ void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
 
 void Screen::Bar(const std::string& text) {
   if (!terminal_) return;
-  bar_ = text.substr(0, TerminalColumns() - 1);  // one column is left, or some terminals wrap
+  bar_ = text.substr(0, BarColumns());
   Write(STDERR_FILENO, std::string(kEraseLine) + bar_);
 }
 

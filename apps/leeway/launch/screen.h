@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   static bool StderrIsTerminal();
+  // What a bar may have.
+  static std::size_t BarColumns();
   [[nodiscard]] bool terminal() const { return terminal_; }
   // One line to stdout (fd 1) or stderr (fd 2), above the bar, written at once.
   void Line(int fd, std::string_view prefix, std::string_view text);

@@ -3,18 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "cli/quantity.h"
 #include "launch/account_text.h"
+#include "launch/pace.h"
+#include "launch/staleness.h"
 #include "launch/status_text.h"
 #include "launch/table_text.h"
+#include "launch/wrap_text.h"
 #include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {
+
+constexpr std::size_t kWorkerRows = 64;  // a screenful or two
 
 // Waits by what they ended with ("wait.table.conv_s") have a place of their own, whatever names end with, and
 // what is recorded is of the same seconds again.
@@ -30,7 +38,6 @@ std::string Count(double n) { return fmt::format("{:.0f}", n); }
 std::string Percent(double part, double whole) {
   return whole > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "-";
 }
-std::string Ratio(double a, double b) { return b > 0 ? fmt::format("{:.2f}", a / b) : "-"; }
 
 // "wait_verdict_s" -> "verdict".
 std::string Bare(const std::string& figure) {
@@ -40,10 +47,11 @@ std::string Bare(const std::string& figure) {
   return name;
 }
 
-// Where the seconds of the workers went, by the names that they reported.
+// Where the seconds of the workers went, by the names that they reported; the longest first.
 std::string PhaseTable(const JobStatus& status, const LaunchTimes& times) {
-  std::map<std::string, double> phases;
-  std::map<std::string, double> causes;
+  using ByName = std::map<std::string, double>;
+  ByName phases;
+  ByName causes;
   for (const WorkerStatus& worker : status.workers) {
     for (const auto& [name, value] : worker.figures) {
       if (!IsSeconds(name)) continue;
@@ -53,34 +61,47 @@ std::string PhaseTable(const JobStatus& status, const LaunchTimes& times) {
   if (phases.empty()) return {};
   const double whole = times.train_s * static_cast<double>(status.workers.size());
   double rest = whole;
+  for (const auto& [name, value] : phases) rest -= value;
+  const auto longest_first = [](const ByName& by_name) {
+    std::vector<std::pair<std::string, double>> sorted(by_name.begin(), by_name.end());
+    std::ranges::stable_sort(sorted, std::greater(), [](const auto& entry) { return entry.second; });
+    std::erase_if(sorted, [](const auto& entry) { return Seconds(entry.second) == Seconds(0); });
+    return sorted;
+  };
   TableText table({"time of all workers", "seconds", "share"});
-  for (const auto& [name, value] : phases) {
-    rest -= value;
-    if (value == 0) continue;
+  for (const auto& [name, value] : longest_first(phases)) {
     table.Row({Bare(name), Seconds(value), Percent(value, whole)});
     if (name != "wait_s") continue;
-    for (const auto& [cause, part] : causes)
+    for (const auto& [cause, part] : longest_first(causes))
       table.Row({"  for " + Bare(cause), Seconds(part), Percent(part, whole)});
   }
-  // Starting up, evaluating, writing.
-  table.Row({"outside of steps", Seconds(std::max(rest, 0.0)), Percent(std::max(rest, 0.0), whole)});
+  table.Row({"outside of steps (start, evaluation)", Seconds(std::max(rest, 0.0)),
+             Percent(std::max(rest, 0.0), whole)});
   return table.Print() + "\n";
 }
 
-std::string WorkerTable(const JobStatus& status, const LaunchTimes& times) {
-  TableText table({"worker", "iterations", "samples", "samples/s", "wait s", "wait %", "staleness", "resent",
-                   "late", "refused", "sent", "received", "state"});
-  for (const WorkerStatus& w : status.workers) {
+std::string WorkerTable(const JobStatus& status, double training_s) {
+  TableText table(
+      {"worker", "steps", "samples", "samples/s", "s/step", "wait s", "wait %", "staleness", "state"});
+  const std::size_t shown = std::min(status.workers.size(), kWorkerRows);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const WorkerStatus& w = status.workers[i];
     const Figures& f = w.figures;
+    const double compute_s = Figure(f, "compute_s") + Figure(f, "slowed_s");
+    const std::optional<double> staleness = MeanStalenessOf(status, w.rank);
     table.Row({fmt::format("w{}", w.rank), Count(static_cast<double>(std::max<std::int64_t>(w.iteration, 0))),
                Count(Figure(f, "samples")),
-               times.train_s > 0 ? ShortCount(Figure(f, "samples") / times.train_s) : "-",
-               Seconds(Figure(f, "wait_s")), Percent(Figure(f, "wait_s"), times.train_s),
-               Ratio(Figure(f, "staleness_sum"), Figure(f, "answers")), Count(Figure(f, "resent")),
-               Count(Figure(f, "late_dropped") + Figure(f, "skipped_late")), Count(Figure(f, "refused")),
-               ShortBytes(Figure(f, "bytes_sent")), ShortBytes(Figure(f, "bytes_received")), w.state});
+               training_s > 0 ? ShortCount(Figure(f, "samples") / training_s) : "-",
+               w.iteration > 0 && compute_s > 0
+                   ? fmt::format("{:.3f}", compute_s / static_cast<double>(w.iteration))
+                   : "-",
+               Seconds(Figure(f, "wait_s")), Percent(std::min(Figure(f, "wait_s"), training_s), training_s),
+               staleness ? fmt::format("{:.1f}", *staleness) : "-", w.state});
   }
-  return table.Print();
+  std::string text = table.Print();
+  if (status.workers.size() > shown)
+    text += fmt::format("  ... {} more workers (--summary-json has all)\n", status.workers.size() - shown);
+  return text;
 }
 
 std::string ServerTable(const JobStatus& status) {
@@ -88,15 +109,12 @@ std::string ServerTable(const JobStatus& status) {
   for (const ShardStatus& shard : status.shards) {
     for (const auto& [name, value] : shard.figures) servers[shard.server][name] += value;
   }
-  TableText table(
-      {"server", "pushes", "absent", "late", "refused", "pulls", "DPRs", "DPR %", "advances", "in", "out"});
+  TableText table({"server", "pushes", "pulls", "DPRs", "DPR %", "advances", "in", "out"});
   for (const auto& [server, f] : servers) {
     const double pushes = Figure(f, "applied") + Figure(f, "summed");
-    table.Row({fmt::format("s{}", server), Count(pushes), Count(Figure(f, "absent")),
-               Count(Figure(f, "late_dropped")), Count(Figure(f, "refused")), Count(Figure(f, "pulls")),
-               Count(Figure(f, "dpr")), Percent(Figure(f, "dpr"), Figure(f, "pulls")),
-               Count(Figure(f, "advances")), ShortBytes(Figure(f, "bytes_in")),
-               ShortBytes(Figure(f, "bytes_out"))});
+    table.Row({fmt::format("s{}", server), Count(pushes), Count(Figure(f, "pulls")), Count(Figure(f, "dpr")),
+               Percent(Figure(f, "dpr"), Figure(f, "pulls")), Count(Figure(f, "advances")),
+               ShortBytes(Figure(f, "bytes_in")), ShortBytes(Figure(f, "bytes_out"))});
   }
   return table.Print();
 }
@@ -178,12 +196,24 @@ bool CountsSteps(const JobStatus& status) {
          });
 }
 
+// Over the whole job.
+std::optional<Slowest> SlowestOf(const JobStatus& status) {
+  JobStatus all = status;
+  for (WorkerStatus& worker : all.workers) {
+    worker.state = "joined";  // by now they have left
+    worker.now = {};
+  }
+  Pace pace;
+  pace.Add(all, 0);
+  return pace.slowest();
+}
+
 }  // namespace
 
 std::string SummaryText(const Outcome& outcome) {
   const LaunchTimes& t = outcome.times;
   std::string text =
-      fmt::format("Job {} after {:.1f} s (start {:.1f} s, training {:.1f} s, end {:.1f} s)\n",
+      fmt::format("Job {} after {:.1f} s (start {:.1f} s, scripts {:.1f} s, end {:.1f} s)\n",
                   outcome.why.empty() ? "done" : "failed", t.total_s(), t.start_s, t.train_s, t.end_s);
   if (!outcome.why.empty()) text += fmt::format("  {}\n", outcome.why);
   if (const std::size_t lost = outcome.lives.CountNow(LifeEnd::kLost); lost > 0 && outcome.why.empty()) {
@@ -197,18 +227,25 @@ std::string SummaryText(const Outcome& outcome) {
   if (!outcome.events.all().empty()) lives += "\n" + EventsTable(outcome.events);
   if (!outcome.status || outcome.status->tables.empty()) return text + lives;
   const JobStatus& status = *outcome.status;
-  text += fmt::format("  {}\n", TableLine(status));
-  if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty())
-    text += fmt::format("  {}\n", line);
+  const auto add = [&text](const std::string& line) { text += "  " + Wrapped(line, 2, 4) + "\n"; };
+  // Of a job without steps of its own (push_pull alone) the scripts' time is all that is known.
+  const double training_s = status.training_s > 0 ? status.training_s : t.train_s;
+  const double samples = status.OfWorkers("samples");
+  add(fmt::format("{} samples in {:.1f} s of training: {} samples/s{}", Count(samples), training_s,
+                  training_s > 0 ? ShortCount(samples / training_s) : "-",
+                  CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : ""));
+  if (const std::optional<Slowest> slowest = SlowestOf(status); slowest && slowest->times > 0) {
+    add(fmt::format("slowest worker: w{}, {:.1f} times the median per step", slowest->rank, slowest->times));
+  }
   if (const double lost = status.Lost(); lost > 0)
-    text += fmt::format(
-        "  {} pushes were lost (with servers that died, or between the blocks of a fuzzy checkpoint)\n",
-        Count(lost));
-  text += fmt::format("  {} samples, {} samples/s{}\n\n", Count(status.OfWorkers("samples")),
-                      t.train_s > 0 ? ShortCount(status.OfWorkers("samples") / t.train_s) : "-",
-                      CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : "");
-  text += PhaseTable(status, t) + WorkerTable(status, t) + "\n" + ServerTable(status) + AccountText(status) +
-          lives;
+    add(fmt::format(
+        "{} pushes were lost (with servers that died, or between the blocks of a fuzzy checkpoint)",
+        Count(lost)));
+  if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty()) add(line);
+  add(TableLine(status));
+  const std::string account = AccountText(status);
+  text += "\n" + PhaseTable(status, t) + WorkerTable(status, training_s) + "\n" + ServerTable(status) +
+          (account.empty() ? "" : "\n" + account) + lives;
   return text;
 }
 
@@ -225,6 +262,8 @@ std::string SummaryJson(const Outcome& outcome) {
   if (outcome.status) {
     const JobStatus& status = *outcome.status;
     root["totals"] = {{"samples", status.OfWorkers("samples")},
+                      {"training_s", status.training_s},
+                      {"samples_per_s", status.SamplesPerSecond()},
                       {"wait_s", status.OfWorkers("wait_s")},
                       {"bytes_sent", status.OfWorkers("bytes_sent")},
                       {"bytes_received", status.OfWorkers("bytes_received")},

@@ -5,20 +5,23 @@
 #include <algorithm>
 
 #include "launch/table_text.h"
+#include "launch/worker_now.h"
 
 namespace leeway::app {
 
 std::string WhoWaitsText(const JobStatus& status) {
-  TableText table({"who", "state", "iteration", "silent s", "waits for"}, TableText::Last::kLeft);
+  TableText table({"who", "step", "silent s", "what it does, and what it waits for"}, TableText::Last::kLeft);
   for (const WorkerStatus& worker : status.workers) {
-    table.Row({fmt::format("w{}", worker.rank), worker.state,
+    std::string what = DoesNow(status, worker);
+    if (Waits(worker) && !worker.waiting_for.empty()) what += ": " + worker.waiting_for;
+    table.Row({fmt::format("w{}", worker.rank),
                fmt::format("{}", std::max<std::int64_t>(worker.iteration, 0)),
-               fmt::format("{:.1f}", worker.silent_s),
-               worker.waiting_for.empty() ? "nobody" : worker.waiting_for});
+               fmt::format("{:.1f}", worker.silent_s), what});
   }
   for (const ShardStatus& shard : status.shards) {
-    table.Row({fmt::format("s{} shard {}", shard.server, shard.shard), shard.state, "", "",
-               shard.waiting_for.empty() ? "nobody" : shard.waiting_for});
+    table.Row(
+        {fmt::format("s{} shard {}", shard.server, shard.shard), "", "",
+         shard.waiting_for.empty() ? shard.state : fmt::format("{}: {}", shard.state, shard.waiting_for)});
   }
   return fmt::format("Who waits for what (the job is {}):\n{}", status.phase, table.Print());
 }

@@ -224,8 +224,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
                  Landing&& landing) override;
   Status TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, wire::Kind kind, std::span<const std::byte> body);
   Status TakeShardFrame(const ShardSeat& seat, wire::Kind kind, std::span<const std::byte> body);
-  static Result<wire::pb::Report> TakeReport(NodeReport& report, std::uint64_t life,
-                                             std::span<const std::byte> body);
+  Result<wire::pb::Report> TakeReport(NodeReport& report, std::uint64_t life,
+                                      std::span<const std::byte> body);
   Status TakeStatusRequest(ConnectionId id, std::span<const std::byte> body);
   Status TakeDefineTables(ConnectionId id, const WorkerSeat& seat, std::span<const std::byte> body);
   // Tables that shards refuse (core_tables.cc).

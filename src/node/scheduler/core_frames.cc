@@ -107,7 +107,7 @@ Result<wire::pb::Report> SchedulerNode::Core::TakeReport(NodeReport& report, std
                                                          std::span<const std::byte> body) {
   wire::pb::Report message;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kReport, body, message));
-  report.Take(message, life);
+  report.Take(message, life, env_.clock.Now());
   return message;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 
 namespace leeway {
@@ -11,7 +12,24 @@ namespace {
 constexpr std::array<std::string_view, 5> kGauges{"blocks", "first_gradients", "iteration", "values_bytes",
                                                   "waiting"};
 
+// A peer may say anything.
+TimePoint Before(TimePoint now, double age_s) {
+  constexpr double kAgeMax_s = 1e8;
+  return now - std::chrono::duration_cast<Duration>(
+                   std::chrono::duration<double>(std::clamp(age_s, 0.0, kAgeMax_s)));
+}
+
 }  // namespace
+
+Duration Reports::Training() const {
+  std::optional<TimePoint> began, ended;
+  for (const auto& [worker, report] : workers) {
+    if (report.training_began())
+      began = std::min(began.value_or(*report.training_began()), *report.training_began());
+    if (report.step_ended()) ended = std::max(ended.value_or(*report.step_ended()), *report.step_ended());
+  }
+  return began && ended ? std::max(*ended - *began, Duration(0)) : Duration(0);
+}
 
 void NodeReport::EndLife() {
   for (const auto& [name, value] : newest_.all()) {
@@ -23,11 +41,22 @@ void NodeReport::EndLife() {
   }
 }
 
-void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life) {
+void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life, TimePoint now) {
   if (life_ && *life_ != life) EndLife();
   life_ = life;
   iteration_ = Iteration(report.iteration());
   waiting_for_ = report.waiting_for();
+  moment_ = report.moment();
+  at_ = now;
+  // Ages travel, not times: clocks of hosts differ.
+  if (moment_.training_s() > 0) {
+    const TimePoint began = Before(now, moment_.training_s());
+    training_began_ = std::min(training_began_.value_or(began), began);
+  }
+  if (moment_.since_step_s() > 0) {
+    const TimePoint ended = Before(now, moment_.since_step_s());
+    step_ended_ = std::max(step_ended_.value_or(ended), ended);
+  }
   has_final_ = report.has_final();
   newest_ = Figures();
   for (const auto& [name, value] : report.values()) newest_.Set(name, value);

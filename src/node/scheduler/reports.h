@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "monitor/figures.h"
 #include "wire/control.pb.h"
@@ -23,10 +24,16 @@ class NodeReport {
 
   // The report of a life of this seat takes the place of the one before it; that of another life is added to
   // what the others had.
-  void Take(const wire::pb::Report& report, std::uint64_t life);
+  void Take(const wire::pb::Report& report, std::uint64_t life, TimePoint now);
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
   [[nodiscard]] const std::string& waiting_for() const { return waiting_for_; }
+  // Of a worker, as it was at().
+  [[nodiscard]] const wire::pb::WorkerMoment& moment() const { return moment_; }
+  [[nodiscard]] TimePoint at() const { return at_; }
+  // Of a worker, over all lives: when its first step began, and its last one ended.
+  [[nodiscard]] std::optional<TimePoint> training_began() const { return training_began_; }
+  [[nodiscard]] std::optional<TimePoint> step_ended() const { return step_ended_; }
   // Of a worker: its last life needs no server any more.
   [[nodiscard]] bool has_final() const { return has_final_; }
   [[nodiscard]] const Figures& figures() const { return figures_; }
@@ -44,6 +51,9 @@ class NodeReport {
   std::optional<std::uint64_t> life_;  // that sent the last one
   Iteration iteration_{-1};
   std::string waiting_for_;
+  wire::pb::WorkerMoment moment_;
+  TimePoint at_;
+  std::optional<TimePoint> training_began_, step_ended_;
   bool has_final_ = false;
   Figures base_;                                    // of the lives before
   Figures newest_;                                  // of the last report
@@ -56,6 +66,9 @@ class NodeReport {
 struct Reports {
   std::map<WorkerId, NodeReport> workers;
   std::map<ShardId, NodeReport> shards;
+
+  // From the first step of the first worker that began to the last that any has ended.
+  [[nodiscard]] Duration Training() const;
 };
 
 }  // namespace leeway

@@ -182,6 +182,12 @@ TEST_F(SchedulerNodeTest, ReportsAddUpInTheStatus) {
   report.set_iteration(12);
   report.set_waiting_for("block 3");
   (*report.mutable_values())["pushes"] = 5;
+  report.mutable_moment()->set_waits_on("values");
+  report.mutable_moment()->set_name("w");
+  report.mutable_moment()->set_shard(0);
+  report.mutable_moment()->set_waiting_s(1.5);
+  report.mutable_moment()->set_training_s(20);
+  report.mutable_moment()->set_since_step_s(5);
   ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kReport, report).ok());
   (*report.mutable_values())["pushes"] = 6;
   ASSERT_TRUE(world.transport.DeliverControl(w1, Kind::kReport, report).ok());
@@ -191,6 +197,12 @@ TEST_F(SchedulerNodeTest, ReportsAddUpInTheStatus) {
   const auto state = State();
   EXPECT_EQ(state["workers"][0]["iteration"], 12);
   EXPECT_EQ(state["workers"][0]["waiting_for"], "block 3");
+  EXPECT_EQ(state["workers"][0]["now"]["waits_on"], "values");
+  EXPECT_EQ(state["workers"][0]["now"]["name"], "w");
+  EXPECT_EQ(state["workers"][0]["now"]["server"], 0);
+  EXPECT_EQ(state["workers"][0]["now"]["waiting_s"], 1.5);
+  EXPECT_EQ(state["workers"][0]["report_age_s"], 0);
+  EXPECT_EQ(state["training_s"], 15);
   EXPECT_EQ(state["workers"][1]["figures"]["pushes"], 6);
   EXPECT_EQ(state["totals"]["worker.pushes"], 11);
   EXPECT_EQ(state["totals"]["server.applied"], 7);

@@ -19,6 +19,27 @@ NodeReport ReportOf(const std::map<Key, NodeReport>& reports, Key key) {
   return found == reports.end() ? NodeReport{} : found->second;
 }
 
+// What a worker does, as it said when it last reported.
+json Moment(const wire::pb::WorkerMoment& moment, const Membership& members) {
+  json now = {{"computing_s", moment.computing_s()},
+              {"waits_on", moment.waits_on()},
+              {"waiting_s", moment.waiting_s()},
+              {"name", moment.name()}};
+  if (moment.has_shard()) {
+    for (const ShardSeat& seat : members.shards()) {
+      if (seat.id.value() == moment.shard()) now["server"] = seat.server.value();
+    }
+  }
+  json ranks = json::array();
+  for (const std::uint32_t rank : moment.ranks()) ranks.push_back(rank);
+  now["ranks"] = std::move(ranks);
+  return now;
+}
+
+double Age(const NodeReport& report, TimePoint now) {
+  return report.at() == TimePoint{} ? 0.0 : Seconds(now - report.at());
+}
+
 json Workers(const JobStatus& status) {
   json workers = json::array();
   for (const WorkerSeat& seat : status.members.workers()) {
@@ -32,6 +53,8 @@ json Workers(const JobStatus& status) {
                        {"host", seat.host},
                        {"pid", seat.pid},
                        {"silent_s", Seconds(status.now - seat.last_heard)},
+                       {"report_age_s", Age(report, status.now)},
+                       {"now", Moment(report.moment(), status.members)},
                        {"figures", report.figures()}});
   }
   return workers;
@@ -51,6 +74,7 @@ json Shards(const JobStatus& status) {
                       {"address", seat.address},
                       {"state", ShardState(seat)},
                       {"waiting_for", report.waiting_for()},
+                      {"report_age_s", Age(report, status.now)},
                       {"figures", report.figures()}});
   }
   return shards;
@@ -75,7 +99,10 @@ struct Standing {
     sum.set_fastest(first ? report.fastest() : std::max(sum.fastest(), report.fastest()));
     sum.set_slowest(first ? report.slowest() : std::min(sum.slowest(), report.slowest()));
     sum.set_waiting(sum.waiting() + report.waiting());
-    if (sum.waiting_for().empty()) sum.set_waiting_for(report.waiting_for());
+    if (sum.waiting_for().empty()) {
+      sum.set_waiting_for(report.waiting_for());
+      *sum.mutable_missing() = report.missing();
+    }
     sum.set_dpr(sum.dpr() + report.dpr());
     sum.set_waited_s(sum.waited_s() + report.waited_s());
     sum.set_blocks(sum.blocks() + report.blocks());
@@ -99,6 +126,7 @@ struct Standing {
             {"slowest", sum.slowest()},
             {"waiting", sum.waiting()},
             {"waiting_for", sum.waiting_for()},
+            {"missing", json(std::vector<std::uint32_t>(sum.missing().begin(), sum.missing().end()))},
             {"dpr", sum.dpr()},
             {"waited_s", sum.waited_s()}};
   }
@@ -209,6 +237,7 @@ std::string ToJson(const JobStatus& status) {
   // What dead workers cannot report, and what a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
+  out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
   MakePrintable(out);

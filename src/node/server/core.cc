@@ -111,6 +111,7 @@ void ServerNode::Core::OnAnswer(BlockId block, Term term, MemberKey to, const Bl
   entry.progress = answer.progress;
   entry.v_train = answer.v_train;
   entry.version = answer.version;
+  entry.held_for = answer.held_for;
   outbox_.AddAnswer(to, entry, answer.values);
 }
 
@@ -130,7 +131,7 @@ void ServerNode::Core::SendReport() {
   warnings_.Look(blocks_, env_.log);
   traffic_.bytes_out = outbox_.bytes_sent();
   ++traffic_.reports;
-  wire::pb::Report report = ShardReport(blocks_, traffic_, delayed_pulls_);
+  wire::pb::Report report = ShardReport(blocks_, traffic_, delayed_pulls_, staleness_);
   table_reports_.AddTo(blocks_, report);
   link_.SendControl(wire::Kind::kReport, report);
 }

@@ -26,6 +26,7 @@
 #include "node/server/sessions.h"
 #include "node/server/shard_cut.h"
 #include "node/server/shard_figures.h"
+#include "node/server/staleness_counts.h"
 #include "node/server/table_reports.h"
 #include "node/server/takeover.h"
 #include "wire/messages.h"
@@ -71,6 +72,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
                  Iteration v_train) override;
   void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) override;
+  void OnStaleness(WorkerId from, std::uint64_t versions) override { staleness_.Note(from, versions); }
   void OnWakeAt(BlockId block, TimePoint when) override { alarms_.Set(block, when); }
   void OnReached(BlockId block) override { cut_.OnReached(block); }
   void OnAlarm(BlockId id);
@@ -123,6 +125,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Sessions sessions_;
   Outbox outbox_{options_.link.frame_payload_bytes};
   DelayedPulls delayed_pulls_;
+  StalenessCounts staleness_;
   TableReports table_reports_;
   ShardTraffic traffic_;
   BlockWarnings warnings_;

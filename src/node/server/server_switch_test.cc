@@ -143,6 +143,7 @@ TEST_F(ServerSwitchTest, ReportsSayHowEachTableStands) {
   EXPECT_EQ(row.slowest(), -1);
   EXPECT_EQ(row.waiting(), 2U);
   EXPECT_THAT(row.waiting_for(), HasSubstr("lacks worker 1"));
+  EXPECT_THAT(row.missing(), ElementsAre(1U));
   EXPECT_EQ(row.dpr(), 1U) << "once for a worker and an iteration, however many blocks";
   EXPECT_EQ(report.values().at("dpr"), 1);
   EXPECT_EQ(report.values().at("dpr.0"), 1) << "of worker 0";
@@ -163,8 +164,7 @@ TEST_F(ServerSwitchTest, WhatWasWaitedForIsInTheFigures) {
   const wire::pb::Report report = LastReport();
   EXPECT_DOUBLE_EQ(report.values().at("waited_for.1"), 1.0) << "half a second in each of two blocks";
   EXPECT_DOUBLE_EQ(report.values().at("delayed_wait_s"), 1.0);
-  EXPECT_EQ(report.values().at("staleness_read.0"), 2);
-  EXPECT_EQ(report.values().at("staleness_applied.0"), 4);
+  EXPECT_EQ(report.values().at("lead_read.0"), 2);
   EXPECT_DOUBLE_EQ(report.tables(0).waited_s(), 1.0);
 }
 

@@ -17,8 +17,8 @@ constexpr std::size_t kWorkersNamed = 32;
 
 double InSeconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-// staleness_read.3: how many were 3 iterations old; the last bucket is that and more.
-void AddHistogram(const char* name, const StalenessHistogram& histogram, Figures& figures) {
+// lead_read.3: how many answers had a lead of 3 iterations; the last bucket is that and more.
+void AddHistogram(const char* name, const LeadHistogram& histogram, Figures& figures) {
   for (std::size_t i = 0; i < histogram.buckets.size(); ++i) {
     if (histogram.buckets[i] == 0) continue;
     figures.Set(fmt::format("{}.{}", name, i), static_cast<double>(histogram.buckets[i]));
@@ -43,7 +43,8 @@ void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, T
 
 }  // namespace
 
-Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, const DelayedPulls& delayed) {
+Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, const DelayedPulls& delayed,
+                     const StalenessCounts& staleness) {
   const BlockCounters sum = blocks.Sum();
   std::uint64_t waiting = 0;
   std::uint64_t values_bytes = 0;
@@ -85,8 +86,8 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   AddByWorker("waited_for", sum.waited_for, InSeconds, figures);
   AddByWorker(
       "dpr", delayed.by_worker(), [](std::uint64_t n) { return static_cast<double>(n); }, figures);
-  AddHistogram("staleness_read", sum.read_staleness, figures);
-  AddHistogram("staleness_applied", sum.applied_staleness, figures);
+  AddHistogram("lead_read", sum.lead_read, figures);
+  staleness.AddTo(figures);
   set("waiting", waiting);
   set("bytes_in", traffic.bytes_in);
   set("bytes_out", traffic.bytes_out);
@@ -98,9 +99,9 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
 }
 
 wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic,
-                             const DelayedPulls& delayed) {
+                             const DelayedPulls& delayed, const StalenessCounts& staleness) {
   wire::pb::Report report;
-  const Figures figures = ShardFigures(blocks, traffic, delayed);
+  const Figures figures = ShardFigures(blocks, traffic, delayed, staleness);
   for (const auto& [name, value] : figures.all()) (*report.mutable_values())[name] = value;
   for (const auto& block : blocks.all()) {
     if (block->waiting() == 0) continue;

@@ -6,6 +6,7 @@
 #include "monitor/figures.h"
 #include "node/server/block_store.h"
 #include "node/server/delayed_pulls.h"
+#include "node/server/staleness_counts.h"
 #include "wire/control.pb.h"
 
 namespace leeway {
@@ -19,9 +20,9 @@ struct ShardTraffic {
 };
 
 [[nodiscard]] Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic,
-                                   const DelayedPulls& delayed);
+                                   const DelayedPulls& delayed, const StalenessCounts& staleness);
 // The same as a report to the scheduler, with what the first block that holds somebody up waits for.
 [[nodiscard]] wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic,
-                                           const DelayedPulls& delayed);
+                                           const DelayedPulls& delayed, const StalenessCounts& staleness);
 
 }  // namespace leeway

@@ -8,6 +8,9 @@
 namespace leeway {
 namespace {
 
+// A row is sent with every beat.
+constexpr int kMissingNamed = 8;
+
 void AddBlock(const Block& block, wire::pb::TableReport& row) {
   const bool first = row.blocks() == 0;
   const std::int64_t v_train = block.v_train().value();
@@ -18,7 +21,13 @@ void AddBlock(const Block& block, wire::pb::TableReport& row) {
   row.set_slowest(first ? block.progress().Slowest().value()
                         : std::min(row.slowest(), block.progress().Slowest().value()));
   row.set_waiting(row.waiting() + block.waiting());
-  if (block.waiting() > 0 && row.waiting_for().empty()) row.set_waiting_for(block.WhyWaiting());
+  if (block.waiting() > 0 && row.waiting_for().empty()) {
+    row.set_waiting_for(block.WhyWaiting());
+    for (const WorkerId missing : block.Missing()) {
+      if (row.missing_size() == kMissingNamed) break;
+      row.add_missing(missing.value());
+    }
+  }
   row.set_waited_s(row.waited_s() + std::chrono::duration<double>(block.counters().delayed_wait).count());
   row.set_blocks(row.blocks() + 1);
 }

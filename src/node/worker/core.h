@@ -192,7 +192,7 @@ class WorkerNode::Core final : private LinkEvents {
   void OnCut(const wire::pb::Cut& cut);
   [[nodiscard]] bool HoldsSums() const;
   void NoteSignificance(WorkerTable& table, std::span<const float> gradient);
-  void NoteStaleness(const WorkerTable& table);
+  void NoteLead(const WorkerTable& table);
 
   // The step of a job without overlap: verdicts, then a barrier, then pulls.
   void StepIfSettled();
@@ -220,6 +220,8 @@ class WorkerNode::Core final : private LinkEvents {
   void BeginInto(WorkerTable& table);
   // Sends what may be sent; in a batch of calls, at its end.
   void FlushAll();
+  // Training begins with the last read, barrier or lease before the first gradient.
+  void NoteBeforeTraining();
   // `table` is what was waited for last; null: the worker ends.
   void EndWait(const WorkerTable* table);
 
@@ -245,6 +247,7 @@ class WorkerNode::Core final : private LinkEvents {
   // Tells the scheduler what became of this worker's part of a checkpoint.
   void AnswerIfSettled();
   void ReportWaits(wire::pb::Report& report) const;
+  void ReportMoment(const Wait& wait, wire::pb::WorkerMoment& moment) const;
   [[nodiscard]] Wait Waiting() const;
   [[nodiscard]] Wait WaitingToJoin() const;
   [[nodiscard]] Wait WaitingForUse() const;
@@ -317,6 +320,12 @@ class WorkerNode::Core final : private LinkEvents {
   std::size_t inits_open_ = 0;   // blocks whose initial values are not acknowledged
   std::size_t waiters_ = 0;      // WhenUsable calls open
   TimePoint waiting_since_;
+  // The worker that the last wait was for, and where its waits are counted.
+  WorkerId waited_for_ = kNoWorker;
+  std::uint64_t* waited_by_worker_ = nullptr;
+  std::optional<TimePoint> training_began_, step_ended_;  // the first step, the last one
+  TimePoint step_began_;
+  std::uint64_t wait_ns_before_ = 0;  // counters_.wait_ns when the step began
   TimePoint phase_since_;
   Iteration final_progress_ = kIterationMax;
   std::size_t final_left_ = 0;  // own-clock tables whose final values are not here

@@ -42,12 +42,12 @@ void WorkerNode::Core::NoteSignificance(WorkerTable& table, std::span<const floa
   table.significance = static_cast<float>(std::min(1.0, Significance(gradient, table.pair.Front())));
 }
 
-void WorkerNode::Core::NoteStaleness(const WorkerTable& table) {
+void WorkerNode::Core::NoteLead(const WorkerTable& table) {
   for (const WorkerBlock& block : table.blocks) {
     const Iteration v_train = table.landing.InUseVTrain(block.index);
     if (v_train < Iteration(0)) continue;  // not known: its owner was replaced
-    const auto behind = static_cast<std::size_t>(std::max<std::int64_t>(iteration_ - v_train, 0));
-    ++counters_.staleness[std::min(behind, counters_.staleness.size() - 1)];
+    const auto lead = static_cast<std::size_t>(std::max<std::int64_t>(iteration_ - v_train, 0));
+    ++counters_.lead[std::min(lead, counters_.lead.size() - 1)];
   }
 }
 

@@ -332,7 +332,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   WorkerTable& table = *block.table;
   ++counters_.answers;
   if (!stance_.observer && entry.progress + 1 > entry.v_train) {
-    counters_.staleness_sum += static_cast<std::uint64_t>(entry.progress + 1 - entry.v_train);
+    counters_.lead_sum += static_cast<std::uint64_t>(entry.progress + 1 - entry.v_train);
   }
   const bool has_values = entry.payload_bytes > 0;
   if (!has_values) ++counters_.unchanged;
@@ -340,6 +340,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   if (has_values ? slot.use == Slot::Use::kNothing : !IsWanted(port, block, entry)) return Status::Ok();
   if (has_values) block.seen = block.term;
   table.ended_by = &block;
+  table.ended_for = entry.held_for;
   if (!table.IsOwnClock()) {
     if (has_values) {
       table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));

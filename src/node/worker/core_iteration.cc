@@ -62,8 +62,9 @@ Status WorkerNode::Core::GradientReady(TableId id, LentGradient gradient, Done d
     return FailedPrecondition("table \"{}\" has its gradient of iteration {} already", table->spec.name,
                               iteration_.value());
   }
+  if (!training_began_) NoteBeforeTraining();
   table->pushed = handed_ = iteration_;
-  NoteStaleness(*table);
+  NoteLead(*table);
   HandIn(*table, std::move(gradient), std::move(done));
   FlushAll();
   return Status::Ok();
@@ -76,8 +77,12 @@ Status WorkerNode::Core::EndIteration() {
     table.pushed = iteration_;
     ExchangeSum(table, {});
   });
+  if (!training_began_) NoteBeforeTraining();
   ++iteration_;
   ++steps_;
+  step_began_ = env_.clock.Now();
+  step_ended_ = step_began_;
+  wait_ns_before_ = counters_.wait_ns;
   if (!job_.overlap) ++steps_ended_;
   partial_.Begin();
   env_.timers.Cancel(std::exchange(partial_timer_, {}));

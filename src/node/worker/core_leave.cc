@@ -35,6 +35,7 @@ Status WorkerNode::Core::MayMeet(const std::string& what) const {
 void WorkerNode::Core::Barrier(const std::string& name, Done done) {
   if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
     return LaterDone(std::move(done), may);
+  NoteBeforeTraining();
   requests_.Barrier(name, iteration_, steps_, std::move(done));
 }
 
@@ -43,6 +44,7 @@ void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batch
   if (Status member = CheckMember(); !member.ok()) {
     return Later([done = std::move(done), member] { done(member, {}); });
   }
+  NoteBeforeTraining();
   // Without a table of the job's clock no push tells what became of a batch: the worker's word is all there
   // is.
   const bool iterates = std::ranges::any_of(tables_, [](const auto& table) { return !table->IsOwnClock(); });

@@ -15,6 +15,39 @@ namespace {
 // Blocks that are named: those that were waited for longest.
 constexpr std::size_t kBlocksNamed = 8;
 
+// Of those that a worker waits for.
+constexpr int kRanksReported = 8;
+
+const char* CauseName(Wait::Cause cause) {
+  switch (cause) {
+    case Wait::Cause::kNothing:
+      break;
+    case Wait::Cause::kScheduler:
+      return "scheduler";
+    case Wait::Cause::kGathering:
+      return "gathering";
+    case Wait::Cause::kConnection:
+      return "connection";
+    case Wait::Cause::kFile:
+      return "file";
+    case Wait::Cause::kTables:
+      return "tables";
+    case Wait::Cause::kBarrier:
+      return "barrier";
+    case Wait::Cause::kBatches:
+      return "batches";
+    case Wait::Cause::kLeft:
+      return "left";
+    case Wait::Cause::kValues:
+      return "values";
+    case Wait::Cause::kVerdict:
+      return "verdict";
+    case Wait::Cause::kMembers:
+      return "members";
+  }
+  return "";
+}
+
 }  // namespace
 
 void WorkerNode::Core::OnReportTimer() {
@@ -42,6 +75,29 @@ void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
   }
 }
 
+void WorkerNode::Core::ReportMoment(const Wait& wait, wire::pb::WorkerMoment& moment) const {
+  const TimePoint now = env_.clock.Now();
+  if (training_began_) moment.set_training_s(Seconds(now - *training_began_));
+  if (step_ended_) moment.set_since_step_s(Seconds(now - *step_ended_));
+  // A verdict that is on its way holds nobody up, unless an iteration may not begin without it: the user
+  // computes meanwhile.
+  const bool blocked = wait.cause != Wait::Cause::kNothing &&
+                       (wait.cause != Wait::Cause::kVerdict || waiters_ > 0 || phase_ != Phase::kMember);
+  if (!blocked && training_began_ && phase_ == Phase::kMember) {
+    const Duration waited(static_cast<std::int64_t>(counters_.wait_ns - wait_ns_before_));
+    moment.set_computing_s(std::max(Seconds(now - step_began_ - waited), 0.0));
+  }
+  if (wait.cause == Wait::Cause::kNothing) return;
+  moment.set_waits_on(CauseName(wait.cause));
+  moment.set_name(ClippedMessage(wait.block != nullptr ? wait.block->table->spec.name : wait.name));
+  if (wait.block != nullptr) moment.set_shard(wait.block->shard.value());
+  if (wait.since != TimePoint{}) moment.set_waiting_s(Seconds(now - wait.since));
+  for (const std::uint32_t rank : wait.ranks) {
+    if (moment.ranks_size() == kRanksReported) break;
+    moment.add_ranks(rank);
+  }
+}
+
 Iteration WorkerNode::Core::SettledBefore() const {
   Iteration before = iteration_;
   for (const WorkerBlock* block : blocks_) {
@@ -66,7 +122,9 @@ void WorkerNode::Core::SendReport() {
   report.set_iteration(iteration_.value());
   report.set_settled(SettledBefore().value());
   report.set_has_final(phase_ == Phase::kFinished);
-  report.set_waiting_for(ClippedMessage(WaitingFor()));
+  const Wait wait = Waiting();
+  report.set_waiting_for(ClippedMessage(wait.text));
+  ReportMoment(wait, *report.mutable_moment());
   auto& values = *report.mutable_values();
   const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };
   count("pushes", counters_.pushes);
@@ -83,14 +141,14 @@ void WorkerNode::Core::SendReport() {
   count("reconnects", counters_.reconnects);
   count("bytes_sent", counters_.bytes_sent);
   count("bytes_received", counters_.bytes_received);
-  count("staleness_sum", counters_.staleness_sum);
+  count("lead_sum", counters_.lead_sum);
   count("skipped_blocks", counters_.skipped_blocks);
   count("skipped_late", counters_.skipped_late);
   count("iterations_skipped", counters_.iterations_skipped);
   count("exchanges_skipped", counters_.exchanges_skipped);
-  for (std::size_t behind = 0; behind < counters_.staleness.size(); ++behind) {
-    if (counters_.staleness[behind] == 0) continue;
-    values[fmt::format("staleness.{}", behind)] = static_cast<double>(counters_.staleness[behind]);
+  for (std::size_t lead = 0; lead < counters_.lead.size(); ++lead) {
+    if (counters_.lead[lead] == 0) continue;
+    values[fmt::format("lead_used.{}", lead)] = static_cast<double>(counters_.lead[lead]);
   }
   for (const auto& [carrier, times] : counters_.connected_over)
     values["connected." + carrier] = static_cast<double>(times);

@@ -41,6 +41,7 @@ void WorkerNode::Core::WhenUsable(TableId id, Done usable) {
   if (waiters_++ == 0) waiting_since_ = env_.clock.Now();
   table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
   table.ended_by = nullptr;
+  table.ended_for = kNoWorker;
   LetUse(table);
 }
 
@@ -48,6 +49,7 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
   if (--waiters_ > 0) return;
   const TimePoint now = env_.clock.Now();
   counters_.wait_ns += static_cast<std::uint64_t>((now - waiting_since_).count());
+  NoteBeforeTraining();
   if (table == nullptr) return;
   // Without overlap the others were waited for first, and only then the values.
   TimePoint since = waiting_since_;
@@ -65,6 +67,18 @@ void WorkerNode::Core::EndWait(const WorkerTable* table) {
   *block->waited_by_server += static_cast<std::uint64_t>((now - since).count());
   *block->waited_by_table += static_cast<std::uint64_t>((now - since).count());
   block->waited += now - since;
+  if (table->ended_for == kNoWorker) return;
+  if (waited_for_ != table->ended_for) {
+    waited_for_ = table->ended_for;
+    waited_by_worker_ = &WaitCauses::Of(counters_.wait_by_ns, "worker", std::to_string(waited_for_.value()));
+  }
+  *waited_by_worker_ += static_cast<std::uint64_t>((now - since).count());
+}
+
+void WorkerNode::Core::NoteBeforeTraining() {
+  if (steps_ > 0 || handed_ == iteration_) return;
+  training_began_ = step_began_ = env_.clock.Now();
+  wait_ns_before_ = counters_.wait_ns;
 }
 
 void WorkerNode::Core::PublishIfWhole(WorkerTable& table) {
@@ -84,6 +98,7 @@ void WorkerNode::Core::LetUse(WorkerTable& table) {
   if (!any_ready() && !MayUsePartly(table)) return;
   if (WorkerBlock* held = HeldUp(); held != nullptr) {
     table.ended_by = held;
+    table.ended_for = kNoWorker;
     return;
   }
   // What has come may say that this iteration is over elsewhere: then a later one is begun instead, for which
@@ -130,6 +145,7 @@ void WorkerNode::Core::UsePartly(WorkerTable& table) {
     ++block.skipped;
     ++counters_.skipped_blocks;
     table.ended_by = &block;  // the time until here was spent on it
+    table.ended_for = kNoWorker;
   }
   table.landing.PublishPartly(needed);
 }

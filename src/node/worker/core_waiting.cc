@@ -75,7 +75,9 @@ Wait WorkerNode::Core::WaitingToBegin() const {
   const std::string what =
       fmt::format("the verdict on push {} of iteration {}, without which {} does not begin iteration {}",
                   push.seq.value(), push.iteration.value(), block->model->sync, iteration_.value());
-  return {Wait::Cause::kVerdict, DescribeBlock(*block, what, waiting_since_), block};
+  Wait wait{Wait::Cause::kVerdict, DescribeBlock(*block, what, waiting_since_), block};
+  wait.since = waiting_since_;
+  return wait;
 }
 
 Wait WorkerNode::Core::WaitingForUse() const {
@@ -104,7 +106,9 @@ Wait WorkerNode::Core::WaitingForUse() const {
   }
   std::string text = DescribeBlock(*first, what, since);
   if (open > 1) text += fmt::format(" and {} more blocks", open - 1);
-  return {Wait::Cause::kValues, std::move(text), first};
+  Wait wait{Wait::Cause::kValues, std::move(text), first};
+  wait.since = since;
+  return wait;
 }
 
 Wait WorkerNode::Core::WaitingForVerdict() const {
@@ -121,7 +125,9 @@ Wait WorkerNode::Core::WaitingForVerdict() const {
           block.pushes.held() ? " (held back: beyond the open iterations, or the block has moved)" : "");
       std::string text = DescribeBlock(block, what, block.pull.since());
       if (unsettled_ > 1) text += fmt::format(" and {} more pushes", unsettled_ - 1);
-      return {Wait::Cause::kVerdict, std::move(text), &block};
+      Wait wait{Wait::Cause::kVerdict, std::move(text), &block};
+      wait.since = block.pull.since();
+      return wait;
     }
   }
   return {};
@@ -132,6 +138,7 @@ Wait WorkerNode::Core::WaitingToFinish() const {
   if (final_progress_ == kIterationMax) {
     Wait wait{Wait::Cause::kMembers, ""};
     wait.ranks = roster_.present();
+    wait.since = phase_since_;
     const auto named = std::span(wait.ranks).first(std::min(wait.ranks.size(), kRanksNamed));
     const std::size_t more = wait.ranks.size() - named.size();
     wait.text = fmt::format("workers {}{} to leave the job, for {:.1f} s", fmt::join(named, ", "),

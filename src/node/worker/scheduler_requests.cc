@@ -174,28 +174,32 @@ void SchedulerRequests::FailAll(const Status& why) {
 }
 
 Wait SchedulerRequests::Waiting() const {
-  const auto waited = [this](TimePoint since) { return Seconds(clock_.Now() - since); };
+  const auto wait = [this](Wait::Cause cause, TimePoint since, const std::string& what) {
+    Wait made{cause, fmt::format("{}, for {:.1f} s", what, Seconds(clock_.Now() - since))};
+    made.since = since;
+    return made;
+  };
   if (!definitions_.empty()) {
     const Definition& first = definitions_.begin()->second;
-    return {Wait::Cause::kTables, fmt::format("the scheduler to place {} tables, for {:.1f} s",
-                                              first.message.tables_size(), waited(first.since))};
+    return wait(Wait::Cause::kTables, first.since,
+                fmt::format("the scheduler to place {} tables", first.message.tables_size()));
   }
   if (!barriers_.empty()) {
     const auto& [key, barrier] = *barriers_.begin();
-    Wait wait{Wait::Cause::kBarrier, fmt::format("all members at barrier \"{}\" (round {}), for {:.1f} s",
-                                                 key.first, key.second, waited(barrier.since))};
-    wait.name = key.first;
-    return wait;
+    Wait made = wait(Wait::Cause::kBarrier, barrier.since,
+                     fmt::format("all members at barrier \"{}\" (round {})", key.first, key.second));
+    made.name = key.first;
+    return made;
   }
   if (!leases_.empty()) {
     const OpenLease& first = leases_.begin()->second;
-    return {Wait::Cause::kBatches,
-            fmt::format("batches of pool \"{}\", for {:.1f} s", first.message.pool(), waited(first.since))};
+    return wait(Wait::Cause::kBatches, first.since,
+                fmt::format("batches of pool \"{}\"", first.message.pool()));
   }
   if (!switches_.empty()) {
     const OpenSwitch& first = switches_.begin()->second;
-    return {Wait::Cause::kTables, fmt::format("every server to take the rule \"{}\", for {:.1f} s",
-                                              first.message.rule(), waited(first.since))};
+    return wait(Wait::Cause::kTables, first.since,
+                fmt::format("every server to take the rule \"{}\"", first.message.rule()));
   }
   if (left_) return {Wait::Cause::kLeft, "the scheduler to confirm that this worker left"};
   return {};

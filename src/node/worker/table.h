@@ -100,6 +100,7 @@ struct alignas(64) WorkerTable {
   Iteration exchanged{-1};  // the last iteration that was exchanged
   WorkerBlock* ended_by =
       nullptr;  // of the waits open: what came last, was left out, or held the iteration up
+  WorkerId ended_for = kNoWorker;   // of the same: the worker that its answer was held up for
   std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
   ParameterPair& pair;
   PairLanding landing;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "leeway/env.h"
+
 namespace leeway {
 
 struct WorkerBlock;
@@ -30,6 +32,7 @@ struct Wait {
   const WorkerBlock* block = nullptr;  // kValues, kVerdict: the first of those
   std::string name = {};               // kBarrier: its name; kConnection: the server's
   std::vector<std::uint32_t> ranks = {};  // kMembers: who has not left
+  TimePoint since = {};                   // it waits; the clock's beginning: not known
 };
 
 }  // namespace leeway

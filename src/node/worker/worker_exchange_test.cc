@@ -213,13 +213,13 @@ TEST_F(WorkerExchangeTest, AWorkerThatLeavesWaitsAtNoStep) {
   EXPECT_TRUE(usable.has_value() && usable->ok());
 }
 
-TEST_F(WorkerExchangeTest, StalenessOfWhatGradientsAreComputedOnIsCountedByIterations) {
+TEST_F(WorkerExchangeTest, LeadOverWhatGradientsAreComputedOnIsCounted) {
   Start("every:3");
   for (int i = 0; i < 3; ++i) Iterate({1, 1, 1, 1});
-  const auto& staleness = node->counters().staleness;
-  EXPECT_EQ(staleness[0], 2U);
-  EXPECT_EQ(staleness[1], 2U);
-  EXPECT_EQ(staleness[2], 2U);
+  const auto& lead = node->counters().lead;
+  EXPECT_EQ(lead[0], 2U);
+  EXPECT_EQ(lead[1], 2U);
+  EXPECT_EQ(lead[2], 2U);
 }
 
 }  // namespace

@@ -130,13 +130,13 @@ TEST_F(WorkerPullTest, AnswersForAVersionNotYetTakenLandAside) {
   EXPECT_THAT(Copy(u_pair), ElementsAre(3, 3));
 }
 
-TEST_F(WorkerPullTest, StalenessCountsIterationsThatAnAnswerLags) {
+TEST_F(WorkerPullTest, LeadCountsIterationsThatAnAnswerLags) {
   StartTables();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(node->EndIteration().ok());
   wire::Answers answers = AnswerOf(0, 2, 1, 0);
   answers.entries[0].v_train = Iteration(0);
   Deliver(0, wire::Kind::kAnswers, answers);
-  EXPECT_EQ(node->counters().staleness_sum, 3U);
+  EXPECT_EQ(node->counters().lead_sum, 3U);
 }
 
 TEST_F(WorkerPullTest, WaitingForNamesTableBlockServerAndTheAgeOfItsLastWord) {

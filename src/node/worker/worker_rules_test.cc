@@ -75,6 +75,70 @@ TEST_F(WorkerRulesTest, AWaitIsChargedToTheBlockOfItsOwnTableThatCameLast) {
   EXPECT_FALSE(figures.contains("wait.block.w/1"));
 }
 
+TEST_F(WorkerRulesTest, AWaitIsChargedToTheWorkerThatTheLastAnswerWasHeldUpFor) {
+  Start("bsp");
+  const auto wait_for = [this](std::int64_t progress, WorkerId first, WorkerId last) {
+    ASSERT_TRUE(node->EndIteration().ok());
+    usable.reset();
+    node->WhenUsable(w, Into(usable));
+    const auto version = static_cast<std::uint64_t>(progress) + 2;
+    wire::Answers answers = AnswerOf(0, progress, version, 2);
+    answers.entries[0].held_for = first;
+    env.Advance(std::chrono::milliseconds(10));
+    Deliver(0, wire::Kind::kAnswers, answers, std::vector<float>{7, 7});
+    answers = AnswerOf(1, progress, version, 2);
+    answers.entries[0].held_for = last;
+    env.Advance(std::chrono::milliseconds(20));
+    Deliver(1, wire::Kind::kAnswers, answers, std::vector<float>{8, 8});
+    ASSERT_TRUE(usable.has_value() && usable->ok());
+  };
+  wait_for(0, WorkerId(5), WorkerId(3));
+  const auto& waits = node->counters().wait_by_ns;
+  EXPECT_EQ(waits.at("worker.3"), 30'000'000U) << "the wall time of the wait, once";
+  EXPECT_FALSE(waits.contains("worker.5"));
+  wait_for(1, WorkerId(3), WorkerId(5));
+  EXPECT_EQ(waits.at("worker.5"), 30'000'000U);
+  wait_for(2, WorkerId(3), kNoWorker);
+  EXPECT_EQ(waits.at("worker.3"), 30'000'000U) << "the last one was the server's and the network's";
+  EXPECT_EQ(waits.at("server.1"), 90'000'000U);
+}
+
+TEST_F(WorkerRulesTest, AReportSaysWhatTheWorkerDoes) {
+  Start("bsp");
+  const auto moment = [this] {
+    env.transport.sent.clear();
+    env.Advance(options.link.beat);
+    const auto reports = env.transport.TakeSent(scheduler, wire::Kind::kReport);
+    EXPECT_FALSE(reports.empty());
+    return reports.empty() ? wire::pb::WorkerMoment() : ParseAs<wire::pb::Report>(reports.back()).moment();
+  };
+  const double beat_s = std::chrono::duration<double>(options.link.beat).count();
+  node->WhenUsable(w, Into(usable));
+  ASSERT_TRUE(usable.has_value());
+  wire::pb::WorkerMoment now = moment();
+  EXPECT_NEAR(now.training_s(), beat_s, 1e-9);
+  EXPECT_NEAR(now.computing_s(), beat_s, 1e-9) << "of the first step, which is not over";
+  EXPECT_EQ(now.since_step_s(), 0);
+  EXPECT_EQ(now.waits_on(), "");
+  ASSERT_TRUE(node->EndIteration().ok());
+  usable.reset();
+  node->WhenUsable(w, Into(usable));
+  now = moment();
+  EXPECT_EQ(now.waits_on(), "values");
+  EXPECT_EQ(now.name(), "w");
+  EXPECT_TRUE(now.has_shard());
+  EXPECT_EQ(now.shard(), 0U);
+  EXPECT_NEAR(now.waiting_s(), beat_s, 1e-9);
+  EXPECT_EQ(now.computing_s(), 0);
+  EXPECT_NEAR(now.since_step_s(), beat_s, 1e-9);
+  Answer(0, 0, 0, 2, {7, 7});
+  Answer(1, 1, 0, 2, {8, 8});
+  ASSERT_TRUE(usable.has_value() && usable->ok());
+  now = moment();
+  EXPECT_NEAR(now.computing_s(), beat_s, 1e-9) << "without the wait; verdicts that lack hold up nobody";
+  EXPECT_NEAR(now.training_s(), 3 * beat_s, 1e-9);
+}
+
 TEST_F(WorkerRulesTest, AnUnknownModelRefusesTheTablesAndNamesThem) {
   JoinJob();
   CreateTables();
