@@ -57,12 +57,17 @@ class LayersTest(unittest.TestCase):
         self.assert_caught("src/block/a.cc", '#include "wire/control.pb.h"\n', "may stand only in")
         self.assert_caught("src/process/a.cc", "#include <nlohmann/json.hpp>\n", "may stand only in")
 
+    def test_examples_show_public_headers_only(self):
+        self.assert_fine("examples/a.cc", '#include <cstdio>\n#include "leeway/worker.h"\n')
+        self.assert_caught("examples/a.cc", '#include "process/local_job.h"\n', "leeway/ alone")
+
     def test_nodes_reach_the_world_through_env(self):
         self.assert_caught("src/node/a.cc", "#include <thread>\n", "through Env alone")
         self.assert_caught("src/block/a.cc", "#include <sys/socket.h>\n", "through Env alone")
         self.assert_caught("src/node/a.cc", "auto now = std::chrono::steady_clock::now();\n", "src/node/a.cc:1: uses steady_clock")
         self.assert_caught("src/node/a.cc", "if (env.IsSimulated()) {}\n", "uses IsSimulated")
         self.assert_caught("src/transport/a.cc", 'getenv("HOME");\n', "read the environment")
+        self.assert_fine("src/process/worker_environment.cc", 'getenv("LEEWAY_RANK");\n')
         self.assert_fine("src/node/a.cc", "// not steady_clock, but Env's\n#include <chrono>\n")
         self.assert_fine("src/transport/a.cc", "#include <thread>\nsteady_clock::now();\n")
 
