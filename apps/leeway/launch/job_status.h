@@ -23,6 +23,8 @@ struct WorkerStatus {
   Figures figures;
   std::string waiting_for;  // empty: for nobody
   double silent_s = 0;
+  std::string host;  // where its process runs, and its id there
+  std::uint64_t pid = 0;
 };
 
 struct ShardStatus {
