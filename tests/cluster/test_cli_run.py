@@ -35,7 +35,7 @@ def test_a_command_without_the_dashes_is_said_to_be_one():
 
 def test_a_job_that_nobody_joined_says_so():
     result = leeway("run", "-w", 1, "--", "sleep", "1")
-    assert result.returncode == NOBODY_JOINED and "Job failed" in result.stdout, result
+    assert result.returncode == NOBODY_JOINED, result
     assert "no worker joined the job: the script never called lw.init()" in result.stderr.splitlines()[-1], result
 
 

@@ -265,7 +265,7 @@ bool Launch::WillRollBack() const {
 
 void Launch::JudgeEnd() {
   if (outcome_.exit_code != 0 || !outcome_.why.empty()) return;
-  if (outcome_.status && outcome_.status->workers.empty()) {
+  if (NobodyJoined()) {
     outcome_.exit_code = ExitCode(FailedPrecondition(""));
     outcome_.why =
         "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "
@@ -314,8 +314,8 @@ void Launch::Conclude() {
   if (!WillRollBack()) ShowEnd();
 }
 
-// The summary; after a failure a short one, none after an error of a script: its traceback comes last, and
-// one line.
+// The summary; after a failure a short one, none where a script was wrong: its traceback comes last, and one
+// line.
 void Launch::ShowEnd() {
   const bool failed = !outcome_.why.empty() && !outcome_.stopped;
   const bool of_script = script_failed_ || NobodyJoined();

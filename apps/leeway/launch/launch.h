@@ -126,6 +126,8 @@ class Launch {
   void TakeLastStatus();
   void LookForRecord(const JobStatus& status);
   [[nodiscard]] Status WriteRecord() const;
+  // No worker ever did, as the last status says.
+  [[nodiscard]] bool NobodyJoined() const { return outcome_.status && outcome_.status->workers.empty(); }
   // Once the job has ended by itself: whether something was wrong with it all the same.
   void JudgeEnd();
   void Conclude();
