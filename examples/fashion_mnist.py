@@ -1,6 +1,6 @@
 """Trains a small CNN on Fashion-MNIST, all workers drawing batches from one pool.
 
-    leeway run -w 4 -s 2 --sync asp --slow-worker 3:4x -- python3 examples/fashion_mnist.py
+    leeway run -w 4 -s 2 --sync asp --slow-worker 3:4x examples/fashion_mnist.py
     python3 examples/fashion_mnist.py                     # alone: a job of one process
 
 The synchronization model is the job's (--sync). With one worker that stays slow, asp keeps all others busy: under bsp
@@ -73,8 +73,18 @@ class History:
         self.snapshots.clear()
 
 
+def job_progress(pool):
+    """How far the job is, from 0 to 1.
+
+    Workers that keep step share the iteration, which gives them the same learning rate in it; the pool's progress is that
+    of this worker's own batch. Where some workers run ahead (ssp, asp), iterations differ and the pool knows better.
+    """
+    by_iteration = lw.iteration() * lw.size() / len(pool)
+    return min(1.0, by_iteration if abs(by_iteration - pool.progress) < 0.1 else pool.progress)
+
+
 def learning_rate(highest, progress):
-    """Rises over the first 5 % of the job's batches, then falls to zero; the same on every worker, fast or slow."""
+    """Rises over the first 5 % of the job's batches, then falls to zero."""
     return highest * min(progress / 0.05, (1 - progress) / 0.95)
 
 
@@ -85,7 +95,7 @@ def train(arguments, model, optimizer, pool, train_set, test_set, history):
         optimizer.zero_grad()
         optimizer.samples = len(indices)
         for group in optimizer.param_groups:
-            group["lr"] = learning_rate(arguments.lr, pool.progress)
+            group["lr"] = learning_rate(arguments.lr, job_progress(pool))
         loss = F.cross_entropy(model(normalize(images[indices])), labels[indices])
         loss.backward()
         if is_chief and arguments.history and history.is_due(arguments.evaluate_every):

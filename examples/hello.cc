@@ -1,18 +1,16 @@
-// Hello, Leeway: a whole job in this process. Pushes gradients of |w - 3|^2 / 2 and sees w go to 3.
+// Hello, Leeway: pushes gradients of |w - 3|^2 / 2 and sees w go to 3.
+//
+//   ./leeway_hello                            alone: a whole job in this process
+//   leeway run -w 2 -s 1 -- ./leeway_hello    as a job of two workers
 #include <cstdio>
 #include <vector>
 
 #include "leeway/worker.h"
-#include "process/console_log.h"
-#include "process/local_job.h"
 
 int main() {
-  leeway::ConsoleLog log("hello", leeway::LogLevel::kWarning);
-  auto job = leeway::LocalJob::Start({}, log);
-  leeway::WorkerOptions options;
-  options.scheduler = (*job)->scheduler();
-  options.link.secret = (*job)->secret();
-  auto worker = leeway::Worker::Initialize(options);
+  const auto options = leeway::WorkerOptions::FromEnvironment();
+  if (!options.ok()) return std::puts(options.status().ToString().c_str()), 1;
+  auto worker = leeway::Worker::Initialize(*options);
   if (!worker.ok()) return std::puts(worker.status().ToString().c_str()), 1;
   const leeway::TableId table = *(*worker)->CreateTable({.name = "w", .shape = {4}});
   std::vector<float> w(4, 0.0F), gradient(4);

@@ -71,8 +71,8 @@ int main(int argc, char** argv, char** envp) {
   const ProgramText text{
       "leeway", "Leeway: a parameter server for training on machines that do not keep step.",
       "Start here:\n"
-      "  leeway run -w 4 -s 2 -- python3 examples/fashion_mnist.py\n"
-      "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- python3 examples/fashion_mnist.py\n"
+      "  leeway run -w 4 -s 2 examples/fashion_mnist.py\n"
+      "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x examples/fashion_mnist.py\n"
       "  leeway sim --workload ledger --seed 7\n\n"
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};

@@ -1,12 +1,14 @@
 // Options: one commented struct per role, with defaults in place. Every queue, retry and wait has its limit
-// here. Filled by apps/ and python/ (the only readers of argv, environment and files); checked by the role
-// that takes them.
+// here. Filled by apps/ and python/ (the only readers of argv, environment and files, but for
+// WorkerOptions::FromEnvironment); checked by the role that takes them.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "leeway/status.h"
 
 namespace leeway {
 
@@ -125,9 +127,17 @@ struct ServerOptions {
 };
 
 struct WorkerOptions {
+  // What `leeway run` tells the processes that it starts: the variables LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE,
+  // LEEWAY_INSECURE, LEEWAY_JOB, LEEWAY_RANK, LEEWAY_TRANSPORT and LEEWAY_RECORD. A process that nobody
+  // launched gets no scheduler, and is then a job of its own. An error names the variable that is wrong. For
+  // the user's main(): the library itself never calls it.
+  static Result<WorkerOptions> FromEnvironment();
+
   LinkOptions link;
   std::string job = "leeway";
-  std::string scheduler;  // "host:port", "local:<name>", or "file:<path>" that holds one of them
+  // "host:port", "local:<name>", or "file:<path>" that holds one of them. Empty: no job is joined;
+  // Worker::Initialize starts a scheduler and a server in this process, for this worker alone.
+  std::string scheduler;
   // The file with the job's secret; or, with neither this nor link.secret, `insecure` says that the job has
   // none.
   std::string secret_file;

@@ -1,6 +1,7 @@
 // Worker: the client of a training process. Everything a user calls.
 //
-//   auto worker = Worker::Initialize(options);          // joins the job
+//   auto options = WorkerOptions::FromEnvironment();    // as `leeway run -- ./mine` says
+//   auto worker = Worker::Initialize(*options);         // joins the job, or is one alone
 //   auto table  = worker->CreateTable({.name = "w", .shape = {1000}});
 //   worker->Start();                                    // all workers agree on tables; blocks are placed
 //   worker->Broadcast(table, initial);                  // the first broadcast of a table gives its values
@@ -100,7 +101,8 @@ struct BatchLease {
 
 class Worker {
  public:
-  // Joins the job; returns when the job has all its workers and servers.
+  // Joins the job; returns when the job has all its workers and servers. Without a scheduler in the options
+  // this process becomes a job of its own: the worker, a server and a scheduler, with no port open.
   static Result<std::unique_ptr<Worker>> Initialize(const WorkerOptions& options);
   virtual ~Worker() = default;  // leaves the job as one that died would, unless Shutdown was called
 

@@ -61,6 +61,19 @@ class ServerThreads final : public ServerProcess {
     }
   }
 
+  BlockCounters counters() override {
+    BlockCounters sum;
+    for (const std::unique_ptr<ShardThread>& owned : shards_) {
+      // shared: the task may outlive a call that ran into its limit
+      auto of_shard = std::make_shared<BlockCounters>();
+      const auto look = [&shard = *owned, of_shard] {
+        if (shard.node != nullptr) *of_shard = shard.node->counters();
+      };
+      if (owned->thread.Call(look)) sum += *of_shard;
+    }
+    return sum;
+  }
+
   Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }
 
  private:

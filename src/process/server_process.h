@@ -16,6 +16,8 @@ class ServerProcess {
   static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards,
                                                       const Policies& policies, Log& log);
   virtual ~ServerProcess() = default;
+  // Summed over all blocks of all shards, as far as their threads answer. Any thread.
+  [[nodiscard]] virtual BlockCounters counters() = 0;
   virtual void Stop() = 0;
   // Waits until every shard has ended (the first error counts), at most `limit` (kDeadlineExceeded then; may
   // be called again).

@@ -42,11 +42,6 @@ WorkerOptions WithIdentity(WorkerOptions options) {
 
 Status CheckOptions(const WorkerOptions& options) {
   LW_RETURN_IF_ERROR(CheckLinkOptions(options.link));
-  if (options.scheduler.empty()) {
-    return InvalidArgument(
-        "no scheduler given: wanted \"host:port\", \"local:<name>\", or \"file:<path>\" of a file that holds "
-        "one of them");
-  }
   if (options.queue_max == 0) return InvalidArgument("queue_max is 0, wanted at least 1");
   if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
     return InvalidArgument("rank {}, wanted 0 or more, or -1 for any", options.rank);
@@ -56,6 +51,23 @@ Status CheckOptions(const WorkerOptions& options) {
                            options.wait_max.count(), std::chrono::milliseconds(kWaitMaxLimit).count());
   }
   return Status::Ok();
+}
+
+// A job for this worker alone; `options` then say where it is.
+Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
+  if (options.rank > 0) {
+    return InvalidArgument(
+        "rank {} without a scheduler: wanted the scheduler of the job (\"host:port\", \"local:<name>\", or "
+        "\"file:<path>\" of a file that holds one of them), or no rank for a job of this process alone",
+        options.rank);
+  }
+  auto own = std::make_unique<OwnJob>();
+  JobOptions job;
+  job.job = options.job;
+  LW_ASSIGN_OR_RETURN(own->job, LocalJob::Start(job, own->log, options.link.transport));
+  options.scheduler = own->job->scheduler();
+  options.link.secret = own->job->secret();
+  return own;
 }
 
 }  // namespace
@@ -68,15 +80,22 @@ Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
                                                  std::function<bool()> interrupted) {
   LW_RETURN_IF_ERROR(CheckOptions(given));
   WorkerOptions options = given;
-  LW_ASSIGN_OR_RETURN(options.link.secret,
-                      TakeSecret({given.link.secret, given.secret_file, given.insecure}));
-  auto client = std::make_unique<WorkerClient>(options, std::move(interrupted));
+  std::unique_ptr<OwnJob> own_job;
+  if (given.scheduler.empty()) {
+    LW_ASSIGN_OR_RETURN(own_job, StartOwnJob(options));
+  } else {
+    LW_ASSIGN_OR_RETURN(options.link.secret,
+                        TakeSecret({given.link.secret, given.secret_file, given.insecure}));
+  }
+  auto client = std::make_unique<WorkerClient>(options, std::move(interrupted), std::move(own_job));
   LW_RETURN_IF_ERROR(client->Join());
   return std::unique_ptr<Worker>(std::move(client));
 }
 
-WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted)
-    : options_(WithIdentity(options)),
+WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted,
+                           std::unique_ptr<OwnJob> own_job)
+    : own_job_(std::move(own_job)),
+      options_(WithIdentity(options)),
       interrupted_(std::move(interrupted)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),
@@ -93,6 +112,7 @@ WorkerClient::~WorkerClient() {
     // as they are.
     (void)node_.release();
     (void)thread_.release();
+    (void)own_job_.release();
     return;
   }
   if (stopped_ || node_ == nullptr) return;

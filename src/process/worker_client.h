@@ -20,12 +20,19 @@
 #include "process/compute_record.h"
 #include "process/console_log.h"
 #include "process/help_gate.h"
+#include "process/local_job.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
 #include "process/wait_times.h"
 #include "transport/fork_guard.h"
 
 namespace leeway {
+
+// The rest of the job of a worker that was given no scheduler.
+struct OwnJob {
+  ConsoleLog log{"worker", LogLevel::kWarning};
+  std::unique_ptr<LocalJob> job;
+};
 
 class WorkerClient final : public Worker,
                            private WorkerNodeEvents,
@@ -34,7 +41,9 @@ class WorkerClient final : public Worker,
  public:
   // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
   // wait with kCancelled.
-  WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted);
+  // `own_job` (may be null) ends with the worker.
+  WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted,
+               std::unique_ptr<OwnJob> own_job = nullptr);
   ~WorkerClient() override;
 
   // Starts the node and joins the job.
@@ -161,6 +170,7 @@ class WorkerClient final : public Worker,
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);
 
+  std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
   const std::function<bool()> interrupted_;

@@ -83,6 +83,22 @@ Result<Sweep> ParseSweep(const std::string& text) {
   return Sweep{.key = text.substr(0, equals), .values = SplitAt(values, between)};
 }
 
+std::string CommaHint(const Sweep& sweep) {
+  std::string joined;
+  bool inside = false;
+  for (const std::string& value : sweep.values) {
+    // "3,0.5" of "pssp:3,0.5": no model begins with a digit.
+    const bool goes_on = !joined.empty() && !value.empty() && value[0] >= '0' && value[0] <= '9' &&
+                         joined.substr(joined.rfind(';') + 1).find(':') != std::string::npos;
+    inside |= goes_on;
+    joined += (joined.empty() ? "" : goes_on ? "," : ";") + value;
+  }
+  if (!inside) return "";
+  if (joined.find(';') == std::string::npos)
+    return fmt::format(" (one value that holds a comma is set, not swept: --set {}={})", sweep.key, joined);
+  return fmt::format(" (values that hold a comma are parted by \";\": '{}={}')", sweep.key, joined);
+}
+
 namespace {
 
 // Sets the keys of a sweep, which go together, to one of its values.

@@ -23,6 +23,9 @@ struct Sweep {
 };
 // "key=a,b,c"; values with commas of their own are parted by ";": "policies.sync=ssp:3;pssp:3,0.5".
 [[nodiscard]] Result<Sweep> ParseSweep(const std::string& text);
+// For an error of a sweep whose values were parted at commas that stand inside of them, as in
+// "policies.sync=bsp,pssp:3,0.5": the same with ";". Empty: there are none.
+[[nodiscard]] std::string CommaHint(const Sweep& sweep);
 
 struct Cell {
   std::vector<std::pair<std::string, std::string>> settings;  // key and value of each sweep

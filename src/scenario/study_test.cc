@@ -24,6 +24,16 @@ Scenario Tiny() {
   return scenario;
 }
 
+TEST(StudyTest, CommasInsideOfValuesAreHintedAt) {
+  EXPECT_THAT(CommaHint(*ParseSweep("policies.sync=bsp,pssp:3,0.5")),
+              HasSubstr("'policies.sync=bsp;pssp:3,0.5'"));
+  EXPECT_THAT(CommaHint(*ParseSweep("policies.sync=pssp:3,0.5")),
+              HasSubstr("--set policies.sync=pssp:3,0.5"));
+  for (const char* fine :
+       {"cluster.workers=8,16,32", "policies.sync=bsp,ssp:3,asp", "policies.sync=bsp;pssp:3,0.5"})
+    EXPECT_EQ(CommaHint(*ParseSweep(fine)), "") << fine;
+}
+
 TEST(StudyTest, ASweepIsAKeyAndItsValues) {
   EXPECT_THAT(ParseSweep("cluster.workers=8,16,32")->values, ElementsAre("8", "16", "32"));
   EXPECT_THAT(ParseSweep("policies.sync=ssp:3;pssp:3,0.5")->values, ElementsAre("ssp:3", "pssp:3,0.5"));

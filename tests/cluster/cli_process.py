@@ -10,6 +10,7 @@ from pathlib import Path
 from job import BUILD, HANG_S
 
 MARK = "CLI_TEST_MARK"
+NOBODY_JOINED = 5  # how a job ends whose workers all ended well and never joined
 
 
 def leeway(*args, limit_s=HANG_S, **variables):

@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from cli_process import leeway
@@ -50,6 +51,19 @@ def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
     assert result.returncode == 2, result
     for word in words:
         assert word in result.stderr, (word, result.stderr)
+
+
+def test_a_bare_simulation_says_what_it_wants():
+    result = leeway("sim")
+    assert result.returncode == 2 and result.stdout == "", result
+    for words in ("wanted one of them", "leeway sim scenarios/uneven.toml", "--from-run run.json", "--workload ledger"):
+        assert words in result.stderr, result.stderr
+
+
+def test_a_sweep_over_values_with_commas_is_told_how_to_part_them():
+    scenario = Path(__file__).resolve().parents[2] / "scenarios/uneven.toml"
+    result = leeway("sim", scenario, "--sweep", "policies.sync=bsp,pssp:3,0.5")
+    assert result.returncode == 2 and "'policies.sync=bsp;pssp:3,0.5'" in result.stderr, result
 
 
 @pytest.mark.parametrize("words, wanted", [

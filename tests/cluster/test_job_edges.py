@@ -77,7 +77,7 @@ def test_sigterm_before_the_first_table_waits_for_it_and_ends_after_a_checkpoint
         job.wait_for(lambda: "ends after a checkpoint" in job.err(), "drain")
         job.open("define", "set", "train")
         assert job.wait(60) == 143, job.err()
-        assert "ended by SIGTERM, after a checkpoint" in job.err() and "leeway run --resume" in job.err(), job.err()
+        assert "stopped by SIGTERM, after a checkpoint" in job.err() and "leeway run --resume" in job.err(), job.err()
         assert len(job.manifests()) == 1
         assert "fuzzy" not in job.err(), "under bsp it is consistent"
         job.expect_nothing_left()
@@ -91,7 +91,7 @@ def test_sigterm_before_anything_was_trained_says_that_there_is_nothing_to_keep(
             os.kill(job.process.pid, signal.SIGTERM)
         for job in jobs:
             assert job.wait(60) == 143, job.err()
-            assert "ended by SIGTERM, with nothing to keep" in job.err(), job.err()
+            assert "stopped by SIGTERM, with nothing to keep" in job.err(), job.err()
             assert not job.manifests() and "--resume" not in job.err()
             job.expect_nothing_left()
 

@@ -17,10 +17,11 @@ SYNCS = ["bsp", "ssp:2", "asp"]
 class Training(Leeway):
     """A job of programs/losses.py, with what its workers say of themselves."""
 
-    def __init__(self, folder, *flags, workers=3, sync="bsp", expel_after="2s", command=None):
+    def __init__(self, folder, *flags, workers=3, sync="bsp", expel_after="2s", command=None, accepts_losses=True):
         self.summary_file = folder / "summary.json"
+        told = [] if "--on-worker-loss" in flags or not accepts_losses else ["--on-worker-loss", "shrink"]
         super().__init__(folder, "run", "-w", workers, "-s", 1, "--sync", sync, "--expel-after", expel_after,
-                         "--summary-json", self.summary_file, *flags, "--",
+                         "--summary-json", self.summary_file, *told, *flags, "--",
                          *(command or [sys.executable, PROGRAMS / "losses.py", folder]))
 
     def said(self, rank, life):
@@ -81,6 +82,21 @@ def test_a_job_goes_on_without_those_that_were_killed_or_stand_still_too_long(tm
         assert lives(told, 2) == [("start", "lost", 131)]
         assert [w["state"] for w in told["status"]["workers"]] == ["left", "dead", "dead"]
         assert "2 of 3 workers lost" in job.out() and "lost: exit code 137" in job.out()
+
+
+def test_a_worker_that_is_seen_to_die_is_not_waited_for_and_its_loss_is_no_success(tmp_path):
+    with Training(tmp_path, workers=2, expel_after="600s", accepts_losses=False) as job:
+        pids = job.all_training(2)
+        os.kill(pids[1], signal.SIGKILL)
+        job.wait_for_error("worker 1 is dead: its process has ended")
+        job.wait_for_progress(0)
+        (tmp_path / "stop").touch()
+        assert job.wait(60) == 137, job.err()
+        job.expect_nothing_left()
+        assert "Job done" in job.out() and "1 of 2 workers lost" in job.out()
+        last = job.err().splitlines()[-1]
+        assert "without worker 1" in last and "--on-worker-loss" in last, last
+        assert job.summary()["exit_code"] == 137
 
 
 @pytest.mark.parametrize("sync, rank, transport", [*zip(SYNCS, (0, 1, 2), 3 * ["auto"]), ("asp", 1, "tcp")])
@@ -174,7 +190,7 @@ def test_a_job_that_lost_all_workers_fails(tmp_path):
         for pid in job.all_training(2):
             os.kill(pid, signal.SIGKILL)
         assert job.wait() == 137
-        assert "the last one" in job.err() and "Job failed" in job.out()
+        assert "the last one" in job.err().splitlines()[-1] and "Job failed" in job.out()
         job.expect_nothing_left()
         assert [lives(job.summary(), rank) for rank in (0, 1)] == 2 * [[("start", "lost", 137)]]
 

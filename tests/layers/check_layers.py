@@ -63,8 +63,9 @@ UNWORLDLY = ["include", "base", "wire", "monitor", "chart", "sync", "placement",
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
 # g++ takes a prefetch for nothing, and leaves out calls of functions that do nothing else: what prevents it is there.
 PREFETCH, FETCHES = r"\b__builtin_prefetch\b", "src/sim/fetch.h"
-# Only apps/ and python/ read the environment.
+# Only apps/ and python/ read the environment, and one call that a user's own main() makes (decision 29).
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
+ENVIRONMENT_READER = "src/process/worker_environment.cc"
 
 # A limit in a test ends a hang. A shorter one judges how busy the machine is.
 LIMIT = re.compile(r'(?:\.wait\(|\b(?:limit_s|timeout|wait_s)=|monotonic\(\) \+ |\bwait_for\(.*", (?=\d+\)$))(\d+)(?:[\s,):]|$)')
@@ -123,6 +124,8 @@ def check_include(path, name, quoted):
     for pattern, places in HEAVY.items():
         if re.match(pattern, name) and not any(path.startswith(place) for place in places):
             yield f"includes {name}, which may stand only in {', '.join(places)}"
+    if path.startswith("examples/") and quoted and module_of_include(name) != "include":
+        yield f"includes {name}: examples show what a user may include, which is leeway/ alone"
     if module is None:
         return
     if module not in EDGES:
@@ -158,7 +161,7 @@ def check_source(path, text):
         if module in UNWORLDLY and not is_test(path):
             for word in re.findall(WORLDLY_WORDS, code):
                 yield number, f"uses {word}: {module} reaches the world through Env alone"
-        elif module is not None:
+        elif module is not None and path != ENVIRONMENT_READER:
             for word in re.findall(ENVIRONMENT_WORDS, code):
                 yield number, f"uses {word}: only apps/ and python/ read the environment"
 

@@ -64,6 +64,9 @@ class LayersTest(unittest.TestCase):
         for line in ("job.wait()", "job.wait(60)", "until = time.monotonic() + 0.2", 'job.wait_for(lambda: f(2), "x")'):
             self.assert_fine("tests/cluster/test_a.py", f"{line}\n")
         self.assert_fine("bench/a.py", "job.wai" + "t(10)\n")
+    def test_examples_show_public_headers_only(self):
+        self.assert_fine("examples/a.cc", '#include <cstdio>\n#include "leeway/worker.h"\n')
+        self.assert_caught("examples/a.cc", '#include "process/local_job.h"\n', "leeway/ alone")
 
     def test_nodes_reach_the_world_through_env(self):
         self.assert_caught("src/node/a.cc", "#include <thread>\n", "through Env alone")
@@ -71,6 +74,7 @@ class LayersTest(unittest.TestCase):
         self.assert_caught("src/node/a.cc", "auto now = std::chrono::steady_clock::now();\n", "src/node/a.cc:1: uses steady_clock")
         self.assert_caught("src/node/a.cc", "if (env.IsSimulated()) {}\n", "uses IsSimulated")
         self.assert_caught("src/transport/a.cc", 'getenv("HOME");\n', "read the environment")
+        self.assert_fine("src/process/worker_environment.cc", 'getenv("LEEWAY_RANK");\n')
         self.assert_fine("src/node/a.cc", "// not steady_clock, but Env's\n#include <chrono>\n")
         self.assert_fine("src/transport/a.cc", "#include <thread>\nsteady_clock::now();\n")
 

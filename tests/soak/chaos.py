@@ -108,7 +108,7 @@ class Job(Leeway):
         every = ["--checkpoint-every", plan.every] if plan.every else []
         units = UNITS * plan.workers if plan.pool else UNITS
         super().__init__(folder, "run", "-w", plan.workers, "-s", plan.servers, "--sync", plan.sync, "--block-bytes",
-                         4 * CELLS, "--restarts", plan.restarts, "--on-server-loss", plan.on_server_loss, "--expel-after",
+                         4 * CELLS, "--restarts", plan.restarts, "--on-worker-loss", "shrink", "--on-server-loss", plan.on_server_loss, "--expel-after",
                          f"{EXPEL_S}s", "--grace", f"{GRACE_S}s", "--checkpoint-dir", folder / "checkpoints", *every,
                          *(["--resume", folder / "checkpoints"] if resume else []), "--summary-json", self.summary_file,
                          "--", sys.executable, PROGRAM, folder, units, CELLS, BLOCKS, int(plan.pool), int(plan.barrier),

@@ -207,13 +207,28 @@ int PrintHelp(const ProgramText& program, const Commands& commands, Parser& pars
   return 0;
 }
 
+// Where a script stands that a command runs, as in "run -w 4 train.py --epochs 3": the first word that is
+// neither a flag nor a flag's value, if it ends in ".py". Else the end.
+std::size_t ScriptAt(const std::vector<std::string>& args, const Parser& parser) {
+  const auto command = std::ranges::find_if(parser.commands, [&](const Parsed& parsed) {
+    return !args.empty() && parsed.flags.takes_rest() && parsed.command->name() == args[0];
+  });
+  if (command == parser.commands.end()) return args.size();
+  for (std::size_t at = 1; at < args.size(); ++at) {
+    if (!args[at].starts_with("-")) return args[at].ends_with(".py") ? at : args.size();
+    const Flag* flag = command->flags.Find(args[at]);  // not found: "--name=value" and "-w4", or a slip
+    if (flag != nullptr && !flag->value.empty() && !flag->value_optional) ++at;
+  }
+  return args.size();
+}
+
 }  // namespace
 
 int RunCommandLine(const ProgramText& program, const Commands& commands, std::vector<std::string> args) {
   // What stands after "--" belongs to another program: CLI11 never sees it.
   std::vector<std::string> rest;
   const auto dashes = std::find(args.begin(), args.end(), "--");
-  const bool has_rest = dashes != args.end();
+  bool has_rest = dashes != args.end();
   if (has_rest) {
     rest.assign(dashes + 1, args.end());
     args.erase(dashes, args.end());
@@ -224,6 +239,11 @@ int RunCommandLine(const ProgramText& program, const Commands& commands, std::ve
   parser.root.allow_extras();
   parser.root.require_subcommand(0, 1);  // a second command on the line is a word too many
   for (const auto& command : commands) Declare(parser, *command);
+  if (const std::size_t script = has_rest ? args.size() : ScriptAt(args, parser); script < args.size()) {
+    has_rest = true;
+    rest.assign(args.begin() + static_cast<std::ptrdiff_t>(script), args.end());
+    args.resize(script);
+  }
   try {
     std::reverse(args.begin(), args.end());  // CLI11 takes them from the back
     parser.root.parse(args);

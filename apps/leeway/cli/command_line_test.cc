@@ -100,6 +100,15 @@ TEST_F(CommandLineTest, FlagsReachTheirTargets) {
   EXPECT_EQ(sail().runs, 1);
 }
 
+TEST_F(CommandLineTest, AScriptNeedsNoDashesAndTakesTheRest) {
+  EXPECT_EQ(Run({"sail", "-c", "7", "--port", "a.py", "--fast", "go.py", "-c", "3", "--far"}), 0) << err_;
+  EXPECT_EQ(sail().crew, 7U);
+  EXPECT_THAT(sail().ports, ElementsAre("a.py")) << "a flag's value is none";
+  EXPECT_THAT(sail().orders, ElementsAre("go.py", "-c", "3", "--far"));
+  EXPECT_EQ(Run({"sail", "go", "there.py"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("unexpected \"go\""));
+}
+
 TEST(WordsTest, ACommandMayTakeWordsThatAreNoFlags) {
   std::vector<std::string> words;
   FlagSet flags;

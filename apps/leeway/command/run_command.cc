@@ -30,24 +30,28 @@ class RunCommand final : public Command {
   std::string summary() const override { return "run a training script as a job on this machine"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway run -w 4 -s 2 -- python3 train.py --epochs 3\n"
-           "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- python3 train.py\n"
-           "  leeway run -w 4 -s 2 --restarts 3 --rejoin -- python3 train.py\n"
-           "  leeway run -w 4 -s 2 --checkpoint-dir ckpt --checkpoint-every 500 -- python3 train.py\n"
-           "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt -- python3 train.py\n"
-           "  leeway run -w 4 -s 2 --record run.json -- python3 train.py, then: leeway sim --from-run "
-           "run.json\n"
-           "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered -- python3 train.py\n\n"
+           "  leeway run -w 4 -s 2 train.py --epochs 3\n"
+           "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x train.py\n"
+           "  leeway run -w 4 -s 2 --restarts 3 --rejoin train.py\n"
+           "  leeway run -w 4 -s 2 --checkpoint-dir ckpt --checkpoint-every 500 train.py\n"
+           "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt train.py\n"
+           "  leeway run -w 4 -s 2 --record run.json train.py, then: leeway sim --from-run run.json\n"
+           "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
+           "  leeway run -w 2 -s 1 -- ./mine          (C++: WorkerOptions::FromEnvironment())\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_JOB, LEEWAY_RANK and LEEWAY_SIZE; a script "
            "that calls\n"
            "lw.init() needs to know none of them. A worker that ends with an error of its own (exit code 1 "
            "to "
            "127) ends the\n"
            "job, and its exit code is passed on; for one that died see --on-worker-loss and --restarts. "
+           "Ctrl-C interrupts\n"
+           "the scripts (KeyboardInterrupt) and ends the job when they have ended, or after --grace; a "
+           "second "
            "Ctrl-C ends\n"
-           "everything, a second one at once; SIGTERM ends it after a checkpoint (--grace), SIGUSR1 has one "
-           "written and the job\n"
-           "go on, SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
+           "everything at once. SIGTERM ends the job after a checkpoint (--grace), SIGUSR1 has one written "
+           "and "
+           "the job go on,\n"
+           "SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
            JobLesson();
   }
 
@@ -58,8 +62,9 @@ class RunCommand final : public Command {
         "make one worker compute slower: 3:4x");
     flags.Text(
         "--listen", "HOST:PORT", options_.listen,
-        "open TCP ports, the scheduler's here (loopback only), for leeway ctl and workers started by hand "
-        "[default: none]");
+        "open TCP ports, the scheduler's here, for leeway ctl and workers started by hand [default: none]");
+    flags.Switch("--bind-any", options_.bind_any,
+                 "allow --listen at an address that other machines can reach");
     flags.Text(
         "--secret-file", "FILE", options_.secret_file,
         "holds the job's secret, and is made if it is not there, for leeway ctl and workers started by hand");
@@ -70,6 +75,7 @@ class RunCommand final : public Command {
     flags.Time("--expel-after", options_.scheduler.expel_after,
                "a worker silent for this long is declared dead");
     DeclareLossFlags(flags, options_.scheduler, on_worker_loss_);
+    flags.NoteOrigin("--on-worker-loss", [this](const std::string&) { options_.accepts_losses = true; });
     DeclareCheckpointFlags(flags, options_.scheduler.checkpoint);
     flags.Text(
         "--on-server-loss", "WHAT", on_server_loss_,
@@ -91,12 +97,15 @@ class RunCommand final : public Command {
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet, "no bar and no summary: only what workers print");
     DeclareLogFlag(flags, options_.log_level);
-    flags.Rest("COMMAND...", options_.command, "what every worker runs; found in PATH like in a shell");
+    flags.Rest(
+        "COMMAND...", options_.command,
+        "what every worker runs, found in PATH as in a shell; a script (NAME.py) is run by the Python of "
+        "this build, and needs no \"--\"");
   }
 
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
-    if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListen(options_.listen, false));
+    if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
     LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));

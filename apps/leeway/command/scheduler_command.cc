@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
 #include "role/checkpoint_flags.h"
+#include "role/job_display.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
@@ -62,7 +64,9 @@ class SchedulerCommand final : public Command {
         "keep a log here, of this job alone: started again with it, the scheduler goes on with the job");
     secret_.Declare(flags);
     DeclareLinkFlags(flags, options_.link);
+    flags.Switch("-q,--quiet", quiet_, "no lines of progress and no summary at the end");
     DeclareLogFlag(flags, log_level_);
+    flags.NoteOrigin("--on-worker-loss", [this](const std::string&) { accepts_losses_ = true; });
   }
 
   Result<int> Run() override {
@@ -94,12 +98,43 @@ class SchedulerCommand final : public Command {
     if (!address_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(address_file_, process->address() + "\n"));
     log.Write(LogLevel::kInfo, fmt::format("listening at {} for {} workers and {} servers",
                                            process->address(), options_.job.workers, options_.job.servers));
-    const Status ended = UntilEnded(signals, CallsOf(*process, log));
-    if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, process->StatusJson() + "\n"));
+    JobDisplay display(options_.job.workers);
+    RoleCalls calls = CallsOf(*process, log);
+    const auto began = std::chrono::steady_clock::now();
+    const auto seconds = [began] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    };
+    calls.show_every = quiet_ ? std::chrono::milliseconds(0) : JobDisplay::kEvery;
+    calls.show = [&] {
+      const std::string line = display.Line(process->StatusJson(), seconds());
+      if (!line.empty()) std::fprintf(stderr, "leeway: %s\n", line.c_str());
+    };
+    const Status ended = UntilEnded(signals, calls);
+    const std::string status = process->StatusJson();
+    if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, status + "\n"));
+    if (!quiet_) {
+      std::fputs(("\n" + display.Summary(status, ended, seconds())).c_str(), stdout);
+      std::fflush(stdout);
+    }
+    if (ended.ok() && !accepts_losses_) LW_RETURN_IF_ERROR(CheckLosses(status));
     return ExitOf(ended, log);
   }
 
  private:
+  // A job that has lost workers ended well only if the user has said what to do about losses.
+  static Status CheckLosses(const std::string& status_json) {
+    LW_ASSIGN_OR_RETURN(const JobStatus status, ParseJobStatus(status_json));
+    for (const WorkerStatus& worker : status.workers) {
+      if (worker.state != "dead") continue;
+      return Unavailable(
+          "the job came to its end, but without worker {}, which died: that is a failure unless "
+          "--on-worker-loss "
+          "says what to do about losses",
+          worker.rank);
+    }
+    return Status::Ok();
+  }
+
   RoleCalls CallsOf(SchedulerProcess& process, Log& log) const {
     RoleCalls calls;
     calls.wait = [&process](std::chrono::milliseconds limit) { return process.Wait(limit); };
@@ -150,6 +185,8 @@ class SchedulerCommand final : public Command {
   std::string address_file_;
   std::string status_file_;
   std::string log_level_ = "info";
+  bool quiet_ = false;
+  bool accepts_losses_ = false;
 };
 
 }  // namespace

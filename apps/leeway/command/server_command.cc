@@ -1,9 +1,11 @@
+#include <cstdio>
 #include <memory>
 
 #include "base/errors.h"
 #include "command/commands.h"
 #include "process/console_log.h"
 #include "process/server_process.h"
+#include "role/job_display.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
@@ -40,6 +42,7 @@ class ServerCommand final : public Command {
     DeclareLinkFlags(flags, options_.link);
     DeclareCoresFlag(flags, options_.cores);
     flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
+    flags.Switch("-q,--quiet", quiet_, "no lines of progress");
     DeclareLogFlag(flags, log_level_);
   }
 
@@ -62,15 +65,27 @@ class ServerCommand final : public Command {
       asked = why;
       process->Stop();
     };
+    calls.show_every = quiet_ ? std::chrono::milliseconds(0) : JobDisplay::kEvery;
+    const auto show = [&process] {
+      std::fprintf(stderr, "leeway: %s\n", ServerLine(process->counters()).c_str());
+    };
+    calls.show = show;
     const Status ended = UntilEnded(signals, calls);
+    if (!quiet_) show();
     return ExitOf(ended.ok() ? asked : ended, log);
   }
 
  private:
+  static std::string ServerLine(const BlockCounters& counters) {
+    return fmt::format("{} pushes, {} pulls, {} of them delayed, {} steps",
+                       counters.applied + counters.summed, counters.pulls, counters.delayed, counters.steps);
+  }
+
   SecretFlags secret_;
   ServerOptions options_;
   std::uint32_t shards_ = 1;
   std::string log_level_ = "info";
+  bool quiet_ = false;
 };
 
 }  // namespace

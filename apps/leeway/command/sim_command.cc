@@ -224,6 +224,7 @@ class SimCommand final : public Command {
           "FILE "
           "want one of them");
     }
+    if (workload_.empty()) return InvalidArgument("{}", NothingGiven());
     seeds_ = std::max<std::uint64_t>(seeds_, 1);
     if (!options_.apply.empty()) {
       if (options_.sync.empty())
@@ -260,6 +261,14 @@ class SimCommand final : public Command {
   }
 
  private:
+  static std::string NothingGiven() {
+    return "got neither a scenario file nor --from-run nor --workload, wanted one of them:\n"
+           "  leeway sim scenarios/uneven.toml              what a job would do on a cluster\n"
+           "  leeway sim --from-run run.json                what a recorded run would do otherwise\n"
+           "  leeway sim --workload ledger --seeds 100      tests the cluster's own code under faults\n"
+           "  leeway sim --keys                             everything that a scenario can say";
+  }
+
   static Status Keep(const std::string& text, std::vector<std::string>& list) {
     list.push_back(text);
     return Status::Ok();
@@ -468,7 +477,7 @@ class SimCommand final : public Command {
     return totals.failed == 0 ? 0 : kFailedExitCode;
   }
 
-  std::string workload_ = "ledger";
+  std::string workload_;
   sim::LedgerOptions options_;
   std::uint64_t seeds_ = 0;
   std::uint32_t threads_ = std::max(1U, std::thread::hardware_concurrency());

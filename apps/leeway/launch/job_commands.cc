@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/host_text.h"
 #include "process/address_source.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
@@ -20,6 +21,7 @@ void SetSecretFile(Environment& environment, const LaunchFiles& files) {
 
 std::string ListenOfServers(const LaunchOptions& options) {
   const bool this_host = options.listen.empty() || IsLocal(options.listen);
+  if (!this_host && options.bind_any) return std::string(HostOfAddress(options.listen)) + ":0";
   return ListenOnThisHost(this_host ? options.scheduler.link.transport : "tcp");
 }
 
@@ -77,9 +79,11 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       "--on-server-loss",
       NameOf(options.on_server_loss == ServerLossPlan::kPatch ? OnServerLoss::kPatch : OnServerLoss::kFail),
       "--grace",
-      "0ms",  // the launcher has had its checkpoint when it ends the job
+      "0ms",      // the launcher has had its checkpoint when it ends the job
+      "--quiet",  // the launcher shows progress and summary
       "--log",
       options.log_level};
+  if (options.bind_any) command.args.emplace_back("--bind-any");
   if (options.role_restart.scheduler > 0) command.args.insert(command.args.end(), {"--log-dir", files.log()});
   for (const std::string& rule : s.job.rules) command.args.insert(command.args.end(), {"--rule", rule});
   command.args.insert(command.args.end(), {"--pull", s.job.pull, "--exchange", s.job.exchange});
@@ -100,15 +104,17 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
                              std::uint32_t server) {
   ChildCommand command;
   command.program = program.executable;
-  command.args = {"leeway",      "server",
-                  "--scheduler", files.scheduler(),
-                  "--listen",    ListenOfServers(options),
-                  "--job",       options.scheduler.job.job,
-                  "--server",    fmt::format("{}", server),
-                  "--shards",    fmt::format("{}", options.scheduler.job.shards),
-                  "--transport", options.scheduler.link.transport,
-                  "--cores",     options.server_cores,
-                  "--log",       options.log_level};
+  command.args = {"leeway",         "server",
+                  "--scheduler",    files.scheduler(),
+                  "--listen",       ListenOfServers(options),
+                  "--job",          options.scheduler.job.job,
+                  "--server",       fmt::format("{}", server),
+                  "--shards",       fmt::format("{}", options.scheduler.job.shards),
+                  "--transport",    options.scheduler.link.transport,
+                  "--cores",        options.server_cores,
+                  "--quiet",        "--log",
+                  options.log_level};
+  if (options.bind_any) command.args.emplace_back("--bind-any");
   command.environment = RoleEnvironment(program, files);
   return command;
 }

@@ -24,6 +24,11 @@ std::string PrefixOf(JobRole role, std::uint32_t index) {
   return fmt::format("[w{}] ", index);
 }
 
+// Lines of scheduler and servers wait this long: a worker's own end may explain them, and comes later.
+constexpr std::chrono::milliseconds kRoleDelay{500};
+// Of a process that has left no traceback.
+constexpr std::size_t kLastLines = 10;
+
 // Bounded, so that a script that prints without end cannot keep the launcher from its other work.
 constexpr int kReadsPerTurn = 16;
 
@@ -44,12 +49,21 @@ std::string NameOf(JobRole role, std::uint32_t index) {
 Status JobProcesses::Start(JobRole role, std::uint32_t index, const ChildCommand& command) {
   LW_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::Spawn(command));
   guard_.Watch(child.pid());
-  const auto to = [this, prefix = prefix_ ? PrefixOf(role, index) : std::string{}](int fd) {
-    return [this, prefix, fd](std::string_view line) { screen_.Line(fd, prefix, line); };
-  };
-  processes_.push_back(Process{role, index, std::move(child), LineSplitter(to(STDOUT_FILENO)),
-                               LineSplitter(to(STDERR_FILENO))});
+  processes_.push_back(Process{role, index, std::move(child), OutputOf(role, index, STDOUT_FILENO),
+                               OutputOf(role, index, STDERR_FILENO)});
   return Status::Ok();
+}
+
+std::unique_ptr<StreamOutput> JobProcesses::OutputOf(JobRole role, std::uint32_t index, int fd) {
+  StreamOptions options;
+  options.fd = fd;
+  if (prefix_) options.prefix = PrefixOf(role, index);
+  options.key = fmt::format("{:06}.{}", index, fd);  // as ranks are ordered
+  if (role != JobRole::kWorker) {
+    options.delay = kRoleDelay;
+    options.last_words = role == JobRole::kScheduler ? "leeway scheduler: " : "leeway server: ";
+  }
+  return std::make_unique<StreamOutput>(screen_, std::move(options));
 }
 
 void JobProcesses::Wait(int wake_fd, int timeout_ms) {
@@ -60,7 +74,12 @@ void JobProcesses::Wait(int wake_fd, int timeout_ms) {
     }
   }
   poll(fds.data(), fds.size(), timeout_ms);
-  for (Process& process : processes_) Forward(process);
+  const auto now = StreamOutput::Clock::now();
+  for (Process& process : processes_) {
+    Forward(process);
+    process.out->Tick(now);
+    process.err->Tick(now);
+  }
 }
 
 std::vector<EndedProcess> JobProcesses::Reap() {
@@ -73,13 +92,61 @@ std::vector<EndedProcess> JobProcesses::Reap() {
     guard_.Forget(process.child.pid());
     const ProcessEnd end = process.child.Reap();
     Forward(process);
-    process.out.Finish();
-    process.err.Finish();
+    const auto now = StreamOutput::Clock::now();
+    process.out->Finish(now);
+    process.err->Finish(now);
     process.child.out.Close();
     process.child.err.Close();
     ended.push_back({process.role, process.index, end});
   }
   return ended;
+}
+
+void JobProcesses::ShowDelayed() {
+  for (const Process& process : processes_) {
+    process.out->Release();
+    process.err->Release();
+  }
+}
+
+void JobProcesses::DropDelayed() {
+  for (const Process& process : processes_) {
+    process.out->Drop();
+    process.err->Drop();
+  }
+}
+
+const JobProcesses::Process* JobProcesses::Newest(JobRole role, std::uint32_t index) const {
+  const Process* newest = nullptr;
+  for (const Process& process : processes_) {
+    if (process.role == role && process.index == index) newest = &process;
+  }
+  return newest;
+}
+
+std::string JobProcesses::LastWords(JobRole role, std::uint32_t index) const {
+  const Process* process = Newest(role, index);
+  return process == nullptr ? "" : process->err->last_words();
+}
+
+std::vector<std::string> JobProcesses::CoveredTail(JobRole role, std::uint32_t index, bool others) const {
+  const Process* process = Newest(role, index);
+  if (process == nullptr || !process->err->IsCovered()) return {};
+  const std::deque<std::string>& tail = process->err->tail();
+  const auto is_traceback = [](const std::string& line) {
+    return line.starts_with("Traceback (most recent");
+  };
+  const auto traceback = std::ranges::find_if(tail, is_traceback);
+  if (traceback != tail.end()) return {traceback, tail.end()};
+  if (!others) return {};
+  return {tail.end() - static_cast<std::ptrdiff_t>(std::min(tail.size(), kLastLines)), tail.end()};
+}
+
+bool JobProcesses::HasSaid(JobRole role, std::uint32_t index, std::string_view text) const {
+  const Process* process = Newest(role, index);
+  return process != nullptr && std::ranges::any_of(process->err->tail(), [&](const std::string& line) {
+           return line.find(text) != std::string::npos;
+         });
 }
 
 void JobProcesses::SignalAll(int signal) const {
@@ -123,15 +190,15 @@ std::size_t JobProcesses::Running() const {
 }
 
 void JobProcesses::Forward(Process& process) {
-  Drain(process.child.out, process.out);
-  Drain(process.child.err, process.err);
+  Drain(process.child.out, *process.out);
+  Drain(process.child.err, *process.err);
 }
 
-void JobProcesses::Drain(Descriptor& from, LineSplitter& to) {
+void JobProcesses::Drain(Descriptor& from, StreamOutput& to) {
   std::array<char, 16 * 1024> bytes{};
   for (int turn = 0; from.is_open() && turn < kReadsPerTurn; ++turn) {
     const ssize_t n = read(from.get(), bytes.data(), bytes.size());
-    if (n > 0) to.Add({bytes.data(), static_cast<std::size_t>(n)});
+    if (n > 0) to.Add({bytes.data(), static_cast<std::size_t>(n)}, StreamOutput::Clock::now());
     if (n < 0 && errno == EINTR) continue;
     if (n == 0) from.Close();
     if (n <= 0) return;

@@ -11,8 +11,8 @@
 
 #include "launch/child_process.h"
 #include "launch/guard.h"
-#include "launch/line_splitter.h"
 #include "launch/screen.h"
+#include "launch/stream_output.h"
 #include "leeway/status.h"
 
 namespace leeway::app {
@@ -39,6 +39,17 @@ class JobProcesses {
   void Wait(int wake_fd, int timeout_ms);
   // What has ended since the last call, its output forwarded before.
   [[nodiscard]] std::vector<EndedProcess> Reap();
+  // Lines of scheduler and servers are shown half a second late. ShowDelayed shows them now; DropDelayed
+  // drops them, when they only follow from what is known already.
+  void ShowDelayed();
+  void DropDelayed();
+  // Why its newest process ended, in its own words; empty: it said nothing.
+  [[nodiscard]] std::string LastWords(JobRole role, std::uint32_t index) const;
+  // The last lines on stderr of its newest process: its traceback, or (`others`) the last few. Empty: the
+  // screen has shown nothing after them, so that nobody needs to see them again.
+  [[nodiscard]] std::vector<std::string> CoveredTail(JobRole role, std::uint32_t index, bool others) const;
+  // Whether those lines contain this text.
+  [[nodiscard]] bool HasSaid(JobRole role, std::uint32_t index, std::string_view text) const;
   void SignalAll(int signal) const;
   void SignalAll(JobRole role, int signal) const;
   void Signal(JobRole role, std::uint32_t index, int signal) const;
@@ -53,12 +64,14 @@ class JobProcesses {
     JobRole role;
     std::uint32_t index;
     ChildProcess child;
-    LineSplitter out;
-    LineSplitter err;
+    std::unique_ptr<StreamOutput> out;
+    std::unique_ptr<StreamOutput> err;
   };
 
-  void Forward(Process& process);
-  static void Drain(Descriptor& from, LineSplitter& to);
+  [[nodiscard]] std::unique_ptr<StreamOutput> OutputOf(JobRole role, std::uint32_t index, int fd);
+  [[nodiscard]] const Process* Newest(JobRole role, std::uint32_t index) const;
+  static void Forward(Process& process);
+  static void Drain(Descriptor& from, StreamOutput& to);
 
   Screen& screen_;
   const Guard& guard_;

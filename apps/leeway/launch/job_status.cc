@@ -153,7 +153,8 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
     status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
                               Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),
                               GetFigures(w), Get<std::string>(w, "waiting_for", ""), Get(w, "silent_s", 0.0),
-                              Get(w, "report_age_s", 0.0), GetNow(w)});
+                              Get(w, "report_age_s", 0.0), GetNow(w), Get<std::string>(w, "host", ""),
+                              Get(w, "pid", std::uint64_t{0})});
   });
   ForEach(root, "shards", [&](const Json& s) {
     status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s),

@@ -36,6 +36,8 @@ struct WorkerStatus {
   double silent_s = 0;
   double report_age_s = 0;
   WorkerNow now = {};
+  std::string host;  // where its process runs, and its id there
+  std::uint64_t pid = 0;
 };
 
 struct ShardStatus {

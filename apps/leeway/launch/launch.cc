@@ -9,8 +9,10 @@
 
 #include "base/errors.h"
 #include "launch/same_batches.h"
+#include "cli/quantity.h"
 #include "launch/text_file.h"
 #include "launch/who_waits.h"
+#include "launch/worker_program.h"
 
 namespace leeway::app {
 
@@ -72,6 +74,7 @@ int Launch::Run() {
   StartAll();
   const auto goes_on = [this] { return !ending_ && (!due_roles_.empty() || !undecided_servers_.empty()); };
   while (processes_.Running() > 0 || goes_on()) Step(std::chrono::milliseconds(100));
+  if (interrupt_until_) EndInterrupt();
   if (failure_ && !ending_) End(failure_->exit_code, failure_->why);
   Conclude();
   return outcome_.exit_code;
@@ -94,14 +97,38 @@ void Launch::OnSignal(int signal) {
   if (signal == SIGUSR1) AskCheckpoint();
   if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;  // SIGCHLD only wakes
   if (interrupted_) {
+    if (interrupt_until_) EndInterrupt();
     processes_.SignalAll(SIGKILL);
     return;
   }
   if (signal == SIGTERM && BeginDrain()) return;
   interrupted_ = true;
+  if (signal == SIGINT && BeginInterrupt()) return;
   screen_.Hurry();
   const char* name = signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
-  End(128 + signal, fmt::format("ended by {}", name));
+  End(128 + signal, fmt::format("stopped by {}", name));
+}
+
+bool Launch::BeginInterrupt() {
+  if (ending_ || drain_until_ || options_.grace.count() == 0) return false;
+  if (processes_.Running(JobRole::kWorker) == 0) return false;
+  interrupt_until_ = SteadyClock::now() + options_.grace;
+  screen_.Hurry(options_.grace);  // a reader that is stuck must not keep it from its end
+  due_workers_.clear();
+  undecided_.clear();
+  processes_.SignalAll(JobRole::kWorker, SIGINT);
+  processes_.SignalAll(JobRole::kWorker, SIGCONT);  // what was stopped hears of it too
+  Say(fmt::format(
+      "Ctrl-C: scripts are interrupted and may end by themselves within {} (once more to kill them "
+      "at once)",
+      PrintTime(options_.grace)));
+  return true;
+}
+
+void Launch::EndInterrupt(const std::string& how) {
+  interrupt_until_.reset();
+  screen_.Hurry();
+  End(128 + SIGINT, "stopped by Ctrl-C" + how);
 }
 
 void Launch::OnEnded(const EndedProcess& ended) {
@@ -109,7 +136,11 @@ void Launch::OnEnded(const EndedProcess& ended) {
   OnWorkerEnded(ended.index, ended.end);
   if (!NoWorkerLeft()) return;
   workers_ended_s_ = Elapsed();
-  if (outcome_.lives.CountNow(LifeEnd::kDone) > 0) settle_at_ = SteadyClock::now() + options_.settle;
+  if (outcome_.lives.CountNow(LifeEnd::kDone) > 0) {
+    settle_at_ = SteadyClock::now() + options_.settle;
+  } else if (interrupt_until_) {
+    EndInterrupt();
+  }
 }
 
 void Launch::Fail(Failure failure) {
@@ -133,6 +164,10 @@ void Launch::OnTime() {
     processes_.SignalAll(SIGKILL);
     kill_at_.reset();
   }
+  if (interrupt_until_ && now >= *interrupt_until_) {
+    EndInterrupt(fmt::format("; {} workers did not end within {}", processes_.Running(JobRole::kWorker),
+                             PrintTime(options_.grace)));
+  }
   if (ending_) return;
   OnDrainTime(now);
   KillLostServers(now);
@@ -150,7 +185,7 @@ void Launch::OnTime() {
     // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
     // A scheduler waits for a server that lost its connection, and this one does not come back.
     const bool alone = server_gone_ && processes_.Running(JobRole::kServer) == 0;
-    if (!HasBegun() || alone || now >= *settle_at_) End(0, "");
+    if (!HasBegun() || alone || now >= *settle_at_) interrupt_until_ ? EndInterrupt() : End(0, "");
   }
 }
 
@@ -184,9 +219,11 @@ void Launch::End(int exit_code, const std::string& why) {
   processes_.SignalAll(SIGCONT);  // what was stopped hears of it too
   kill_at_ = SteadyClock::now() + options_.term_grace;
   screen_.ClearBar();
-  if (!why.empty()) {
+  // What a failure was is said at the very end; until then only what the others are ended for.
+  const bool others = processes_.Running(JobRole::kWorker) > 0;
+  if (!why.empty() && (others || interrupted_)) {
     const std::string rest = processes_.Running() > 0 ? "; ending the job" : "";
-    Say(why + rest + (interrupted_ ? " (once more to kill it at once)" : ""));
+    Say(why + rest + (interrupted_ && others ? " (once more to kill it at once)" : ""));
   }
 }
 
@@ -201,6 +238,7 @@ void Launch::TakeStatus(const std::string& json) {
   outcome_.status = std::move(*status);
   status_at_ = SteadyClock::now();
   outcome_.status_json = json;
+  TellEndedLives();
 }
 
 void Launch::HintAtSameBatches(const JobStatus& status) {
@@ -234,16 +272,37 @@ bool Launch::WillRollBack() const {
          !newest_->empty();
 }
 
+void Launch::JudgeEnd() {
+  if (outcome_.exit_code != 0 || !outcome_.why.empty()) return;
+  if (NobodyJoined()) {
+    outcome_.exit_code = ExitCode(FailedPrecondition(""));
+    outcome_.why =
+        "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "
+        "(import leeway.torch as lw, lw.init(), ...), or run it without leeway run";
+    return;
+  }
+  if (options_.accepts_losses) return;
+  const auto& workers = outcome_.lives.workers();
+  for (std::uint32_t rank = 0; rank < workers.size(); ++rank) {
+    if (workers[rank].empty() || workers[rank].back().end != LifeEnd::kLost) continue;
+    outcome_.exit_code = workers[rank].back().how.exit_code;
+    outcome_.lost_rank = rank;
+    return;
+  }
+}
+
 void Launch::Conclude() {
   monitor_.reset();
   screen_.ClearBar();
   TakeLastStatus();
   if (!newest_) newest_ = checkpoints_.Newest();
+  JudgeEnd();
   const double total_s = Elapsed();
   const double ended_s = workers_ended_s_.value_or(total_s);
   const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);
   outcome_.times = {gathered_s, ended_s - gathered_s, total_s - ended_s};
   outcome_.events = events_;
+  outcome_.stopped = interrupted_;
   // The file first: it waits for no reader.
   if (!options_.summary_json.empty()) {
     const Status written = WriteTextFile(options_.summary_json, SummaryJson(outcome_));
@@ -260,10 +319,47 @@ void Launch::Conclude() {
       outcome_.exit_code = ExitCode(written);
     }
   }
-  if (options_.quiet || WillRollBack()) return;
-  std::string text = SummaryText(outcome_);
-  text.pop_back();  // its end of line comes with Line
-  screen_.Line(STDOUT_FILENO, "\n", text);
+  processes_.ShowDelayed();
+  if (!WillRollBack()) ShowEnd();
+}
+
+// The summary; after a failure a short one, none where a script was wrong: its traceback comes last, and one
+// line.
+void Launch::ShowEnd() {
+  const bool failed = !outcome_.why.empty() && !outcome_.stopped;
+  const bool of_script = script_failed_ || NobodyJoined();
+  if (!options_.quiet && !of_script) {
+    std::string text = SummaryText(outcome_);
+    text.pop_back();  // its end of line comes with Line
+    screen_.Line(STDOUT_FILENO, "\n", text);
+  }
+  if (failed && failed_rank_) {
+    const std::string prefix = options_.prefix ? fmt::format("[w{}] ", *failed_rank_) : "";
+    for (const std::string& line : processes_.CoveredTail(JobRole::kWorker, *failed_rank_, script_failed_))
+      screen_.Line(STDERR_FILENO, prefix, line);
+    if (const std::string hint = PythonHint(*failed_rank_); !hint.empty()) Say(hint);
+  }
+  if (failed) Say(fmt::format("job failed after {:.1f} s: {}", outcome_.times.total_s(), outcome_.why));
+  if (outcome_.lost_rank) {
+    const Life& lost = outcome_.lives.workers()[*outcome_.lost_rank].back();
+    Say(fmt::format(
+        "the job came to its end, but without worker {}, which ended with {}: its exit code is the "
+        "job's, unless --on-worker-loss says what to do about losses",
+        *outcome_.lost_rank, DescribeEnd(lost.how)));
+  }
+}
+
+std::string Launch::PythonHint(std::uint32_t rank) const {
+  for (const char* module : {"torch", "leeway", "numpy"}) {
+    if (!processes_.HasSaid(JobRole::kWorker, rank, fmt::format("No module named '{}", module))) continue;
+    const Result<std::string> python = PythonOfBuild(program_);
+    if (!python.ok() || *python == found_) return {};
+    return fmt::format(
+        "{} cannot import {}; the Python of this build is {}, which `leeway run ... train.py` takes "
+        "by itself",
+        found_, module, *python);
+  }
+  return {};
 }
 
 }  // namespace leeway::app

@@ -46,9 +46,11 @@ class Launch {
   [[nodiscard]] const std::string& role_lost() const { return role_lost_; }
   // The newest checkpoint on which the end of the job was decided; empty: there is none.
   [[nodiscard]] const std::string& newest() const { return *newest_; }
+  // An error of a script ended the job.
+  [[nodiscard]] bool script_failed() const { return script_failed_; }
   // The job had gathered.
   [[nodiscard]] bool begun() const { return begun_; }
-  // A signal ended the job.
+  // A signal asked for the end of the job.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:
@@ -109,6 +111,10 @@ class Launch {
   void TellHowToJoin();
   void Step(std::chrono::milliseconds timeout);
   void OnSignal(int signal);
+  // Ctrl-C: interrupts the workers, which may end by themselves for a while. False: there is nobody to wait
+  // for.
+  bool BeginInterrupt();
+  void EndInterrupt(const std::string& how = "");
   void OnEnded(const EndedProcess& ended);
   void Fail(Failure failure);
   [[nodiscard]] bool HasBegun() const { return begun_; }
@@ -121,7 +127,14 @@ class Launch {
   void TakeLastStatus();
   void LookForRecord(const JobStatus& status);
   [[nodiscard]] Status WriteRecord() const;
+  // No worker ever did, as the last status says.
+  [[nodiscard]] bool NobodyJoined() const { return outcome_.status && outcome_.status->workers.empty(); }
+  // Once the job has ended by itself: whether something was wrong with it all the same.
+  void JudgeEnd();
   void Conclude();
+  void ShowEnd();
+  // What a script that lacks a module is to be run with; empty: it lacks none, or the right Python ran it.
+  [[nodiscard]] std::string PythonHint(std::uint32_t rank) const;
   [[nodiscard]] bool WillRollBack() const;
 
   // Workers (launch_workers.cc).
@@ -134,6 +147,8 @@ class Launch {
   void StartDueWorkers(SteadyClock::time_point now);
   void EndStragglers(SteadyClock::time_point now);
   [[nodiscard]] WorkerStatus StatusOf(std::uint32_t rank) const;
+  // Tells the scheduler which lives have ended with their processes, as far as it does not know.
+  void TellEndedLives();
   // A later life that ended without having joined, because the job was over.
   [[nodiscard]] bool CameTooLate(std::uint32_t rank, const ProcessEnd& end) const;
   // None runs, and none will.
@@ -196,6 +211,10 @@ class Launch {
   bool begun_ = false;  // the job has gathered
   bool ending_ = false;
   bool interrupted_ = false;
+  std::optional<SteadyClock::time_point>
+      interrupt_until_;                       // workers were interrupted, and may end until then
+  std::optional<std::uint32_t> failed_rank_;  // the worker whose end ended the job
+  bool script_failed_ = false;                // by an error of its own
   std::optional<SteadyClock::time_point> term_servers_at_;
   std::optional<SteadyClock::time_point> kill_at_;  // of what SIGTERM did not end
   std::optional<SteadyClock::time_point>
@@ -215,7 +234,7 @@ class Launch {
   std::vector<Loss> undecided_;                           // lost, perhaps before the job began
   std::vector<ServerLoss> undecided_servers_;
   bool server_gone_ = false;  // one died when nobody needed it any more
-  // The newest checkpoint The newest checkpoint when the launcher decided how the job ends, or at its end if
+  // The newest checkpoint when the launcher decided how the job ends, or at its end if
   // nothing was decided; empty: none.
   std::optional<std::string> newest_;
   std::optional<SteadyClock::time_point> stragglers_until_;

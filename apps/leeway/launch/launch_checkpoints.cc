@@ -83,7 +83,7 @@ void Launch::OnDrainTime(SteadyClock::time_point now) {
 void Launch::EndDrain(const std::string& how) {
   interrupted_ = true;
   screen_.Hurry();
-  End(128 + SIGTERM, fmt::format("ended by SIGTERM, {}", how));
+  End(128 + SIGTERM, fmt::format("stopped by SIGTERM, {}", how));
 }
 
 }  // namespace leeway::app

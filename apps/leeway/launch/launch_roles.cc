@@ -34,6 +34,11 @@ void Launch::OnRoleEnded(const EndedProcess& ended) {
     return TakeLastStatus();
   }
   if (exit_code == 0 || ending_) return;
+  if (interrupt_until_) {
+    // The last worker may have been interrupted: no failure of the scheduler's.
+    if (ended.role == JobRole::kScheduler) scheduler_done_ = true;
+    return;
+  }
   if (ended.role == JobRole::kServer && exit_code >= 128) {
     undecided_servers_.push_back({ended, SteadyClock::now()});
     return;
@@ -67,6 +72,8 @@ void Launch::OnRoleLost(const EndedProcess& ended, bool waited) {
   const int exit_code = ended.end.exit_code;
   const std::string who = NameOf(ended.role, ended.index);
   std::string what = fmt::format("{} ended with {}", who, DescribeEnd(ended.end));
+  if (const std::string words = processes_.LastWords(ended.role, ended.index); !words.empty())
+    what += ": " + words;
   // A role that ends by itself with an error says why, and is not worth another try unless its exit code says
   // so.
   const bool again = ended.end.signal != 0 || (ended.role == JobRole::kServer && exit_code >= 128);

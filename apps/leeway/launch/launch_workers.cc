@@ -7,6 +7,7 @@
 #include "base/errors.h"
 #include "cli/quantity.h"
 #include "launch/launch.h"
+#include "launch/process_look.h"
 
 namespace leeway::app {
 
@@ -18,16 +19,39 @@ void Launch::StartWorker(std::uint32_t rank, LifeBegan began) {
 }
 
 void Launch::OnWorkerEnded(std::uint32_t rank, const ProcessEnd& end) {
-  const LifeEnd how = outcome_.lives.End(rank, end, ending_);
+  const LifeEnd how = outcome_.lives.End(rank, end, ending_ || interrupt_until_);
   if (how != LifeEnd::kFailed && how != LifeEnd::kLost) return;
   if (CameTooLate(rank, end)) {
     outcome_.lives.MarkLate(rank);
     Say(fmt::format("{} came back when the job was over", NameOf(JobRole::kWorker, rank)));
   } else if (how == LifeEnd::kLost) {
     OnLost(rank, end);
-  } else {
+  } else if (!ending_) {
+    failed_rank_ = rank;
+    script_failed_ = true;
+    processes_.DropDelayed();  // scheduler and servers have only seen what follows from it
     End(end.exit_code, fmt::format("{} ended with {}", NameOf(JobRole::kWorker, rank), DescribeEnd(end)));
   }
+}
+
+void Launch::TellEndedLives() {
+  if (!monitor_ || !outcome_.status) return;
+  std::vector<WorkerLife> ended;
+  std::size_t live = 0;
+  for (const WorkerStatus& worker : outcome_.status->workers) {
+    if (worker.state != "joined" && worker.state != "suspect") continue;
+    ++live;
+    if (worker.rank >= outcome_.lives.workers().size()) continue;
+    const std::vector<Life>& lives = outcome_.lives.workers()[worker.rank];
+    // One that ended well has left by itself, though its word may still be on its way.
+    if (lives.empty() || lives.back().end == LifeEnd::kRunning || lives.back().how.exit_code == 0) continue;
+    // Another process may have taken the rank, here or elsewhere.
+    if (worker.host != OwnHostName() || !HasProcessEnded(worker.pid)) continue;
+    ended.push_back({worker.rank, worker.incarnation});
+  }
+  // A job whose last worker died is over, and the next life of one would come too late.
+  if (live == ended.size() && !due_workers_.empty()) ended.clear();
+  monitor_->TellEnded(std::move(ended));
 }
 
 WorkerStatus Launch::StatusOf(std::uint32_t rank) const {
@@ -69,6 +93,7 @@ bool Launch::Decide(const Loss& loss) {
   const std::string what =
       fmt::format("{} ended with {}", NameOf(JobRole::kWorker, loss.rank), DescribeEnd(loss.end));
   const auto fail = [&](const std::string& why) {
+    failed_rank_ = loss.rank;
     Fail({loss.end.exit_code, why, SteadyClock::now()});
     return true;
   };

@@ -15,6 +15,7 @@
 #include "launch/job_events.h"
 #include "launch/launch.h"
 #include "launch/signal_inbox.h"
+#include "launch/worker_program.h"
 #include "process/secret_file.h"
 #include "role/checkpoint_flags.h"
 
@@ -66,8 +67,8 @@ void SayHowToGoOn(const JobCheckpoints& checkpoints, const std::string& newest, 
 
 Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   if (options.command.empty())
-    return InvalidArgument("no command given; wanted one after \"--\", such as: -- python3 train.py");
-  LW_ASSIGN_OR_RETURN(const std::string found, program.environment.FindProgram(options.command[0]));
+    return InvalidArgument("no command given; wanted a script (train.py), or a command after \"--\"");
+  LW_ASSIGN_OR_RETURN(const WorkerProgram worker, FindWorkerProgram(program, options.command));
   // Whoever started us may ignore it, and then no child could be waited for.
   std::signal(SIGCHLD, SIG_DFL);
   // SIGPIPE is among them so that a reader of our output that went away does not end the job halfway.
@@ -75,6 +76,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
                       SignalInbox::Open({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGCHLD, SIGPIPE}));
   LW_ASSIGN_OR_RETURN(const Descriptor stop, SignalInbox::Watch({SIGINT, SIGTERM, SIGHUP}));
   LaunchOptions now = options;
+  now.command = worker.args;
   LW_RETURN_IF_ERROR(ChooseResume(now.scheduler.checkpoint, Say));
   SayIfFuzzy(now);
   const JobCheckpoints checkpoints(now.scheduler.checkpoint);
@@ -85,7 +87,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
     LaunchFiles files{.folder = folder, .secret = ""};
     if (const Status taken = TakeJobSecret(now.secret_file, files, now.scheduler.link.secret); !taken.ok())
       return taken.WithContext(now.secret_file.empty() ? "the job's secret" : "--secret-file");
-    Launch launch(program, now, files, found, signals, stop, guard, checkpoints, events);
+    Launch launch(program, now, files, worker.program, signals, stop, guard, checkpoints, events);
     const int exit_code = launch.Run();
     const bool role_lost = !launch.role_lost().empty();
     const std::string& newest = launch.newest();
@@ -94,7 +96,8 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
       if (rollbacks > 0 && rollbacks == now.rollbacks_max && role_lost)
         Say(fmt::format("{}, after {} rollbacks already; giving up", launch.role_lost(), rollbacks));
       // One that was refused before it began has written none: what lies there is another job's.
-      if (exit_code != 0 && launch.begun()) SayHowToGoOn(checkpoints, newest, role_lost);
+      if (exit_code != 0 && launch.begun())
+        SayHowToGoOn(checkpoints, newest, role_lost && !launch.script_failed());
       signals.StayBlocked();  // the summary has the exit code already
       return exit_code;
     }

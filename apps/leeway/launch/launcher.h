@@ -40,7 +40,11 @@ struct LaunchOptions {
   std::string secret_file;  // holds the job's secret, and is made if it is not there; empty: one of its own
   std::string server_cores = "auto";  // ServerOptions::cores
   std::uint32_t rollbacks_max = 100;
-  std::chrono::milliseconds grace{30'000};       // SIGTERM waits this long for a checkpoint; 0: not at all
+  bool bind_any = false;  // `listen` may be an address that other machines can reach
+  // A job that has lost workers ends with 0 all the same: the user said what to do about losses.
+  bool accepts_losses = false;
+  // SIGTERM waits this long for a checkpoint, and Ctrl-C for the workers to end by themselves; 0: not at all.
+  std::chrono::milliseconds grace{30'000};
   std::vector<std::string> command;              // what every worker runs
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none
@@ -57,9 +61,9 @@ struct LaunchOptions {
   std::chrono::milliseconds line_every{5'000};  // between plain lines when stderr is no terminal
 };
 
-// Runs the job to its end; returns the exit code of the whole: 0 if all workers that were not lost ended
-// well, that of the first one that failed, 128 and above when none is left, 128 + n when signal n ended the
-// launcher. An error: nothing was started.
+// Runs the job to its end; returns the exit code of the whole: 0 if all workers ended well, that of the first
+// one that failed, that of one that was lost unless accepts_losses, 128 and above when none is left, 5 when
+// none ever joined, 128 + n when signal n ended the launcher. An error: nothing was started.
 [[nodiscard]] Result<int> LaunchJob(const Program& program, const LaunchOptions& options);
 
 }  // namespace leeway::app

@@ -1,4 +1,4 @@
-// LineSplitter: bytes as they come from a pipe -> whole lines.
+// LineSplitter: bytes as they come from a pipe -> whole lines, and lines that a script redraws.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@ namespace leeway::app {
 
 class LineSplitter {
  public:
-  using Sink = std::function<void(std::string_view line)>;  // without its end of line
+  using Sink = std::function<void(std::string_view text)>;  // without its end of line
 
-  explicit LineSplitter(Sink sink) : sink_(std::move(sink)) {}
-  // A carriage return ends a line too (progress bars of scripts), "\r\n" ends one line. A line beyond
-  // kLineBytesMax is cut.
+  // `line` gets whole lines. `redrawn` gets the text of a line that is under way and begins anew at a
+  // carriage return, as progress bars do: its newest text, once per Add. The line itself comes when it ends.
+  LineSplitter(Sink line, Sink redrawn) : line_sink_(std::move(line)), redrawn_sink_(std::move(redrawn)) {}
+  // "\r\n" ends one line. A line beyond kLineBytesMax is cut.
   void Add(std::string_view bytes);
   // The stream has ended: what is left is a line.
   void Finish();
@@ -22,11 +23,13 @@ class LineSplitter {
   static constexpr std::size_t kLineBytesMax = 64 * 1024;
 
  private:
-  void Emit();
+  void EndLine();
 
-  const Sink sink_;
-  std::string line_;
-  bool after_return_ = false;
+  const Sink line_sink_;
+  const Sink redrawn_sink_;
+  std::string line_;    // since the last end of line or carriage return
+  std::string before_;  // what stood before the carriage return: a terminal shows it until it is overwritten
+  bool redrawn_ = false;
 };
 
 }  // namespace leeway::app

@@ -13,7 +13,9 @@ using ::testing::ElementsAre;
 
 struct Lines {
   std::vector<std::string> got;
-  LineSplitter splitter{[this](std::string_view line) { got.emplace_back(line); }};
+  std::vector<std::string> redrawn;
+  LineSplitter splitter{[this](std::string_view line) { got.emplace_back(line); },
+                        [this](std::string_view text) { redrawn.emplace_back(text); }};
 };
 
 TEST(LineSplitterTest, LinesAreWholeHoweverTheBytesCome) {
@@ -24,11 +26,29 @@ TEST(LineSplitterTest, LinesAreWholeHoweverTheBytesCome) {
   EXPECT_THAT(lines.got, ElementsAre("one", "two", "", "four"));
 }
 
-TEST(LineSplitterTest, ACarriageReturnEndsALineAndBothTogetherEndOne) {
+TEST(LineSplitterTest, ACarriageReturnBeginsTheLineAnew) {
   Lines lines;
-  lines.splitter.Add("10%\r20%\r\n30%\r");
+  lines.splitter.Add("\r10%");  // as tqdm does
+  lines.splitter.Add("\r20%\r30%");
+  lines.splitter.Add("\r100%\nend\n");
+  EXPECT_THAT(lines.got, ElementsAre("100%", "end"));
+  EXPECT_THAT(lines.redrawn, ElementsAre("10%", "30%"));
+}
+
+TEST(LineSplitterTest, TextBeforeACarriageReturnStaysUntilItIsOverwritten) {
+  Lines lines;
+  lines.splitter.Add("step 1\r");  // as print(end="\r") does
+  lines.splitter.Add("step 2\r");
+  EXPECT_THAT(lines.redrawn, ElementsAre("step 1", "step 2"));
+  lines.splitter.Finish();
+  EXPECT_THAT(lines.got, ElementsAre("step 2"));
+}
+
+TEST(LineSplitterTest, BothTogetherEndOneLine) {
+  Lines lines;
+  lines.splitter.Add("one\r\ntwo\r");
   lines.splitter.Add("\nend\n");
-  EXPECT_THAT(lines.got, ElementsAre("10%", "20%", "30%", "end"));
+  EXPECT_THAT(lines.got, ElementsAre("one", "two", "end"));
 }
 
 TEST(LineSplitterTest, AnEndlessLineIsCut) {

@@ -60,6 +60,14 @@ class MonitorClient::Loop final : private LinkEvents {
     return std::exchange(newest_, std::nullopt);
   }
 
+  void TellEnded(std::vector<WorkerLife> lives) {
+    real_.Post([this, lives = std::move(lives)]() mutable {
+      if (lives == ended_) return;
+      ended_ = std::move(lives);
+      if (link_.up() && !ended_.empty()) SendStatusRequest();
+    });
+  }
+
   void AskCheckpoint(bool wait) {
     real_.Post([this, wait] {
       wanted_.emplace();
@@ -201,10 +209,19 @@ class MonitorClient::Loop final : private LinkEvents {
     link_.Stop();
   }
 
-  void Ask() {
+  void SendStatusRequest() {
     wire::pb::StatusRequest request;
     request.set_request(++asked_);
+    for (const WorkerLife& life : ended_) {
+      wire::pb::Life& ended = *request.add_ended();
+      ended.set_worker(life.rank);
+      ended.set_incarnation(static_cast<std::uint32_t>(life.incarnation));
+    }
     link_.SendControl(wire::Kind::kStatusRequest, request);
+  }
+
+  void Ask() {
+    SendStatusRequest();
     if (every_.count() > 0) timer_ = real_.env().timers.After(every_, [this] { Ask(); });
   }
 
@@ -218,6 +235,7 @@ class MonitorClient::Loop final : private LinkEvents {
   std::uint64_t asked_ = 0;
   std::optional<wire::pb::Checkpoint> wanted_;  // without an answer yet
   std::optional<wire::pb::SetSync> wanted_sync_;
+  std::vector<WorkerLife> ended_;
   std::mutex mutex_;
   std::condition_variable news_;
   std::optional<std::string> newest_;
@@ -233,6 +251,8 @@ MonitorClient::MonitorClient(const MonitorOptions& options) : loop_(std::make_un
 MonitorClient::~MonitorClient() = default;
 
 std::optional<std::string> MonitorClient::Take() { return loop_->Take(); }
+
+void MonitorClient::TellEnded(std::vector<WorkerLife> lives) { loop_->TellEnded(std::move(lives)); }
 
 void MonitorClient::AskCheckpoint(bool wait) { loop_->AskCheckpoint(wait); }
 

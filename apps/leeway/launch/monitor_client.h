@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "leeway/status.h"
 
@@ -20,6 +21,13 @@ struct MonitorOptions {
   std::string job;                       // empty: whatever job it is
   std::chrono::milliseconds every{250};  // between statuses; 0: one, when it is connected
   std::chrono::milliseconds give_up_after{std::chrono::hours(24 * 365)};  // without an answer
+};
+
+// One life of a worker in the job.
+struct WorkerLife {
+  std::uint32_t rank = 0;
+  std::uint64_t incarnation = 0;
+  friend bool operator==(const WorkerLife&, const WorkerLife&) = default;
 };
 
 // What became of a checkpoint that was asked for.
@@ -45,6 +53,9 @@ class MonitorClient {
 
   // The status JSON that came since the last call; nothing when none did.
   [[nodiscard]] std::optional<std::string> Take();
+  // Tells the scheduler, now and with every question after it, of lives whose processes have ended: it need
+  // not find out by their silence.
+  void TellEnded(std::vector<WorkerLife> lives);
   // Wants a checkpoint now; one question at a time. It is asked again after every reconnect until there is an
   // answer. `wait`: the answer comes when the checkpoint is whole or given up.
   void AskCheckpoint(bool wait);

@@ -15,8 +15,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr std::string_view kEraseLine = "\r\x1b[K";
-
 // A terminal with room for one byte counts as ready and blocks a longer write. O_NONBLOCK on the descriptor
 // that was handed down would change it for the shell too, so the terminal is opened anew.
 Descriptor OwnTerminal(int fd) {
@@ -25,10 +23,11 @@ Descriptor OwnTerminal(int fd) {
   return Descriptor(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-std::size_t TerminalColumns() {
+winsize TerminalSize() {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
+  if (size.ws_row == 0) size.ws_row = 24;
+  return size;
 }
 
 }  // namespace
@@ -45,25 +44,42 @@ bool Screen::StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 std::size_t Screen::BarColumns() { return TerminalColumns() - 1; }
 
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
-  const std::string bar = bar_;
-  ClearBar();
+  const std::string erase = footer_.Erase();
+  if (!erase.empty()) Write(STDERR_FILENO, erase);
   std::string line;
   line.reserve(prefix.size() + text.size() + 1);
   line.append(prefix).append(text).push_back('\n');
   Write(fd, line);
-  if (!bar.empty()) Bar(bar);
+  ++lines_;
+  if (!erase.empty()) Draw();
 }
 
 void Screen::Bar(const std::string& text) {
   if (!terminal_) return;
-  bar_ = text.substr(0, BarColumns());
-  Write(STDERR_FILENO, std::string(kEraseLine) + bar_);
+  footer_.SetBar(text);
+  Draw();
 }
 
+bool Screen::CanRedraw(int fd) const {
+  if (fd == STDOUT_FILENO) return terminal_ && out_.is_open();
+  return terminal_;
+}
+
+void Screen::Redraw(const std::string& key, std::string text) {
+  footer_.SetLine(key, std::move(text));
+  Draw();
+}
+
+void Screen::EndRedraw(const std::string& key) { footer_.EndLine(key); }
+
 void Screen::ClearBar() {
-  if (bar_.empty()) return;
-  bar_.clear();
-  Write(STDERR_FILENO, kEraseLine);
+  footer_.Clear();
+  if (const std::string erase = footer_.Erase(); !erase.empty()) Write(STDERR_FILENO, erase);
+}
+
+void Screen::Draw() {
+  const winsize size = TerminalSize();
+  Write(STDERR_FILENO, footer_.Draw(size.ws_col, size.ws_row));
 }
 
 void Screen::Write(int fd, std::string_view bytes) {

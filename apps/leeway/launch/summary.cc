@@ -212,20 +212,20 @@ std::optional<Slowest> SlowestOf(const JobStatus& status) {
 
 std::string SummaryText(const Outcome& outcome) {
   const LaunchTimes& t = outcome.times;
-  std::string text =
-      fmt::format("Job {} after {:.1f} s (start {:.1f} s, scripts {:.1f} s, end {:.1f} s)\n",
-                  outcome.why.empty() ? "done" : "failed", t.total_s(), t.start_s, t.train_s, t.end_s);
+  std::string text = fmt::format("Job {} after {:.1f} s (start {:.1f} s, scripts {:.1f} s, end {:.1f} s)\n",
+                                 outcome.stopped       ? "stopped"
+                                 : outcome.why.empty() ? "done"
+                                                       : "failed",
+                                 t.total_s(), t.start_s, t.train_s, t.end_s);
   if (!outcome.why.empty()) text += fmt::format("  {}\n", outcome.why);
   if (const std::size_t lost = outcome.lives.CountNow(LifeEnd::kLost); lost > 0 && outcome.why.empty()) {
     text += fmt::format("  {} of {} workers lost: the job went on without\n", lost,
                         outcome.lives.workers().size());
   }
-  if (outcome.why.empty() && outcome.status && outcome.status->workers.empty()) {
-    text += "  no worker joined the job: does the script call lw.init()?\n";
-  }
   std::string lives = outcome.lives.Eventful() ? "\n" + LivesTable(outcome.lives) : "";
   if (!outcome.events.all().empty()) lives += "\n" + EventsTable(outcome.events);
-  if (!outcome.status || outcome.status->tables.empty()) return text + lives;
+  const bool failed = !outcome.why.empty() && !outcome.stopped;
+  if (failed || !outcome.status || outcome.status->tables.empty()) return text + lives;
   const JobStatus& status = *outcome.status;
   const auto add = [&text](const std::string& line) { text += "  " + Wrapped(line, 2, 4) + "\n"; };
   // Of a job without steps of its own (push_pull alone) the scripts' time is all that is known.
@@ -253,6 +253,7 @@ std::string SummaryJson(const Outcome& outcome) {
   nlohmann::json root;
   root["exit_code"] = outcome.exit_code;
   root["why"] = outcome.why;
+  root["stopped"] = outcome.stopped;
   root["times"] = {{"start_s", outcome.times.start_s},
                    {"train_s", outcome.times.train_s},
                    {"end_s", outcome.times.end_s},

@@ -20,7 +20,9 @@ struct LaunchTimes {
 
 struct Outcome {
   int exit_code = 0;
-  std::string why;  // empty: every worker that was not lost ended well
+  std::string why;                         // empty: every worker that was not lost ended well
+  bool stopped = false;                    // a signal asked for the end: no failure
+  std::optional<std::uint32_t> lost_rank;  // a worker whose loss gives the job its exit code
   LaunchTimes times;
   WorkerLives lives;
   JobEvents events;

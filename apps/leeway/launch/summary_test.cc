@@ -220,6 +220,18 @@ TEST(SummaryTest, AFailedJobSaysWhyAndNeedsNoStatus) {
   EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["exit_code"], 3);
 }
 
+TEST(SummaryTest, AFailedJobIsToldOfInShortAndAStopThatWasAskedForIsNoFailure) {
+  Outcome outcome = GoodOutcome();
+  outcome.exit_code = 130;
+  outcome.why = "stopped by Ctrl-C";
+  const std::string failed = SummaryText(outcome);
+  EXPECT_THAT(failed, AllOf(HasSubstr("Job failed"), Not(HasSubstr("DPRs"))));
+  outcome.stopped = true;
+  EXPECT_THAT(SummaryText(outcome), AllOf(HasSubstr("Job stopped"), HasSubstr("stopped by Ctrl-C"),
+                                          Not(HasSubstr("failed")), HasSubstr("DPRs")));
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["stopped"], true);
+}
+
 TEST(SummaryTest, TheJsonHoldsTotalsAndTheLastStatus) {
   const auto json = nlohmann::json::parse(SummaryJson(GoodOutcome()));
   EXPECT_EQ(json["totals"]["dpr"], 10);

@@ -42,10 +42,10 @@ void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options) {
 }
 
 void DeclareGraceFlag(FlagSet& flags, std::chrono::milliseconds& grace) {
-  flags.Time(
-      "--grace", grace,
-      "with --checkpoint-dir, SIGTERM first asks for a checkpoint and waits this long for it; 0s: ends at "
-      "once");
+  flags.Time("--grace", grace,
+             "with --checkpoint-dir, SIGTERM first asks for a checkpoint and waits this long for it; so long "
+             "Ctrl-C of "
+             "leeway run waits for scripts to end by themselves; 0s: ends at once");
 }
 
 Status TakeCheckpointFlags(CheckpointOptions& options) {

@@ -1,6 +1,7 @@
 #include "role/listen_address.h"
 
 #include "base/errors.h"
+#include "base/host_text.h"
 #include "cli/quantity.h"
 #include "transport/stream/address.h"
 
@@ -19,16 +20,12 @@ Result<std::string> HostOf(const std::string& address) {
   return address.substr(0, colon);
 }
 
-bool IsLoopback(const std::string& host) {
-  return host.starts_with("127.") || host == "localhost" || host == "::1" || host == "[::1]";
-}
-
 }  // namespace
 
 Status CheckListen(const std::string& address, bool bind_any) {
   if (IsLocal(address)) return ParseLocal(address).status().WithContext("--listen");
   LW_ASSIGN_OR_RETURN(const std::string host, HostOf(address));
-  if (IsLoopback(host) || bind_any) return Status::Ok();
+  if (IsLoopbackHost(host) || bind_any) return Status::Ok();
   return InvalidArgument(
       "--listen: \"{}\" can be reached from other machines, and connections are not encrypted; add "
       "--bind-any if that "

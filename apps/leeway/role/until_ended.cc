@@ -44,17 +44,24 @@ class SignalDesk {
   }
   // How long a poll may take: -1, without a limit.
   [[nodiscard]] int PollMs() const {
-    if (!stop_at_) return -1;
-    const auto next = std::min(*stop_at_, drain_at_);
+    if (!stop_at_ && !Shows()) return -1;
+    auto next = SteadyClock::time_point::max();
+    if (stop_at_) next = std::min(*stop_at_, drain_at_);
+    if (Shows()) next = std::min(next, show_at_);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - SteadyClock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
   }
   void OnTime() {
+    if (Shows() && SteadyClock::now() >= show_at_) {
+      show_at_ = SteadyClock::now() + calls_.show_every;
+      calls_.show();
+    }
     if (stop_at_ && SteadyClock::now() >= *stop_at_) return Stop();
     if (stop_at_ && SteadyClock::now() >= drain_at_) Drain();
   }
 
  private:
+  [[nodiscard]] bool Shows() const { return calls_.show && calls_.show_every.count() > 0; }
   void Drain() {
     drain_at_ = SteadyClock::now() + kDrainAgain;
     calls_.drain(why_);
@@ -69,6 +76,7 @@ class SignalDesk {
   Status why_;
   std::optional<SteadyClock::time_point> stop_at_;
   SteadyClock::time_point drain_at_;  // again
+  SteadyClock::time_point show_at_ = SteadyClock::now() + calls_.show_every;
 };
 
 }  // namespace

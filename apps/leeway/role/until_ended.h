@@ -33,6 +33,9 @@ struct RoleCalls {
   // time; does nothing while it is under way. `stop` is called after `grace`, or at the next signal.
   std::function<void(const Status&)> drain;
   std::chrono::milliseconds grace{0};  // 0: no drain
+  // Shows how the role fares, so often; 0: never.
+  std::function<void()> show;
+  std::chrono::milliseconds show_every{0};
 };
 
 // Returns how it ended.

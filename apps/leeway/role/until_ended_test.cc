@@ -53,5 +53,18 @@ TEST_F(UntilEndedTest, AfterTheGraceTimeItIsStopped) {
   EXPECT_EQ(stops, 1);
 }
 
+TEST_F(UntilEndedTest, HowTheRoleFaresIsShownAgainAndAgain) {
+  int shown = 0;
+  calls.show_every = milliseconds(1);
+  calls.show = [&] {
+    if (++shown == 3) ended.set_value(Status::Ok());
+  };
+  Result<SignalInbox> signals = OpenStopSignals();
+  ASSERT_TRUE(signals.ok()) << signals.status().ToString();
+  EXPECT_TRUE(UntilEnded(*signals, calls).ok());
+  EXPECT_EQ(shown, 3);
+  EXPECT_EQ(stops, 0);
+}
+
 }  // namespace
 }  // namespace leeway::app

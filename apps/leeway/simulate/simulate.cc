@@ -128,7 +128,12 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   Finished finished;
   const std::uint32_t seeds = options.seeds > 0 ? options.seeds : file.study.seeds;
   Result<scenario::Study> planned = scenario::PlanStudy(file.scenario, problems, sweeps, options.seed, seeds);
-  if (!planned.ok()) return sweeps.empty() ? planned.status() : planned.status().WithContext(where);
+  if (!planned.ok()) {
+    if (sweeps.empty()) return planned.status();
+    std::string hints;
+    for (const scenario::Sweep& sweep : sweeps) hints += scenario::CommaHint(sweep);
+    return Status(planned.status().code(), planned.status().message() + hints).WithContext(where);
+  }
   finished.study = *std::move(planned);
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
   LW_RETURN_IF_ERROR(CheckPaper(file.study.paper, options.file, finished.study));

@@ -90,6 +90,8 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   // Lives that end without leaving (core_lives.cc).
   // The roster that follows asks the shards what they hold of the life. REQUIRES: epoch_ is that roster's.
   void EndLife(const WorkerSeat& seat);
+  // A launcher saw their processes end: these lives are dead at once, without waiting for expel_after.
+  void TakeEndedProcesses(const wire::pb::StatusRequest& request);
   void SettleLife(MemberKey life);
   // A server that dies may be replaced from a checkpoint: what has ended since then must stay known.
   [[nodiscard]] bool MayPatch() const;

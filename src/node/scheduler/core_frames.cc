@@ -114,6 +114,7 @@ Result<wire::pb::Report> SchedulerNode::Core::TakeReport(NodeReport& report, std
 Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::StatusRequest request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kStatusRequest, body, request));
+  if (peers_.at(id).role == wire::pb::ROLE_MONITOR) TakeEndedProcesses(request);
   // One answer at a time: it is large, and it is the same for all requests that come meanwhile.
   if (inbound_.IsHeldFor(id)) return Status::Ok();
   Peer& peer = peers_.at(id);

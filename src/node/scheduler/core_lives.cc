@@ -32,6 +32,18 @@ void SchedulerNode::Core::EndLife(const WorkerSeat& seat) {
   AskOfEndedLives({&life, 1});
 }
 
+void SchedulerNode::Core::TakeEndedProcesses(const wire::pb::StatusRequest& request) {
+  for (const wire::pb::Life& life : request.ended()) {
+    if (over_ || !members_.gathered() || life.worker() >= members_.workers().size()) continue;
+    WorkerSeat& seat = members_.workers()[life.worker()];
+    // A later life may have the seat by now; one that left is no loss.
+    if (!seat.live() || seat.incarnation != Incarnation(life.incarnation())) continue;
+    Bury(seat, "its process has ended");
+    CheckDone();
+    CommitSoon();
+  }
+}
+
 void SchedulerNode::Core::SettleLife(MemberKey life) {
   if (over_ || !ended_lives_.IsPending(life)) return;
   const EndedLives::Settled settled = ended_lives_.Settle(life);

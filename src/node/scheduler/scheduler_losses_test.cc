@@ -56,6 +56,49 @@ TEST_F(SchedulerLossesTest, ALeavingWorkerIsGoneInTheRosterAndLearnsItsEpoch) {
   EXPECT_EQ(State()["workers"][0]["state"], "left");
 }
 
+TEST_F(SchedulerLossesTest, ALifeWhoseProcessALauncherSawEndIsDeadAtOnce) {
+  GatherAll();
+  const ConnectionId monitor = SayHello(BaseHello(wire::pb::ROLE_MONITOR, 900));
+  const auto tell = [&](ConnectionId from, std::uint32_t worker, std::uint32_t incarnation) {
+    wire::pb::StatusRequest request;
+    request.set_request(1);
+    wire::pb::Life& life = *request.add_ended();
+    life.set_worker(worker);
+    life.set_incarnation(incarnation);
+    ASSERT_TRUE(world.transport.DeliverControl(from, Kind::kStatusRequest, request).ok());
+  };
+  tell(w0, 1, 1);
+  EXPECT_EQ(State()["workers"][1]["state"], "joined") << "a worker's word of another does not count";
+  tell(monitor, 1, 2);
+  tell(monitor, 7, 1);
+  EXPECT_EQ(State()["workers"][1]["state"], "joined") << "no such life has the seat";
+
+  tell(monitor, 1, 1);
+  EXPECT_EQ(State()["workers"][1]["state"], "dead");
+  EXPECT_FALSE(world.transport.IsOpen(w1)) << "the life is fenced";
+  const auto rosters = Take<wire::pb::Roster>(s0, Kind::kRoster);
+  ASSERT_EQ(rosters.size(), 1U);
+  EXPECT_TRUE(rosters[0].members(1).dead()) << "blocks wait for it no more, and no time has passed";
+
+  w1 = HelloWorker(1, 102);
+  EXPECT_EQ(welcome.incarnation(), 2U);
+  tell(monitor, 1, 1);
+  EXPECT_EQ(State()["workers"][1]["state"], "joined")
+      << "what is said of the life before does not hurt the next";
+  EXPECT_TRUE(world.transport.IsOpen(w1));
+}
+
+TEST_F(SchedulerLossesTest, UnderWaitTheSeatOfALifeWhoseProcessEndedIsKept) {
+  options.on_worker_loss = OnWorkerLoss::kWait;
+  GatherAll();
+  const ConnectionId monitor = SayHello(BaseHello(wire::pb::ROLE_MONITOR, 900));
+  wire::pb::StatusRequest request;
+  request.add_ended()->set_incarnation(1);
+  ASSERT_TRUE(world.transport.DeliverControl(monitor, Kind::kStatusRequest, request).ok());
+  EXPECT_EQ(State()["workers"][0]["state"], "lost");
+  EXPECT_TRUE(ended.empty());
+}
+
 TEST_F(SchedulerLossesTest, WhileManyGoTheyAreToldOfTogether) {
   const std::vector<ConnectionId> workers = GatherMany(1000);
   const auto rosters = [this](ConnectionId id) { return Take<wire::pb::Roster>(id, Kind::kRoster); };

@@ -81,6 +81,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   // From the scheduler (core_scheduler.cc).
   wire::pb::Hello MakeHello(std::uint32_t link) override;
   void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) override;
+  [[nodiscard]] Status CheckReach(const std::string& scheduler_host) const;
   void OnDown(std::uint32_t link, const Status& why) override;
   void OnFailed(std::uint32_t, const Status& why) override { End(why); }
   Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,

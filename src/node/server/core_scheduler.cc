@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/host_text.h"
 #include "leeway/arena.h"
 #include "leeway/storage.h"
 #include "node/control_frame.h"
@@ -29,9 +30,22 @@ wire::pb::Hello ServerNode::Core::MakeHello(std::uint32_t) {
 }
 
 void ServerNode::Core::OnUp(std::uint32_t, const wire::pb::Welcome& welcome) {
+  if (const Status reached = CheckReach(welcome.host_key()); !reached.ok()) return End(reached);
   welcomed_ = true;
   place_ = {ShardId(welcome.id()), ServerId(options_.server), welcome.job().seed()};
   Report();
+}
+
+// A scheduler on another machine hands `address_` to workers there, for whom a loopback address is their own
+// machine.
+Status ServerNode::Core::CheckReach(const std::string& scheduler_host) const {
+  const std::string_view here = env_.transport.Host();
+  const bool remote = !scheduler_host.empty() && !here.empty() && scheduler_host != here;
+  if (!remote || !IsLoopbackHost(HostOfAddress(address_))) return Status::Ok();
+  return InvalidArgument(
+      "server {} listens at {}, which only this machine can reach, and the scheduler at {} is on another; "
+      "wanted the address by which workers reach this machine: --listen HOST:0 --bind-any",
+      options_.server, address_, options_.scheduler);
 }
 
 void ServerNode::Core::OnDown(std::uint32_t, const Status& why) {

@@ -38,6 +38,7 @@ class HandFedServer : public ::testing::Test {
     greeting.set_version(1);
     greeting.set_id(1);
     greeting.mutable_job()->set_seed(3);
+    greeting.set_host_key(scheduler_host);
     ASSERT_TRUE(Welcome(world.transport, scheduler, greeting).ok());
   }
   // Members 0 .. n - 1, of which `gone` and `dead` are.
@@ -170,6 +171,7 @@ class HandFedServer : public ::testing::Test {
     return {values.begin(), values.end()};
   }
 
+  std::string scheduler_host;  // as its welcome says
   FakeEnv world;
   ServerOptions options;
   Registry<SyncModel> sync = BuiltinSyncModels();

@@ -31,6 +31,25 @@ TEST_F(ServerLifeTest, RegistersWithItsAddressAndAgainAfterALoss) {
   EXPECT_TRUE(ended.empty());
 }
 
+TEST_F(ServerLifeTest, ALoopbackAddressIsNoneForASchedulerOnAnotherMachine) {
+  EXPECT_THAT(node->address(), HasSubstr("127.0.0.1"));
+  world.transport.host = scheduler_host = "box";
+  (void)world.transport.Lose(scheduler);
+  world.Advance(milliseconds(30));
+  GreetScheduler();
+  EXPECT_TRUE(ended.empty()) << "on the same machine it is a good one";
+
+  scheduler_host = "another";
+  (void)world.transport.Lose(scheduler);
+  world.Advance(milliseconds(30));
+  GreetScheduler();
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_EQ(ended[0].code(), StatusCode::kInvalidArgument);
+  for (const char* part :
+       {"server 1", "127.0.0.1", "only this machine can reach", "--listen HOST:0 --bind-any"})
+    EXPECT_THAT(ended[0].message(), HasSubstr(part));
+}
+
 TEST_F(ServerLifeTest, MakesItsOwnBlocksAndAcknowledgesEpochs) {
   SetUpTable("asp");
   std::vector<std::uint64_t> acks;

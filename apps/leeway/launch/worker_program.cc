@@ -1,0 +1,36 @@
+#include "launch/worker_program.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/errors.h"
+#include "launch/text_file.h"
+
+namespace leeway::app {
+
+Result<std::string> PythonOfBuild(const Program& program) {
+  Result<std::string> text = ReadTextFile(program.python_folder() + "/interpreter");
+  if (!text.ok()) return NotFound("this build has no Python ({})", text.status().message());
+  while (text->ends_with('\n')) text->pop_back();
+  return text;
+}
+
+Result<WorkerProgram> FindWorkerProgram(const Program& program, const std::vector<std::string>& command) {
+  const std::string& name = command[0];
+  if (!name.ends_with(".py")) {
+    LW_ASSIGN_OR_RETURN(const std::string found, program.environment.FindProgram(name));
+    return WorkerProgram{found, command};
+  }
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(name, ignored)) return NotFound("script \"{}\": no such file", name);
+  const Result<std::string> python = PythonOfBuild(program);
+  if (!python.ok()) {
+    return NotFound("script \"{}\": {}; wanted the interpreter too: -- python3 {}", name,
+                    python.status().message(), name);
+  }
+  WorkerProgram worker{*python, {*python}};
+  worker.args.insert(worker.args.end(), command.begin(), command.end());
+  return worker;
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,25 @@
+// WorkerProgram: what every worker of a job runs, found before anything is started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/environment.h"
+#include "leeway/status.h"
+
+namespace leeway::app {
+
+struct WorkerProgram {
+  std::string program;            // a path
+  std::vector<std::string> args;  // args[0] is the name that the process sees
+};
+
+// The Python that the build's package was made for. An error: the build has none.
+[[nodiscard]] Result<std::string> PythonOfBuild(const Program& program);
+
+// A command that begins with a script, NAME.py, is run by the Python of the build; any other is found as a
+// shell finds it. REQUIRES: the command is not empty.
+[[nodiscard]] Result<WorkerProgram> FindWorkerProgram(const Program& program,
+                                                      const std::vector<std::string>& command);
+
+}  // namespace leeway::app

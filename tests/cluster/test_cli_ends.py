@@ -1,0 +1,69 @@
+"""leeway run: which Python it takes, what it shows of scripts, and how a job ends that is stopped or fails."""
+
+import os
+import signal
+import sys
+
+import pytest
+from cli_process import Leeway, leeway
+from job import PROGRAMS, Job
+
+ENDS = PROGRAMS / "ends.py"
+
+
+@pytest.fixture
+def poor_python(tmp_path):
+    """A PATH whose python3 has no torch."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    python = folder / "python3"
+    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\" >&2\nexit 1\n")
+    python.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize("dashes", [[], ["--"]])
+def test_a_script_is_run_by_the_python_of_the_build(poor_python, dashes):
+    result = leeway("run", "-w", 1, "-s", 1, *dashes, ENDS, "bar", limit_s=60, PATH=poor_python)
+    assert result.returncode == 0 and "Job done" in result.stdout, result
+
+
+def test_a_python_without_torch_is_told_apart_from_the_right_one(poor_python):
+    result = leeway("run", "-w", 1, "--", "python3", ENDS, "bar", PATH=poor_python)
+    assert result.returncode == 1, result
+    assert f"cannot import torch; the Python of this build is {sys.executable}" in result.stderr, result.stderr
+
+
+def test_a_progress_bar_stays_one_line(poor_python):
+    result = leeway("run", "-w", 1, "-s", 1, "--quiet", ENDS, "bar", limit_s=60)
+    assert result.returncode == 0, result
+    lines = [line for line in result.stderr.splitlines() if "/400" in line]
+    assert len(lines) < 40 and lines[-1] == "[w0] 400/400 |#####", lines
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_after_an_error_of_a_script_its_traceback_comes_last(workers):
+    result = leeway("run", "-w", workers, "-s", 1, ENDS, "fail", 0, limit_s=60)
+    assert result.returncode == 1, result
+    *_, error, last = result.stderr.splitlines()
+    assert error == "[w0] RuntimeError: a mistake in the script", result.stderr
+    assert last.startswith("leeway: job failed after") and last.endswith(": worker 0 ended with exit code 1"), last
+    assert "workers died" not in result.stderr and "Job" not in result.stdout, result
+
+
+def test_after_ctrl_c_scripts_may_leave_and_evaluate(tmp_path):
+    with Leeway(tmp_path, "run", "-w", 2, "-s", 1, "--grace", "60s", ENDS, "interrupted", tmp_path / "found") as job:
+        job.wait_for(lambda: job.out().count("training") == 2, "training", 60)
+        os.kill(job.process.pid, signal.SIGINT)
+        assert job.wait(60) == 130, job.err()
+        job.expect_nothing_left()
+        assert [(tmp_path / f"found.{rank}").read_text() for rank in (0, 1)] == 2 * ["evaluated"]
+        assert "Job stopped" in job.out() and "failed" not in job.out() + job.err(), job.err()
+
+
+def test_a_scheduler_by_itself_ends_with_a_summary_of_its_job(tmp_path):
+    with Job(tmp_path, workers=1) as job:
+        job.run("ends", limit_s=60)
+        scheduler = (tmp_path / "scheduler.log").read_text()
+        assert "Job done after" in scheduler and "  w0 " in scheduler, scheduler
+        assert " pushes, " in (tmp_path / "server-0.log").read_text()
