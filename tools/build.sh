@@ -40,7 +40,7 @@ if [[ $preset == release ]]; then
   while read -r object; do
     [[ -f $folder/$object ]] || objects=$((objects + 1))
   done < <(ninja -C "$folder" -t inputs "${targets[@]}" | grep '\.o$')
-  object_s=8  # of one processor: what an object of a unity build takes on average
+  object_s=9  # of one processor: what an object of a unity build takes on average
   (( objects == 0 )) || echo "build: $objects objects to compile, about $(( objects * object_s / jobs + 5 )) s with $jobs jobs; less with ccache" >&2
 fi
 SECONDS=0

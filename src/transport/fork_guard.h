@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <cstddef>
+
 namespace leeway {
 
 class ForkGuard {
