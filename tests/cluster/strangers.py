@@ -73,7 +73,7 @@ def receive(connection):
     return kind, exactly(body_bytes)
 
 
-def hello(job="leeway", version=(1, 1), role=WORKER, life=99, nonce=b"n" * 16, rank=0, incarnation=0, more=b""):
+def hello(job="leeway", version=(1, 50), role=WORKER, life=99, nonce=b"n" * 16, rank=0, incarnation=0, more=b""):
     """`more`: further fields, encoded."""
     return frame(HELLO, field(1, version[0]) + field(2, version[1]) + field(3, job) + field(4, role) + field(5, life)
                  + field(6, rank) + field(7, incarnation) + field(13, nonce) + more)

@@ -21,7 +21,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 // Three workers under ssp: w0 and w1 wait for w2, which computes.
-std::string Json() {
+std::string WaitingJobJson() {
   return R"({"job":"train","phase":"running","uptime_s":67,"training_s":50,
     "pools":[{"name":"p","batches":200,"done":86}],
     "workers":[
@@ -41,13 +41,13 @@ std::string Json() {
         {"server":1,"sync":"ssp:3","v_train":808,"v_train_max":809,"dpr":41,"waiting":2,"missing":[0,2]}]}]})";
 }
 
-JobStatus Parse(const std::string& json) {
+JobStatus ParsedStatus(const std::string& json) {
   Result<JobStatus> status = ParseJobStatus(json);
   EXPECT_TRUE(status.ok()) << status.status().ToString();
   return *status;
 }
 
-std::vector<std::string> Lines(const std::string& text) {
+std::vector<std::string> LinesIn(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -55,7 +55,7 @@ std::vector<std::string> Lines(const std::string& text) {
 }
 
 TEST(StatusTextTest, TheJobItsWorkersAndItsTables) {
-  EXPECT_EQ(StatusText(Parse(Json())),
+  EXPECT_EQ(StatusText(ParsedStatus(WaitingJobJson())),
             R"(Job "train": running for 1:07, 43 % done, 1:06 left
   1760 samples/s, staleness 3.0 (p95 17), slowest w2 4.0x
   waiting: w0, w1 for w2
@@ -81,7 +81,7 @@ TEST(StatusTextTest, TheJobItsWorkersAndItsTables) {
 }
 
 TEST(StatusTextTest, NoLineIsLongerThanATerminalWhateverNamesAre) {
-  JobStatus status = Parse(Json());
+  JobStatus status = ParsedStatus(WaitingJobJson());
   const std::string name = "model.decoder.layers.11.self_attention.query_projection.weight";
   for (WorkerStatus& worker : status.workers) {
     worker.now.name = name;
@@ -101,15 +101,15 @@ TEST(StatusTextTest, NoLineIsLongerThanATerminalWhateverNamesAre) {
                         .last_iteration = 90,
                         .last_folder = "/data/checkpoints/checkpoint-00000004"};
   status.job = std::string(60, 'j');
-  EXPECT_THAT(Lines(StatusText(status)), Each(SizeIs(Le(80U)))) << StatusText(status);
+  EXPECT_THAT(LinesIn(StatusText(status)), Each(SizeIs(Le(80U)))) << StatusText(status);
   Progress progress(3);
   progress.Add(status, 0);
-  EXPECT_THAT(Lines(WatchText(status, progress, 23)), Each(SizeIs(Le(80U))));
-  EXPECT_THAT(Lines(WhoWaitsText(status)), Each(SizeIs(Le(80U)))) << WhoWaitsText(status);
+  EXPECT_THAT(LinesIn(WatchText(status, progress, 23)), Each(SizeIs(Le(80U))));
+  EXPECT_THAT(LinesIn(WhoWaitsText(status)), Each(SizeIs(Le(80U)))) << WhoWaitsText(status);
 }
 
 TEST(WatchTextTest, ALargeJobFitsTheScreenAndTheOneThatIsWaitedForIsOnIt) {
-  JobStatus status = Parse(Json());
+  JobStatus status = ParsedStatus(WaitingJobJson());
   while (status.workers.size() < 100) {
     status.workers.push_back(status.workers[0]);
     status.workers.back().rank = static_cast<std::uint32_t>(status.workers.size() - 1);
@@ -123,7 +123,7 @@ TEST(WatchTextTest, ALargeJobFitsTheScreenAndTheOneThatIsWaitedForIsOnIt) {
   progress.Add(status, 0);
   for (const std::size_t rows : {10U, 23U, 50U}) {
     const std::string text = WatchText(status, progress, rows);
-    EXPECT_THAT(Lines(text), SizeIs(Le(rows))) << text;
+    EXPECT_THAT(LinesIn(text), SizeIs(Le(rows))) << text;
     EXPECT_THAT(text, HasSubstr("computes, 0.2 s")) << rows;
     EXPECT_THAT(text, HasSubstr("more workers")) << rows;
   }
@@ -133,7 +133,7 @@ TEST(WatchTextTest, ALargeJobFitsTheScreenAndTheOneThatIsWaitedForIsOnIt) {
 }
 
 TEST(WatchTextTest, WhatFitsIsShownWhole) {
-  const JobStatus status = Parse(Json());
+  const JobStatus status = ParsedStatus(WaitingJobJson());
   Progress progress(3);
   progress.Add(status, 0);
   const std::string text = WatchText(status, progress, 23);
@@ -143,7 +143,7 @@ TEST(WatchTextTest, WhatFitsIsShownWhole) {
 }
 
 TEST(WorkerNowTest, AServersOldWordAboutAWorkerThatHasGoneOnDoesNotCount) {
-  JobStatus status = Parse(Json());
+  JobStatus status = ParsedStatus(WaitingJobJson());
   EXPECT_EQ(WhoWaitsForWhom(status), "w0, w1 for w2") << "w0 itself was missing at 808, and is at 812";
   status.workers[2].iteration = 812;
   EXPECT_EQ(WhoWaitsForWhom(status), "w0, w1 for s1") << "whoever it was, it has sent";
@@ -152,7 +152,7 @@ TEST(WorkerNowTest, AServersOldWordAboutAWorkerThatHasGoneOnDoesNotCount) {
 }
 
 TEST(WorkerNowTest, EveryKindOfWaitHasItsWords) {
-  JobStatus status = Parse(Json());
+  JobStatus status = ParsedStatus(WaitingJobJson());
   WorkerStatus& worker = status.workers[0];
   const auto says = [&](WorkerNow now, const std::string& state = "joined") {
     worker.now = std::move(now);

@@ -35,7 +35,7 @@ class HandFedServer : public ::testing::Test {
     scheduler = world.transport.CompleteConnect();
     hello = ParseAs<wire::pb::Hello>(world.transport.TakeSent(scheduler, Kind::kHello).at(0));
     wire::pb::Welcome greeting;
-    greeting.set_version(1);
+    greeting.set_version(wire::kVersionMax);
     greeting.set_id(1);
     greeting.mutable_job()->set_seed(3);
     greeting.set_host_key(scheduler_host);
@@ -89,8 +89,8 @@ class HandFedServer : public ::testing::Test {
   ConnectionId HelloWorker(std::uint32_t rank, std::uint32_t incarnation = 1) {
     const ConnectionId id = world.transport.Accept();
     wire::pb::Hello said;
-    said.set_version_min(1);
-    said.set_version_max(1);
+    said.set_version_min(wire::kVersionMin);
+    said.set_version_max(wire::kVersionMax);
     said.set_job("j");
     said.set_role(wire::pb::ROLE_WORKER);
     said.set_rank(rank);

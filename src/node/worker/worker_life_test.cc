@@ -44,7 +44,7 @@ TEST_F(WorkerLifeTest, ARefusedHelloIsTheEnd) {
   node->Join(Into(joined));
   scheduler = env.transport.CompleteConnect();
   wire::pb::Welcome welcome;
-  welcome.set_version(1);
+  welcome.set_version(wire::kVersionMax);
   welcome.set_error("rank 1 is taken");
   welcome.set_error_code(static_cast<std::uint32_t>(StatusCode::kAlreadyExists));
   EXPECT_TRUE(Welcome(env.transport, scheduler, welcome).ok());

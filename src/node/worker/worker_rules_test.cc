@@ -107,12 +107,12 @@ TEST_F(WorkerRulesTest, AReportSaysWhatTheWorkerDoes) {
   Start("bsp");
   const auto moment = [this] {
     env.transport.sent.clear();
-    env.Advance(options.link.beat);
+    env.Advance(WorkerOptions().link.beat);
     const auto reports = env.transport.TakeSent(scheduler, wire::Kind::kReport);
     EXPECT_FALSE(reports.empty());
     return reports.empty() ? wire::pb::WorkerMoment() : ParseAs<wire::pb::Report>(reports.back()).moment();
   };
-  const double beat_s = std::chrono::duration<double>(options.link.beat).count();
+  const double beat_s = std::chrono::duration<double>(WorkerOptions().link.beat).count();
   node->WhenUsable(w, Into(usable));
   ASSERT_TRUE(usable.has_value());
   wire::pb::WorkerMoment now = moment();

@@ -50,7 +50,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   }
   void WelcomeAtScheduler() {
     wire::pb::Welcome welcome;
-    welcome.set_version(1);
+    welcome.set_version(wire::kVersionMax);
     welcome.set_id(kRank);
     welcome.set_incarnation(1);
     *welcome.mutable_job() = job;
@@ -87,7 +87,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   }
   void WelcomeAtShard(std::size_t index) {
     wire::pb::Welcome welcome;
-    welcome.set_version(1);
+    welcome.set_version(wire::kVersionMax);
     EXPECT_TRUE(Welcome(env.transport, shard[index], welcome).ok());
   }
   void JoinJob() {
