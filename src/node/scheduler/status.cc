@@ -31,6 +31,7 @@ json Workers(const JobStatus& status) {
                        {"waiting_for", report.waiting_for()},
                        {"host", seat.host},
                        {"pid", seat.pid},
+                       {"lost_because", seat.ended_because},
                        {"silent_s", Seconds(status.now - seat.last_heard)},
                        {"figures", report.figures()}});
   }

@@ -67,6 +67,8 @@ void WorkerNode::Core::SendReport() {
   report.set_settled(SettledBefore().value());
   report.set_has_final(phase_ == Phase::kFinished);
   report.set_waiting_for(ClippedMessage(WaitingFor()));
+  report.set_acts(acts_);
+  report.set_waits(UserWaits());
   auto& values = *report.mutable_values();
   const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };
   count("pushes", counters_.pushes);
