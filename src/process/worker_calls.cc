@@ -165,7 +165,7 @@ Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   bool interrupted = false;
   std::function<bool()> stop;
   if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
-  const UserWait in_wait(*this);
+  const UserWait in_wait(*this, ticket);
   TicketBook::Limits limits{options_.stall_warn, answer_max_};
   std::optional<Status> outcome;
   do {
@@ -198,7 +198,8 @@ bool WorkerClient::WaitsForMembers() {
   return *members;
 }
 
-WorkerClient::UserWait::UserWait(WorkerClient& client) : client_(client) {
+WorkerClient::UserWait::UserWait(WorkerClient& client, Ticket ticket) : client_(client) {
+  client_.waited_for_.store(ticket, std::memory_order_relaxed);
   client_.in_wait_.fetch_add(1, std::memory_order_relaxed);
   if (client_.rank_ == kNoWorker) return;  // whoever joins need not be the one that trains
   std::thread::id first;

@@ -112,9 +112,11 @@ class WorkerClient final : public Worker,
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
-  // Of a user with several threads that wait nobody knows whether another one computes.
+  // Of a user with several threads that wait nobody knows whether another one computes. A call that has ended
+  // is not waited in, even if its thread has not noticed yet.
   [[nodiscard]] std::optional<bool> UserWaits() const override {
-    return in_wait_.load(std::memory_order_relaxed) > 0 && !several_wait_.load(std::memory_order_relaxed);
+    return in_wait_.load(std::memory_order_relaxed) > 0 && !several_wait_.load(std::memory_order_relaxed) &&
+           !tickets_.Done(waited_for_.load(std::memory_order_relaxed));
   }
 
   // The state that every call begins with: not forked, not shut down, not failed.
@@ -137,10 +139,10 @@ class WorkerClient final : public Worker,
   // Whether what this worker waits for is up to other workers, as far as servers and scheduler say. Those are
   // waited for as long as the scheduler counts them.
   [[nodiscard]] bool WaitsForMembers();
-  // While one is there, a thread of the user waits.
+  // While one is there, a thread of the user waits for the ticket.
   class UserWait {
    public:
-    explicit UserWait(WorkerClient& client);
+    UserWait(WorkerClient& client, Ticket ticket);
     ~UserWait();
     UserWait(const UserWait&) = delete;
     UserWait& operator=(const UserWait&) = delete;
@@ -211,6 +213,7 @@ class WorkerClient final : public Worker,
   std::vector<std::byte> restored_state_;
   std::unique_ptr<ComputeRecord> record_;  // null: nobody wants it
   WaitTimes waits_;
+  std::atomic<Ticket> waited_for_{0};      // by the thread of the user that waits
   std::atomic<int> in_wait_{0};            // threads of the user that wait
   std::atomic<std::thread::id> waiter_{};  // the first that has waited
   std::atomic<bool> several_wait_{false};  // another one has, too

@@ -112,7 +112,7 @@ class EpochWorker final : public WorkloadPart {
   bool done_ = false;
 };
 
-EpochReport Run(const EpochOptions& options) {
+EpochReport RunEpochs(const EpochOptions& options) {
   EpochReport report;
   ClusterOptions cluster_options;
   cluster_options.seed = options.seed;
@@ -146,7 +146,7 @@ TEST(StandstillTest, RanksWithUnequalBatchesAreToldThatTheyWaitForEachOther) {
       options.seed = seed;
       options.sync = sync;
       options.batches = {12, 12, 20};
-      const EpochReport report = Run(options);
+      const EpochReport report = RunEpochs(options);
       ASSERT_EQ(report.failures.size(), 3U) << "seed " << seed << " under " << sync;
       for (const Status& failure : report.failures) {
         EXPECT_EQ(failure.code(), StatusCode::kFailedPrecondition) << failure.ToString();
@@ -166,7 +166,7 @@ TEST(StandstillTest, RanksWithEqualBatchesAreNever) {
       options.seed = seed;
       options.sync = sync;
       options.batches = {12, 12, 12};
-      const EpochReport report = Run(options);
+      const EpochReport report = RunEpochs(options);
       EXPECT_THAT(report.problems, IsEmpty()) << "seed " << seed << " under " << sync;
       EXPECT_THAT(report.failures, IsEmpty()) << "seed " << seed << " under " << sync;
     }
@@ -180,7 +180,7 @@ TEST(StandstillTest, RanksThatLeaveWhenTheirDataEndsAreNever) {
     options.batches = {12, 15, 20};
     options.epochs = 1;
     options.join = true;
-    const EpochReport report = Run(options);
+    const EpochReport report = RunEpochs(options);
     EXPECT_THAT(report.problems, IsEmpty()) << "seed " << seed;
     EXPECT_THAT(report.failures, IsEmpty()) << "seed " << seed;
   }

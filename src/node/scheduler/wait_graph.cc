@@ -18,7 +18,11 @@ constexpr std::size_t kWaitsNamed = 4;
 void WaitGraph::OnReport(WorkerId rank, std::uint64_t life, bool waits, std::uint64_t acts, TimePoint now) {
   State& state = states_[rank];
   if (state.life == life && state.waits == waits && state.acts == acts) return;
-  state = State{.life = life, .waits = waits, .acts = acts, .since = now};
+  state = State{};
+  state.life = life;
+  state.waits = waits;
+  state.acts = acts;
+  state.since = now;
 }
 
 void WaitGraph::OnAnswer(WorkerId rank, std::uint64_t life, std::uint64_t round, Answer answer) {
@@ -42,7 +46,8 @@ const WaitGraph::State* WaitGraph::Find(const Worker& worker) const {
 std::optional<WaitGraph::Round> WaitGraph::BeginRound(std::span<const Worker> workers, TimePoint now) {
   if (open_) return std::nullopt;
   answers_.clear();
-  Round round{.number = round_ + 1};
+  Round round;
+  round.number = round_ + 1;
   for (const Worker& worker : workers) {
     const State* state = Find(worker);
     if (state == nullptr || !state->waits || now - state->since < ask_after_) continue;
