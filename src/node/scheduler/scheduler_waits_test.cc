@@ -67,13 +67,16 @@ class SchedulerWaitsTest : public HandFedScheduler {
 TEST_F(SchedulerWaitsTest, AJobWhoseMembersWaitForEachOtherEndsWithBothSidesAndTheCure) {
   GatherAll();
   CallBarrier(w0, "epoch");
-  for (int i = 0; i < 12 && State()["phase"] == "running"; ++i) {
+  for (int i = 0; i < 12; ++i) {
     Report(w0, true);
     Report(w1, true);
     PassTime(seconds(1));
+    if (State()["phase"] == "ended") break;
     AnswerAll(w0, AtBarrier("epoch"));
     AnswerAll(w1, ForGradientOf(0));
   }
+  EXPECT_EQ(State()["phase"], "ended");
+  EXPECT_EQ(questions, 6) << "three rounds";
   for (const ConnectionId id : {w0, w1}) {
     const auto end = Take<wire::pb::JobEnd>(id, Kind::kJobEnd);
     ASSERT_EQ(end.size(), 1U);
@@ -84,7 +87,6 @@ TEST_F(SchedulerWaitsTest, AJobWhoseMembersWaitForEachOtherEndsWithBothSidesAndT
               HasSubstr("worker 1 waits for the values of table \"w\" for iteration 4, which needs worker 0"),
               HasSubstr("join()"), HasSubstr("drop_last=True"), HasSubstr("BatchPool")));
   }
-  EXPECT_EQ(questions, 6) << "three rounds";
 }
 
 TEST_F(SchedulerWaitsTest, ABarrierThatAllHaveComeToIsNoStandstill) {

@@ -80,6 +80,7 @@ std::string WaitGraph::Picture(std::span<const Worker> workers, Epoch epoch) con
   for (const Worker& worker : workers) {
     if (worker.counted) counted.insert(worker.rank);
   }
+  if (counted.size() < 2) return "";  // all have left, or one is left: nobody waits for it
   const auto is_counted = [&](WorkerId rank) { return counted.contains(rank); };
   std::string picture = fmt::format("{}", epoch.value());
   for (const Worker& worker : workers) {

@@ -166,6 +166,12 @@ TEST_F(WaitGraphTest, WhatCouldStillEndAWaitIsNoStandstill) {
   EXPECT_TRUE(StandsStill(at_barrier, for_values));
 }
 
+TEST_F(WaitGraphTest, ThoseThatHaveLeftAreNoStandstill) {
+  BothWait();
+  for (WaitGraph::Worker& worker : workers) worker.counted = false;
+  EXPECT_FALSE(StandsStill(Waits("the final values", {}), Waits("the final values", {})));
+}
+
 TEST_F(WaitGraphTest, AMemberThatIsAwayIsNoStandstill) {
   BothWait();
   for (int i = 0; i < 6; ++i) {
