@@ -12,6 +12,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,20 +83,23 @@ struct Loan {
 // What Python says of a gradient to lend: table, address, elements, hyper-parameters, samples.
 using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t>;
 
-// The longest wait_max_s. What is longer is a slip in a unit, and far below what a count of milliseconds
+// The longest wait_max. What is longer is a slip in a unit, and far below what a count of milliseconds
 // holds.
 constexpr double kWaitMaxS = 30.0 * 24 * 3600;
 
 // Of one tensor: 4 TiB.
 constexpr std::int64_t kElementsMax = std::int64_t{1} << 40;
 
-// Rounded up, so that no wait above 0 becomes none. Written so that NaN is refused as well.
-std::chrono::milliseconds WaitMax(double wait_max_s) {
-  if (!(wait_max_s > 0 && wait_max_s <= kWaitMaxS)) {
+// In seconds; nothing: not given; 0: no limit. Rounded up, so that no limit above 0 becomes none. Written so
+// that NaN is refused as well.
+std::optional<std::chrono::milliseconds> WaitMax(std::optional<double> wait_max_s) {
+  if (!wait_max_s) return std::nullopt;
+  if (!(*wait_max_s >= 0 && *wait_max_s <= kWaitMaxS)) {
     throw StatusError(
-        InvalidArgument("wait_max_s {}, wanted above 0 and at most {} (30 days)", wait_max_s, kWaitMaxS));
+        InvalidArgument("wait_max {}, wanted seconds up to {} (30 days), or 0 or \"none\" for no limit",
+                        *wait_max_s, kWaitMaxS));
   }
-  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(wait_max_s));
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(*wait_max_s));
 }
 
 // A worker and, for a script that runs alone, the rest of its job.
@@ -109,8 +113,8 @@ struct Life {
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
-                                      double wait_max_s, const std::string& transport, bool record,
-                                      const std::string& secret_file, bool insecure) {
+                                      std::optional<double> wait_max_s, const std::string& transport,
+                                      bool record, const std::string& secret_file, bool insecure) {
     WorkerOptions options;
     options.scheduler = scheduler;
     options.job = job;
@@ -126,8 +130,9 @@ class Client {
   }
 
   static std::unique_ptr<Client> Alone(const std::string& sync, const std::string& apply,
-                                       std::uint32_t block_bytes, double wait_max_s, const std::string& pull,
-                                       const std::string& exchange, const std::vector<std::string>& rules) {
+                                       std::uint32_t block_bytes, std::optional<double> wait_max_s,
+                                       const std::string& pull, const std::string& exchange,
+                                       const std::vector<std::string>& rules) {
     const auto wait_max = WaitMax(wait_max_s);
     auto life = std::make_shared<Life>();
     JobOptions job;

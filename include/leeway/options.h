@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,9 @@ struct SchedulerOptions {
   std::uint32_t monitors_max = 64;  // connected at a time: `leeway ctl`, the launcher's bar
   std::chrono::milliseconds suspect_after{3'000};  // no beat for this long: reported
   std::chrono::milliseconds expel_after{10'000};   // no beat for this long: declared dead
+  // A worker that beats and has made no call for this long, while others wait for it, is declared dead. 0: it
+  // is waited for as long as it beats. A worker may name a limit of its own: WorkerOptions::wait_max.
+  std::chrono::milliseconds wait_max{0};
   // Not all workers and servers there: the job begins with min_workers of them, or fails, naming who is
   // missing. A worker that died and is waited for: the job fails.
   std::chrono::milliseconds gather_timeout{60'000};
@@ -151,8 +155,11 @@ struct WorkerOptions {
   // Outcomes of calls that nobody has asked for yet; and calls queued between the user's thread and the node,
   // of which no more than 1024 wait.
   std::uint32_t queue_max = 1U << 16;
-  std::chrono::milliseconds wait_max{
-      600'000};  // the longest any blocking call waits before it fails, saying for what
+  // The longest wait without progress; 0: no limit. It bounds how long this worker's calls wait for anything
+  // but live workers (a server, the scheduler, a file) before they fail, saying for what; and how long the
+  // job waits for this worker while it beats and makes no call. Not given: 10 minutes, and the job's limit
+  // (SchedulerOptions::wait_max).
+  std::optional<std::chrono::milliseconds> wait_max;
   std::chrono::milliseconds stall_warn{10'000};  // a wait this long is reported once, with its culprit
 };
 

@@ -12,12 +12,9 @@ import time
 
 from leeway import environment
 from leeway._leeway import Worker
-from leeway.errors import FailedPrecondition, LeewayError
+from leeway.errors import FailedPrecondition, InvalidArgument, LeewayError
 from leeway.rank_claim import RankClaim
 from leeway.rank_state import RankState
-
-# The longest that any one call waits for others before it fails, saying for what.
-WAIT_MAX_S = 600.0
 
 
 class Session:
@@ -132,15 +129,22 @@ def is_initialized():
     return _Process.session is not None and not _Process.forked
 
 
-def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max_s=WAIT_MAX_S,
+def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max=None,
          pull="full", exchange="every:1", rules=(), secret_file=None):
     """Joins the job that launched this process; alone, makes a job of this one process.
 
     `scheduler`, `secret_file` (of the job's secret), `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
     `rules` ("tables=fc* sync=ssp:3", ...) are the job's when it is made here; a launched job has them from its launcher.
     `block_bytes` is the largest block that tables are cut into; 0 chooses it from the size of the model.
+    `wait_max` (seconds; 0 or "none": no limit) is the longest wait without progress: how long this worker's calls wait for a
+    server, the scheduler or a file (600 by default), and how long the others wait for this worker while it lives and makes no
+    call (by default what `leeway run --wait-max` says: as long as it lives).
     Does nothing if the process has joined already.
     """
+    if isinstance(wait_max, str):
+        if wait_max != "none":
+            raise InvalidArgument(f'wait_max "{wait_max}", wanted seconds, or 0 or "none" for no limit')
+        wait_max = 0.0
     if _Process.forked:
         current()
     if _Process.session is not None:
@@ -157,14 +161,14 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
                                      "train all that belongs together before shutdown(), or launch again")
         claim = RankClaim(scheduler, job, rank)
         try:
-            worker = Worker.join(scheduler, job, rank, wait_max_s, launch.transport, launch.record,
+            worker = Worker.join(scheduler, job, rank, wait_max, launch.transport, launch.record,
                                  launch.secret_file if secret_file is None else secret_file,
                                  launch.insecure and secret_file is None)
         except BaseException:
             claim.release()
             raise
     else:
-        worker = Worker.alone(sync, apply, block_bytes, wait_max_s, pull, exchange, list(rules))
+        worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules))
     _Process.session = Session(worker, launch.slowdown, claim)
 
 

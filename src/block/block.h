@@ -113,6 +113,10 @@ class Block {
   [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
   // What a push or a pull of this worker will look at that is not the same for all workers.
   void AddFootprint(WorkerId worker, Footprint& footprint) const;
+  // Whether a pull of this worker waits for the block to advance.
+  [[nodiscard]] bool IsDelayed(WorkerId worker) const;
+  // Whether the block may advance by itself when a time has passed.
+  [[nodiscard]] bool IsTimed() const;
   // Members that iteration v_train still waits for.
   [[nodiscard]] std::vector<WorkerId> Missing() const;
 

@@ -46,6 +46,8 @@ class Block::Core {
   void Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed, TimePoint now);
   void OnDisconnected(MemberKey who);
   std::string WhyWaiting() const;
+  [[nodiscard]] bool IsDelayed(WorkerId worker) const { return pulls_.IsDelayed(worker); }
+  [[nodiscard]] bool IsTimed() const { return wake_at_.has_value(); }
   BlockState Save() const;
   void Load(const BlockState& state);
   void NotifyAt(Iteration iteration);

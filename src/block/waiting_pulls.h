@@ -46,6 +46,7 @@ class WaitingPulls {
   [[nodiscard]] bool Waits(WorkerId worker) const {
     return blocked_.Contains(worker) || delayed_.Contains(worker);
   }
+  [[nodiscard]] bool IsDelayed(WorkerId worker) const { return delayed_.Contains(worker); }
   [[nodiscard]] bool any_blocked() const { return !blocked_.empty(); }
   // All of them, by rank; for people.
   [[nodiscard]] std::vector<PullEvent> List() const;

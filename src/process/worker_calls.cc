@@ -8,6 +8,15 @@
 #include "process/worker_client.h"
 
 namespace leeway {
+namespace {
+
+// Longer than any wait.
+constexpr std::chrono::hours kForever{100 * 24};
+// How long peers may take to say why a call waits; the node gives each of them less.
+constexpr std::chrono::seconds kExplainLimit{5};
+
+}  // namespace
+
 Status WorkerClient::CheckFork() const {
   if (!fork_.forked()) return Status::Ok();
   return FailedPrecondition(
@@ -44,7 +53,7 @@ Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
 
 Result<Ticket> WorkerClient::Queue(Call&& call, int parts) {
   const Ticket ticket = call.ticket = tickets_.New(parts);
-  const Status queued = calls_.Push(std::move(call), options_.wait_max);
+  const Status queued = calls_.Push(std::move(call), answer_max_);
   if (queued.ok()) return ticket;
   tickets_.Forget(ticket);
   for (int i = 0; i < parts; ++i) tickets_.Finish(ticket, queued);
@@ -133,7 +142,7 @@ void WorkerClient::ReportRecord() {
   (void)calls_.Push(Call::Of([this, figures = record_->Figures()] {
                       for (const auto& [name, value] : figures) node_->SetFigure(name, value);
                     }),
-                    options_.wait_max);
+                    answer_max_);
 }
 
 Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
@@ -144,26 +153,62 @@ Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, 
 Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   const auto warn = [&] {
     // Told by the node's thread when it has found out: this one goes on as soon as it may.
-    auto tell = [this, what = what()](const std::string& why) {
+    auto tell = [this, what = what()](const std::string& why, bool) {
       log_.Write(LogLevel::kWarning,
                  fmt::format("{}: has waited {:.1f} s for {}", what,
                              std::chrono::duration<double>(options_.stall_warn).count(), why));
     };
     const auto no_wait = std::chrono::milliseconds(0);
     const Status asked = calls_.Push(Call::Of([this, tell] { node_->ExplainWait(tell); }), no_wait);
-    if (!asked.ok()) tell(asked.message());
+    if (!asked.ok()) tell(asked.message(), false);
   };
   bool interrupted = false;
   std::function<bool()> stop;
   if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
-  std::optional<Status> outcome =
-      tickets_.Wait(ticket, {options_.stall_warn, options_.wait_max}, warn, stop, this);
+  const UserWait in_wait(*this, ticket);
+  TicketBook::Limits limits{options_.stall_warn, answer_max_};
+  std::optional<Status> outcome;
+  do {
+    outcome = tickets_.Wait(ticket, limits, warn, stop, this);
+    limits.warn_after = kForever;  // once is enough: the scheduler goes on to say who is waited for
+  } while (!outcome && !interrupted && WaitsForMembers());
+  if (!outcome && !interrupted) outcome = tickets_.Done(ticket) ? tickets_.Take(ticket) : std::nullopt;
   if (outcome) return *std::move(outcome);
   if (forget) tickets_.Forget(ticket);
   if (interrupted) return Cancelled("{}: interrupted", what());
-  return DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what(),
-                          std::chrono::duration<double>(options_.wait_max).count(), WaitingFor());
+  Status gave_up = DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what(),
+                                    std::chrono::duration<double>(answer_max_).count(), WaitingFor());
+  const std::lock_guard lock(failure_mutex_);
+  gave_up_ = gave_up;
+  return gave_up;
 }
+
+bool WorkerClient::WaitsForMembers() {
+  const auto members = std::make_shared<std::atomic<bool>>(false);  // shared: the answer may come too late
+  const Result<Ticket> asked = Begin([members](WorkerNode& node, const leeway::Done& done) {
+    node.ExplainWait([members, done](const std::string&, bool for_members) {
+      *members = for_members;
+      done(Status::Ok());
+    });
+  });
+  if (!asked.ok()) return false;
+  if (!tickets_.Wait(
+          *asked, {kForever, kExplainLimit}, [] {}, {}, this))
+    tickets_.Forget(*asked);
+  return *members;
+}
+
+WorkerClient::UserWait::UserWait(WorkerClient& client, Ticket ticket) : client_(client) {
+  client_.waited_for_.store(ticket, std::memory_order_relaxed);
+  client_.in_wait_.fetch_add(1, std::memory_order_relaxed);
+  if (client_.rank_ == kNoWorker) return;  // whoever joins need not be the one that trains
+  std::thread::id first;
+  const std::thread::id self = std::this_thread::get_id();
+  if (!client_.waiter_.compare_exchange_strong(first, self, std::memory_order_relaxed) && first != self)
+    client_.several_wait_.store(true, std::memory_order_relaxed);
+}
+
+WorkerClient::UserWait::~UserWait() { client_.in_wait_.fetch_sub(1, std::memory_order_relaxed); }
 
 bool WorkerClient::Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) {
   if (!helpers_.Enter()) return false;
@@ -240,7 +285,7 @@ Status WorkerClient::Clock() {
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Call call;
   call.kind = Call::Kind::kClock;
-  Status queued = calls_.Push(std::move(call), options_.wait_max);
+  Status queued = calls_.Push(std::move(call), answer_max_);
   if (!queued.ok()) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;

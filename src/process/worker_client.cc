@@ -28,8 +28,16 @@ constexpr std::chrono::milliseconds kQuestionLimit{1'000};
 // Values of one table: 64 GiB of them. What is beyond is a slip in a shape, not a table of one machine.
 constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
-// The longest wait_max. What is longer is a slip in a unit, and a clock's sum with it might overflow.
+// The longest wait_max, and as good as none. What is longer is a slip in a unit, and a clock's sum with it
+// might overflow.
 constexpr std::chrono::hours kWaitMaxLimit{30 * 24};
+// Without a wait_max. Links give up a lost peer far earlier.
+constexpr std::chrono::minutes kWaitMaxDefault{10};
+
+std::chrono::milliseconds AnswerMax(const WorkerOptions& options) {
+  if (!options.wait_max) return kWaitMaxDefault;
+  return options.wait_max->count() == 0 ? kWaitMaxLimit : *options.wait_max;
+}
 
 WorkerOptions WithIdentity(WorkerOptions options) {
   if (options.host.empty()) {
@@ -46,9 +54,9 @@ Status CheckOptions(const WorkerOptions& options) {
   if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
     return InvalidArgument("rank {}, wanted 0 or more, or -1 for any", options.rank);
   }
-  if (options.wait_max <= std::chrono::milliseconds(0) || options.wait_max > kWaitMaxLimit) {
-    return InvalidArgument("wait_max {} ms, wanted above 0 and at most {} (30 days)",
-                           options.wait_max.count(), std::chrono::milliseconds(kWaitMaxLimit).count());
+  if (options.wait_max && (options.wait_max->count() < 0 || *options.wait_max > kWaitMaxLimit)) {
+    return InvalidArgument("wait_max {} ms, wanted at most {} (30 days), or 0 for no limit",
+                           options.wait_max->count(), std::chrono::milliseconds(kWaitMaxLimit).count());
   }
   return Status::Ok();
 }
@@ -97,6 +105,7 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
       interrupted_(std::move(interrupted)),
+      answer_max_(AnswerMax(options)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),
       tickets_(options.queue_max),
@@ -116,12 +125,17 @@ WorkerClient::~WorkerClient() {
     return;
   }
   if (stopped_ || node_ == nullptr) return;
-  const Status why = Cancelled("the worker was destroyed before its Shutdown");
+  const Status why = GoodbyeReason();
   if (thread_->Call([this, why] { node_->Abandon(why); }, kGoodbyeLimit)) {
     std::unique_lock lock(failure_mutex_);
     failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return failure_settled_; });
   }
   StopThread(why);
+}
+
+Status WorkerClient::GoodbyeReason() const {
+  const std::lock_guard lock(failure_mutex_);
+  return gave_up_.ok() ? Cancelled("the worker was destroyed before its Shutdown") : gave_up_;
 }
 
 Status WorkerClient::Join() {
@@ -299,8 +313,7 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
   if (iteration().value() < from) return Status::Ok();
   state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
   auto shared = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  return calls_.Push(Call::Of([this, shared = std::move(shared)] { node_->GiveState(shared); }),
-                     options_.wait_max);
+  return calls_.Push(Call::Of([this, shared = std::move(shared)] { node_->GiveState(shared); }), answer_max_);
 }
 
 Status WorkerClient::Leave() {

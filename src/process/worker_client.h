@@ -11,7 +11,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "assembly/assembly.h"
@@ -119,6 +121,12 @@ class WorkerClient final : public Worker,
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
+  // Of a user with several threads that wait nobody knows whether another one computes. A call that has ended
+  // is not waited in, even if its thread has not noticed yet.
+  [[nodiscard]] std::optional<bool> UserWaits() const override {
+    return in_wait_.load(std::memory_order_relaxed) > 0 && !several_wait_.load(std::memory_order_relaxed) &&
+           !tickets_.Done(waited_for_.load(std::memory_order_relaxed));
+  }
 
   // The state that every call begins with: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
@@ -137,6 +145,22 @@ class WorkerClient final : public Worker,
   // Queues `call` under a new ticket that ends with so many parts.
   Result<Ticket> Queue(Call&& call, int parts = 1);
   Status WaitFor(Ticket ticket, const What& what, bool forget);
+  // Whether what this worker waits for is up to other workers, as far as servers and scheduler say. Those are
+  // waited for as long as the scheduler counts them.
+  [[nodiscard]] bool WaitsForMembers();
+  // While one is there, a thread of the user waits for the ticket.
+  class UserWait {
+   public:
+    UserWait(WorkerClient& client, Ticket ticket);
+    ~UserWait();
+    UserWait(const UserWait&) = delete;
+    UserWait& operator=(const UserWait&) = delete;
+
+   private:
+    WorkerClient& client_;
+  };
+  // Why the worker ends without its Shutdown.
+  [[nodiscard]] Status GoodbyeReason() const;
   // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };
   // The condition of this kind that these tables have now. An error if it cannot be written as a formula, or
@@ -174,6 +198,7 @@ class WorkerClient final : public Worker,
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
   const std::function<bool()> interrupted_;
+  const std::chrono::milliseconds answer_max_;  // for anything but live workers
   const ForkGuard fork_;
   ConsoleLog log_;
   WorkerId rank_;
@@ -198,10 +223,15 @@ class WorkerClient final : public Worker,
   std::vector<std::byte> restored_state_;
   std::unique_ptr<ComputeRecord> record_;  // null: nobody wants it
   WaitTimes waits_;
+  std::atomic<Ticket> waited_for_{0};      // by the thread of the user that waits
+  std::atomic<int> in_wait_{0};            // threads of the user that wait
+  std::atomic<std::thread::id> waiter_{};  // the first that has waited
+  std::atomic<bool> several_wait_{false};  // another one has, too
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::condition_variable failure_known_;
   Status failure_;
+  Status gave_up_;                // the last wait that reached its limit
   bool failure_settled_ = false;  // every pending callback has heard of it
   bool left_ = false;
   bool finished_ = false;

@@ -32,7 +32,7 @@ Result<std::vector<Ticket>> WorkerClient::UpdateAll(std::vector<TableUpdate> upd
   const Status queued = calls_.Push(Call::Of([this, calls] {
                                       for (Call& call : *calls) Make(call);
                                     }),
-                                    options_.wait_max);
+                                    answer_max_);
   if (queued.ok()) return tickets;
   for (const Ticket ticket : tickets) {
     tickets_.Forget(ticket);

@@ -36,7 +36,7 @@ enum class Kind : std::uint8_t {
   kCheckpoint = 22,       // monitor -> scheduler: write a checkpoint now
   kCheckpointReply = 23,  // back: what became of it
   kRankState = 24,        // worker -> scheduler: what became of its part of a checkpoint
-  kWhy = 25,              // worker -> shard, scheduler: what do I wait for?
+  kWhy = 25,              // worker -> shard, scheduler: what do I wait for? scheduler -> worker: what do you?
   kWhyReply = 26,         // and back
   kSetSync = 27,          // monitor, worker -> scheduler: another synchronization model for some tables
   kSetSyncReply = 28,     // and back

@@ -91,6 +91,21 @@ void FlagSet::Time(std::string names, std::chrono::milliseconds& target, std::st
                     FlagKind::kTime});
 }
 
+void FlagSet::TimeLimit(std::string names, std::chrono::milliseconds& target, std::string help) {
+  auto take = [&target](const std::string& text) -> Status {
+    target = std::chrono::milliseconds(0);
+    if (text == "none" || text == "0") return Status::Ok();
+    const Result<std::chrono::milliseconds> time = ParseTime(text);
+    if (!time.ok())
+      return InvalidArgument("got \"{}\", wanted a time such as 250ms, 30s or 2m, or none", text);
+    target = *time;
+    return Status::Ok();
+  };
+  std::string fallback = target.count() == 0 ? "none" : PrintTime(target);
+  flags_.push_back({std::move(names), "TIME", std::move(help), std::move(fallback), false, std::move(take),
+                    FlagKind::kTime});
+}
+
 void FlagSet::OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target,
                            std::string help) {
   auto take = [&given, &target](const std::string& text) -> Status {

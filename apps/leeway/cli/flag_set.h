@@ -56,6 +56,8 @@ class FlagSet {
                    std::string help);
   // "250ms", "30s", "2m"; a unit is needed, or seconds and milliseconds get mixed up.
   void Time(std::string names, std::chrono::milliseconds& target, std::string help);
+  // The same of a limit that there may be none of: "none" and "0" make target 0.
+  void TimeLimit(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
   void Switch(std::string names, bool& target, std::string help);
   // The same for something that is on: target becomes false.

@@ -72,6 +72,8 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
       Ms(s.suspect_after),
       "--expel-after",
       Ms(s.expel_after),
+      "--wait-max",
+      Ms(s.wait_max),
       "--min-workers",
       fmt::format("{}", s.min_workers),
       "--on-worker-loss",

@@ -41,6 +41,7 @@ SchedulerNode::Core::Core(const SchedulerOptions& options, Env& env, const Sched
       members_(checked_.ok() ? options.job : JobOptions{}),
       tables_(checked_.ok() ? options.job : JobOptions{}, policies, options.link.payload_bytes_max),
       acks_(members_.shards().size()),
+      waits_(options.link.beat),
       checkpoints_(options.checkpoint, members_.shards().size()),
       moments_(policies.sync),
       files_(env.storage, env.log),
@@ -252,6 +253,7 @@ void SchedulerNode::Core::LoseWorker(WorkerSeat& seat, Parting how, const Status
 
 void SchedulerNode::Core::Bury(WorkerSeat& seat, const std::string& why) {
   env_.log.Write(LogLevel::kWarning, fmt::format("worker {} is dead: {}", seat.rank.value(), why));
+  seat.ended_because = why;
   const OnWorkerLoss what = options_.on_worker_loss;
   const bool keep = what == OnWorkerLoss::kWait || members_.LiveCount() <= options_.min_workers;
   if (keep) {
@@ -355,6 +357,7 @@ void SchedulerNode::Core::Review() {
         LogLevel::kWarning,
         fmt::format("the scheduler stood still for {:.1f} s; it counts as nobody's silence", Seconds(pause)));
     members_.Forgive(pause, now);
+    waits_.Forgive(pause);
   }
   const Silence silence =
       members_.Review(now, {options_.suspect_after, options_.expel_after, options_.gather_timeout});
@@ -390,6 +393,8 @@ void SchedulerNode::Core::Review() {
                                                Seconds(options_.gather_timeout))));
   }
   CheckDone();
+  if (over_) return;
+  ReviewWaits();
   if (over_) return;
   ReviewRules();
   ReviewSwitches();

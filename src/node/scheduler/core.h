@@ -4,7 +4,8 @@
 // core_checkpoints.cc the checkpoints, core_ranks.cc the workers' part of them, core_checkpoint_requests.cc
 // those that someone asks for; core_servers.cc servers that die; core_lives.cc lives of workers that end
 // without leaving; core_set_sync.cc other synchronization while the job runs; core_tables.cc tables that
-// shards refuse; core_log.cc the log: reading it, and what may be said when.
+// shards refuse; core_log.cc the log: reading it, and what may be said when; core_waits.cc workers that wait
+// for others.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,7 @@
 #include "node/scheduler/set_sync_answers.h"
 #include "node/scheduler/sync_switches.h"
 #include "node/scheduler/table_registry.h"
+#include "node/scheduler/wait_graph.h"
 #include "wire/kind.h"
 
 namespace leeway {
@@ -259,6 +261,13 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   Status TakeWhy(ConnectionId id, const WorkerSeat& asks, std::span<const std::byte> body);
   void ReleaseBarriers();
   [[nodiscard]] std::vector<Barriers::Member> BarrierMembers() const;
+  // Workers that wait for others (core_waits.cc).
+  Status TakeWhyReply(const WorkerSeat& seat, std::span<const std::byte> body);
+  // Ends a job whose members wait for each other. Gives up workers that make no progress, and names those
+  // that are waited for.
+  void ReviewWaits();
+  // A worker lives and makes no call, and others wait for it.
+  void ReviewIdle(const WaitGraph::Idle& who);
 
   const SchedulerOptions options_;
   Env& env_;
@@ -303,6 +312,7 @@ class SchedulerNode::Core final : private InboundEvents, private SchedulerLogEve
   bool rules_reviewed_ = false;
   Epoch synced_at_;  // of the last change of synchronization while this process runs
   Barriers barriers_;
+  WaitGraph waits_;
   BatchPools pools_;
   EndedLives ended_lives_;
   std::map<MemberKey, Iteration>

@@ -56,9 +56,11 @@ Status SchedulerNode::Core::TakeWorkerFrame(ConnectionId id, WorkerSeat& seat, w
     LW_ASSIGN_OR_RETURN(const wire::pb::Report report,
                         TakeReport(reports_.workers[seat.rank], seat.life, body));
     seat.settled = std::max(seat.settled, SaneIteration(report.settled()));
+    waits_.OnReport(seat.rank, seat.life, report.waits(), report.acts(), env_.clock.Now());
     return Status::Ok();
   }
   if (kind == wire::Kind::kWhy) return TakeWhy(id, seat, body);
+  if (kind == wire::Kind::kWhyReply) return TakeWhyReply(seat, body);
   if (!members_.gathered()) {
     return Protocol("{} from worker {} before the job has gathered", wire::KindName(kind), seat.rank.value());
   }

@@ -38,6 +38,7 @@ Status SchedulerNode::Core::TakeWhy(ConnectionId id, const WorkerSeat& asks,
     standing.set_silent_s(Seconds(now - seat.last_heard));
     standing.set_host(seat.host);
     standing.set_pid(seat.pid);
+    if (const auto idle = waits_.IdleFor(rank, now)) standing.set_idle_s(Seconds(*idle));
     const auto report = reports_.workers.find(rank);
     standing.set_iteration(report == reports_.workers.end() ? -1 : report->second.iteration().value());
     if (report != reports_.workers.end()) standing.set_waiting_for(report->second.waiting_for());

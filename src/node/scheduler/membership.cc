@@ -15,6 +15,8 @@ namespace {
 
 // A host name has at most 255 bytes.
 constexpr std::size_t kNameBytesMax = 262;
+// A year: longer than any wait and far from overflow.
+constexpr std::uint64_t kWaitMaxMsMax = 365ULL * 24 * 3'600'000;
 
 // ` (worker-3.local, process 812)`, as far as known.
 std::string Whereabouts(const WorkerSeat& seat) {
@@ -108,6 +110,9 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
     next.host = Printable(hello.host(), kNameBytesMax);
     next.pid = hello.pid();
     *seat = std::move(next);
+  }
+  if (hello.has_wait_max_ms()) {
+    seat->wait_max = std::chrono::milliseconds(std::min(hello.wait_max_ms(), kWaitMaxMsMax));
   }
   seat->done = false;
   seat->last_heard = now;

@@ -8,6 +8,7 @@
 // entry on, and begins where the shards say. Pure state, told of events by the scheduler node.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -54,6 +55,8 @@ struct WorkerSeat {
   bool done = false;      // said goodbye, or was given up, after it left
   std::string host;
   std::uint64_t pid = 0;
+  std::optional<std::chrono::milliseconds> wait_max{};  // its own limit; nothing: the job's
+  std::string ended_because;                            // of one that is lost or dead
 
   // Has a life that takes part.
   [[nodiscard]] bool live() const { return state == WorkerState::kJoined || state == WorkerState::kSuspect; }

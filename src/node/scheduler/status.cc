@@ -52,6 +52,7 @@ json Workers(const JobStatus& status) {
                        {"waiting_for", report.waiting_for()},
                        {"host", seat.host},
                        {"pid", seat.pid},
+                       {"lost_because", seat.ended_because},
                        {"silent_s", Seconds(status.now - seat.last_heard)},
                        {"report_age_s", Age(report, status.now)},
                        {"now", Moment(report.moment(), status.members)},

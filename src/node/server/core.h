@@ -61,7 +61,7 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
-  Status TakeWhy(ConnectionId id, std::span<const std::byte> body);
+  Status TakeWhy(ConnectionId id, WorkerId asks, std::span<const std::byte> body);
   // The block, if it is here and `landed` fits it. A block may come to be while a frame for it is under way.
   [[nodiscard]] Block* FindFor(BlockId id, const Gradient& landed) const;
   // There was no memory for what came for this block. Null if it is not here.

@@ -50,7 +50,7 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
       taken = TakePull(from, body);
       break;
     case wire::Kind::kWhy:
-      return TakeWhy(id, body);
+      return TakeWhy(id, from.worker, body);
     default:
       return Protocol("{} from a worker, wanted Init, Push, Absent, Pull or Why", wire::KindName(kind));
   }
@@ -167,10 +167,10 @@ Status ServerNode::Core::TakePull(MemberKey from, std::span<const std::byte> bod
   return Status::Ok();
 }
 
-Status ServerNode::Core::TakeWhy(ConnectionId id, std::span<const std::byte> body) {
+Status ServerNode::Core::TakeWhy(ConnectionId id, WorkerId asks, std::span<const std::byte> body) {
   wire::pb::Why why;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kWhy, body, why));
-  inbound_.SendControl(id, wire::Kind::kWhyReply, ExplainBlock(why, blocks_));
+  inbound_.SendControl(id, wire::Kind::kWhyReply, ExplainBlock(why, asks, blocks_));
   return Status::Ok();
 }
 

@@ -108,6 +108,9 @@ TEST_F(ServerNodeTest, SaysWhomABlockWaitsFor) {
   EXPECT_TRUE(why.known() && why.initialized());
   EXPECT_EQ(why.v_train(), 0);
   EXPECT_THAT(why.missing(), ElementsAre(1U));
+  EXPECT_FALSE(why.delayed() || why.timed());
+  ASSERT_TRUE(Pull(w0, 0, 0, {1}).ok());
+  EXPECT_TRUE(ask(1).delayed()) << "its pull waits there";
   EXPECT_FALSE(ask(2).known()) << "block 2 is on another shard";
 }
 

@@ -7,6 +7,7 @@
 namespace leeway {
 
 // The answer to one question. A block that is not here is not known.
-[[nodiscard]] wire::pb::WhyReply ExplainBlock(const wire::pb::Why& why, const BlockStore& blocks);
+[[nodiscard]] wire::pb::WhyReply ExplainBlock(const wire::pb::Why& why, WorkerId asks,
+                                              const BlockStore& blocks);
 
 }  // namespace leeway

@@ -3,7 +3,7 @@
 // The parts have files of their own: ShardPort (sending), PushQueue, PullState, PairLanding,
 // SchedulerRequests, RosterView. The .cc files of this class are split by what they do: core_join,
 // core_tables, core_iteration, core_exchange, core_use, core_rules, core_step, core_frames, core_leave,
-// core_report, core_waiting, core_stall.
+// core_report, core_waiting, core_stall, core_survey.
 #pragma once
 
 #include <functional>
@@ -26,6 +26,7 @@
 #include "node/worker/stall_text.h"
 #include "node/worker/table.h"
 #include "node/worker/wait.h"
+#include "node/worker/wait_survey.h"
 #include "node/worker/worker_node.h"
 #include "sync/exchange_policy.h"
 
@@ -63,7 +64,9 @@ class WorkerNode::Core final : private LinkEvents {
   void GiveState(RankBytes state);
   [[nodiscard]] const RankBytes& restored_state() const { return client_state_.restored(); }
   [[nodiscard]] std::string WaitingFor() const { return Waiting().text; }
-  void ExplainWait(std::function<void(const std::string&)> done);
+  void ExplainWait(Explained done);
+  // The user has made a call.
+  void NoteAct() { ++acts_; }
 
   // Runs the callbacks that this event made due. Called at the end of every entry from outside.
   void RunLater();
@@ -262,12 +265,22 @@ class WorkerNode::Core final : private LinkEvents {
     StallFacts facts;
     bool asks_scheduler = false;  // first the shard, if there is one
     TimerId timer;
-    std::function<void(const std::string&)> done;
+    Explained done;
   };
   void AskScheduler(std::uint64_t request);
   void OnWhyReply(const wire::pb::WhyReply& reply, bool of_scheduler);
   void EndInquiry(std::uint64_t request);
   void DropInquiries();
+
+  // For whom the user waits: the scheduler asks.
+  [[nodiscard]] bool UserWaits() const;
+  // Nothing that this worker has sent is on its way, and nothing is to be sent.
+  [[nodiscard]] bool IsSettled() const;
+  void OnAsked(const wire::pb::Why& why);
+  void SurveyWaits();
+  void SurveyPull(const WorkerTable& table);
+  void AskShard(const WorkerBlock& block, WaitSurvey::Question question);
+  void EndSurvey();
 
   void Later(std::function<void()> callback) {
     later_.push_back({[callback = std::move(callback)](const Status&) { callback(); }, Status::Ok()});
@@ -311,6 +324,9 @@ class WorkerNode::Core final : private LinkEvents {
   bool reading_state_ = false;  // the join waits for it
   std::map<std::uint64_t, Inquiry> inquiries_;
   std::uint64_t last_inquiry_ = 0;
+  std::uint64_t acts_ = 0;  // calls of the user
+  WaitSurvey survey_;
+  TimerId survey_timer_;
   PortShare port_share_{stance_, counters_, options_.push_bytes_in_flight_max,
                         options_.link.frame_payload_bytes};
   std::vector<std::unique_ptr<ShardPort>> ports_;  // by ShardId

@@ -183,6 +183,8 @@ Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::
           kind, body, [this](const auto& message) { requests_.OnSetSyncReply(message); });
     case wire::Kind::kCut:
       return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) { OnCut(message); });
+    case wire::Kind::kWhy:
+      return Parsed<wire::pb::Why>(kind, body, [this](const auto& message) { OnAsked(message); });
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
                                         [this](const auto& message) { OnWhyReply(message, true); });

@@ -84,6 +84,7 @@ wire::pb::Hello WorkerNode::Core::MakeHello(std::uint32_t) {
   hello.set_incarnation(stance_.incarnation.value());
   hello.set_host(options_.host);
   hello.set_pid(options_.pid);
+  if (options_.wait_max) hello.set_wait_max_ms(static_cast<std::uint64_t>(options_.wait_max->count()));
   return hello;
 }
 

@@ -125,6 +125,8 @@ void WorkerNode::Core::SendReport() {
   const Wait wait = Waiting();
   report.set_waiting_for(ClippedMessage(wait.text));
   ReportMoment(wait, *report.mutable_moment());
+  report.set_acts(acts_);
+  report.set_waits(UserWaits());
   auto& values = *report.mutable_values();
   const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };
   count("pushes", counters_.pushes);

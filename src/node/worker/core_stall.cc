@@ -1,4 +1,5 @@
 // Why a wait takes so long: the shard of the block is asked, then the scheduler, each once and not for long.
+#include <algorithm>
 #include <utility>
 
 #include "base/errors.h"
@@ -14,17 +15,19 @@ constexpr std::size_t kInquiriesMax = 8;
 
 }  // namespace
 
-void WorkerNode::Core::ExplainWait(std::function<void(const std::string&)> done) {
+void WorkerNode::Core::ExplainWait(Explained done) {
   Wait wait = Waiting();
   if (wait.cause == Wait::Cause::kNothing || inquiries_.size() >= kInquiriesMax) {
     const std::string text = wait.text.empty() ? "nothing of the job (any more)" : wait.text;
-    return Later([done = std::move(done), text] { done(text); });
+    return Later([done = std::move(done), text] { done(text, false); });
   }
   const std::uint64_t request = ++last_inquiry_;
   Inquiry& inquiry = inquiries_[request];
   inquiry.done = std::move(done);
   StallFacts& facts = inquiry.facts;
   facts.self = stance_.worker;
+  facts.alone = std::ranges::all_of(roster_.present(),
+                                    [&facts](std::uint32_t rank) { return rank == facts.self.value(); });
   facts.give_up_after_s = Seconds(options_.link.give_up_after);
   facts.scheduler_up = scheduler_.up();
   facts.scheduler_age_s = Seconds(env_.clock.Now() - scheduler_.last_heard());
@@ -73,6 +76,10 @@ void WorkerNode::Core::AskScheduler(std::uint64_t request) {
 
 void WorkerNode::Core::OnWhyReply(const wire::pb::WhyReply& reply, bool of_scheduler) {
   const auto found = inquiries_.find(reply.request());
+  if (!of_scheduler && survey_.Take(reply)) {
+    if (survey_.IsAnswered()) EndSurvey();
+    return;
+  }
   if (found == inquiries_.end() || found->second.asks_scheduler != of_scheduler) return;  // too late
   if (of_scheduler) {
     found->second.facts.of_scheduler = reply;
@@ -86,10 +93,14 @@ void WorkerNode::Core::OnWhyReply(const wire::pb::WhyReply& reply, bool of_sched
 void WorkerNode::Core::EndInquiry(std::uint64_t request) {
   auto inquiry = inquiries_.extract(request);
   env_.timers.Cancel(inquiry.mapped().timer);
-  Later([done = std::move(inquiry.mapped().done), text = StallText(inquiry.mapped().facts)] { done(text); });
+  const StallFacts& facts = inquiry.mapped().facts;
+  Later([done = std::move(inquiry.mapped().done), text = StallText(facts), members = IsForMembers(facts)] {
+    done(text, members);
+  });
 }
 
 void WorkerNode::Core::DropInquiries() {
+  env_.timers.Cancel(std::exchange(survey_timer_, {}));
   for (const auto& [request, inquiry] : inquiries_) env_.timers.Cancel(inquiry.timer);
   inquiries_.clear();
 }

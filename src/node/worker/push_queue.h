@@ -62,6 +62,8 @@ class PushQueue {
   [[nodiscard]] std::size_t size() const { return queue_.size(); }
   [[nodiscard]] bool all_sent() const { return sent_ == queue_.size(); }
   [[nodiscard]] bool held() const { return held_; }
+  // Nothing is under way, and nothing is sent before the server says so.
+  [[nodiscard]] bool is_idle() const { return queue_.empty() || (held_ && sent_ == 0); }
   [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   [[nodiscard]] const QueuedPush& front() const { return queue_.front(); }
   void AddFootprint(Footprint& footprint) const { queue_.AddFootprint(footprint); }

@@ -205,4 +205,18 @@ Wait SchedulerRequests::Waiting() const {
   return {};
 }
 
+std::vector<wire::pb::OpenWait> SchedulerRequests::Open() const {
+  std::vector<wire::pb::OpenWait> open;
+  for (const auto& [key, barrier] : barriers_) {
+    wire::pb::OpenWait& wait = open.emplace_back();
+    wait.set_what(fmt::format("barrier \"{}\"", key.first));
+    wait.set_at_barrier(true);
+    wait.set_barrier(key.first);
+  }
+  if (!definitions_.empty() || !leases_.empty() || !switches_.empty() || left_) {
+    open.emplace_back().set_what("an answer of the scheduler");
+  }
+  return open;
+}
+
 }  // namespace leeway

@@ -64,6 +64,12 @@ class SchedulerRequests {
   void FailAll(const Status& why);
   // What is open, oldest kind first.
   [[nodiscard]] Wait Waiting() const;
+  // All that is open: each barrier, and one entry for the rest.
+  [[nodiscard]] std::vector<wire::pb::OpenWait> Open() const;
+  // Whether a request is open that its caller waits for, beyond so many barriers. (Who sets a rule goes on.)
+  [[nodiscard]] bool AnyAwaited(std::size_t barriers) const {
+    return !definitions_.empty() || barriers_.size() > barriers || !leases_.empty();
+  }
 
  private:
   struct Definition {

@@ -89,9 +89,12 @@ std::string Line(const wire::pb::Standing& who, WorkerId self) {
   if (who.state() == "awaited") return name + " has not come yet";
   const std::string at =
       who.iteration() < 0 ? std::string("has not begun") : fmt::format("is in iteration {}", who.iteration());
-  return fmt::format("{} {}, last heard of {:.1f} s ago, {}", name, at, who.silent_s(),
-                     who.waiting_for().empty() ? std::string("waits for nothing of the job")
-                                               : "waits for " + who.waiting_for());
+  return fmt::format(
+      "{} {}, last heard of {:.1f} s ago, {}", name, at, who.silent_s(),
+      !who.waiting_for().empty() ? "waits for " + who.waiting_for()
+      : who.idle_s() > 0
+          ? fmt::format("waits for nothing of the job, has made no call for {:.1f} s", who.idle_s())
+          : std::string("waits for nothing of the job"));
 }
 
 std::string AdviceOn(const wire::pb::Standing& who, const StallFacts& facts) {
@@ -155,6 +158,27 @@ std::string Advice(const StallFacts& facts) {
 }
 
 }  // namespace
+
+bool IsForMembers(const StallFacts& facts) {
+  const auto lacks_others = [&facts](const std::optional<wire::pb::WhyReply>& reply) {
+    return reply && std::ranges::any_of(reply->missing(),
+                                        [&](std::uint32_t rank) { return rank != facts.self.value(); });
+  };
+  switch (facts.wait.cause) {
+    case Cause::kMembers:
+      return true;
+    case Cause::kGathering:
+      return facts.scheduler_up;
+    case Cause::kBarrier:
+      return lacks_others(facts.of_scheduler);
+    case Cause::kValues:
+    case Cause::kVerdict:
+      return lacks_others(facts.of_shard) ||
+             (facts.of_shard && facts.of_shard->known() && !facts.of_shard->initialized() && !facts.alone);
+    default:
+      return false;
+  }
+}
 
 std::string StallText(const StallFacts& facts) {
   std::vector<std::string> lines{facts.wait.text, Condition(facts)};

@@ -14,7 +14,8 @@ namespace leeway {
 // What was found out. Ages are in seconds.
 struct StallFacts {
   WorkerId self{};
-  Wait wait{};  // its block is not looked at
+  bool alone = false;  // no other worker is a member
+  Wait wait{};         // its block is not looked at
 
   std::string sync;   // of the block's table
   std::string shard;  // that the wait is on: "server 1 shard 0"; empty: on none
@@ -27,6 +28,10 @@ struct StallFacts {
 
   double give_up_after_s = 0;  // of a connection that is lost
 };
+
+// Whether members of the job are waited for: they come by, or the scheduler gives them up. Else it is a
+// server, the scheduler or a file.
+[[nodiscard]] bool IsForMembers(const StallFacts& facts);
 
 // One line per fact, each but the first after a line break and two spaces.
 [[nodiscard]] std::string StallText(const StallFacts& facts);

@@ -155,5 +155,34 @@ TEST(StallTextTest, ThisWorkersOwnPushThatIsMissingIsSaidSo) {
                                       HasSubstr("its own push has not come through")));
 }
 
+TEST(StallTextTest, OneThatComputesIsSaidToMakeNoCall) {
+  StallFacts facts = Facts(Wait::Cause::kValues);
+  facts.of_shard = OfShard({2});
+  Add(facts.of_scheduler.emplace(), 2).set_idle_s(61);
+  EXPECT_THAT(StallText(facts), HasSubstr("waits for nothing of the job, has made no call for 61.0 s"));
+}
+
+TEST(StallTextTest, WhatIsUpToMembersIsToldFromWhatIsNot) {
+  StallFacts facts = Facts(Wait::Cause::kValues);
+  EXPECT_FALSE(IsForMembers(facts)) << "the shard does not say";
+  facts.of_shard = OfShard({2});
+  EXPECT_TRUE(IsForMembers(facts));
+  facts.of_shard = OfShard({0});
+  EXPECT_FALSE(IsForMembers(facts)) << "its own push";
+  facts.of_shard = OfShard({});
+  facts.of_shard->set_initialized(false);
+  EXPECT_TRUE(IsForMembers(facts)) << "another rank may give the table its first values";
+  facts.alone = true;
+  EXPECT_FALSE(IsForMembers(facts)) << "nobody else will";
+
+  facts = Facts(Wait::Cause::kBarrier);
+  EXPECT_FALSE(IsForMembers(facts));
+  facts.of_scheduler.emplace().add_missing(3);
+  EXPECT_TRUE(IsForMembers(facts));
+  EXPECT_TRUE(IsForMembers(Facts(Wait::Cause::kMembers)));
+  EXPECT_FALSE(IsForMembers(Facts(Wait::Cause::kBatches)));
+  EXPECT_FALSE(IsForMembers(Facts(Wait::Cause::kScheduler)));
+}
+
 }  // namespace
 }  // namespace leeway

@@ -25,38 +25,45 @@ Result<TableId> WorkerNode::CreateTable(const TableSpec& spec, ParameterPair& pa
 }
 
 void WorkerNode::Start(Done done) {
+  core_->NoteAct();
   core_->Start(std::move(done));
   core_->RunLater();
 }
 
 void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin,
                            Done done) {
+  core_->NoteAct();
   core_->Broadcast(table, values, std::move(pin), std::move(done));
   core_->RunLater();
 }
 
 Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
+  core_->NoteAct();
   const Status taken = core_->GradientReady(table, std::move(gradient), std::move(done));
   core_->RunLater();
   return taken;
 }
 
 Status WorkerNode::EndIteration() {
+  core_->NoteAct();
   const Status ended = core_->EndIteration();
   core_->RunLater();
   return ended;
 }
 
 void WorkerNode::WhenUsable(TableId table, Done usable) {
+  core_->NoteAct();
   core_->WhenUsable(table, std::move(usable));
   core_->RunLater();
 }
 
 Status WorkerNode::PushOwn(TableId table, LentGradient gradient, Done done) {
+  core_->NoteAct();
   return core_->PushOwn(table, std::move(gradient), std::move(done));
 }
 
 Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
+  core_->NoteAct();
   return core_->PullInto(table, values, std::move(done));
 }
 
@@ -72,6 +79,7 @@ std::vector<std::string> WorkerNode::SyncsOf(const std::string& tables) const {
   return core_->SyncsOf(tables);
 }
 void WorkerNode::Barrier(const std::string& name, Done done) {
+  core_->NoteAct();
   core_->Barrier(name, std::move(done));
   core_->RunLater();
 }
@@ -79,21 +87,25 @@ void WorkerNode::Barrier(const std::string& name, Done done) {
 void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               std::span<const Iteration> used,
                               std::function<void(const Status&, const BatchLease&)> done) {
+  core_->NoteAct();
   core_->LeaseBatches(pool, batches, wanted, used, std::move(done));
   core_->RunLater();
 }
 
 void WorkerNode::SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t)> done) {
+  core_->NoteAct();
   core_->SetSync(rule, std::move(done));
   core_->RunLater();
 }
 
 void WorkerNode::Leave(Done done) {
+  core_->NoteAct();
   core_->Leave(std::move(done));
   core_->RunLater();
 }
 
 void WorkerNode::Finish(Done done) {
+  core_->NoteAct();
   core_->Finish(std::move(done));
   core_->RunLater();
 }
@@ -128,7 +140,7 @@ void WorkerNode::SetVerdictObserver(VerdictObserver observer) {
   core_->SetVerdictObserver(std::move(observer));
 }
 std::string WorkerNode::WaitingFor() const { return core_->WaitingFor(); }
-void WorkerNode::ExplainWait(std::function<void(const std::string&)> done) {
+void WorkerNode::ExplainWait(Explained done) {
   core_->ExplainWait(std::move(done));
   core_->RunLater();
 }

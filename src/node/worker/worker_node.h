@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,7 +46,13 @@ class WorkerNodeEvents {
   virtual void OnIteration(Iteration /*now*/) {}
   // True: a table may be used only after WhenUsable has said so, whatever its pair says.
   virtual void OnGated(bool /*gated*/) {}
+  // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
+  // WhenUsable, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
+  [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
 };
+
+// Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.
+using Explained = std::function<void(const std::string& why, bool for_members)>;
 
 // Called with every first verdict of a push of this worker; `v_train` is the block's, as it came with it.
 using VerdictObserver =
@@ -136,7 +143,7 @@ class WorkerNode {
   // The same and more, in several lines: the shard and the scheduler are asked under which condition the wait
   // ends, for whom it is, how old the last message of those is; and what to do. `done` comes within a few
   // seconds, unless the worker ends before.
-  void ExplainWait(std::function<void(const std::string&)> done);
+  void ExplainWait(Explained done);
 
  private:
   class Core;

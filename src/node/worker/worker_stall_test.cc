@@ -11,7 +11,8 @@ using ::testing::IsEmpty;
 class WorkerStallTest : public WorkerRig {
  protected:
   void Explain() {
-    node->ExplainWait([this](const std::string& why) {
+    node->ExplainWait([this](const std::string& why, bool members) {
+      for_members = members;
       EXPECT_TRUE(text.empty()) << "said twice";
       text = why;
     });
@@ -51,6 +52,7 @@ class WorkerStallTest : public WorkerRig {
   }
 
   std::string text;
+  bool for_members = false;
 };
 
 TEST_F(WorkerStallTest, AsksTheShardForWhomAndTheSchedulerHowThatOneIs) {
