@@ -327,7 +327,7 @@ void Launch::Conclude() {
 // line.
 void Launch::ShowEnd() {
   const bool failed = !outcome_.why.empty() && !outcome_.stopped;
-  const bool of_script = script_failed_ || NobodyJoined();
+  const bool of_script = script_failed_ || (failed && NobodyJoined());
   if (!options_.quiet && !of_script) {
     std::string text = SummaryText(outcome_);
     text.pop_back();  // its end of line comes with Line
