@@ -3,6 +3,7 @@
 import torch
 
 from leeway import session as _session
+from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state
 from leeway.torch.slot import Slot
@@ -23,7 +24,7 @@ def broadcast_parameters(params, root_rank=0):
     pairs = params.items() if hasattr(params, "items") else params
     by_address = {address: table for optimizer in session.optimizers for table in optimizer.tables
                   for address in (*table.buffers, table.parameter.data_ptr())}
-    tables, others = {}, {}
+    tables, others, names = {}, {}, {}
     for name, tensor in pairs:
         if not isinstance(tensor, torch.Tensor):
             raise InvalidArgument(f"broadcast_parameters: {name} is a {type(tensor).__name__}, wanted a tensor")
@@ -35,6 +36,7 @@ def broadcast_parameters(params, root_rank=0):
                                          "broadcast, and give a later one only what it has not seen")
             table.check_memory()
             tables[table.name] = table
+            names[name] = table.name
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
@@ -44,12 +46,16 @@ def broadcast_parameters(params, root_rank=0):
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
-        table.begin()
+        table.begin(root_rank)
         table.sync()
+        table.checksum = checksum(table.address, table.elements)
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
-    local_state.of(session).buffers.update(others)
+    state = local_state.of(session)
+    state.buffers.update(others)
+    # Tied: the table's own name is here as well. (Else the script has given its tables other names.)
+    state.other_names.update((name, table) for name, table in names.items() if name != table and table in names)
     session.state.restore_own()
 
 
