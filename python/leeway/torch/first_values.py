@@ -16,8 +16,9 @@ from leeway.torch import optimizer_state
 def settle(session, computed=False):
     """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
     All ranks come here equally often. Cheap once it is done."""
-    optimizers = [optimizer for optimizer in session.optimizers if not optimizer.settled]
-    if not optimizers or not all(table.initialized for optimizer in optimizers for table in optimizer.tables):
+    optimizers = [optimizer for optimizer in session.optimizers
+                  if not optimizer.settled and all(table.initialized for table in optimizer.tables)]
+    if not optimizers:
         return
     tables = [table for optimizer in optimizers for table in optimizer.tables]
     changed = [table for table in tables if table.was_written()]
@@ -77,7 +78,6 @@ def _keep_servers(session, changed, states):
     if changed or states:
         _say(f"{_what(changed, states)} that rank {session.rank} has loaded are not used: the job is in iteration "
              f"{session.begins_at}, and goes on with what its servers have")
-    session.state.restore_own()  # a state_dict may have brought other learning rates
 
 
 def _take_over(tables):

@@ -166,8 +166,9 @@ class _Distributed(torch.optim.Optimizer):
     def state_dict(self):
         """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
         under bsp; any rank may call it, alone."""
-        if not self.settled:
-            return super().state_dict()
+        on_servers = self._session.begins_at > 0 and all(table.initialized for table in self._tables)
+        if not self.settled and not on_servers:
+            return super().state_dict()  # what was loaded so far
         if self._session.finished:
             raise FailedPrecondition("state_dict() after the end of the job (lw.join() or lw.shutdown() was called): the state was "
                                      "on the servers; call it before")
@@ -175,11 +176,11 @@ class _Distributed(torch.optim.Optimizer):
         with self._session.waiting():
             states = {table.parameter: optimizer_state.fetch(table, type(self._wrapped), self.param_groups[table.group])
                       for table in self._tables}
-        self.state.update((parameter, state) for parameter, state in states.items() if state is not None)
+        before, self.state = self.state, {parameter: state for parameter, state in states.items() if state is not None}
         try:
             return super().state_dict()
         finally:
-            self.forget_state()
+            self.state = before
 
     def load_state_dict(self, state_dict):
         """Before the first forward pass in training mode: on all ranks, of which the root's counts. Parameter groups alone, of a
@@ -198,6 +199,8 @@ class _Distributed(torch.optim.Optimizer):
         except LeewayError:
             self.state, self.param_groups = before  # nothing was loaded
             raise
+        if self._session.state.restores("torch"):
+            self.param_groups = before[1]  # the checkpoint that the job goes on from has them
         self._wrapped.param_groups = self.param_groups  # for a scheduler made before wrapping
         if self.settled:
             self.forget_state()

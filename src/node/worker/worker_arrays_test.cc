@@ -119,7 +119,7 @@ TEST_F(WorkerArraysTest, AnAssignTakesItsPlaceAmongThePushesAndIsSentAgain) {
   EXPECT_EQ(entry.seq, Seq(1));
   EXPECT_EQ(entry.base_version, Version(1));
   ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  EXPECT_THAT(Sent(0), ElementsAre("Push 0:2"));
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:2", "Pull 0@0"));
   Verdict(1, 1, 1, wire::Verdict::kApplied);
   Reconnect(0);
   EXPECT_EQ(SentAssign(0).seq, Seq(1));
