@@ -50,7 +50,8 @@ def _agree(session, tables, changed, states, computed):
     if session.rank == root:
         _take_over(changed)  # as the servers have them now: a constraint may have moved them
         return
-    news = session.worker.read_values(tables[0].table, _room(tables[0]).data_ptr(), tables[0].elements, False)
+    room = _room(tables[0])
+    news = session.worker.read_values(tables[0].table, room.data_ptr(), tables[0].elements, False)
     if changed and not news:
         raise FailedPrecondition(_only_here(session, _what(changed, []), changed, root))
     if news:
@@ -64,8 +65,8 @@ def _agree(session, tables, changed, states, computed):
                  "taken")
     if states:
         table, state = min(states, key=lambda entry: entry[0].elements)
-        steps = session.worker.read_state(table.table, [_room(table).data_ptr() for _ in optimizer_state.arrays(table.spec)],
-                                          table.elements)
+        rooms = [_room(table) for _ in optimizer_state.arrays(table.spec)]
+        steps = session.worker.read_state(table.table, [room.data_ptr() for room in rooms], table.elements)
         if steps != optimizer_state.steps_of(state):
             if steps == 0:
                 raise FailedPrecondition(_only_here(session, "optimizer state", [table], root))

@@ -3,7 +3,8 @@ rank 0 alone, and loaded by every rank after Leeway's lines. Once for every opti
 
     saved.py FOLDER PHASE FILES [WHO]
 
-PHASE: first (trains and saves into FILES), or resume (loads from there and trains on). WHO loads: all, root or other.
+PHASE: first (trains and saves into FILES), or resume (loads from there and trains on). WHO loads: both (every rank for one
+optimizer, the root alone for the next, and so on), or other (all but the root).
 """
 
 import sys
@@ -65,19 +66,20 @@ def load(path, model, optimizer):
     return checkpoint["epoch"]
 
 
-def main(folder, phase, files, who="all"):
+def main(folder, phase, files, who="both"):
     import leeway.torch as lw
     torch.set_num_threads(1)
     lw.init()
     rank, size = lw.rank(), lw.size()
     losses = {}
-    for name, (kind, options) in kinds(lw.LARS).items():
+    for index, (name, (kind, options)) in enumerate(kinds(lw.LARS).items()):
         model = make_model(rank + (1 if phase == "first" else 50))
         optimizer = kind(model.parameters(), **options)
         optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters(prefix=name))
         lw.broadcast_parameters(model.state_dict(), root_rank=0)
         epoch = 0
-        if phase == "resume" and who in ("all", "root" if rank == 0 else "other"):
+        loads = rank > 0 if who == "other" else rank == 0 or index % 2 == 0
+        if phase == "resume" and loads:
             epoch = load(Path(files) / f"{name}.pt", model, optimizer)
         losses[name] = train(model, optimizer, range(STEPS if phase == "resume" else 0, STEPS * (2 if phase == "resume" else 1)),
                              rank, size)
