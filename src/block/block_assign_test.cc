@@ -41,7 +41,7 @@ TEST(BlockAssignTest, ValuesThatAreSetAreTheNextVersionAndNoProgress) {
   EXPECT_EQ(block->v_train(), Iteration(0)) << "worker 0 has sent nothing of iteration 0";
   block.Push(0, 0);
   EXPECT_EQ(block->v_train(), Iteration(1));
-  EXPECT_THAT(block.values(), ElementsAre(4, 5)) << "the mean of the iteration on top of what was set";
+  EXPECT_THAT(block.values(), ElementsAre(5, 6)) << "the gradients of the iteration on top of what was set";
 }
 
 TEST(BlockAssignTest, WhatComesTwiceCountsOnce) {
@@ -52,7 +52,7 @@ TEST(BlockAssignTest, WhatComesTwiceCountsOnce) {
   block.Push(0, 0);
   block.Forget();
   block->OnAssign(assign, block.Fill({3, 4}));
-  EXPECT_THAT(block.Heard(), ElementsAre("APPLIED 0#1 v0")) << "the verdict of the first time";
+  EXPECT_THAT(block.Heard(), ElementsAre("APPLIED 0#1 v1")) << "the verdict of the first time";
   EXPECT_THAT(block.values(), ElementsAre(4, 5)) << "the gradient since is still there";
 }
 
@@ -63,8 +63,8 @@ TEST(BlockAssignTest, ValuesThatWouldUndoAGradientAreDropped) {
   block.Push(1, 0);
   block.Forget();
   block->OnAssign(assign, block.Fill({7, 7}));
-  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#1 v1"));
-  EXPECT_THAT(block.values(), ElementsAre(0.5, 0.5));
+  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#1 v0"));
+  EXPECT_THAT(block.values(), ElementsAre(1, 1));
 }
 
 TEST(BlockAssignTest, TwoWorkersMaySetTheSameVersion) {
