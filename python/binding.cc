@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "checkpoint/checksum.h"
 #include "dlpack_capsule.h"
 #include "leeway/worker.h"
 #include "process/console_log.h"
@@ -28,6 +29,7 @@
 #include "process/worker_client.h"
 #include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
+#include "worker_arrays.h"
 
 namespace py = pybind11;
 
@@ -72,6 +74,10 @@ void RaiseInPython(const Status& status) {
 std::span<const float> Floats(Address address, std::size_t elements) {
   return {reinterpret_cast<const float*>(address),
           elements};  // NOLINT(performance-no-int-to-ptr): data_ptr()
+}
+
+std::span<float> Room(Address address, std::size_t elements) {
+  return {reinterpret_cast<float*>(address), elements};  // NOLINT(performance-no-int-to-ptr): data_ptr()
 }
 
 // A gradient on loan to the worker.
@@ -303,6 +309,12 @@ ArenaMemory Allocate(Client& client, std::vector<std::int64_t> shape, std::vecto
   return {std::move(memory), std::move(shape), std::move(strides)};
 }
 
+std::vector<std::span<float>> Rooms(const std::vector<Address>& arrays, std::size_t elements) {
+  std::vector<std::span<float>> rooms;
+  for (const Address array : arrays) rooms.push_back(Room(array, elements));
+  return rooms;
+}
+
 }  // namespace
 }  // namespace leeway
 
@@ -315,6 +327,11 @@ PYBIND11_MODULE(_leeway, m) {
   });
   m.def("same_exchange", [](const std::string& a, const std::string& b) {
     return Check(ParseExchangePolicy(a)) == Check(ParseExchangePolicy(b));
+  });
+
+  // Of memory that a tensor lies in: to notice that somebody has written there.
+  m.def("checksum", [](Address address, std::size_t elements) {
+    return ChecksumOf(std::as_bytes(Floats(address, elements)));
   });
 
   py::register_exception_translator([](std::exception_ptr error) {
@@ -365,6 +382,32 @@ PYBIND11_MODULE(_leeway, m) {
                                         lent == nullptr ? nullptr : lent->pin()));
           },
           NoGil(), py::arg("table"), py::arg("values"), py::arg("elements"), py::arg("lent") = nullptr)
+      .def(
+          "assign",
+          [](Client& c, std::uint32_t table, Address values, std::size_t elements, const ArenaMemory* lent) {
+            Check(c.worker()->Assign(TableId(table), Floats(values, elements),
+                                     lent == nullptr ? nullptr : lent->pin()));
+          },
+          NoGil(), py::arg("table"), py::arg("values"), py::arg("elements"), py::arg("lent") = nullptr)
+      .def(
+          "read_values",
+          [](Client& c, std::uint32_t table, Address values, std::size_t elements, bool even_if_known) {
+            return Check(ReadValuesTo(*c.worker(), TableId(table), Room(values, elements), even_if_known));
+          },
+          NoGil())
+      .def(
+          "read_state",
+          [](Client& c, std::uint32_t table, const std::vector<Address>& arrays, std::size_t elements) {
+            return Check(ReadStateTo(*c.worker(), TableId(table), Rooms(arrays, elements)));
+          },
+          NoGil())
+      .def(
+          "write_state",
+          [](Client& c, std::uint32_t table, std::uint64_t steps, const std::vector<Address>& arrays,
+             std::size_t elements) {
+            Check(WriteStateFrom(*c.worker(), TableId(table), steps, Rooms(arrays, elements)));
+          },
+          NoGil())
       .def(
           "update",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,

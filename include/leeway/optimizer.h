@@ -52,6 +52,9 @@ class Optimizer {
   // Writes new values and state into `out`, which overlaps nothing of `in`. Returns whether all it wrote is
   // finite; if not the caller publishes nothing. Stateless and thread-safe.
   [[nodiscard]] virtual bool Step(const StepInput& in, const StepOutput& out) const = 0;
+  // Puts values that no run has made, initial and assigned ones, where runs leave theirs. Does nothing unless
+  // the table is constrained.
+  virtual void Constrain(std::span<float> /*values*/) const {}
 };
 
 using OptimizerPtr = std::unique_ptr<Optimizer>;

@@ -69,6 +69,14 @@ struct TableBuffers {
   float* second = nullptr;
 };
 
+// The state of a table's optimizer on the servers.
+struct TableState {
+  // How often it has run; of blocks that differ (immediate application) the most.
+  std::uint64_t steps = 0;
+  // Arrays of elements() floats, in the optimizer's own order: adam has exp_avg and exp_avg_sq.
+  std::vector<std::vector<float>> arrays = {};
+};
+
 struct WorkerCounters {
   std::uint64_t pushes = 0;  // blocks pushed, by their verdicts:
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
@@ -129,6 +137,23 @@ class Worker {
   // and sent again, until then. The table's buffer in use may be lent too: nothing is landed in it meanwhile.
   virtual Status Broadcast(TableId table, std::span<const float> values,
                            std::shared_ptr<const void> pin = {}) = 0;
+
+  // Sets the values of a table that follows the job's clock, between two iterations, and waits until the
+  // servers have them. Counts once, in order with this worker's gradients. Other workers get the values with
+  // their next pull; one that computes on older ones adds its gradient to them. Refused if a gradient that
+  // this worker has not read was stepped on since, which the call would undo: under bsp that cannot be.
+  //
+  // With a pin the values are lent, as in Broadcast.
+  virtual Status Assign(TableId table, std::span<const float> values,
+                        std::shared_ptr<const void> pin = {}) = 0;
+  // The values on the servers as they are now, which need not be those in use; empty if the servers have
+  // nothing newer. `even_if_known`: never empty.
+  virtual Result<std::vector<float>> ReadValues(TableId table, bool even_if_known = false) = 0;
+  // The optimizer's state as it is now. After Sync under bsp it is that of the values in use, since no
+  // iteration ends without this worker.
+  virtual Result<TableState> ReadState(TableId table) = 0;
+  // Sets it, as Assign sets values. As many arrays as the optimizer has, all finite.
+  virtual Status WriteState(TableId table, const TableState& state) = 0;
 
   // Pushes the gradient of this iteration. A table may be updated once per iteration.
   virtual Result<Ticket> Update(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;

@@ -22,7 +22,7 @@ from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound
 
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
-ONE_OFF = re.compile(r"broadcast\.\d+")  # tables of bytes that broadcast_parameters made
+OWN = re.compile(r"broadcast\.\d+|push_pull/.*")  # tables that broadcast_parameters and push_pull made for themselves
 MANIFEST = "manifest.json"
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
 RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x3242574C, 0x5446574C, b"LWYSHARD", b"LWYSRANK"
@@ -143,6 +143,14 @@ class Checkpoint:
             return {}
         return plain_state.decode(state).get("own", {}).get("torch", {}).get("buffers", {})
 
+    def other_names(self):
+        """Of tied parameters: a second name -> the name of its table; as the lowest rank gave them."""
+        for rank in self.manifest["ranks"][:1]:
+            state = self.rank_state(rank)
+            if plain_state.is_encoded(state):
+                return plain_state.decode(state).get("own", {}).get("torch", {}).get("other_names", {})
+        return {}
+
 
 def read_manifest(path):
     try:
@@ -165,11 +173,12 @@ def seal(members):
 
 def export_state(checkpoint):
     """A torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
-    that gave its state. Tables that broadcast_parameters made for itself are left out."""
+    that gave its state. Tied parameters have all their names. Tables that leeway.torch made for itself are left out."""
     import torch
     source = Checkpoint(checkpoint)
-    state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not ONE_OFF.fullmatch(name)}
+    state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not OWN.fullmatch(name)}
     ranks = source.manifest["ranks"]
+    state.update((name, state[table]) for name, table in source.other_names().items() if table in state)
     return {**(source.buffers(ranks[0]) if ranks else {}), **state}
 
 
@@ -179,10 +188,14 @@ def import_state(state, folder, like):
     The optimizer's state is zero, and no gradients are open. Ranks keep their states, with the buffers of the state_dict.
     """
     source = Checkpoint(like)
-    values = {name: _fitting(name, state, source.tables[name]) if not ONE_OFF.fullmatch(name) else
+    values = {name: _fitting(name, state, source.tables[name]) if not OWN.fullmatch(name) else
               source.values(name).reshape(-1) for name in source.tables}
     buffers = {name for rank in source.manifest["ranks"] for name in source.buffers(rank)}
-    if extra := [name for name in state if name not in source.tables and name not in buffers]:
+    tied = source.other_names()
+    for name, table in tied.items():
+        if name in state and not np.array_equal(_fitting(name, state, source.tables[table]), values[table]):
+            raise InvalidArgument(f"{name!r}: got other values than {table!r} has, wanted the same: the two are one parameter")
+    if extra := [name for name in state if name not in source.tables and name not in buffers and name not in tied]:
         raise InvalidArgument(f"{extra[0]!r}: {source.path} has no such table; known: {', '.join(source.tables)}")
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -30,6 +30,10 @@ class RankState:
         self._restored = restored.get("parts", {})
         self.restored_iteration = restored.get("iteration")  # that the state is of; None without one
 
+    def restores(self, name):
+        """Whether the checkpoint that the job began from has this own part."""
+        return name in self._restored_own
+
     def add_own(self, name, save, load):
         self._own[name] = (save, load)
 

@@ -110,6 +110,7 @@ BufferRef Block::TakeFirst() { return core_->values().TakeFirst(); }
 void Block::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   core_->OnPush(push, std::move(gradient), now);
 }
+void Block::OnAssign(const AssignEvent& assign, Gradient array) { core_->OnAssign(assign, std::move(array)); }
 void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) { core_->OnAbsent(absent, now); }
 void Block::OnPull(const PullEvent& pull, TimePoint now) { core_->OnPull(pull, now); }
 void Block::OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now) {
@@ -122,6 +123,10 @@ void Block::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t
 void Block::OnDisconnected(MemberKey who) { core_->OnDisconnected(who); }
 
 BlockState Block::Save() const { return core_->Save(); }
+BlockArrays Block::Arrays() const {
+  const Values& now = std::as_const(*core_).values();
+  return {.version = now.version(), .steps = now.steps(), .values = now.current(), .slots = now.slots()};
+}
 void Block::Load(const BlockState& state) { core_->Load(state); }
 void Block::NotifyAt(Iteration iteration) { core_->NotifyAt(iteration); }
 

@@ -40,6 +40,14 @@ struct BlockOptions {
   std::uint64_t coin_seed = 1;  // already mixed with the server when scope=server
 };
 
+// The values of a block and its optimizer's state, of one version; pinned.
+struct BlockArrays {
+  Version version{0};  // 0: there are none yet
+  std::uint64_t steps = 0;
+  ConstBufferRef values{};
+  std::vector<ConstBufferRef> slots{};
+};
+
 class Block {
  public:
   // Borrows all references for its life.
@@ -62,6 +70,10 @@ class Block {
   // `gradient` has elements() floats. The block keeps it only if it must (reduce=ordered), and then a copy of
   // one that is lent.
   void OnPush(const PushEvent& push, Gradient gradient, TimePoint now);
+  // Takes a sequence number as a push does, so that it counts once, and says kApplied; kLateDropped if the
+  // optimizer has run since the version that the worker reads, whose gradients it would undo; kRefused if it
+  // does not fit. The worker's progress stays as it is.
+  void OnAssign(const AssignEvent& assign, Gradient array);
   // With seq 0 it is no absent push: a worker that goes on under a new term says which iteration it will send
   // next (it is absent from all before), and is told the last seq that was taken from it (kGap).
   void OnAbsent(const AbsentEvent& absent, TimePoint now);
@@ -80,6 +92,7 @@ class Block {
 
   // All that the block is now. Cheap: large parts are pinned, not copied.
   [[nodiscard]] BlockState Save() const;
+  [[nodiscard]] BlockArrays Arrays() const;
   // REQUIRES: no event has come yet; the state fits the block (elements, slots of the optimizer).
   void Load(const BlockState& state);
   // Says OnReached once when v_train becomes `iteration`, at once if it is. A later call replaces the one

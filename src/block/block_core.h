@@ -1,8 +1,8 @@
 // Block::Core: the parts of a block, and the rules between them.
 //
-// block_push.cc has what becomes of a push, block_pull.cc who is answered when, block_advance.cc when an
-// iteration is over and what is applied then, block_switch.cc what another model changes, block_why.cc what
-// waits for whom, for people; block.cc the rest.
+// block_push.cc has what becomes of a push, block_assign.cc of an array that is set, block_pull.cc who is
+// answered when, block_advance.cc when an iteration is over and what is applied then, block_switch.cc what
+// another model changes, block_why.cc what waits for whom, for people; block.cc the rest.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +39,7 @@ class Block::Core {
 
   void OnInit(MemberKey from, Term term, Gradient values, TimePoint now);
   void OnPush(const PushEvent& push, Gradient gradient, TimePoint now);
+  void OnAssign(const AssignEvent& assign, Gradient array);
   void OnAbsent(const AbsentEvent& absent, TimePoint now);
   void OnPull(const PullEvent& pull, TimePoint now);
   void OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoint now);
@@ -80,6 +81,8 @@ class Block::Core {
   // The gradient as it would be at the values of now; null if it is to be stepped on as it is.
   BufferRef Compensated(const PushEvent& push, const Gradient& gradient);
   bool IsRefused(const PushEvent& push, const Gradient& gradient, bool late) const;
+  // Nothing if the array was taken back by its owner while it was read.
+  std::optional<BlockVerdict> Set(const AssignEvent& assign, Gradient array);
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.
   void Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now);

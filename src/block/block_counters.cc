@@ -19,6 +19,7 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   summed += other.summed;
   absent += other.absent;
   late_dropped += other.late_dropped;
+  assigned += other.assigned;
   late_applied += other.late_applied;
   refused += other.refused;
   repeated += other.repeated;

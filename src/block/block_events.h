@@ -68,6 +68,17 @@ struct AbsentEvent {
   Iteration iteration{};
 };
 
+// Sets one array of the block: 0 is its values, 1 and on are those of its optimizer, which has run `steps`
+// times then.
+struct AssignEvent {
+  MemberKey from{};
+  Term term{};
+  Seq seq{};
+  Version base_version{};
+  std::uint64_t steps = 0;
+  std::uint8_t array = 0;
+};
+
 struct PullEvent {
   MemberKey from{};
   Term term{};

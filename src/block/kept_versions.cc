@@ -24,6 +24,11 @@ void KeptVersions::Used(WorkerId worker, Version base) {
   if (use != nullptr && use->newest == base) Release(std::exchange(use->before, Version(0)));
 }
 
+void KeptVersions::Clear() {
+  kept_.clear();
+  uses_ = {};
+}
+
 void KeptVersions::Forget(WorkerId worker) {
   const Use* const use = uses_.Find(worker);
   if (use == nullptr) return;

@@ -24,6 +24,8 @@ class KeptVersions {
   void Sent(WorkerId worker, Version version, const ConstBufferRef& values);
   // The worker has computed on `base`: it will not come back to anything older.
   void Used(WorkerId worker, Version base);
+  // What is kept says nothing of the values of now any more: another rank has set them.
+  void Clear();
   // The worker has gone.
   void Forget(WorkerId worker);
   // Null if it is not kept.

@@ -38,6 +38,7 @@ bool Values::Initialize(BufferRef values) {
   for (int i = 0; i < optimizer_.slots(); ++i) {
     std::ranges::fill(slots[static_cast<std::size_t>(i)]->floats(), optimizer_.initial(i));
   }
+  optimizer_.Constrain(values->floats());
   w_ = std::move(values);
   first_ = nullptr;
   version_ = Version(1);
@@ -58,6 +59,7 @@ void Values::Load(const BlockState& state) {
   LW_CHECK(state.values != nullptr && state.slots.size() == static_cast<std::size_t>(optimizer_.slots()),
            "got {} slots, wanted {}", state.slots.size(), optimizer_.slots());
   version_ = state.version;
+  stepped_ = version_;
   steps_ = state.steps;
   w_ = state.values;
   slots_ = state.slots;
@@ -90,7 +92,21 @@ Values::Outcome Values::Step(const Run& run) {
   slots_.assign(slots_next.begin(), slots_next.end());
   ++version_;
   ++steps_;
+  stepped_ = version_;
   return Outcome::kPublished;
+}
+
+void Values::Assign(BufferRef values) {
+  LW_CHECK(initialized() && values->floats().size() == elements_);
+  optimizer_.Constrain(values->floats());
+  w_ = std::move(values);
+  ++version_;
+}
+
+void Values::AssignSlot(std::size_t slot, BufferRef state, std::uint64_t steps) {
+  LW_CHECK(initialized() && slot < slots_.size() && state->floats().size() == elements_);
+  slots_[slot] = std::move(state);
+  steps_ = steps;
 }
 
 }  // namespace leeway

@@ -57,6 +57,17 @@ class Values {
   // Runs the optimizer. REQUIRES: initialized.
   [[nodiscard]] Outcome Step(const Run& run);
 
+  // Makes the buffer the next version, in the place that the optimizer's constraints allow. REQUIRES:
+  // initialized, elements() floats, nobody else holds it.
+  void Assign(BufferRef values);
+  // Array `slot` of the optimizer's state, which has run `steps` times. REQUIRES: initialized, slot <
+  // slots(), elements() floats.
+  void AssignSlot(std::size_t slot, BufferRef state, std::uint64_t steps);
+  // The optimizer's state, as of version().
+  [[nodiscard]] const std::vector<ConstBufferRef>& slots() const { return slots_; }
+  // The version that the last run of the optimizer has made; 0 before the first.
+  [[nodiscard]] Version stepped() const { return stepped_; }
+
   [[nodiscard]] std::size_t elements() const { return elements_; }
   [[nodiscard]] bool initialized() const { return w_ != nullptr; }
   [[nodiscard]] Version version() const { return version_; }
@@ -68,6 +79,7 @@ class Values {
   const Optimizer& optimizer_;
   BufferPool& pool_;
   Version version_{0};
+  Version stepped_{0};
   std::uint64_t steps_ = 0;  // runs published
   BufferRef first_;
   std::vector<BufferRef> first_slots_;  // reserved

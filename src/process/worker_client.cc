@@ -237,18 +237,7 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  if (pin == nullptr) {
-    // A copy: the wait may be broken off while the node still sends.
-    std::shared_ptr<std::byte> copy = thread_->env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
-    if (copy == nullptr) {
-      return ResourceExhausted("table \"{}\": no memory for a copy of its initial values, {} bytes",
-                               table->spec.name, values.size_bytes());
-    }
-    auto* const floats = reinterpret_cast<float*>(copy.get());
-    std::ranges::copy(values, floats);
-    values = {floats, values.size()};
-    pin = std::move(copy);
-  }
+  LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
   // The node gets the pin itself, so that it is gone when the call returns.
   return Block(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {

@@ -60,6 +60,12 @@ class WorkerClient final : public Worker,
   Status Start() override;
   Status Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
 
+  // (worker_arrays.cc)
+  Status Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
+  Result<std::vector<float>> ReadValues(TableId id, bool even_if_known) override;
+  Result<TableState> ReadState(TableId id) override;
+  Status WriteState(TableId id, const TableState& state) override;
+
   Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
   Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) override;  // (worker_updates.cc)
   Status Clock() override;
@@ -137,6 +143,13 @@ class WorkerClient final : public Worker,
   Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
   // What is waited for, in words; made only if they are said.
   using What = std::function<std::string()>;
+  // Without a pin: a copy, since the wait may be broken off while the node still sends. `what` is for the
+  // error that there is no memory.
+  [[nodiscard]] Status PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
+                                 std::shared_ptr<const void>& pin);
+  Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
+                     std::shared_ptr<const void> pin);
+  Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
   // Begin, and waits for the outcome.
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {

@@ -5,6 +5,7 @@
 
 #include "assembly/assembly.h"
 #include "base/errors.h"
+#include "optimizer/make_optimizer.h"
 #include "sim/flow/flow_network.h"
 #include "sim/sim_env.h"
 
@@ -36,7 +37,7 @@ Status At(const Scenario& scenario, const std::string& key, const Status& why) {
 Status CheckPolicies(const Scenario& scenario) {
   const Policies policies = Policies::Builtin();
   LW_RETURN_IF_ERROR(
-      At(scenario, "training.optimizer", policies.optimizers.MakeFromSpec(scenario.optimizer).status()));
+      At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;
   if (Begin(said, policies).ok()) return Status::Ok();
   // One after the other, each after those that it may depend on: the first that fails is the culprit.

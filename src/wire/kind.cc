@@ -102,6 +102,12 @@ std::string_view KindName(Kind kind) {
       return "Pull";
     case Kind::kAnswers:
       return "Answers";
+    case Kind::kAssign:
+      return "Assign";
+    case Kind::kRead:
+      return "Read";
+    case Kind::kArrays:
+      return "Arrays";
   }
   const NumberedName& name = kNumberedNames[static_cast<std::uint8_t>(kind)];
   return {name.text.data(), name.size};

@@ -49,6 +49,9 @@ enum class Kind : std::uint8_t {
   kVerdicts = 35,
   kPull = 36,
   kAnswers = 37,
+  kAssign = 38,  // worker -> shard: set these arrays of blocks
+  kRead = 39,    // worker -> shard: send the values of blocks, or their optimizers' state
+  kArrays = 40,  // and back
 };
 
 // "Push", ...; "kind 77" for an unknown one.

@@ -100,6 +100,20 @@ constexpr void Fields(Visitor& visit, As<Visitor, AnswerEntry>& e) {
   visit(e.block), visit(e.term), visit(e.progress), visit(e.v_train), visit(e.version);
   visit(e.payload_bytes), visit(e.dtype), visit(e.codec), visit(e.held_for);
 }
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, AssignEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.seq), visit(e.base_version), visit(e.steps);
+  visit(e.payload_bytes), visit(e.array);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, ReadEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.cached_version);
+}
+template <typename Visitor>
+constexpr void Fields(Visitor& visit, As<Visitor, ArraysEntry>& e) {
+  visit(e.block), visit(e.term), visit(e.version), visit(e.steps);
+  visit(e.payload_bytes), visit(e.array), visit(e.arrays);
+}
 
 // What follows the three common fields of a head.
 template <typename Visitor>
@@ -122,6 +136,16 @@ void HeadFields(Visitor& visit, As<Visitor, Pull>& m) {
 }
 template <typename Visitor>
 void HeadFields(Visitor&, As<Visitor, Answers>&) {}
+template <typename Visitor>
+void HeadFields(Visitor&, As<Visitor, Assign>&) {}
+template <typename Visitor>
+void HeadFields(Visitor& visit, As<Visitor, Read>& m) {
+  visit(m.request), visit(m.what);
+}
+template <typename Visitor>
+void HeadFields(Visitor& visit, As<Visitor, Arrays>& m) {
+  visit(m.request);
+}
 
 template <typename Message>
 struct Layout;
@@ -154,6 +178,21 @@ template <>
 struct Layout<Answers> {
   static constexpr Kind kKind = Kind::kAnswers;
   static constexpr std::size_t kHeadBytes = 12;
+};
+template <>
+struct Layout<Assign> {
+  static constexpr Kind kKind = Kind::kAssign;
+  static constexpr std::size_t kHeadBytes = 12;
+};
+template <>
+struct Layout<Read> {
+  static constexpr Kind kKind = Kind::kRead;
+  static constexpr std::size_t kHeadBytes = 12 + 8 + 1;
+};
+template <>
+struct Layout<Arrays> {
+  static constexpr Kind kKind = Kind::kArrays;
+  static constexpr std::size_t kHeadBytes = 12 + 8;
 };
 
 template <typename Entry>
@@ -220,10 +259,27 @@ Wrong Check(const AnswerEntry& e) {
   if (Wrong wrong = CheckIteration("v_train", e.v_train, -1)) return wrong;
   return CheckEncoding(e.dtype, e.codec);
 }
+Wrong CheckArray(const char* field, std::uint8_t array) {
+  if (array <= kArrayMax) return {};
+  return {field, "0 to 8", array};
+}
+Wrong Check(const AssignEntry& e) {
+  if (Wrong wrong = CheckSeq(e.seq)) return wrong;
+  return CheckArray("array", e.array);
+}
+Wrong Check(const ReadEntry&) { return {}; }
+Wrong Check(const ArraysEntry& e) {
+  if (Wrong wrong = CheckArray("array", e.array)) return wrong;
+  return CheckArray("arrays", e.arrays);
+}
 
 template <typename Message>
 Wrong CheckHead(const Message&) {
   return {};
+}
+Wrong CheckHead(const Read& m) {
+  if (m.what == ReadWhat::kValues || m.what == ReadWhat::kState) return {};
+  return {"what", "1 (values) or 2 (state)", static_cast<std::int64_t>(m.what)};
 }
 Wrong CheckHead(const Absent& m) { return CheckIteration("iteration", m.iteration, 0); }
 Wrong CheckHead(const Push& m) {
@@ -299,6 +355,9 @@ void Encode(const Absent& message, std::vector<std::byte>& body) { EncodeMessage
 void Encode(const Verdicts& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
 void Encode(const Pull& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
 void Encode(const Answers& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Assign& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Read& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
+void Encode(const Arrays& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
 
 Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out) {
   return DecodeMessage(body, payload_bytes, out);
@@ -316,6 +375,15 @@ Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull
   return DecodeMessage(body, payload_bytes, out);
 }
 Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Assign& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Read& out) {
+  return DecodeMessage(body, payload_bytes, out);
+}
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Arrays& out) {
   return DecodeMessage(body, payload_bytes, out);
 }
 

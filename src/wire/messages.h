@@ -129,12 +129,67 @@ struct Answers {
   std::vector<AnswerEntry> entries;
 };
 
+// A block has arrays of equal size: 0 is its values, 1 and on are the state of its optimizer.
+inline constexpr std::uint8_t kArrayMax = 8;
+
+// Sets one array of a block. Takes a sequence number as a push does, and gets a verdict: kApplied;
+// kLateDropped if the optimizer has run since `base_version`; kRefused.
+struct AssignEntry {
+  BlockId block;
+  Term term;
+  Seq seq;
+  Version base_version;     // what the worker reads
+  std::uint64_t steps = 0;  // runs of the optimizer behind its state; without a meaning for array 0
+  std::uint32_t payload_bytes = 0;
+  std::uint8_t array = 0;
+};
+struct Assign {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<AssignEntry> entries;
+};
+
+// Answered at once, with what the block has then.
+enum class ReadWhat : std::uint8_t { kValues = 1, kState = 2 };
+struct ReadEntry {
+  BlockId block;
+  Term term;
+  Version cached_version;  // values of this version need not be sent; 0: none
+};
+struct Read {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::uint64_t request = 0;  // comes back with the arrays
+  ReadWhat what = ReadWhat::kValues;
+  std::vector<ReadEntry> entries;
+};
+
+// One array of a block. All arrays that answer a Read are of one version.
+struct ArraysEntry {
+  BlockId block;
+  Term term;
+  Version version;  // 0: the block has no initial values
+  std::uint64_t steps = 0;
+  std::uint32_t payload_bytes = 0;
+  std::uint8_t array = 0;
+  std::uint8_t arrays = 0;  // of this block in the answer; 0: no state, or the worker holds this version
+};
+struct Arrays {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::uint64_t request = 0;
+  std::vector<ArraysEntry> entries;
+};
+
 void Encode(const Init& message, std::vector<std::byte>& body);
 void Encode(const Push& message, std::vector<std::byte>& body);
 void Encode(const Absent& message, std::vector<std::byte>& body);
 void Encode(const Verdicts& message, std::vector<std::byte>& body);
 void Encode(const Pull& message, std::vector<std::byte>& body);
 void Encode(const Answers& message, std::vector<std::byte>& body);
+void Encode(const Assign& message, std::vector<std::byte>& body);
+void Encode(const Read& message, std::vector<std::byte>& body);
+void Encode(const Arrays& message, std::vector<std::byte>& body);
 
 [[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out);
 [[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Push& out);
@@ -142,5 +197,8 @@ void Encode(const Answers& message, std::vector<std::byte>& body);
 [[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Verdicts& out);
 [[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull& out);
 [[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Assign& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Read& out);
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Arrays& out);
 
 }  // namespace leeway::wire

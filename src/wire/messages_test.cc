@@ -72,6 +72,33 @@ class MessageDraw {
       e.held_for = WorkerId(U32());
     }
   }
+  void Fill(Assign& m) {
+    FillHead(m);
+    for (AssignEntry& e : m.entries) {
+      e.seq = ASeq();
+      e.base_version = Version(random_());
+      e.steps = random_();
+      e.payload_bytes = U32();
+      e.array = AnArray();
+    }
+  }
+  void Fill(Read& m) {
+    FillHead(m);
+    m.request = random_();
+    m.what = random_() % 2 == 0 ? ReadWhat::kValues : ReadWhat::kState;
+    for (ReadEntry& e : m.entries) e.cached_version = Version(random_());
+  }
+  void Fill(Arrays& m) {
+    FillHead(m);
+    m.request = random_();
+    for (ArraysEntry& e : m.entries) {
+      e.version = Version(random_());
+      e.steps = random_();
+      e.payload_bytes = U32();
+      e.array = AnArray();
+      e.arrays = AnArray();
+    }
+  }
 
  private:
   template <typename Message>
@@ -85,6 +112,7 @@ class MessageDraw {
     }
   }
   std::uint32_t U32() { return static_cast<std::uint32_t>(random_()); }
+  std::uint8_t AnArray() { return static_cast<std::uint8_t>(random_() % (kArrayMax + 1)); }
   Seq ASeq() { return Seq(random_() | 1); }
   Iteration AnIteration(std::int64_t lowest) {
     const std::uint64_t span = static_cast<std::uint64_t>(kIterationWireMax.value() - lowest) + 1;
@@ -119,7 +147,7 @@ void Poke(Bytes& body, std::size_t offset, T value) {
 
 template <typename Message>
 class MessagesTest : public testing::Test {};
-using AllMessages = testing::Types<Init, Push, Absent, Verdicts, Pull, Answers>;
+using AllMessages = testing::Types<Init, Push, Absent, Verdicts, Pull, Answers, Assign, Read, Arrays>;
 TYPED_TEST_SUITE(MessagesTest, AllMessages);
 
 // Equal bytes of all fields is equality of all fields: every field is in the layout, as
@@ -314,6 +342,15 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
                      "Answers of worker 3: entry 0 (block 9): dtype: got 0, wanted 1 (float32)"),
       Wrong<Answers>(12 + 37, std::uint8_t{3},
                      "Answers of worker 3: entry 0 (block 9): codec: got 3, wanted 0 (none)"),
+      Wrong<Assign>(12 + 8, std::uint64_t{0},
+                    "Assign of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
+      Wrong<Assign>(12 + 36, std::uint8_t{9},
+                    "Assign of worker 3: entry 0 (block 9): array: got 9, wanted 0 to 8"),
+      Wrong<Read>(20, std::uint8_t{3}, "Read of worker 3: what: got 3, wanted 1 (values) or 2 (state)"),
+      Wrong<Arrays>(20 + 28, std::uint8_t{9},
+                    "Arrays of worker 3: entry 0 (block 9): array: got 9, wanted 0 to 8"),
+      Wrong<Arrays>(20 + 29, std::uint8_t{9},
+                    "Arrays of worker 3: entry 0 (block 9): arrays: got 9, wanted 0 to 8"),
   };
   for (const WrongField& c : cases) {
     const Status status = c.decode();
@@ -371,6 +408,12 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
           incarnation,
           {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
       FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00 09000000"));
+  EXPECT_EQ(Encoded(Assign{worker, incarnation, {{block, term, Seq(4), Version(5), 6, 0x100, 2}}}),
+            FromHex(head + entry + "0400000000000000 0500000000000000 0600000000000000 00010000 02"));
+  EXPECT_EQ(Encoded(Read{worker, incarnation, 9, ReadWhat::kState, {{block, term, Version(5)}}}),
+            FromHex(head + "0900000000000000 02" + entry + "0500000000000000"));
+  EXPECT_EQ(Encoded(Arrays{worker, incarnation, 9, {{block, term, Version(5), 6, 0x100, 2, 3}}}),
+            FromHex(head + "0900000000000000" + entry + "0500000000000000 0600000000000000 00010000 02 03"));
 }
 
 TEST(VerdictTest, OnlyTheFiveVerdictsOfPushesConsumeASequence) {

@@ -75,6 +75,12 @@ void WriteMessages(Corpus& corpus) {
                        {{block, term, Iteration(2), Iteration(3), Version(3), 64},
                         {BlockId(5), term, Iteration(2), Iteration(3), Version(2)}}},
                64);
+  WriteMessage(corpus, 6, "assign",
+               Assign{worker, incarnation, {{block, term, Seq(5), Version(3), 7, 64, 2}}}, 64);
+  WriteMessage(corpus, 7, "read",
+               Read{worker, incarnation, 9, ReadWhat::kState, {{block, term, Version(3)}}});
+  WriteMessage(corpus, 8, "arrays", Arrays{worker, incarnation, 9, {{block, term, Version(3), 7, 64, 1, 1}}},
+               64);
   WriteMessage(corpus, 4, "no_entries", Pull{worker, incarnation, Epoch(2), true, {}});
 }
 

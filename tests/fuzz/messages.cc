@@ -1,4 +1,4 @@
-// Any body under any of the six decoders: no crash, and what is accepted encodes to the same bytes.
+// Any body under any of the nine decoders: no crash, and what is accepted encodes to the same bytes.
 //
 // Input: a byte that picks the message, a u64 for the frame's payload_bytes, then the body.
 #include "wire/messages.h"
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 1 + sizeof payload_bytes) return 0;
   std::memcpy(&payload_bytes, data + 1, sizeof payload_bytes);
   const auto body = std::as_bytes(std::span(data, size)).subspan(1 + sizeof payload_bytes);
-  switch (data[0] % 6) {
+  switch (data[0] % 9) {
     case 0:
       TryDecode<Init>(body, payload_bytes);
       break;
@@ -52,8 +52,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 4:
       TryDecode<Pull>(body, payload_bytes);
       break;
-    default:
+    case 5:
       TryDecode<Answers>(body, payload_bytes);
+      break;
+    case 6:
+      TryDecode<Assign>(body, payload_bytes);
+      break;
+    case 7:
+      TryDecode<Read>(body, payload_bytes);
+      break;
+    default:
+      TryDecode<Arrays>(body, payload_bytes);
   }
   return 0;
 }

@@ -36,7 +36,7 @@ EDGES = {
 # (The interfaces proper are in include/.) Their tests may take real policies from the registries.
 POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
 INTERFACES = {"sync/sync_policy.h", "sync/sync_rules.h", "sync/pull_policy.h", "sync/exchange_policy.h",
-              "sync/worker_fit.h"}
+              "sync/worker_fit.h", "optimizer/make_optimizer.h"}
 REGISTRIES = {"sync/sync_policy.h", "placement/placements.h", "codec/codecs.h", "optimizer/optimizers.h"}
 KERNELS = {"optimizer/kernels.h"}  # loops on spans; no policy
 SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES | KERNELS}

@@ -1,5 +1,6 @@
 """Checkpoints as Python reads and writes them, beside what the core wrote (the one kept with the fuzz seeds)."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from leeway import checkpoint
+from leeway import checkpoint, plain_state
 from leeway.errors import InvalidArgument, NotFound
 
 KEPT = Path(__file__).resolve().parents[1] / "fuzz/corpus/checkpoint-00000012"
@@ -87,3 +88,41 @@ def test_what_is_not_there_is_named(copy):
     with pytest.raises(NotFound, match="shard-001.lwc"):
         checkpoint.export_state(copy)
     assert np.all(np.isfinite(checkpoint.Checkpoint(copy).values("layer.1.weight")))
+
+
+def with_names(path, renamed, other_names):
+    """Gives tables of a checkpoint other names, and its rank the second names of tied parameters."""
+    manifest = checkpoint.read_manifest(path / checkpoint.MANIFEST)
+    for table in manifest["tables"]:
+        table["name"] = renamed.get(table["name"], table["name"])
+    source, rank = checkpoint.Checkpoint(path), manifest["ranks"][0]
+    source.rank_state = lambda _: plain_state.encode({"own": {"torch": {"buffers": {}, "other_names": other_names}}})
+    os.unlink(path / rank["file"])
+    checkpoint._write_rank_file(source, manifest, rank, {}, path / rank["file"])
+    del manifest["checksum"]
+    members = json.dumps(manifest, indent=2).encode()[:-len("\n}")] + b",\n"
+    (path / checkpoint.MANIFEST).write_bytes(checkpoint.seal(members))
+
+
+def test_export_leaves_out_what_leeway_made_for_itself(copy):
+    with_names(copy, {"layer.1.weight": "push_pull/loss"}, {})
+    assert list(checkpoint.export_state(copy)) == ["layer.0.weight"]
+
+
+def test_tied_parameters_are_exported_and_imported_under_all_their_names(copy, tmp_path):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.ModuleList([torch.nn.Linear(2, 4, bias=False), torch.nn.Embedding(1, 1)])
+            self.layer[1].weight = torch.nn.Parameter(torch.zeros(3))
+            self.decoder = torch.nn.Linear(2, 4, bias=False)
+            self.decoder.weight = self.layer[0].weight
+
+    with_names(copy, {}, {"decoder.weight": "layer.0.weight"})
+    state = checkpoint.export_state(copy)
+    model = Model()
+    model.load_state_dict(state, strict=True)
+    assert torch.equal(model.decoder.weight, state["layer.0.weight"])
+    checkpoint.import_state(model.state_dict(), tmp_path / "all", copy)
+    with pytest.raises(InvalidArgument, match="the two are one parameter"):
+        checkpoint.import_state({**state, "decoder.weight": state["decoder.weight"] + 1}, tmp_path / "all", copy)

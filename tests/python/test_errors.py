@@ -103,6 +103,7 @@ def test_buffers_of_an_optimizer_that_was_broken_off_outlive_it(alone):
 def test_a_model_that_was_moved_is_noticed(alone):
     model = small.model()
     small.distributed(model)
+    small.loss(model, 0)  # until here other values are loaded ones
     kept = model[0].weight.data
     model[0].weight.data = torch.zeros_like(kept)
     with pytest.raises(errors.FailedPrecondition, match="0.weight was given other memory"):

@@ -46,6 +46,26 @@ TEST(TrainTest, WithoutOrderTheBitsDependOnWhoCameFirst) {
   }
 }
 
+TEST(TrainTest, ValuesAndStateThatOneRankSetsCountOnceInEveryWorld) {
+  for (const char* optimizer : {"sgd", "momentum", "adam"}) {
+    const auto train = [&](std::uint64_t seed, std::int64_t halve_at) {
+      TrainReport report =
+          RunTrain({.problem = 5, .seed = seed, .optimizer = optimizer, .halve_at = halve_at});
+      for (const std::string& problem : report.problems) ADD_FAILURE() << "seed " << seed << ": " << problem;
+      return report;
+    };
+    const TrainReport first = train(1, 4);
+    EXPECT_FALSE(SameBits(first.values, train(1, -1).values)) << optimizer << ": it was set";
+    std::uint64_t cuts = first.cuts;
+    for (std::uint64_t seed = 2; seed <= kWorlds; ++seed) {
+      const TrainReport other = train(seed, 4);
+      EXPECT_TRUE(SameBits(other.values, first.values)) << optimizer << " in world " << seed;
+      cuts += other.cuts;
+    }
+    EXPECT_GT(cuts, 20U) << "connections were lost and made again";
+  }
+}
+
 TEST(TrainTest, AnotherProblemGivesOtherValues) {
   const TrainReport one = RunTrain({.problem = 1});
   const TrainReport two = RunTrain({.problem = 2});

@@ -3,6 +3,7 @@
 import torch
 
 from leeway import session as _session
+from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state, names
 from leeway.torch.slot import Slot
@@ -24,7 +25,7 @@ def broadcast_parameters(params, root_rank=0):
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
                   for address in (*table.buffers, table.parameter.data_ptr())}
-    tables, others, prefix = {}, {}, ""
+    tables, others, known, prefix = {}, {}, {}, ""
     for name, tensor in pairs:
         table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
         if table is not None:
@@ -34,6 +35,7 @@ def broadcast_parameters(params, root_rank=0):
                                          "broadcast, and give a later one only what it has not seen")
             table.check_memory()
             tables[table.name] = table
+            known[prefix + name] = table.name
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
@@ -43,12 +45,16 @@ def broadcast_parameters(params, root_rank=0):
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
-        table.begin()
+        table.begin(root_rank)
         table.sync()
+        table.checksum = checksum(table.address, table.elements)
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
-    local_state.of(session).buffers.update((prefix + name, tensor) for name, tensor in others.items())
+    state = local_state.of(session)
+    state.buffers.update((prefix + name, tensor) for name, tensor in others.items())
+    # Tied: the table's own name is here as well. (Else the script has given its tables other names.)
+    state.other_names.update((name, table) for name, table in known.items() if name != table and table in known)
     session.state.restore_own()
 
 

@@ -16,11 +16,13 @@ class LocalState:
     def __init__(self, session):
         self._session = session
         self.buffers = {}  # name -> tensor
+        self.other_names = {}  # of tied parameters: a second name -> that of the table
         session.state.add_own("torch", self.save, self.load)
 
     def save(self):
         return {"random": torch.get_rng_state(),
                 "buffers": self.buffers,
+                "other_names": self.other_names,
                 "groups": [[_options(group) for group in optimizer.param_groups] for optimizer in self._session.optimizers]}
 
     def load(self, saved):

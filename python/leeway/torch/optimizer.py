@@ -1,13 +1,15 @@
 """DistributedOptimizer: an optimizer whose steps are made by the servers."""
 
+import collections
 import contextlib
 
 import torch
 
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
-from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument
-from leeway.torch import local_state, names, ready_hooks, server_optimizer
+from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
+from leeway.torch import first_values, local_state, names, optimizer_state, ready_hooks, server_optimizer
+from leeway.torch.constraints import Constraints
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
 from leeway.torch.table_parameter import TableParameter
@@ -15,7 +17,7 @@ from leeway.torch.use_hooks import UseHooks
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None, samples=1, overlap=None, clip_norm=None,
-                         pull=None, exchange=None):
+                         pull=None, exchange=None, constraint=None):
     """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for what it uses.
 
     named_parameters: model.named_parameters(), the model, or pairs; names are the tables' names, the same on all ranks. From
@@ -28,6 +30,8 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
     pull, exchange: are the job's ("partial:0.9,50", "every:4"; leeway run --pull, --exchange): one that the job does not
         have is refused, so that a script says what it was written for. None: whatever the job has.
     clip_norm: clip this worker's gradient to this norm before it is pushed (pushes at step()).
+    constraint: where the servers keep values after every step, and the initial ones: "clamp:-0.01,0.01", or a dict from a
+        glob over names to such a spec ({"critic.*": "clamp:-0.01,0.01"}).
 
     The result is an instance of the optimizer's own class, with its parameter groups, so schedulers work as ever.
     """
@@ -35,7 +39,7 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
     kind = type(optimizer)
     wrapped = type(f"Distributed{kind.__name__}", (_Distributed, kind), {})
     _check_job(pull, exchange)
-    return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm)
+    return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint)
 
 
 def _check_job(pull, exchange):
@@ -59,7 +63,7 @@ def no_sync():
 
 
 class _Distributed(torch.optim.Optimizer):
-    def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm):
+    def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint):
         # Not super().__init__: the groups, defaults and state are those of the wrapped optimizer, shared.
         # Without methods patched onto the instance: the step() that a scheduler counts with would hide ours, and
         # train this process alone.
@@ -79,9 +83,12 @@ class _Distributed(torch.optim.Optimizer):
         self.samples = samples
         self._frozen = []
         self.prefix = ""  # of the names of its tables
+        self.settled = False  # the servers have the state that it begins with: see first_values
+        self._constraints = Constraints(constraint)
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
         self._pushing = Pushing(self, self._tables, session, self._phases)
-        self._hooks = UseHooks({id(table.parameter): table for table in self._tables})
+        self._hooks = UseHooks({id(table.parameter): table for table in self._tables},
+                               lambda: first_values.settle(session) or self.settled)
         ready_hooks.install(self, self._tables)
         session.optimizers.append(self)
         local_state.of(session)
@@ -112,8 +119,13 @@ class _Distributed(torch.optim.Optimizer):
         if self._session.no_sync_depth:
             raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() "
                                      "outside")
+        if not self.settled:
+            first_values.settle(self._session, computed=True)
         self._phases.computed()
         self._check_groups()
+        for table in self._tables:
+            if table.checksum is not None:
+                table.check_written()
         self._pushing.push_rest(self._clip_norm)
         self._end_iteration()
         self._phases.samples += self._samples
@@ -128,6 +140,8 @@ class _Distributed(torch.optim.Optimizer):
             if table.pushed:
                 raise FailedPrecondition(f"skip(): backward() has pushed the gradient of {table.name} already, and the servers may "
                                          "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
+        if not self.settled:
+            first_values.settle(self._session)
         self._phases.computed()
         self._end_iteration()
         self._phases.stepped()
@@ -157,16 +171,54 @@ class _Distributed(torch.optim.Optimizer):
         raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the "
                                  "group before")
 
+    def state_dict(self):
+        """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
+        under bsp; any rank may call it, alone."""
+        on_servers = self._session.begins_at > 0 and all(table.initialized for table in self._tables)
+        if not self.settled and not on_servers:
+            return super().state_dict()  # what was loaded so far
+        if self._session.finished:
+            raise FailedPrecondition("state_dict() after the end of the job (lw.join() or lw.shutdown() was called): the state was "
+                                     "on the servers; call it before")
+        self.synchronize()
+        with self._session.waiting():
+            states = {table.parameter: optimizer_state.fetch(table, type(self._wrapped), self.param_groups[table.group])
+                      for table in self._tables}
+        before, self.state = self.state, {parameter: state for parameter, state in states.items() if state is not None}
+        try:
+            return super().state_dict()
+        finally:
+            self.state = before
+
     def load_state_dict(self, state_dict):
-        if state_dict.get("state"):
-            raise InvalidArgument("load_state_dict(): the optimizer's state is on the servers; only parameter groups "
-                                  "can be loaded here (pass a state_dict whose 'state' is empty)")
+        """Before the first forward pass in training mode: on all ranks, of which the root's counts. Parameter groups alone, of a
+        state_dict without state, at any time."""
+        has_state = any(isinstance(value, torch.Tensor) for state in state_dict.get("state", {}).values() for value in
+                        state.values())
+        if self.settled and has_state:
+            raise FailedPrecondition("load_state_dict(): the servers step with their own state since the first forward pass in "
+                                     "training mode; load before that (or only parameter groups, with an empty 'state')")
+        before = self.state, self.param_groups
         super().load_state_dict(state_dict)
+        try:
+            for table, state in self.loaded_states():
+                optimizer_state.check(table, state)
+            self._check_groups()
+        except LeewayError:
+            self.state, self.param_groups = before  # nothing was loaded
+            raise
+        if self._session.state.restores("torch"):
+            self.param_groups = before[1]  # the checkpoint that the job goes on from has them
+        self._wrapped.param_groups = self.param_groups  # for a scheduler made before wrapping
+        if self.settled:
+            self.forget_state()
 
     # The hooks' side.
 
     def gradient_ready(self, table):
         """Autograd has accumulated the table's gradient (called in backward())."""
+        if not self.settled:
+            first_values.settle(self._session, computed=True)
         table.accumulated()
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
@@ -185,6 +237,16 @@ class _Distributed(torch.optim.Optimizer):
                 table.check_memory()
                 self._session.worker.broadcast(table.table, table.address, table.elements)
                 table.begin()
+        first_values.settle(self._session)
+
+    def loaded_states(self):
+        """The tables whose state was loaded and is not the servers' yet, and that state."""
+        states = [(table, self.state[table.parameter]) for table in self._tables if table.parameter in self.state]
+        return [(table, state) for table, state in states if not optimizer_state.is_empty(table, state)]
+
+    def forget_state(self):
+        """What is in this process: the servers have it."""
+        self.state = self._wrapped.state = collections.defaultdict(dict)
 
     def take_final(self):
         """The job is over: the final values, under the parameters."""
@@ -238,7 +300,9 @@ class _Distributed(torch.optim.Optimizer):
                                           "once, as model.parameters() does")
                 elif parameter.numel():
                     seen.add(id(parameter))
-                    trained.append((name, parameter, index, server_optimizer.spec(self, group, parameter)))
+                    spec = self._constraints.added_to(server_optimizer.spec(self, group, parameter), name)
+                    trained.append((name, parameter, index, spec))
+        self._constraints.check_used()
         taken = {table.name for table in others.values()}
         self.prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
         tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
@@ -264,7 +328,9 @@ class _Distributed(torch.optim.Optimizer):
                                          "gradient")
         server_optimizer.check_options(type(self._wrapped), self.param_groups)
         for table in self._tables:
-            spec = server_optimizer.spec(self, self.param_groups[table.group], table.parameter)
+            spec = self._constraints.added_to(
+                server_optimizer.spec(self, self.param_groups[table.group], table.parameter),
+                table.name.removeprefix(self.prefix))
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "

@@ -23,6 +23,7 @@ class Phases:
         self.copied_gradients = 0  # found outside of the arena: see TableParameter.gradient_slot()
         self.rebound_parameters = 0  # found in other memory and put back: see TableParameter.check_memory()
         self.overwritten_parameters = 0  # changed in place, which the servers' values replace: see TableParameter.sync()
+        self.assigned_parameters = 0  # by lw.assign()
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self._steps = 0
         self._step_ended = 0.0
@@ -62,7 +63,7 @@ class Phases:
     def figures(self):
         return {name: getattr(self, name)
                 for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "copied_gradients",
-                             "rebound_parameters", "overwritten_parameters", "gradient_waits")}
+                             "rebound_parameters", "overwritten_parameters", "assigned_parameters", "gradient_waits")}
 
     def report(self):
         for name, value in self.figures().items():

@@ -12,6 +12,7 @@ import warnings
 
 import torch
 
+from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.gradients import GradientBuffers
 from leeway.torch.slot import Slot
@@ -19,6 +20,9 @@ from leeway.torch.slot import Slot
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
+# In which iterations writes through p.data are looked for: in the first few, then in every so many. A look reads the
+# parameter twice.
+_LOOKS_FIRST, _LOOKS_EVERY = 4, 64
 # TableParameter.synced in a forked child: it may use the values, in memory of its own; they had not come by then.
 _FORKED, _FORKED_WITHOUT = -2, -3
 
@@ -27,7 +31,7 @@ class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "session", "phases", "table", "elements", "buffers", "address",
                  "gradients", "synced", "initialized", "watched", "touched", "pushed", "lent_gradient", "lent_version",
                  "lent_slot", "fresh", "fresh_gradient", "fresh_version", "unzeroed", "accumulator", "ready_hook", "on_ready",
-                 "version")
+                 "version", "root", "settled", "checksum")
 
     def __init__(self, name, parameter, group, spec, session, phases):
         _check_parameter(name, parameter)
@@ -46,6 +50,9 @@ class TableParameter:
         self.table = None             # its id, once made
         self.synced = -1              # the iteration that it was synced for
         self.version = 0              # of the parameter when its values came
+        self.checksum = None          # of the values when they came, if writes through p.data are looked for
+        self.root = 0                 # the rank whose initial values count
+        self.settled = False          # all ranks agree on its initial values
         self.initialized = False      # took part in a broadcast
         self.watched = False          # a module waits for it before its use; else step() does
         self.touched = False          # autograd gave it a gradient since the last step
@@ -76,7 +83,7 @@ class TableParameter:
         if not self.initialized:
             return
         self.check_memory()
-        if self.parameter._version != self.version:
+        if self.settled and self.parameter._version != self.version:
             self._give_up_changes()
         began = time.perf_counter()
         address = session.worker.sync(self.table)
@@ -85,13 +92,36 @@ class TableParameter:
         if address != self.address:
             self.parameter.data = self.buffers[address].tensor()
             self.address = address
+        if self.settled:
+            # Those who clamp do it after every step, so looking now and then is enough.
+            looks = session.iteration < _LOOKS_FIRST or session.iteration % _LOOKS_EVERY == 0
+            self.checksum = checksum(address, self.elements) if looks else None
 
-    def begin(self):
+    def begin(self, root=0):
         """It has initial values in the job from here on."""
         self.initialized = True
+        self.root = root
         self.version = self.parameter._version
+        self.checksum = checksum(self.address, self.elements)
 
-    def _give_up_changes(self):
+    def note_values(self):
+        """The servers know the values that are here now."""
+        self.settled = True
+        self.version = self.parameter._version
+        self.checksum = checksum(self.address, self.elements)
+
+    def was_written(self):
+        """Before the first gradient: are these other values than those that were broadcast?"""
+        self.check_memory()
+        return checksum(self.address, self.elements) != self.checksum
+
+    def check_written(self):
+        """At step(): notices what was written past the version, through p.data."""
+        if self.parameter._version == self.version and checksum(self.address, self.elements) != self.checksum:
+            self._give_up_changes("through .data ")
+        self.checksum = None
+
+    def _give_up_changes(self, how=""):
         """Someone has written into the parameter since its values came: the servers do not know of it."""
         self.version = self.parameter._version
         if self.session.finished:
@@ -99,10 +129,11 @@ class TableParameter:
         self.phases.overwritten_parameters += 1
         if self.phases.overwritten_parameters > 1:
             return
-        warnings.warn(f"leeway: parameter {self.name} was written to after the broadcast (by load_state_dict, p.mul_(), an "
-                      "Embedding with max_norm?); the servers do not know of it, and what they have replaces it when it next "
-                      "changes. Change values before broadcast_parameters, or in a copy of the model; further ones are only "
-                      "counted", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"leeway: parameter {self.name} was written to {how}after training began (by load_state_dict, p.mul_(), "
+                      "p.data.clamp_(), an Embedding with max_norm?); the servers do not know of it, and what they have replaces "
+                      "it when it next changes. To clamp, give DistributedOptimizer constraint=\"clamp:-0.01,0.01\"; to set "
+                      "values, call lw.assign(parameter) after the write; to swap weights for an evaluation, use a copy of the "
+                      "model. Further ones are only counted", RuntimeWarning, stacklevel=2)
 
     def gradient_slot(self, gradient):
         """The slot with the gradient to push, checked. Autograd wrote it there if it found the tensor that the last step()
@@ -144,7 +175,7 @@ class TableParameter:
             self._refuse_memory(_describe(data))
         if data.stride() != buffer.stride():
             self._refuse_memory(f"with strides {list(data.stride())}")
-        if not self.initialized:
+        if not self.settled:
             buffer.copy_(data)
         elif not _same_bits(data, buffer):
             self._refuse_memory("with other values")

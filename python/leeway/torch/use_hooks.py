@@ -9,6 +9,7 @@ import copy
 import weakref
 from collections import OrderedDict
 
+import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 
@@ -57,8 +58,11 @@ class WatchedParameters(OrderedDict):
 class UseHooks:
     """Watches the modules that hold any of `tables` (id of the parameter -> TableParameter)."""
 
-    def __init__(self, tables):
+    def __init__(self, tables, before_training):
+        """before_training: called before a forward pass in training mode of a module that holds some of them, until it
+        returns True."""
         self._tables = tables
+        self._before_training = before_training
         self._seen = weakref.WeakSet()
         self._watched = weakref.WeakSet()
         self._handle = register_module_forward_pre_hook(self._before_forward)
@@ -66,6 +70,9 @@ class UseHooks:
     def _before_forward(self, module, inputs):
         del inputs
         parameters = module.__dict__.get("_parameters")
+        if self._before_training is not None and module.training and torch.is_grad_enabled():
+            if any(id(parameter) in self._tables for parameter in module.parameters()) and self._before_training():
+                self._before_training = None
         if type(parameters) is WatchedParameters:
             parameters.wait()
         elif not isinstance(parameters, dict):

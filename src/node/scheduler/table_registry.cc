@@ -13,6 +13,7 @@
 #include "node/scheduler/block_bytes.h"
 #include "node/scheduler/sync_choices.h"
 #include "node/scheduler/table_check.h"
+#include "optimizer/make_optimizer.h"
 #include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
@@ -83,7 +84,7 @@ Status TableRegistry::Check() {
 
 Status TableRegistry::CheckPolicies(const TableSpec& spec) const {
   LW_RETURN_IF_ERROR(choices_.CheckPair(spec.sync, spec.apply));
-  return policies_.optimizers.MakeFromSpec(spec.optimizer).status();
+  return MakeOptimizer(policies_.optimizers, spec.optimizer).status();
 }
 
 Result<TableSpec> TableRegistry::Resolve(const wire::pb::Table& table) const {
@@ -104,13 +105,12 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   for (SpecArg& arg : sync.resolved.args) {
     if (arg.key == "late") arg.value = LateOf(sync, aggregate) == Late::kDrop ? "drop" : "apply";
   }
-  SpecTerm optimizer;
-  LW_RETURN_IF_ERROR(policies_.optimizers.MakeFromSpec(spec.optimizer, &optimizer).status());
+  LW_RETURN_IF_ERROR(
+      MakeOptimizer(policies_.optimizers, std::string(spec.optimizer), &spec.optimizer).status());
   spec.sync = PrintSpec({{sync.resolved}});
   spec.apply = aggregate ? fmt::format("aggregate:reduce={},window={}", apply.ordered ? "ordered" : "arrival",
                                        apply.window)
                          : ImmediateText(apply);
-  spec.optimizer = PrintSpec({{optimizer}});
   return spec;
 }
 
@@ -132,7 +132,7 @@ std::uint64_t TableRegistry::BlockBytes(std::span<const TableSpec> created) cons
 }
 
 Result<std::uint64_t> TableRegistry::BlockElements(const TableSpec& spec, std::uint64_t block_bytes) const {
-  LW_ASSIGN_OR_RETURN(const OptimizerPtr optimizer, policies_.optimizers.MakeFromSpec(spec.optimizer));
+  LW_ASSIGN_OR_RETURN(const OptimizerPtr optimizer, MakeOptimizer(policies_.optimizers, spec.optimizer));
   if (!optimizer->whole_table()) return block_bytes / sizeof(float);
   const std::uint64_t elements_max = payload_bytes_max_ / sizeof(float);
   if (spec.elements() > elements_max) {

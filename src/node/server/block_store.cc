@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "optimizer/make_optimizer.h"
 
 namespace leeway {
 
@@ -39,7 +40,7 @@ Result<std::unique_ptr<BlockStore::TablePolicies>> BlockStore::MakePolicies(cons
   policies->name = table.name();
   policies->own_clock = static_cast<TableClock>(table.clock()) == TableClock::kOwn;
   LW_ASSIGN_OR_RETURN(policies->sync, MakeSync(SpecsOf(table, place), place));
-  LW_ASSIGN_OR_RETURN(policies->optimizer, optimizers_.MakeFromSpec(table.optimizer()));
+  LW_ASSIGN_OR_RETURN(policies->optimizer, MakeOptimizer(optimizers_, table.optimizer()));
   return policies;
 }
 

@@ -2,8 +2,8 @@
 // scheduler's word to all blocks.
 //
 // core.cc has its life: start, hellos, losses, what blocks say, reports, the end; core_frames.cc what it does
-// with each frame of a worker; core_scheduler.cc the scheduler's side: rosters, tables, cuts,
-// acknowledgements.
+// with each frame of a worker, core_arrays.cc with those that set and read arrays; core_scheduler.cc the
+// scheduler's side: rosters, tables, cuts, acknowledgements.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,10 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
+  // (core_arrays.cc)
+  Status TakeAssign(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
+                    Landing&& landing);
+  Status TakeRead(ConnectionId id, MemberKey from, std::span<const std::byte> body);
   Status TakeWhy(ConnectionId id, WorkerId asks, std::span<const std::byte> body);
   // The block, if it is here and `landed` fits it. A block may come to be while a frame for it is under way.
   [[nodiscard]] Block* FindFor(BlockId id, const Gradient& landed) const;

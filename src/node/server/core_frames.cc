@@ -24,6 +24,10 @@ Result<Landing> ServerNode::Core::OnFrameStart(ConnectionId id, const FrameHead&
     LW_ASSIGN_OR_RETURN(const auto landed, LandInit(head, body, from, blocks_, pool_));
     return landed->Places(landed);
   }
+  if (kind == wire::Kind::kAssign) {
+    LW_ASSIGN_OR_RETURN(const auto landed, LandAssign(head, body, from, blocks_, pool_));
+    return landed->Places(landed);
+  }
   return Protocol("{} with a payload of {} bytes, wanted none", wire::KindName(kind), head.payload_bytes);
 }
 
@@ -49,10 +53,17 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
     case wire::Kind::kPull:
       taken = TakePull(from, body);
       break;
+    case wire::Kind::kAssign:
+      taken = TakeAssign(from, head, body, std::move(landing));
+      break;
+    case wire::Kind::kRead:
+      taken = TakeRead(id, from, body);
+      break;
     case wire::Kind::kWhy:
       return TakeWhy(id, from.worker, body);
     default:
-      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull or Why", wire::KindName(kind));
+      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull, Assign, Read or Why",
+                      wire::KindName(kind));
   }
   Flush();
   AcknowledgeWhatWaits();

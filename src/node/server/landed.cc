@@ -16,6 +16,7 @@ Status CheckFormat(const wire::PushEntry& entry) {
 }
 
 Status CheckFormat(const wire::InitEntry&) { return Status::Ok(); }
+Status CheckFormat(const wire::AssignEntry&) { return Status::Ok(); }
 
 BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& pool) {
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kKept);
@@ -26,6 +27,12 @@ BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, Buffer
   Block* block = blocks.Find(entry.block);
   if (!block->initialized()) return block->TakeFirst();
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kSent);
+}
+
+// What lands is the array itself; values will be sent.
+BufferRef TakeFor(const wire::AssignEntry& entry, const BlockStore&, BufferPool& pool) {
+  return pool.Take(entry.payload_bytes / sizeof(float),
+                   entry.array == 0 ? Arena::Use::kSent : Arena::Use::kKept);
 }
 
 template <typename Message>
@@ -104,6 +111,11 @@ Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head, std::span<co
 Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head, std::span<const std::byte> body,
                                              MemberKey from, const BlockStore& blocks, BufferPool& pool) {
   return Land(std::make_shared<LandedInit>(), head, body, from, blocks, pool);
+}
+
+Result<std::shared_ptr<LandedAssign>> LandAssign(const FrameHead& head, std::span<const std::byte> body,
+                                                 MemberKey from, const BlockStore& blocks, BufferPool& pool) {
+  return Land(std::make_shared<LandedAssign>(), head, body, from, blocks, pool);
 }
 
 Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind) {

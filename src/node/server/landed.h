@@ -1,5 +1,5 @@
-// Landed: a Push or Init frame, decoded once when its header is here, with one pooled buffer per entry for
-// its payload, unless that can be read where it is.
+// Landed: a Push, Init or Assign frame, decoded once when its header is here, with one pooled buffer per
+// entry for its payload, unless that can be read where it is.
 //
 // It is the lease of the frame's landing: the transport fills the very buffers that the blocks then get.
 #pragma once
@@ -94,6 +94,7 @@ class Dealer {
 
 using LandedPush = Landed<wire::Push>;
 using LandedInit = Landed<wire::Init>;
+using LandedAssign = Landed<wire::Assign>;
 
 // Landed pushes that are done with, for the memory of their lists: a push that is read in place allocates
 // nothing.
@@ -119,6 +120,10 @@ class SparePushes {
 [[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head,
                                                            std::span<const std::byte> body, MemberKey from,
                                                            const BlockStore& blocks, BufferPool& pool);
+[[nodiscard]] Result<std::shared_ptr<LandedAssign>> LandAssign(const FrameHead& head,
+                                                               std::span<const std::byte> body,
+                                                               MemberKey from, const BlockStore& blocks,
+                                                               BufferPool& pool);
 
 // An error unless a frame that says it comes from `claimed` came over the connection of `from`.
 [[nodiscard]] Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind);

@@ -2,8 +2,8 @@
 //
 // The parts have files of their own: ShardPort (sending), PushQueue, PullState, PairLanding,
 // SchedulerRequests, RosterView. The .cc files of this class are split by what they do: core_join,
-// core_tables, core_iteration, core_exchange, core_use, core_rules, core_step, core_frames, core_leave,
-// core_report, core_waiting, core_stall, core_survey.
+// core_tables, core_iteration, core_exchange, core_use, core_rules, core_step, core_frames, core_arrays,
+// core_leave, core_report, core_waiting, core_stall, core_survey.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 
 #include "base/ring.h"
 #include "block/buffer_pool.h"
+#include "node/worker/array_reads.h"
 #include "node/worker/block_model.h"
 #include "node/worker/client_state.h"
 #include "node/worker/partial_pull.h"
@@ -43,6 +44,8 @@ class WorkerNode::Core final : private LinkEvents {
   Result<TableId> CreateTable(const TableSpec& spec, ParameterPair& pair);
   void Start(Done done);
   void Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
+  void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
+  void ReadArrays(TableId id, ArraysWanted what, ArraysDone done);
   Status GradientReady(TableId id, LentGradient gradient, Done done);
   Status EndIteration();
   void WhenUsable(TableId id, Done usable);
@@ -97,6 +100,12 @@ class WorkerNode::Core final : private LinkEvents {
     kStopped,
     kFailed
   };
+  // Where the arrays of one frame land; kept until all of it is here.
+  struct ArraysLanding {
+    wire::Arrays arrays;
+    std::shared_ptr<ArrayRead> read;  // shared: the read may end before the frame does; null: nobody waits
+    std::vector<std::byte> nowhere;   // for what nobody waits for
+  };
   // Where the values of one answer land, decided when its frame begins.
   struct Slot {
     enum class Use : std::uint8_t { kNothing, kPair, kInto } use = Use::kNothing;
@@ -136,6 +145,12 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnVerdicts(ShardPort& port, std::span<const std::byte> body, std::uint64_t payload_bytes);
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
   Status OnSettled(WorkerBlock& block, QueuedPush& push, const wire::VerdictEntry& entry);
+  // Arrays that are set and read (core_arrays).
+  void OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Verdict verdict);
+  Result<Landing> LandArrays(const FrameHead& head, std::span<const std::byte> body);
+  Status OnArrays(const ShardPort& port, const wire::Arrays& arrays);
+  // Asks for what was not asked on this connection.
+  void SendReads();
   void OnInitialized(WorkerBlock& block, bool refused);
   // Sees to it that values on offer which lie in the table's own buffers are not written over while they are
   // on loan: keeps the front where it is until `done`, or lends a copy.
@@ -322,6 +337,7 @@ class WorkerNode::Core final : private LinkEvents {
   SchedulerRequests requests_;
   ClientState client_state_;
   bool reading_state_ = false;  // the join waits for it
+  ArrayReads reads_;
   std::map<std::uint64_t, Inquiry> inquiries_;
   std::uint64_t last_inquiry_ = 0;
   std::uint64_t acts_ = 0;  // calls of the user

@@ -25,11 +25,12 @@ Status Parsed(wire::Kind kind, std::span<const std::byte> body, Take take) {
 Result<Landing> WorkerNode::Core::OnFrameStart(std::uint32_t link, const FrameHead& head,
                                                std::span<const std::byte> body) {
   const auto kind = static_cast<wire::Kind>(head.kind);
-  if (link == 0 || kind != wire::Kind::kAnswers) {
-    return Protocol("a {} frame with a payload, wanted none but Answers", wire::KindName(kind));
+  if (link == 0 || (kind != wire::Kind::kAnswers && kind != wire::Kind::kArrays)) {
+    return Protocol("a {} frame with a payload, wanted none but Answers and Arrays", wire::KindName(kind));
   }
   const ShardPort& port = *ports_[link - 1];
-  Result<Landing> landing = LandAnswers(port, head, body);
+  Result<Landing> landing =
+      kind == wire::Kind::kAnswers ? LandAnswers(port, head, body) : LandArrays(head, body);
   if (!landing.ok() && broken_timer_ == TimerId{}) {
     // The transport closes the connection now. A server that breaks the protocol would do so again on the
     // next one, so this is the end of the worker; it is told from outside the transport's own call.
@@ -134,11 +135,17 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
       status = wire::Decode(body, 0, unchanged->answers);
       unchanged->slots.resize(unchanged->answers.entries.size());
       if (status.ok()) status = OnAnswers(port, *unchanged);
+    } else if (kind == wire::Kind::kArrays && landing.lease != nullptr) {
+      status = OnArrays(port, static_cast<ArraysLanding*>(landing.lease.get())->arrays);
+    } else if (kind == wire::Kind::kArrays) {
+      wire::Arrays arrays;
+      status = wire::Decode(body, 0, arrays);
+      if (status.ok()) status = OnArrays(port, arrays);
     } else if (kind == wire::Kind::kWhyReply) {
       status =
           Parsed<wire::pb::WhyReply>(kind, body, [this](const auto& message) { OnWhyReply(message, false); });
     } else {
-      status = Protocol("a {} frame, wanted Verdicts, Answers or WhyReply", wire::KindName(kind));
+      status = Protocol("a {} frame, wanted Verdicts, Answers, Arrays or WhyReply", wire::KindName(kind));
     }
     if (status.ok() && phase_ != Phase::kFailed) port.Flush();
     if (!status.ok()) status = status.WithContext(port.link().peer());
@@ -273,6 +280,10 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const w
   const wire::Verdict verdict = entry.verdict;
   --unsettled_;
   map_backoff_ = {};  // the block was found
+  if (push.lent != nullptr && push.lent->assigns) {
+    OnAssigned(block, push, verdict);
+    return Status::Ok();
+  }
   switch (verdict) {
     case wire::Verdict::kApplied:
       ++counters_.applied;

@@ -97,6 +97,8 @@ void WorkerNode::Core::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome
     port_was_up_[shard] = true;
     ++counters_.connected_over[std::string(ports_[shard]->link().carrier())];
     ports_[shard]->OnUp();
+    reads_.Unsend(ports_[shard]->shard());
+    SendReads();
     JoinIfAllUp();
   }
   RunLater();

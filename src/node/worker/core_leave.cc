@@ -96,6 +96,7 @@ void WorkerNode::Core::Recycle(std::shared_ptr<LentPush> lent) {
   // All else is written anew by the next one.
   lent->gradient.pin = nullptr;
   lent->done = nullptr;
+  lent->assigns.reset();
   spare_lents_.push_back(std::move(lent));
 }
 
@@ -273,6 +274,7 @@ void WorkerNode::Core::FailPending(const Status& why) {
     for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
   }
   requests_.FailAll(why);
+  for (const std::shared_ptr<ArrayRead>& read : reads_.TakeAll()) Later([read, why] { read->done(why, {}); });
   std::vector<std::shared_ptr<LentPush>> lents;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {

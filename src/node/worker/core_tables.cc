@@ -215,6 +215,7 @@ void WorkerNode::Core::OnMoved(WorkerBlock& block) {
   PortOf(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
   block.moved = true;
   block.place_asked = false;
+  reads_.Unsend(block);
   ArmMapRequest();
 }
 
@@ -230,6 +231,7 @@ void WorkerNode::Core::OnReplaced(ShardPort& port) {
 void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
   block.resuming = false;
   map_backoff_ = {};  // the block was found
+  SendReads();
   ShardPort& port = PortOf(block);
   const std::uint64_t lost = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
   if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
@@ -303,6 +305,7 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
                                 [](const WorkerBlock* block) { return block != nullptr && block->moved; });
   if (more) ArmMapRequest();
   FlushAll();
+  SendReads();
 }
 
 }  // namespace leeway

@@ -36,6 +36,9 @@ Wait WorkerNode::Core::Waiting() const {
   }
   if (Wait request = requests_.Waiting(); request.cause != Wait::Cause::kNothing) return request;
   if (Wait use = WaitingForUse(); use.cause != Wait::Cause::kNothing) return use;
+  if (const WorkerBlock* block = reads_.FirstOpen(); block != nullptr) {
+    return {Wait::Cause::kValues, DescribeBlock(*block, "its arrays to be read", reads_.since()), block};
+  }
   return WaitingForVerdict();
 }
 

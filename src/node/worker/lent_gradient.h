@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "leeway/ids.h"
@@ -24,6 +25,13 @@ struct LentGradient {
   std::uint32_t samples = 1;
 };
 
+// An array of a table that is set, and is no gradient: 0 is the values, 1 and on are its optimizer's.
+struct AssignedArray {
+  std::uint8_t array = 0;
+  std::uint64_t steps = 0;
+  std::size_t blocks_late = 0;  // the optimizer has run there since this worker read them
+};
+
 // One gradient and what is still to come of it.
 struct LentPush {
   TableId table;
@@ -34,6 +42,7 @@ struct LentPush {
   std::size_t blocks = 0;
   std::size_t blocks_left = 0;  // without a verdict
   std::size_t blocks_refused = 0;
+  std::optional<AssignedArray> assigns;  // it is no gradient
 };
 
 }  // namespace leeway

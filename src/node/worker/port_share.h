@@ -29,6 +29,7 @@ struct FrameDraft {
   wire::Push push;
   wire::Absent absent;
   wire::Pull pull;
+  wire::Assign assign;
   std::vector<std::byte> body;
   std::vector<Pinned> payload;
   std::uint64_t payload_bytes = 0;

@@ -24,7 +24,9 @@ std::uint64_t PushQueue::Withhold(Iteration v_train) {
   // What is in flight, or was, may have been taken: it must come again as it was.
   for (std::size_t i = sent_; i < queue_.size(); ++i) {
     QueuedPush& push = queue_[i];
-    if (push.iteration >= v_train || push.lent == nullptr || push.sent_before || push.withheld) continue;
+    if (push.iteration >= v_train || push.lent == nullptr || push.lent->assigns || push.sent_before ||
+        push.withheld)
+      continue;
     push.withheld = true;
     push.bytes = 0;
     ++withheld;

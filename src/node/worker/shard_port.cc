@@ -130,9 +130,10 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
     if (next == nullptr || !HasCredit(next->bytes)) continue;
     any = true;
     const LentPush* const lent = next->withheld ? nullptr : next->lent.get();
-    if (in_frame != nullptr && (lent == nullptr || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
-                                draft.payload_bytes + block->bytes() > share_.frame_payload_bytes ||
-                                draft.push.entries.size() == wire::kEntriesMax)) {
+    if (in_frame != nullptr &&
+        (lent == nullptr || lent->assigns || (lent != in_frame && !HaveOneHead(*lent, *in_frame)) ||
+         draft.payload_bytes + block->bytes() > share_.frame_payload_bytes ||
+         draft.push.entries.size() == wire::kEntriesMax)) {
       SendPushFrame(*in_frame);
       in_frame = nullptr;
     }
@@ -140,7 +141,9 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
                                           draft.absent.entries.size() == wire::kEntriesMax)) {
       SendAbsentFrame();
     }
-    if (lent != nullptr) {
+    if (lent != nullptr && lent->assigns) {
+      SendAssign(*block, *next);
+    } else if (lent != nullptr) {
       in_frame = lent;
       draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version,
                                     static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
@@ -152,7 +155,9 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
       draft.absent.entries.push_back({block->id, block->term, next->seq});
     }
     CreditGuard guard(*this, block->pushes);
-    ++(block->pushes.MarkSent() ? share_.counters.resent : share_.counters.pushes);
+    const bool gradient = lent == nullptr || !lent->assigns;
+    const bool again = block->pushes.MarkSent();
+    if (gradient) ++(again ? share_.counters.resent : share_.counters.pushes);
   }
   if (in_frame != nullptr) SendPushFrame(*in_frame);
   if (!draft.absent.entries.empty()) SendAbsentFrame();
@@ -195,6 +200,17 @@ void ShardPort::SendPushFrame(const LentPush& lent) {
 }
 
 void ShardPort::SendAbsentFrame() { SendDraft(wire::Kind::kAbsent, share_.draft.absent); }
+
+void ShardPort::SendAssign(WorkerBlock& block, const QueuedPush& next) {
+  FrameDraft& draft = share_.draft;
+  const LentPush& lent = *next.lent;
+  draft.assign.entries.push_back({block.id, block.term, next.seq, next.base_version, lent.assigns->steps,
+                                  static_cast<std::uint32_t>(block.bytes()), lent.assigns->array});
+  draft.payload.push_back(
+      {std::as_bytes(lent.gradient.values.subspan(block.offset, block.elements)), next.lent});
+  draft.payload_bytes += block.bytes();
+  SendDraft(wire::Kind::kAssign, draft.assign);
+}
 
 void ShardPort::SendPullFrame() {
   wire::Pull& pull = share_.draft.pull;

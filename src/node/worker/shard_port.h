@@ -88,6 +88,7 @@ class alignas(64) ShardPort {
   void SendInitFrame();
   void SendPushFrame(const LentPush& lent);
   void SendAbsentFrame();
+  void SendAssign(WorkerBlock& block, const QueuedPush& next);
   void SendPullFrame();
   void Send(wire::Kind kind);
 

@@ -37,6 +37,16 @@ void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::sh
   core_->RunLater();
 }
 
+void WorkerNode::Assign(TableId table, AssignedArray array, LentGradient values, Done done) {
+  core_->Assign(table, array, std::move(values), std::move(done));
+  core_->RunLater();
+}
+
+void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
+  core_->ReadArrays(table, what, std::move(done));
+  core_->RunLater();
+}
+
 Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
   core_->NoteAct();
   const Status taken = core_->GradientReady(table, std::move(gradient), std::move(done));

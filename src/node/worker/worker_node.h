@@ -24,6 +24,7 @@
 #include "leeway/table.h"
 #include "leeway/worker.h"
 #include "node/link.h"
+#include "node/worker/arrays_wanted.h"
 #include "node/worker/lent_gradient.h"
 #include "node/worker/parameter_pair.h"
 #include "wire/messages.h"
@@ -77,6 +78,13 @@ class WorkerNode {
   // job-clock ones.
   void Start(Done done);
   void Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
+
+  // Sets an array of a job-clock table: its values, or one of its optimizer's. `done` gets
+  // kFailedPrecondition if the optimizer has run since this worker read the table; then some blocks may have
+  // been set.
+  void Assign(TableId table, AssignedArray array, LentGradient values, Done done);
+  // What the servers have now: the values, the values if they are newer than those in use, or the state.
+  void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);
 
   // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables).
   // `done` gets an error if a block was refused. At most once per table and iteration.

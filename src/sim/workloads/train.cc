@@ -93,15 +93,42 @@ class TrainWorker final : public WorkloadPart {
   // Table by table, as a forward pass does.
   void Iterate(std::uint32_t table) {
     if (iteration_ == options_.iterations) return Leave();
-    if (table == kTables) {
-      (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::milliseconds(4)),
-                              [this] { Push(kTables); });
-      return;
-    }
+    if (table == kTables) return iteration_ == options_.halve_at ? Meet() : Compute();
     node_.WhenUsable(TableId(table), Then([this, table] {
                        (void)pairs_[table]->Take();
                        Iterate(table + 1);
                      }));
+  }
+
+  void Compute() {
+    (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::milliseconds(4)),
+                            [this] { Push(kTables); });
+  }
+
+  // Every rank has read the values before one of them sets others.
+  void Meet() {
+    node_.Barrier("halve", Then([this] { rank_ == 0 ? Halve(0) : Compute(); }));
+  }
+
+  void Halve(std::uint32_t table) {
+    if (table == kTables) return Compute();
+    node_.ReadArrays(TableId(table), ArraysWanted::kState,
+                     [this, table](const Status& status, const TableState& state) {
+                       if (!status.ok()) return problems_.push_back(status.ToString());
+                       const std::span<const float> values = pairs_[table]->Front();
+                       std::vector<std::vector<float>> arrays{{values.begin(), values.end()}};
+                       arrays.insert(arrays.end(), state.arrays.begin(), state.arrays.end());
+                       for (std::size_t i = 0; i < arrays.size(); ++i) {
+                         auto half = std::make_shared<std::vector<float>>(std::move(arrays[i]));
+                         for (float& value : *half) value /= 2;
+                         LentGradient lent;
+                         lent.values = *half;
+                         lent.pin = half;
+                         node_.Assign(TableId(table), {static_cast<std::uint8_t>(i), state.steps},
+                                      std::move(lent), Then([] {}));
+                       }
+                       Halve(table + 1);
+                     });
   }
 
   void Push(std::uint32_t above) {

@@ -25,6 +25,7 @@ struct TrainOptions {
   std::uint32_t shards = 2;
   std::uint32_t iterations = 10;
   bool faults = true;
+  std::int64_t halve_at = -1;  // in this iteration rank 0 halves all values and the optimizer's state
   CheckpointOptions checkpoint = {};
   Disk* disk = nullptr;                                  // all hosts share it, and it outlives the run
   std::optional<Duration> power_loss_at = std::nullopt;  // everything ends there

@@ -31,6 +31,7 @@ model = Model()
 optimizer = torch.optim.SGD(model.parameters(), lr=float(size))
 optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
 lw.broadcast_parameters(model.state_dict())
+model()  # all ranks meet at the first forward pass, which the story below begins at different times
 batches = iter(lw.BatchPool(samples=count, batch=1))
 pushed = 0
 

@@ -60,6 +60,10 @@ sampler = Shuffled(rank)
 lw.register_state("schedule", schedule)
 lw.register_state("sampler", sampler)
 lw.broadcast_parameters(model.state_dict())
+if lw.iteration() > 0:
+    # As a script that loads a file of its own: the job's checkpoint counts.
+    for parameter in model.parameters():
+        parameter.data.fill_(0.25)
 print(f"begins in iteration {lw.iteration()}")
 for iteration in lw.iterations(iterations):
     while held and iteration >= iterations - LAST and not hurry.exists():

@@ -1,0 +1,47 @@
+"""assign: this rank's present value of a parameter becomes the servers'."""
+
+import torch
+
+from leeway import session as _session
+from leeway.errors import FailedPrecondition, InvalidArgument
+from leeway.torch import first_values
+
+
+def assign(parameters):
+    """Gives the servers the values that parameters have in this process, after a write that the servers do not know of:
+
+        with torch.no_grad():
+            model.fc.weight.div_(model.fc.weight.norm())
+        lw.assign(model.fc.weight)
+
+    parameters: one, or several. Call it between step() and the next backward(). It returns when the servers have them. Only the
+    caller's values count; a rank that does not write the same computes its next gradient with what it has, and gets the new
+    values with the iteration after. Under bsp let every rank write the same and make the same call. The write should change
+    nothing when it is made twice, since a rank may read what another has assigned; for any other call opt.synchronize() and
+    lw.barrier() before it. Where servers apply gradients as they come (asp, ssp) the call is refused if one that this rank has
+    not seen was applied meanwhile: a constraint= of DistributedOptimizer does it there.
+    """
+    session = _session.current()
+    given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    by_parameter = {id(table.parameter): table for optimizer in session.optimizers for table in optimizer.tables}
+    tables = []
+    for parameter in given:
+        table = by_parameter.get(id(parameter))
+        if table is None:
+            raise InvalidArgument("assign: got a tensor that no DistributedOptimizer trains, wanted a parameter of the model "
+                                  "(lw.assign(model.fc.weight))")
+        if not table.initialized:
+            raise FailedPrecondition(f"assign: {table.name} has no initial values in the job: call broadcast_parameters first")
+        if table.pushed:
+            raise FailedPrecondition(f"assign: {table.name} has pushed its gradient of this iteration; call it between step() and "
+                                     "backward()")
+        if table.synced != session.iteration:
+            raise FailedPrecondition(f"assign: {table.name} was changed before its newest values had come, which would be lost; "
+                                     "read it through its module, or call opt.synchronize(), before you change it")
+        tables.append(table)
+    first_values.settle(session)
+    for table in tables:
+        table.check_memory()
+        session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
+        table.note_values()
+        table.phases.assigned_parameters += 1

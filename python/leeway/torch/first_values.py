@@ -1,0 +1,118 @@
+"""The values and the optimizer state that training begins with, agreed on by all ranks before the first gradient.
+
+A script that resumes loads its file after broadcast_parameters, as it did without Leeway. The root's values and state
+then become the servers', and all ranks take them over. In a job that goes on from a checkpoint of its own, and in a worker that
+comes to a running job, the servers' stay.
+"""
+
+import sys
+
+import torch
+
+from leeway.errors import FailedPrecondition
+from leeway.torch import optimizer_state
+
+
+def settle(session, computed=False):
+    """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
+    All ranks come here equally often. Cheap once it is done."""
+    optimizers = [optimizer for optimizer in session.optimizers
+                  if not optimizer.settled and all(table.initialized for table in optimizer.tables)]
+    if not optimizers:
+        return
+    tables = [table for optimizer in optimizers for table in optimizer.tables]
+    changed = [table for table in tables if table.was_written()]
+    states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
+    if session.begins_at > 0:
+        _keep_servers(session, changed, states)
+    elif tables:
+        _agree(session, tables, changed, states, computed)
+    for optimizer in optimizers:
+        optimizer.settled = True
+        optimizer.forget_state()
+    for table in tables:
+        table.note_values()
+
+
+def _agree(session, tables, changed, states, computed):
+    root = tables[0].root
+    if session.rank == root:
+        if changed:
+            for table in tables:  # all of them: so the others see by one whether there is something new
+                table.check_memory()
+                session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
+        for table, state in states:
+            optimizer_state.write(table, state)
+        if changed or states:
+            _say(f"rank {root}'s {_what(changed, states)} loaded after broadcast_parameters: all ranks begin with them")
+    with session.waiting():
+        session.worker.barrier("first values")
+    if session.rank == root:
+        _take_over(changed)  # as the servers have them now: a constraint may have moved them
+        return
+    room = _room(tables[0])
+    news = session.worker.read_values(tables[0].table, room.data_ptr(), tables[0].elements, False)
+    if changed and not news:
+        raise FailedPrecondition(_only_here(session, _what(changed, []), changed, root))
+    if news:
+        replaced = _take_over(tables)
+        if replaced and computed:
+            raise FailedPrecondition(
+                f"rank {root} has loaded {len(tables)} parameters after broadcast_parameters, and this rank ({session.rank}) had "
+                "computed a gradient with others before it heard of that: load on all ranks, or before broadcast_parameters")
+        if replaced and changed:
+            _say(f"rank {session.rank} had loaded other values than rank {root} ({_names(replaced)}): those of rank {root} are "
+                 "taken")
+    if states:
+        table, state = min(states, key=lambda entry: entry[0].elements)
+        rooms = [_room(table) for _ in optimizer_state.arrays(table.spec)]
+        steps = session.worker.read_state(table.table, [room.data_ptr() for room in rooms], table.elements)
+        if steps != optimizer_state.steps_of(state):
+            if steps == 0:
+                raise FailedPrecondition(_only_here(session, "optimizer state", [table], root))
+            _say(f"rank {session.rank} had loaded the optimizer state of step {optimizer_state.steps_of(state)}, rank {root} "
+                 f"that of step {steps}, which is taken")
+
+
+def _keep_servers(session, changed, states):
+    _take_over(changed)
+    if changed or states:
+        _say(f"{_what(changed, states)} that rank {session.rank} has loaded are not used: the job is in iteration "
+             f"{session.begins_at}, and goes on with what its servers have")
+
+
+def _take_over(tables):
+    """Puts the servers' values under the parameters; gives the tables that had others."""
+    replaced = []
+    for table in tables:
+        room = _room(table)
+        table.session.worker.read_values(table.table, room.data_ptr(), table.elements, True)
+        if not torch.equal(room, table.parameter.data):
+            table.check_memory()
+            table.parameter.data.copy_(room)
+            replaced.append(table)
+    return replaced
+
+
+def _room(table):
+    return torch.empty(table.parameter.shape, dtype=torch.float32)
+
+
+def _only_here(session, what, tables, root):
+    return (f"rank {session.rank} has loaded {what} ({_names(tables)}) after broadcast_parameters and rank {root}, whose count, "
+            f"has not: load on rank {root} as well, or before broadcast_parameters")
+
+
+def _what(changed, states):
+    parts = ([f"values of {len(changed)} parameters"] if changed else []) + (
+        [f"optimizer state of {len(states)} parameters"] if states else [])
+    return " and ".join(parts)
+
+
+def _names(tables):
+    named = ", ".join(table.name for table in tables[:3])
+    return named if len(tables) <= 3 else f"{named} and {len(tables) - 3} more"
+
+
+def _say(text):
+    print(f"leeway: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,82 @@
+"""The optimizer's state, between the servers and torch's own layout: what state_dict() shows and load_state_dict() takes.
+
+The servers keep arrays per table and count their runs; torch keeps a dict per parameter (exp_avg, momentum_buffer, step).
+"""
+
+import inspect
+
+import torch
+
+from leeway.errors import InvalidArgument
+
+# What the arrays of the servers' optimizers are called in torch, in the servers' order.
+_ARRAYS = {"sgd": (), "momentum": ("momentum_buffer",), "nesterov": ("momentum_buffer",), "lars": ("momentum_buffer",),
+           "adam": ("exp_avg", "exp_avg_sq"), "adamw": ("exp_avg", "exp_avg_sq"), "adagrad": ("sum",)}
+
+
+def arrays(spec):
+    """The names of the arrays that servers keep for a table with this optimizer."""
+    name, _, options = spec.partition("+")[0].partition(":")
+    if name == "rmsprop":
+        return ("square_avg", *(("grad_avg",) if "centered=1" in options else ()),
+                *(("momentum_buffer",) if "momentum=1" in options else ()))
+    return _ARRAYS[name]
+
+
+def fetch(table, kind, group):
+    """The state of one table as torch's `kind` would have it, or None where torch would have none."""
+    names = arrays(table.spec)
+    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in names}
+    steps = table.session.worker.read_state(table.table, [slot.data_ptr() for slot in slots.values()], table.elements)
+    example = _example(kind, group, stepped=steps > 0)
+    if example is None:
+        return None
+    slots["step"] = _like(example.get("step"), steps)
+    return {name: slots.get(name) for name in example}
+
+
+def check(table, state):
+    """Raises unless the servers can have this state of one parameter."""
+    for name in arrays(table.spec):
+        array = state.get(name)
+        if array is None:
+            continue
+        if not isinstance(array, torch.Tensor) or array.shape != table.parameter.shape:
+            got = list(array.shape) if isinstance(array, torch.Tensor) else type(array).__name__
+            raise InvalidArgument(f"load_state_dict(): {name} of {table.name}: got {got}, wanted "
+                                  f"{list(table.parameter.shape)}: the state is of another model")
+        if not array.isfinite().all():
+            raise InvalidArgument(f"load_state_dict(): {name} of {table.name}: has a NaN or an infinity, wanted finite values")
+
+
+def steps_of(state):
+    """How often the optimizer has run. SGD does not say: its buffer is there after the first run."""
+    return int(state["step"]) if "step" in state else 1
+
+
+def is_empty(table, state):
+    """Nothing that a fresh table would not have: no run was made, or torch keeps no array here."""
+    names = arrays(table.spec)
+    return not names or steps_of(state) == 0 or any(state.get(name) is None for name in names)
+
+
+def write(table, state):
+    """Gives the servers the state of one table."""
+    slots = [state[name].detach().to(torch.float32).contiguous() for name in arrays(table.spec)]
+    table.session.worker.write_state(table.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
+
+
+def _example(kind, group, stepped):
+    """What torch keeps of a parameter in this group, of one element, before or after its first step. It differs by
+    version: a step is a number or a tensor, SGD without momentum keeps a None or nothing."""
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    known = inspect.signature(kind.__init__).parameters
+    optimizer = kind([parameter], **{name: value for name, value in group.items() if name in known and name != "params"})
+    if stepped:
+        parameter.grad = torch.zeros(1)
+        optimizer.step()
+    return dict(optimizer.state[parameter]) if parameter in optimizer.state else None
+
+
+def _like(example, steps):
+    return torch.tensor(steps, dtype=example.dtype) if isinstance(example, torch.Tensor) else steps

@@ -1,0 +1,147 @@
+// Arrays that a worker sets and reads outside of any iteration.
+#include <optional>
+#include <vector>
+
+#include "node/worker/testing/worker_rig.h"
+
+namespace leeway::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class WorkerArraysTest : public WorkerRig {
+ protected:
+  struct Outcome {
+    Status status;
+    TableState state;
+  };
+  void Read(TableId table, ArraysWanted wanted) {
+    read.reset();
+    node->ReadArrays(table, wanted, [this](const Status& status, TableState state) {
+      EXPECT_FALSE(read.has_value()) << "called back twice";
+      read = {status, std::move(state)};
+    });
+  }
+  [[nodiscard]] std::uint64_t SentRead(std::size_t to) {
+    const std::vector<SentFrame> frames = env.transport.TakeSent(shard[to], wire::Kind::kRead);
+    EXPECT_EQ(frames.size(), 1U);
+    return frames.empty() ? 0 : DecodeAs<wire::Read>(frames[0]).request;
+  }
+  [[nodiscard]] static wire::Arrays Arrays(std::uint64_t request, std::uint32_t block, std::uint8_t array,
+                                           std::uint8_t arrays, std::size_t elements) {
+    return {WorkerId(kRank),
+            Incarnation(1),
+            request,
+            {{BlockId(block), Term(1), Version(3), 9, static_cast<std::uint32_t>(elements * sizeof(float)),
+              array, arrays}}};
+  }
+  void Give(std::size_t on, std::uint64_t request, std::uint32_t block, std::uint8_t array,
+            std::uint8_t arrays, const std::vector<float>& values = {}) {
+    Deliver(on, wire::Kind::kArrays, Arrays(request, block, array, arrays, values.size()), values);
+  }
+  [[nodiscard]] wire::AssignEntry SentAssign(std::size_t to) {
+    const std::vector<SentFrame> frames = env.transport.TakeSent(shard[to], wire::Kind::kAssign);
+    EXPECT_EQ(frames.size(), 1U);
+    return frames.empty() ? wire::AssignEntry{} : DecodeAs<wire::Assign>(frames[0]).entries.at(0);
+  }
+  std::optional<Outcome> read;
+  std::optional<Status> set;
+};
+
+TEST_F(WorkerArraysTest, AStateIsPutTogetherFromAllShards) {
+  StartTables();
+  Read(w, ArraysWanted::kState);
+  const std::uint64_t request = SentRead(0);
+  EXPECT_EQ(SentRead(1), request);
+  Give(0, request, 0, 1, 2, {1, 2});
+  Give(0, request, 0, 2, 2, {5, 6});
+  Give(1, request, 1, 1, 2, {3, 4});
+  EXPECT_FALSE(read.has_value());
+  Give(1, request, 1, 2, 2, {7, 8});
+  ASSERT_TRUE(read.has_value() && read->status.ok());
+  EXPECT_EQ(read->state.steps, 9U);
+  EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(1, 2, 3, 4), ElementsAre(5, 6, 7, 8)));
+  Give(1, request, 1, 2, 2, {7, 8});  // said twice
+}
+
+TEST_F(WorkerArraysTest, WhatALostConnectionTookIsAskedForAgain) {
+  StartTables();
+  Read(w, ArraysWanted::kState);
+  const std::uint64_t request = SentRead(0);
+  Give(0, request, 0, 1, 2, {1, 2});
+  Give(1, request, 1, 1, 2, {3, 4});
+  Give(1, request, 1, 2, 2, {7, 8});
+  Reconnect(0);
+  EXPECT_EQ(SentRead(0), request);
+  Give(0, request, 0, 1, 2, {1, 2});
+  EXPECT_FALSE(read.has_value()) << "the array from before the loss does not count";
+  Give(0, request, 0, 2, 2, {5, 6});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(1, 2, 3, 4), ElementsAre(5, 6, 7, 8)));
+}
+
+TEST_F(WorkerArraysTest, ABlockThatHasNothingNewerStaysAsItIsInUse) {
+  StartTables();
+  Read(w, ArraysWanted::kNewerValues);
+  const std::vector<SentFrame> sent = env.transport.TakeSent(shard[0], wire::Kind::kRead);
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(DecodeAs<wire::Read>(sent[0]).entries.at(0).cached_version, Version(1));
+  Give(0, 1, 0, 0, 1, {8, 9});
+  Give(1, 1, 1, 0, 0);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(8, 9, 1, 1)));
+  Read(w, ArraysWanted::kNewerValues);
+  Give(0, 2, 0, 0, 0);
+  Give(1, 2, 1, 0, 0);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->state.arrays.empty()) << "nothing newer";
+}
+
+TEST_F(WorkerArraysTest, AServerThatSendsOtherArraysBreaksTheProtocol) {
+  StartTables();
+  Read(w, ArraysWanted::kState);
+  const Status status = env.transport.DeliverData(shard[0], wire::Kind::kArrays, Arrays(1, 0, 3, 2, 2),
+                                                  std::vector<float>{1, 2});
+  EXPECT_EQ(status.code(), StatusCode::kProtocol) << status.ToString();
+  env.Advance(std::chrono::milliseconds(1));
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_THAT(failed->message(), HasSubstr("array 3 of 2"));
+  ASSERT_TRUE(read.has_value()) << "nobody waits for ever";
+  EXPECT_FALSE(read->status.ok());
+}
+
+TEST_F(WorkerArraysTest, AnAssignTakesItsPlaceAmongThePushesAndIsSentAgain) {
+  StartTables();
+  const std::vector<float> values{1, 2, 3, 4};
+  node->Assign(w, {.array = 0, .steps = 0}, Lend(values), Into(set));
+  const wire::AssignEntry entry = SentAssign(0);
+  EXPECT_EQ(entry.seq, Seq(1));
+  EXPECT_EQ(entry.base_version, Version(1));
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  EXPECT_THAT(Sent(0), ElementsAre("Push 0:2", "Pull 0@0"));
+  Verdict(1, 1, 1, wire::Verdict::kApplied);
+  Reconnect(0);
+  EXPECT_EQ(SentAssign(0).seq, Seq(1));
+  EXPECT_FALSE(set.has_value());
+  Verdict(0, 0, 1, wire::Verdict::kApplied);
+  ASSERT_TRUE(set.has_value() && set->ok());
+  EXPECT_EQ(node->counters().applied, 0U) << "no gradient was";
+}
+
+TEST_F(WorkerArraysTest, ABlockThatHasGoneOnIsAnErrorThatSaysWhatToDo) {
+  StartTables();
+  const std::vector<float> values{1, 2, 3, 4};
+  node->Assign(w, {}, Lend(values), Into(set));
+  Verdict(0, 0, 1, wire::Verdict::kApplied);
+  Verdict(1, 1, 1, wire::Verdict::kLateDropped);
+  ASSERT_TRUE(set.has_value());
+  EXPECT_EQ(set->code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(set->message(), HasSubstr("1 of 2 blocks have gone on"));
+  set.reset();
+  node->Assign(c, {}, Lend(std::vector<float>{1, 2}), Into(set));
+  EXPECT_THAT(set->message(), HasSubstr("a clock of its own"));
+}
+
+}  // namespace
+}  // namespace leeway::testing

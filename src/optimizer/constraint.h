@@ -1,0 +1,28 @@
+// Constraint: where the values of a table may be. Applied to one block at a time, after every run of the
+// optimizer and to initial and assigned values.
+//
+//   clamp:low,high   every value is at least `low` and at most `high`
+//
+// Stateless and thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/policy_config.h"
+#include "leeway/status.h"
+
+namespace leeway {
+
+class Constraint {
+ public:
+  virtual ~Constraint() = default;
+  // Moves what lies outside to the nearest place inside. Finite values stay finite.
+  virtual void Apply(std::span<float> values) const = 0;
+};
+
+using ConstraintPtr = std::unique_ptr<Constraint>;
+
+[[nodiscard]] Result<ConstraintPtr> MakeConstraint(const PolicyConfig& config);
+
+}  // namespace leeway
