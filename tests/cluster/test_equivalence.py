@@ -68,7 +68,8 @@ def test_the_tables_are_spread_over_all_shards(folder):
     assert max(tables) >= SERVERS * SHARDS, "a table must be cut into as many blocks as there are shards"
     held = [shard["figures"]["blocks"] for shard in status["shards"]]
     assert sum(held) == sum(tables) and len(held) == SERVERS * SHARDS
-    assert max(held) - min(held) <= 1, held
+    held_bytes = [shard["figures"]["values_bytes"] for shard in status["shards"]]
+    assert max(held_bytes) - min(held_bytes) <= BLOCK_BYTES, (held, held_bytes)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -19,8 +19,10 @@ class Training(Leeway):
 
     def __init__(self, folder, *flags, models=()):
         self.summary_file = folder / "summary.json"
-        super().__init__(folder, "run", "--block-bytes", "4KiB", "--summary-json", self.summary_file, *flags, "--",
-                         sys.executable, PROGRAMS / "set_sync.py", folder, *models)
+        # Round robin gives every server a block of each table, which rules by server need here.
+        super().__init__(folder, "run", "--block-bytes", "4KiB", "--placement", "round_robin",
+                         "--summary-json", self.summary_file, *flags, "--", sys.executable, PROGRAMS / "set_sync.py",
+                         folder, *models)
 
     @property
     def where(self):
