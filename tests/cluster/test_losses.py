@@ -226,10 +226,10 @@ def test_sigquit_shows_who_waits_for_what_and_the_job_goes_on(tmp_path):
 
         def told():
             os.kill(job.process.pid, signal.SIGQUIT)
-            return re.search(r"^  w0 +joined .* table \"w\" block 0 on .*: values for iteration", job.err(), re.MULTILINE)
+            return re.search(r"^  w0 +\d+ +\S+  waits for w1, \S+ s \(w on s0\): ", job.err(), re.MULTILINE)
         job.wait_for(told, "table with what worker 0 waits for")
         assert "Who waits for what (the job is running)" in job.err()
-        assert re.search(r"^  s0 shard 0 +up +", job.err(), re.MULTILINE)
+        assert re.search(r"^  s0 shard 0 +up", job.err(), re.MULTILINE)
         os.kill(pids[1], signal.SIGCONT)
         job.wait_for_progress(0)
         job.end_well()

@@ -8,6 +8,7 @@
 
 namespace leeway::app {
 
+inline constexpr int kFailedExitCode = 1;  // what was asked for was done, and came out wrong
 inline constexpr int kUsageExitCode = 2;
 
 struct ProgramText {

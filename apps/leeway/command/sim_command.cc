@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/errors.h"
+#include "cli/command_line.h"
 #include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/screen.h"
@@ -24,7 +25,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr int kFailedExitCode = 1;
 constexpr std::uint64_t kFailuresShown = 5;
 
 // The bar over seeds: redrawn on a terminal, a line every few seconds elsewhere.

@@ -41,7 +41,7 @@ Screen::Screen(bool terminal, int stop_fd)
 bool Screen::StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
 // One column is left, or some terminals wrap.
-std::size_t Screen::BarColumns() { return TerminalColumns() - 1; }
+std::size_t Screen::BarColumns() { return TerminalSize().ws_col - 1U; }
 
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
   const std::string erase = footer_.Erase();

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "chart/table.h"
+#include "cli/command_line.h"
 #include "launch/text_file.h"
 #include "papers/paper_report.h"
 #include "problem/problem.h"
@@ -15,8 +16,6 @@
 
 namespace leeway::app {
 namespace {
-
-constexpr int kFailedExitCode = 1;
 
 Result<PaperResult> RunOne(const PapersOptions& options, const PaperFile& file,
                            const Registry<problem::Problem>& problems) {

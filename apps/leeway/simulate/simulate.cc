@@ -10,6 +10,7 @@
 #include "base/errors.h"
 #include "base/split.h"
 #include "chart/table.h"
+#include "cli/command_line.h"
 #include "launch/signal_inbox.h"
 #include "launch/text_file.h"
 #include "scenario/keys.h"
@@ -22,7 +23,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr int kFailedExitCode = 1;
 constexpr int kSignalExitCode = 128;
 
 Status Set(scenario::Scenario& scenario, const std::string& text) {

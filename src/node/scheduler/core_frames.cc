@@ -11,6 +11,9 @@ namespace {
 
 // A monitor asks several times a second: one that has read nothing for so many requests never will.
 constexpr std::uint32_t kUnreadRequestsMax = 100;
+// A ping that is on its way is no answer that nobody reads. Without this a monitor that asks as often as the
+// scheduler pings it meets a ping each time, and is never answered.
+constexpr std::uint64_t kUnreadBytes = 256;
 
 }  // namespace
 
@@ -120,7 +123,7 @@ Status SchedulerNode::Core::TakeStatusRequest(ConnectionId id, std::span<const s
   // One answer at a time: it is large, and it is the same for all requests that come meanwhile.
   if (inbound_.IsHeldFor(id)) return Status::Ok();
   Peer& peer = peers_.at(id);
-  if (env_.transport.QueuedBytes(id) > 0) {
+  if (env_.transport.QueuedBytes(id) > kUnreadBytes) {
     if (++peer.unread <= kUnreadRequestsMax) return Status::Ok();
     return ResourceExhausted(
         "{} status requests came, and the answer to an earlier one is still unread; at most {} may",

@@ -158,7 +158,7 @@ TEST_F(SchedulerRefusalsTest, AMonitorThatDoesNotReadGetsOneAnswerAndIsCutOff) {
   const ConnectionId monitor = HelloMonitor(1);
   AskStatus(monitor);
   EXPECT_EQ(world.transport.TakeSent(monitor, Kind::kStatusReply).size(), 1U);
-  world.transport.queued_bytes = 1;
+  world.transport.queued_bytes = 1'000;
   for (int i = 0; i < 100; ++i) AskStatus(monitor);
   EXPECT_TRUE(world.transport.TakeSent(monitor, Kind::kStatusReply).empty());
   EXPECT_TRUE(world.transport.IsOpen(monitor));
@@ -166,9 +166,18 @@ TEST_F(SchedulerRefusalsTest, AMonitorThatDoesNotReadGetsOneAnswerAndIsCutOff) {
   AskStatus(monitor);
   EXPECT_EQ(world.transport.TakeSent(monitor, Kind::kStatusReply).size(), 1U)
       << "it has read, and asks again";
-  world.transport.queued_bytes = 1;
+  world.transport.queued_bytes = 1'000;
   for (int i = 0; i < 101; ++i) AskStatus(monitor);
   EXPECT_FALSE(world.transport.IsOpen(monitor));
+}
+
+TEST_F(SchedulerRefusalsTest, APingThatIsOnItsWayIsNoUnreadAnswer) {
+  StartNode();
+  const ConnectionId monitor = HelloMonitor(1);
+  world.transport.queued_bytes = 16;
+  AskStatus(monitor);
+  AskStatus(monitor);
+  EXPECT_EQ(world.transport.TakeSent(monitor, Kind::kStatusReply).size(), 2U);
 }
 
 TEST_F(SchedulerRefusalsTest, AWorkerThatAsksForMoreThanItReadsIsCutOff) {
