@@ -21,6 +21,7 @@ class JobFileTest : public ::testing::Test {
   JobFileTest() {
     DeclareJobFlags(flags, job, &origins);
     flags.Time("--gather-timeout", gather, "how long");
+    flags.TimeLimit("--wait-max", wait_max, "how long at most");
     flags.Switch("--rejoin", rejoin, "again");
     flags.Each(
         "--slow-worker", "RANK:FACTORx",
@@ -44,10 +45,20 @@ class JobFileTest : public ::testing::Test {
   JobOptions job;
   JobOrigins origins;
   std::chrono::milliseconds gather{1};
+  std::chrono::milliseconds wait_max{0};
   bool rejoin = false;
   std::vector<std::string> slow;
   FlagSet flags;
 };
+
+TEST_F(JobFileTest, ALimitMayBeNone) {
+  EXPECT_TRUE(Take("wait_max = \"30m\"").ok());
+  EXPECT_EQ(wait_max, std::chrono::minutes(30));
+  EXPECT_TRUE(Take("wait_max = \"none\"").ok());
+  EXPECT_EQ(wait_max.count(), 0);
+  EXPECT_THAT(Take("wait_max = \"long\"").message(),
+              HasSubstr("wanted a time such as 250ms, 30s or 2m, or none"));
+}
 
 TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
   const Status taken = Take(
