@@ -32,6 +32,9 @@ class AskingPool:
     def __getattr__(self, name):
         return getattr(self._pool, name)
 
+    def __len__(self):
+        return len(self._pool)
+
     def __iter__(self):
         for number, indices in enumerate(self._pool):
             if number % self._every == self._every // 2:

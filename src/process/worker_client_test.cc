@@ -368,8 +368,13 @@ TEST(WorkerInitializeTest, AMissingAddressFileIsNamed) {
   options.link.give_up_after = std::chrono::milliseconds(50);
   options.link.backoff_min = std::chrono::milliseconds(5);
   EXPECT_THAT(Worker::Initialize(options).status().message(), HasSubstr("/nonexistent/leeway-address"));
-  options.scheduler.clear();
-  EXPECT_EQ(Worker::Initialize(options).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(WorkerInitializeTest, WithoutASchedulerAWorkerIsAJobOfItsOwn) {
+  const Result<std::unique_ptr<Worker>> worker = Worker::Initialize({});
+  ASSERT_TRUE(worker.ok()) << worker.status().ToString();
+  EXPECT_EQ((*worker)->size(), 1U);
+  EXPECT_TRUE((*worker)->Shutdown().ok());
 }
 
 TEST(WorkerInitializeTest, AnotherJobIsRefused) {

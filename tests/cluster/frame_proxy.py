@@ -12,7 +12,7 @@ import threading
 ROSTER, PUSH, VERDICTS, ANSWERS = 6, 33, 35, 37
 _HEADER = struct.Struct("<HBBIQ")
 _ANSWERS_HEAD = struct.Struct("<III")
-_ANSWER = struct.Struct("<IIqqQIBB")
+_ANSWER = struct.Struct("<IIqqQIBBI")
 
 
 class Frame:

@@ -115,7 +115,7 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
         table, errors = job.out(), job.err()
         job.expect_nothing_left()
     assert "same first gradients" not in errors, "each rank had batches of its own"
-    for word in ("Job done", "worker", "iterations", "wait %", "server", "DPRs", "bsp + aggregate"):
+    for word in ("Job done", "worker", "steps", "wait %", "server", "DPRs", "bsp + aggregate"):
         assert word in table, table
     told = json.loads(summary.read_text())
     assert told["exit_code"] == 0 and told["status"]["phase"] == "ended"

@@ -41,7 +41,7 @@ class Gated(Leeway):
         def told():
             os.kill(self.process.pid, signal.SIGQUIT)
             time.sleep(0.1)
-            return all(re.search(rf"w{rank} +\w+ +{ITERATIONS} ", self.err()) for rank in ranks)
+            return all(re.search(rf"w{rank} +{ITERATIONS} ", self.err()) for rank in ranks)
 
         self.wait_for(told, "status", 60)
 
