@@ -26,9 +26,10 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
 // Seeds that found a bug. 33 and 59: a rank that had nothing left to do began again below its own pushes. 14:
 // what a dead worker had said in a lease was not known. 758 and 974: a server died after a worker, and took
 // pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which
-// a worker died.
+// a worker died. 370: the next life had its seat, and some blocks had forgotten it, when the cut was
+// whole.
 TEST(ResumeTest, SeedsThatFoundABug) {
-  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 758, 974, 1262, 1396, 1684}) {
+  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 758, 974, 1262, 1396, 1684}) {
     const ResumeReport report = RunResume({.seed = seed, .sync = ""});
     EXPECT_TRUE(report.ok()) << report.Failure();
   }

@@ -306,8 +306,10 @@ std::vector<Iteration> SchedulerNode::Core::SetBegins(Manifest& manifest) const 
   }
   // No rank begins below a block: nobody waits there for what it did not do before.
   Iteration at_least(0);
+  std::uint64_t blocks = 0;
   for (const ManifestTable& table : manifest.tables) {
     if (table.spec.clock == TableClock::kOwn) continue;
+    blocks += table.blocks.size();
     for (const ManifestBlock& block : table.blocks) at_least = std::max(at_least, block.record.v_train);
   }
   HeldPushes held;
@@ -321,6 +323,10 @@ std::vector<Iteration> SchedulerNode::Core::SetBegins(Manifest& manifest) const 
   for (const MemberKey life : held.Lives()) {
     if (life.worker.index() >= manifest.begins.size()) continue;
     Iteration end = held.Highest(life) + 1;
+    // A life may end, and the next one take its seat, while shards write. A shard that wrote before lacks
+    // what the life sent afterwards; one that writes later may have forgotten the life, and holds all of it.
+    const std::optional<EndedLives::Span> ended = ended_lives_.SpanOf(life);
+    if (ended && held.BlocksOf(life) < blocks) end = std::max(end, ended->end);
     ends[life.worker.index()] = std::max(ends[life.worker.index()], end);
     // The state of a rank knows of pushes that no block had yet: the rank does not do them again either.
     if (const auto state = given.find(life); state != given.end()) end = std::max(end, state->second);
@@ -330,7 +336,12 @@ std::vector<Iteration> SchedulerNode::Core::SetBegins(Manifest& manifest) const 
     const WorkerSeat& seat = members_.workers()[life.worker.index()];
     Iteration& begins = manifest.begins[life.worker.index()];
     begins = std::max(begins, end);
-    const Iteration first = seat.incarnation == life.incarnation ? seat.first : end;
+    Iteration first = end;
+    if (seat.incarnation == life.incarnation) {
+      first = seat.first;
+    } else if (ended) {
+      first = ended->first;
+    }
     if (!ended_lives_.IsInCut(life)) manifest.lost += held.Of(life, first, end - 1).torn;
   }
   manifest.iteration = std::ranges::max(manifest.begins);

@@ -70,6 +70,12 @@ bool EndedLives::IsInCut(MemberKey life) const {
   return found != lives_.end() && found->second.in_cut;
 }
 
+std::optional<EndedLives::Span> EndedLives::SpanOf(MemberKey life) const {
+  const auto found = lives_.find(life);
+  if (found == lives_.end() || !found->second.known) return std::nullopt;
+  return Span{found->second.first, found->second.settled};
+}
+
 std::map<MemberKey, Iteration> EndedLives::SettledBelow() const {
   std::map<MemberKey, Iteration> settled;
   for (const auto& [life, entry] : lives_) settled[life] = entry.settled;

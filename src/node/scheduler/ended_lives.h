@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -42,6 +43,11 @@ class EndedLives {
   [[nodiscard]] bool IsKnown(MemberKey life) const;
   // It was settled when the last checkpoint was begun: what blocks lack of it is counted already.
   [[nodiscard]] bool IsInCut(MemberKey life) const;
+  struct Span {
+    Iteration first, end;  // [first, end)
+  };
+  // The iterations that a life did, if it is kept and all its pushes are known.
+  [[nodiscard]] std::optional<Span> SpanOf(MemberKey life) const;
   void Forget(MemberKey life) { lives_.erase(life); }
   // By life: its pushes below it have their verdicts, as far as is known.
   [[nodiscard]] std::map<MemberKey, Iteration> SettledBelow() const;

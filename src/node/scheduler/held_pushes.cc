@@ -46,6 +46,13 @@ Iteration HeldPushes::Highest(MemberKey life) const {
   return found == held_.end() ? Iteration(-1) : Iteration(found->second.highest());
 }
 
+std::uint64_t HeldPushes::BlocksOf(MemberKey life) const {
+  const auto found = held_.find({life, std::nullopt});
+  if (found == held_.end()) return 0;
+  const wire::pb::Held& held = found->second;
+  return held.whole().blocks() + held.whole().silent() + held.patched().blocks() + held.patched().silent();
+}
+
 HeldPushes::Lacking HeldPushes::Of(MemberKey life, Iteration first, Iteration top) const {
   Lacking lacking;
   for (auto at = held_.lower_bound({life, std::nullopt}); at != held_.end(); ++at) {

@@ -20,6 +20,8 @@ class HeldPushes {
   [[nodiscard]] std::set<MemberKey> Lives() const;
   // The highest iteration that a block of the job's clock holds of this life; -1: none does.
   [[nodiscard]] Iteration Highest(MemberKey life) const;
+  // How many blocks of the job's clock know the life.
+  [[nodiscard]] std::uint64_t BlocksOf(MemberKey life) const;
 
   // Pushes that are in some blocks and not in others, or in none any more.
   struct Lacking {
