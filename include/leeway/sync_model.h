@@ -86,8 +86,8 @@ class SyncModel {
   virtual PullVerdict OnPull(const SyncView& view, Memory& memory, WorkerId worker,
                              Iteration progress) const = 0;
   virtual Advance MayAdvance(const SyncView& view, Memory& memory) const = 0;
-  // The most iterations a worker may be ahead of v_train when it pushes, if bounded, under lazy and under soft
-  // release: aggregate needs a window above it.
+  // The most iterations a worker may be ahead of v_train when it pushes, if bounded, under lazy and under
+  // soft release: aggregate needs a window above it.
   [[nodiscard]] virtual std::optional<std::int64_t> Lead() const = 0;
   // The apply mode when the user names none.
   [[nodiscard]] virtual const char* DefaultApply() const = 0;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "launch/same_batches.h"
 #include "cli/quantity.h"
+#include "launch/same_batches.h"
 #include "launch/text_file.h"
 #include "launch/who_waits.h"
 #include "launch/worker_program.h"
