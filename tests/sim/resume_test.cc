@@ -27,9 +27,9 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
 // what a dead worker had said in a lease was not known. 758 and 974: a server died after a worker, and took
 // pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which
 // a worker died. 370: the next life had its seat, and some blocks had forgotten it, when the cut was
-// whole.
+// whole. 657: a server was started again after the end of the job, and was never told of it.
 TEST(ResumeTest, SeedsThatFoundABug) {
-  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 758, 974, 1262, 1396, 1684}) {
+  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 657, 758, 974, 1262, 1396, 1684}) {
     const ResumeReport report = RunResume({.seed = seed, .sync = ""});
     EXPECT_TRUE(report.ok()) << report.Failure();
   }

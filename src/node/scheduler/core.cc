@@ -112,7 +112,9 @@ Result<wire::pb::Welcome> SchedulerNode::Core::OnHello(ConnectionId id, const wi
     }
     welcome.set_incarnation(admitted.seat.incarnation.value());
   } else if (hello.role() == wire::pb::ROLE_SERVER) {
-    LW_ASSIGN_OR_RETURN(const auto found, members_.FindShard(hello, env_.clock.Now(), ShardGrace()));
+    // After the end nobody waits for the process before: a new one is only told that the job is over.
+    const Duration grace = over_ ? Duration::zero() : ShardGrace();
+    LW_ASSIGN_OR_RETURN(const auto found, members_.FindShard(hello, env_.clock.Now(), grace));
     if (found.fresh && members_.gathered() && !over_)
       LW_RETURN_IF_ERROR(ReplaceShard(found.seat, hello.listen()));
     members_.Seat(found.seat, hello, id, env_.clock.Now());
@@ -224,7 +226,11 @@ void SchedulerNode::Core::OnGone(ConnectionId id, Parting how, const Status& why
   DropPeer(id);
   CommitSoon();
   if (over_) {
-    if (peer.role == wire::pb::ROLE_SERVER && how != Parting::kLost) members_.shards()[peer.seat].done = true;
+    if (peer.role == wire::pb::ROLE_SERVER) {
+      ShardSeat& seat = members_.shards()[peer.seat];
+      seat.connection = {};
+      if (how != Parting::kLost) seat.done = true;
+    }
     if (lingers_ && peers_.empty() && ShardsKnow()) End();
     return;
   }

@@ -343,6 +343,23 @@ TEST_F(SchedulerLossesTest, ALostShardEndsTheJobAndIsNamed) {
   EXPECT_EQ(ended[0].code(), StatusCode::kUnavailable);
 }
 
+TEST_F(SchedulerLossesTest, AServerThatStartsAgainAfterTheEndIsToldThatTheJobIsOver) {
+  GatherAll();
+  SayGoodbye(w0, StatusCode::kOk);
+  SayGoodbye(w1, StatusCode::kOk);
+  ASSERT_EQ(Take<wire::pb::JobEnd>(s1, Kind::kJobEnd).size(), 1U);
+  (void)world.transport.Lose(s1);  // before the word reached it
+  const ConnectionId next = HelloShard(1, 301);
+  const auto told = Take<wire::pb::JobEnd>(next, Kind::kJobEnd);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].code(), static_cast<std::uint32_t>(StatusCode::kOk));
+  SayGoodbye(s0, StatusCode::kOk);
+  EXPECT_TRUE(ended.empty()) << "the other server has not gone yet";
+  SayGoodbye(next, StatusCode::kOk);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_TRUE(ended[0].ok());
+}
+
 TEST_F(SchedulerLossesTest, AServerThatCannotBeReplacedForWantOfACheckpointEndsTheJobAtOnce) {
   GatherAll();
   SendReport(w0, 1);
