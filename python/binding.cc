@@ -340,6 +340,7 @@ PYBIND11_MODULE(_leeway, m) {
       .def_property_readonly("job_pull", [](Client& c) { return c.worker()->job().pull; })
       .def_property_readonly("job_exchange", [](Client& c) { return c.worker()->job().exchange; })
       .def("iteration", [](Client& c) { return c.worker()->iteration().value(); })
+      .def_property_readonly("goes_on", [](Client& c) { return c.worker()->goes_on(); })
       .def("allocate", &Allocate, NoGil(), py::arg("shape"), py::arg("strides"))
       .def("create_table", &CreateTable, NoGil(), py::arg("name"), py::arg("shape"),
            py::arg("own_clock") = false, py::arg("accept_nonfinite") = false, py::arg("sync") = "",

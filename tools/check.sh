@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 folder=$1/check
 shift
 mkdir -p "$folder"
-state=$(tools/tree_state.sh)
+# How much a part does is given by these (make check SEEDS=500): a smaller run does not stand for a larger one.
+amounts=$(echo "${MAKEFLAGS:-}" | grep -oE '(SEEDS|RUNS|LINT|ARGS|SOAK_SECONDS|FROM)=[^ ]*' | sort | tr '\n' ' ' || true)
+state="$(tools/tree_state.sh) $amounts"
 for part in "$@"; do
   if [[ $(cat "$folder/$part" 2>/dev/null) == "$state" ]]; then
     echo "check: $part passed before with these files (remove $folder/$part to run it again)"
@@ -17,5 +19,5 @@ for part in "$@"; do
   make --no-print-directory "$part"
   echo "check: $part passed in $SECONDS s"
   # A part that was run while someone changed a file says nothing of the files as they are now.
-  [[ $(tools/tree_state.sh) != "$state" ]] || echo "$state" >"$folder/$part"
+  [[ "$(tools/tree_state.sh) $amounts" != "$state" ]] || echo "$state" >"$folder/$part"
 done

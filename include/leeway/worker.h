@@ -242,6 +242,10 @@ class Worker {
   // Of the job clock, as this worker counts it. Under models that skip ahead it may be several higher after a
   // Clock and after the Syncs that follow it, until the first Update.
   [[nodiscard]] virtual Iteration iteration() const = 0;
+  // The job had begun when this worker joined, or goes on from a checkpoint: the servers' values count, and
+  // not those that this worker begins with. The same on all ranks that begin together, which `iteration` is
+  // not.
+  [[nodiscard]] virtual bool goes_on() const = 0;
   [[nodiscard]] virtual WorkerCounters counters() const = 0;
   // A named figure of the user's own (time per phase, samples, ...), reported to the scheduler with the next
   // beat. It counts up from 0 in each life: what a life before had counted is added to it, and the job's is

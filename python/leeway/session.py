@@ -27,7 +27,8 @@ class Session:
         self.size = worker.size
         self.slowdown = slowdown
         self.iteration = 0          # iterations this process has ended: a cheap mirror of the worker's clock
-        self.begins_at = worker.iteration()  # above 0: the job was running, or goes on from a checkpoint
+        self.begins_at = worker.iteration()
+        self.goes_on = worker.goes_on  # the job was running, or goes on from a checkpoint: the servers' values count
         self.no_sync_depth = 0
         self.waits_s = 0.0          # in calls that wait for other members: see waiting()
         self.phases = None          # of leeway.torch: one for all optimizers

@@ -156,6 +156,7 @@ Status WorkerClient::Join() {
     rank_ = node_->rank();
     job_ = node_->job();
     iteration_ = node_->iteration().value();
+    goes_on_ = node_->goes_on();
     if (const auto state = node_->restored_state(); state != nullptr) restored_state_ = *state;
   });
   log_.SetWho(fmt::format("worker {}", rank_.value()));

@@ -102,6 +102,7 @@ class WorkerClient final : public Worker,
   [[nodiscard]] Iteration iteration() const override {
     return Iteration(iteration_.load(std::memory_order_relaxed));
   }
+  [[nodiscard]] bool goes_on() const override { return goes_on_; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
   [[nodiscard]] std::string WaitingFor() const override;
@@ -216,6 +217,7 @@ class WorkerClient final : public Worker,
   ConsoleLog log_;
   WorkerId rank_;
   JobOptions job_;
+  bool goes_on_ = false;
 
   // Buffers outlive the node, which lands in them: also those of tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;

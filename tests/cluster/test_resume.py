@@ -70,3 +70,9 @@ def test_what_only_another_rank_has_loaded_is_an_error_before_the_first_step(fir
         assert workers[1].wait(60) != 0
         text = workers[1].log.read_text()
         assert "rank 1 has loaded values of 4 parameters" in text and "rank 0, whose count, has not" in text, text
+
+
+def test_nobody_trains_before_everybody_has_read_the_first_values(tmp_path):
+    with Job(tmp_path, workers=2, servers=1, sync="asp") as job:
+        job.run("late_reader")
+        assert "loaded" not in (tmp_path / "worker-1.log").read_text()

@@ -122,6 +122,32 @@ def test_buffers_of_models_with_the_same_names_are_kept_apart(alone, given):
     assert [net[1].running_mean.tolist() for net in nets] == [[0.0] * 3] * 2
 
 
+def test_buffers_of_a_model_that_nobody_trains_do_not_replace_those_of_the_trained_one(alone):
+    net = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    mean_of_weights = copy.deepcopy(net)  # as scripts keep one for evaluation
+    lw.DistributedOptimizer(small.sgd(net), net.named_parameters())
+    state = local_state.of(session.current())
+    for model in (net, mean_of_weights):
+        lw.broadcast_parameters(model.state_dict())
+    net[1].running_mean.fill_(1.0)
+    mean_of_weights[1].running_mean.fill_(2.0)
+    saved = copy.deepcopy(state.save())
+    for model in (net, mean_of_weights):
+        model[1].running_mean.zero_()
+    state.load(saved)
+    assert [model[1].running_mean.tolist() for model in (net, mean_of_weights)] == [[1.0] * 3, [2.0] * 3]
+    assert "1.running_mean" in saved["buffers"], "the trained model's own name"
+
+
+def test_an_optimizer_of_which_a_part_was_broadcast_is_refused_at_the_first_gradient(alone):
+    model, extra = small.model(), nn.Parameter(torch.zeros(2))
+    optimizer = torch.optim.SGD([*model.parameters(), extra], lr=0.1)
+    lw.DistributedOptimizer(optimizer, [*model.named_parameters(), ("extra", extra)])
+    lw.broadcast_parameters(model.state_dict())
+    with pytest.raises(errors.FailedPrecondition, match=r"1 of the 7 parameters .* have no initial values in the job \(extra\)"):
+        small.loss(model, 0).backward()
+
+
 @pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate parameters")
 def test_a_parameter_that_an_optimizer_has_twice_is_refused_by_name(alone):
     model = small.model()
@@ -164,5 +190,6 @@ def test_options_that_only_make_a_step_faster_are_accepted(alone, options):
     for net, optimizer in ((plain, torch.optim.Adam(plain.parameters(), lr=1e-2)), (model, small.distributed(model, inner))):
         small.loss(net, 0).backward()
         optimizer.step()
+    assert float(optimizer.state_dict()["state"][0]["step"]) == 1.0
     lw.shutdown()
     assert small.close(model, plain)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tools/check.sh in a small tree: it goes on with the part that failed, and runs all again when a file has changed."""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 MAKEFILE = "first second:\n\t@echo $@ >> build/ran; test $@ = first || test -e allowed\n"
-FOLDERS = ["include", "src", "apps", "bench", "examples", "python", "tests", "cmake", "scenarios"]
+FOLDERS = ["include", "src", "apps", "bench", "examples", "python", "tests", "cmake", "scenarios", "docs"]
 
 
 class CheckTest(unittest.TestCase):
@@ -21,12 +22,13 @@ class CheckTest(unittest.TestCase):
             (self.root / name).mkdir()
         for name in ("check.sh", "tree_state.sh"):
             shutil.copy(TOOLS / name, self.root / "tools")
-        for name in ("CMakeLists.txt", "CMakePresets.json"):
+        for name in ("CMakeLists.txt", "CMakePresets.json", "README.md", ".clang-format", ".clang-tidy"):
             (self.root / name).touch()
         (self.root / "Makefile").write_text(MAKEFILE)
 
-    def check(self):
-        return subprocess.run([self.root / "tools" / "check.sh", "build", "first", "second"], capture_output=True, text=True, check=False)
+    def check(self, flags=""):
+        return subprocess.run([self.root / "tools" / "check.sh", "build", "first", "second"], capture_output=True, text=True,
+                              check=False, env={**os.environ, "MAKEFLAGS": flags})
 
     def ran(self):
         """The parts that this call of the test is the first to see."""
@@ -50,6 +52,13 @@ class CheckTest(unittest.TestCase):
         self.check()
         self.assertEqual(self.ran(), ["first", "second"])
         (self.root / "src" / "new.cc").write_text("int x;\n")
+        self.assertEqual((self.check().returncode, self.ran()), (0, ["first", "second"]))
+
+    def test_a_smaller_run_does_not_stand_for_a_larger_one(self):
+        (self.root / "allowed").touch()
+        self.check(" -- SEEDS=5")
+        self.assertEqual(self.ran(), ["first", "second"])
+        self.assertEqual((self.check(" -- SEEDS=5").returncode, self.ran()), (0, []))
         self.assertEqual((self.check().returncode, self.ran()), (0, ["first", "second"]))
 
 

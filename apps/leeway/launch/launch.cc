@@ -351,7 +351,12 @@ void Launch::ShowEnd() {
 
 std::string Launch::PythonHint(std::uint32_t rank) const {
   for (const char* module : {"torch", "leeway", "numpy"}) {
-    if (!processes_.HasSaid(JobRole::kWorker, rank, fmt::format("No module named '{}", module))) continue;
+    const auto lacks =
+        [&](char end) {  // of the module itself, or of a part of it; torchvision is no part of torch
+          return processes_.HasSaid(JobRole::kWorker, rank,
+                                    fmt::format("No module named '{}{}", module, end));
+        };
+    if (!lacks('\'') && !lacks('.')) continue;
     const Result<std::string> python = PythonOfBuild(program_);
     if (!python.ok() || *python == found_) return {};
     return fmt::format(

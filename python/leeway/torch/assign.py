@@ -18,7 +18,8 @@ def assign(parameters):
     caller's values count; a rank that does not write the same computes its next gradient with what it has, and gets the new
     values with the iteration after. Under bsp let every rank write the same and make the same call. The write should change
     nothing when it is made twice, since a rank may read what another has assigned; for any other call opt.synchronize() and
-    lw.barrier() before it. Where servers apply gradients as they come (asp, ssp) the call is refused if one that this rank has
+    lw.barrier() before it. Before the first forward pass in training mode the call waits for all ranks, as that pass does: let all
+    make it, or only write the values, which count there anyway. Where servers apply gradients as they come (asp, ssp) the call is refused if one that this rank has
     not seen was applied meanwhile: a constraint= of DistributedOptimizer does it there.
     """
     session = _session.current()

@@ -52,7 +52,7 @@ def broadcast_parameters(params, root_rank=0):
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
     state = local_state.of(session)
-    state.buffers.update((prefix + name, tensor) for name, tensor in others.items())
+    state.add_buffers(prefix, others)
     # Tied: the table's own name is here as well. (Else the script has given its tables other names.)
     state.other_names.update((name, table) for name, table in known.items() if name != table and table in known)
     session.state.restore_own()

@@ -23,4 +23,5 @@ class Constraints:
     def check_used(self):
         unused = [glob for glob in self._by_glob if glob not in self._found.values()]
         if unused:
-            raise InvalidArgument(f'DistributedOptimizer: constraint: no parameter is named like "{unused[0]}"')
+            raise InvalidArgument(f'DistributedOptimizer: constraint: "{unused[0]}" holds for no trained parameter: none is named like '
+                                  "it, or an earlier glob fits all that are")

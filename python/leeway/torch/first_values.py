@@ -16,14 +16,16 @@ from leeway.torch import optimizer_state
 def settle(session, computed=False):
     """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
     All ranks come here equally often. Cheap once it is done."""
-    optimizers = [optimizer for optimizer in session.optimizers
-                  if not optimizer.settled and all(table.initialized for table in optimizer.tables)]
+    open_ones = [optimizer for optimizer in session.optimizers if not optimizer.settled]
+    optimizers = [optimizer for optimizer in open_ones if all(table.initialized for table in optimizer.tables)]
+    if computed:
+        _check_broadcast(open_ones)
     if not optimizers:
         return
     tables = [table for optimizer in optimizers for table in optimizer.tables]
     changed = [table for table in tables if table.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
-    if session.begins_at > 0:
+    if session.goes_on:
         _keep_servers(session, changed, states)
     elif tables:
         _agree(session, tables, changed, states, computed)
@@ -34,22 +36,48 @@ def settle(session, computed=False):
         table.note_values()
 
 
+def _check_broadcast(optimizers):
+    """Refuses to train with an optimizer of which broadcast_parameters was given only a part: its state would stay open."""
+    for optimizer in optimizers:
+        missing = [table for table in optimizer.tables if not table.initialized]
+        if missing and len(missing) < len(optimizer.tables):
+            raise FailedPrecondition(
+                f"{len(missing)} of the {len(optimizer.tables)} parameters of this DistributedOptimizer have no initial values in the "
+                f"job ({_names(missing)}): broadcast_parameters was not given them; give it all, model.state_dict() or pairs of name "
+                "and tensor, before training, or leave them out of the optimizer")
+
+
 def _agree(session, tables, changed, states, computed):
     root = tables[0].root
-    if session.rank == root:
-        if changed:
-            for table in tables:  # all of them: so the others see by one whether there is something new
-                table.check_memory()
-                session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
-        for table, state in states:
-            optimizer_state.write(table, state)
-        if changed or states:
-            _say(f"rank {root}'s {_what(changed, states)} loaded after broadcast_parameters: all ranks begin with them")
+    _offer(session, tables, changed, states)
     with session.waiting():
         session.worker.barrier("first values")
     if session.rank == root:
         _take_over(changed)  # as the servers have them now: a constraint may have moved them
+    else:
+        _compare(session, tables, changed, states, computed)
+    with session.waiting():
+        session.worker.barrier("first values")  # nobody trains before everybody has read them
+
+
+def _offer(session, tables, changed, states):
+    """The root's values and states become the servers'."""
+    root = tables[0].root
+    if session.rank != root:
         return
+    if changed:
+        for table in tables:  # all of them: so the others see by one whether there is something new
+            table.check_memory()
+            session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
+    for table, state in states:
+        optimizer_state.write(table, state)
+    if changed or states:
+        _say(f"rank {root}'s {_what(changed, states)} loaded after broadcast_parameters: all ranks begin with them")
+
+
+def _compare(session, tables, changed, states, computed):
+    """Another rank than the root takes the servers' values and states, and says where it had loaded others."""
+    root = tables[0].root
     room = _room(tables[0])
     news = session.worker.read_values(tables[0].table, room.data_ptr(), tables[0].elements, False)
     if changed and not news:

@@ -16,8 +16,17 @@ class LocalState:
     def __init__(self, session):
         self._session = session
         self.buffers = {}  # name -> tensor
+        self._broadcasts = 0
         self.other_names = {}  # of tied parameters: a second name -> that of the table
         session.state.add_own("torch", self.save, self.load)
+
+    def add_buffers(self, prefix, tensors):
+        """Those of one broadcast. Names that tensors of another model have get the number of the broadcast before them."""
+        self._broadcasts += 1
+        if any(prefix + name in self.buffers and self.buffers[prefix + name].data_ptr() != tensor.data_ptr()
+               for name, tensor in tensors.items()):
+            prefix = f"broadcast{self._broadcasts}.{prefix}"
+        self.buffers.update((prefix + name, tensor) for name, tensor in tensors.items())
 
     def save(self):
         return {"random": torch.get_rng_state(),

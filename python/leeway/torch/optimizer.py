@@ -174,7 +174,7 @@ class _Distributed(torch.optim.Optimizer):
     def state_dict(self):
         """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
         under bsp; any rank may call it, alone."""
-        on_servers = self._session.begins_at > 0 and all(table.initialized for table in self._tables)
+        on_servers = self._session.goes_on and all(table.initialized for table in self._tables)
         if not self.settled and not on_servers:
             return super().state_dict()  # what was loaded so far
         if self._session.finished:

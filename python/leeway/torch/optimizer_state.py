@@ -66,12 +66,16 @@ def write(table, state):
     table.session.worker.write_state(table.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
 
 
+# Options that only make a step faster. On the processor torch refuses some of them.
+_SPEED_OPTIONS = {"foreach", "fused", "capturable"}
+
+
 def _example(kind, group, stepped):
     """What torch keeps of a parameter in this group, of one element, before or after its first step. It differs by
     version: a step is a number or a tensor, SGD without momentum keeps a None or nothing."""
     parameter = torch.nn.Parameter(torch.zeros(1))
-    known = inspect.signature(kind.__init__).parameters
-    optimizer = kind([parameter], **{name: value for name, value in group.items() if name in known and name != "params"})
+    known = inspect.signature(kind.__init__).parameters.keys() - _SPEED_OPTIONS - {"params"}
+    optimizer = kind([parameter], **{name: value for name, value in group.items() if name in known})
     if stepped:
         parameter.grad = torch.zeros(1)
         optimizer.step()

@@ -333,6 +333,7 @@ wire::pb::Roster Membership::BuildRoster() const {
     member.set_first(seat.first.value());
     member.set_gone(!seat.counted());
     member.set_joining(seat.joining);
+    member.set_goes_on(IsResumed() || seat.entered != Epoch{});
     member.set_dead(seat.state == WorkerState::kDead);
     member.set_finished(seat.state == WorkerState::kLeft && seat.finished);
     const std::size_t rank = seat.rank.index();

@@ -131,6 +131,8 @@ class Membership {
   // process that crashed while it gathered.
   [[nodiscard]] bool Complete() const;
   [[nodiscard]] Iteration start() const { return start_; }  // where the job begins
+  // The job goes on from a checkpoint. Under a fuzzy one a slow rank may begin in iteration 0 all the same.
+  [[nodiscard]] bool IsResumed() const { return start_ > Iteration(0) || !begins_.empty(); }
   [[nodiscard]] bool gathered() const { return roster_epoch_ != Epoch{}; }
   // Enough to begin without the others: `workers` of them, and all shards.
   [[nodiscard]] bool Suffices(std::uint32_t workers) const;

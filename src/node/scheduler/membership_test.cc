@@ -245,6 +245,27 @@ TEST_F(MembershipTest, AJobMayBeginWithoutSomeAndTheyJoinLater) {
   EXPECT_EQ(late->seat.rank, WorkerId(0));
 }
 
+TEST_F(MembershipTest, AllRanksThatBeginTogetherHearAlikeWhetherTheJobGoesOn) {
+  GatherAll();
+  EXPECT_FALSE(members.BuildRoster().members(0).goes_on());
+  seat(1).connection = {};
+  members.Lose(seat(1), kNoon);
+  ASSERT_TRUE(Worker(1, 12).ok());
+  members.Enter(seat(1), Epoch(3), Iteration(0));
+  EXPECT_FALSE(members.BuildRoster().members(0).goes_on());
+  EXPECT_TRUE(members.BuildRoster().members(1).goes_on()) << "the job had begun when it came";
+}
+
+TEST_F(MembershipTest, AJobGoesOnForARankThatBeginsInIteration0) {
+  const std::vector<Incarnation> incarnations(2, Incarnation(1));
+  const std::vector<Iteration> begins{Iteration(0), Iteration(3)};
+  members.Resume(Iteration(0), incarnations, begins);
+  GatherAll();
+  EXPECT_EQ(members.BuildRoster().members(0).first(), 0);
+  EXPECT_TRUE(members.BuildRoster().members(0).goes_on());
+  EXPECT_TRUE(members.BuildRoster().members(1).goes_on());
+}
+
 TEST_F(MembershipTest, ALostSeatStaysInTheCountsUntilItIsReplacedOrGivenUp) {
   GatherAll();
   seat(1).connection = {};

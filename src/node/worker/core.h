@@ -81,6 +81,7 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] WorkerId rank() const { return stance_.worker; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
   [[nodiscard]] Iteration iteration() const { return iteration_; }
+  [[nodiscard]] bool goes_on() const { return goes_on_; }
   [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
   void SetFigure(const std::string& name, double value) { figures_[name] = value; }
   void SetVerdictObserver(VerdictObserver observer) { observer_ = std::move(observer); }
@@ -315,6 +316,7 @@ class WorkerNode::Core final : private LinkEvents {
   WorkerCounters counters_;
   std::map<std::string, double> figures_;
   Iteration iteration_{0};
+  bool goes_on_ = false;     // as in WorkerNode
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
 
   // What the job and its models have the worker do.

@@ -154,6 +154,7 @@ void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
   const bool entered = self != nullptr && !self->joining();
   if (phase_ == Phase::kJoining && roster_.gathered() && entered && ports_.empty()) {
     iteration_ = Iteration(self->first());
+    goes_on_ = self->goes_on();
     if (self->has_restore()) ReadState(self->restore());
     if (Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }

@@ -140,6 +140,8 @@ std::shared_ptr<const std::vector<std::byte>> WorkerNode::restored_state() const
 }
 
 Iteration WorkerNode::iteration() const { return core_->iteration(); }
+
+bool WorkerNode::goes_on() const { return core_->goes_on(); }
 const WorkerCounters& WorkerNode::counters() const { return core_->counters(); }
 void WorkerNode::SetFigure(const std::string& name, double value) { core_->SetFigure(name, value); }
 void WorkerNode::SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq)> observer) {

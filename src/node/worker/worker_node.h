@@ -138,6 +138,8 @@ class WorkerNode {
   [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> restored_state() const;
 
   [[nodiscard]] Iteration iteration() const;
+  // As in Worker.
+  [[nodiscard]] bool goes_on() const;
   [[nodiscard]] const WorkerCounters& counters() const;
   // A figure for the next report to the scheduler.
   void SetFigure(const std::string& name, double value);
