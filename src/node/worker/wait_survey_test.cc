@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace leeway {
 namespace {
 
@@ -87,6 +89,27 @@ TEST(WaitSurveyTest, AQuestionWithoutAnAnswerIsAWaitForNobodyKnown) {
   ASSERT_EQ(reply.open_size(), 1);
   EXPECT_EQ(reply.open(0).what(), "a table");
   EXPECT_THAT(reply.open(0).missing(), IsEmpty());
+}
+
+TEST(WaitSurveyTest, ALongListEndsWithOneWaitForNobodyKnown) {
+  constexpr std::size_t kMax = 64;
+  WaitSurvey survey;
+  survey.Begin(9);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    (void)survey.Ask(i, {"a table"});
+    wire::pb::OpenWait barrier;
+    barrier.set_what("a barrier");
+    barrier.add_missing(2);
+    survey.Add(barrier);
+  }
+  for (std::uint64_t i = 0; i < 40; ++i) (void)survey.Take(OfShard(i));
+  EXPECT_TRUE(survey.IsAnswered());
+  wire::pb::WhyReply reply = survey.End();
+  ASSERT_EQ(reply.open_size(), kMax + 1);
+  const auto nobody = [](const wire::pb::OpenWait& wait) { return wait.missing().empty(); };
+  EXPECT_EQ(std::count_if(reply.open().begin(), reply.open().end(), nobody), 1);
+  survey.Begin(10);
+  EXPECT_EQ(survey.End().open_size(), 0) << "the next survey begins with none";
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The scheduler asks for whom a worker waits.
+#include <memory>
+
 #include "node/worker/testing/worker_rig.h"
 
 namespace leeway::testing {
@@ -150,6 +152,37 @@ TEST_F(WorkerSurveyTest, ReportsCountCallsAndSayWhetherOneWaits) {
   const wire::pb::Report waits = report();
   EXPECT_TRUE(waits.waits());
   EXPECT_GT(waits.acts(), computes.acts());
+}
+
+TEST_F(WorkerSurveyTest, AWorkerThatWaitsForManyTablesNamesAFew) {
+  JoinJob();
+  constexpr std::uint32_t kTables = 300;
+  std::vector<std::unique_ptr<ParameterPair>> pairs;
+  std::vector<TableId> tables;
+  wire::pb::TableMap map;
+  map.set_request(1);
+  for (std::uint32_t i = 0; i < kTables; ++i) {
+    pairs.push_back(std::make_unique<ParameterPair>(2, nullptr, nullptr));
+    const std::string name = "t" + std::to_string(i);
+    tables.push_back(
+        *node->CreateTable({.name = name, .shape = {2}, .clock = TableClock::kOwn}, *pairs.back()));
+    wire::pb::Table* table = map.add_tables();
+    table->set_name(name);
+    wire::pb::Block* block = table->add_blocks();
+    block->set_block(i);
+    block->set_term(1);
+    block->set_elements(2);
+  }
+  node->Start(Into(started));
+  Control(scheduler, wire::Kind::kTableMap, map);
+  ASSERT_TRUE(started.has_value() && started->ok());
+  std::vector<float> values(2);
+  for (const TableId table : tables) ASSERT_TRUE(node->PullInto(table, values, {}).ok());
+  node->Barrier("epoch", {});
+  Ask(5);
+  env.Advance(std::chrono::milliseconds(1100));
+  EXPECT_LE(Answered().open_size(), 65) << "the scheduler takes 256 at the most";
+  node.reset();
 }
 
 }  // namespace
