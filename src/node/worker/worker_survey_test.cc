@@ -148,6 +148,10 @@ TEST_F(WorkerSurveyTest, ReportsCountCallsAndSayWhetherOneWaits) {
   const wire::pb::Report computes = report();
   EXPECT_FALSE(computes.waits());
   EXPECT_EQ(report().acts(), computes.acts()) << "it makes no call";
+  node->ReadArrays(w, ArraysWanted::kState, [](const Status&, const TableState&) {});
+  EXPECT_GT(report().acts(), computes.acts()) << "a rank that saves reads";
+  node->Assign(u, {}, Lend(std::span(gradient).first(2)), {});
+  EXPECT_GT(report().acts(), computes.acts() + 1) << "a rank that loads sets";
   node->Barrier("epoch", {});
   const wire::pb::Report waits = report();
   EXPECT_TRUE(waits.waits());
