@@ -92,6 +92,20 @@ TEST_F(WorkerSurveyTest, APushWithoutAVerdictIsUnderWay) {
   EXPECT_TRUE(Answered().settled());
 }
 
+TEST_F(WorkerSurveyTest, AReadWithoutItsArraysIsUnderWay) {
+  WaitForValues();
+  SettlePushes();
+  node->ReadArrays(u, ArraysWanted::kState, [](const Status&, const TableState&) {});
+  Ask(5);
+  ReplyOfShard(0, Asked(0).at(0).request());
+  EXPECT_FALSE(Answered().settled()) << "the user may be in the read, which ends by itself";
+  Deliver(0, wire::Kind::kArrays,
+          wire::Arrays{WorkerId(kRank), Incarnation(1), 1, {{BlockId(2), Term(1), Version(1), 0, 0, 0, 0}}});
+  Ask(6);
+  ReplyOfShard(0, Asked(0).at(0).request());
+  EXPECT_TRUE(Answered().settled());
+}
+
 TEST_F(WorkerSurveyTest, APushThatIsTooEarlyIsNotUnderWay) {
   WaitForValues();
   Verdict(0, 0, 1, wire::Verdict::kSummed);
