@@ -67,6 +67,23 @@ TEST(BlockAssignTest, ValuesThatWouldUndoAGradientAreDropped) {
   EXPECT_THAT(block.values(), ElementsAre(1, 1));
 }
 
+TEST(BlockAssignTest, ValuesBasedOnAVersionOfAnOwnerBeforeAreDropped) {
+  HandFedBlock block({.sync = "asp"});
+  block.Begin(2);
+  block.Push(1, 0);
+  AssignEvent assign = Next(block, 0);
+  assign.base_version = block->version() + 1;
+  block.Forget();
+  block->OnAssign(assign, block.Fill({7, 7}));
+  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#1 v0")) << "the owner before was ahead";
+  assign = Next(block, 0);
+  assign.base_version = Version(0);
+  block.Forget();
+  block->OnAssign(assign, block.Fill({7, 7}));
+  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#2 v0")) << "what the worker has read is not known";
+  EXPECT_THAT(block.values(), ElementsAre(1, 1));
+}
+
 TEST(BlockAssignTest, TwoWorkersMaySetTheSameVersion) {
   HandFedBlock block;
   block.Begin(2);

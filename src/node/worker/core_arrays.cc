@@ -60,8 +60,9 @@ void WorkerNode::Core::OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Ve
   } else if (lent.assigns->blocks_late > 0) {
     outcome = FailedPrecondition(
         "table \"{}\": {} of {} blocks have gone on since this worker read them (under \"{}\" gradients of "
-        "others are applied meanwhile), so that setting their {} would undo those; set them under bsp, or "
-        "before the first gradient",
+        "others are applied meanwhile, or another server has taken them over), so that setting their {} "
+        "would "
+        "undo those; set them under bsp, or before the first gradient, and again after a server was replaced",
         block.table->spec.name, lent.assigns->blocks_late, lent.blocks, block.model->sync, what);
   }
   Return(std::move(push.lent), outcome);
