@@ -138,10 +138,11 @@ class Worker {
   virtual Status Broadcast(TableId table, std::span<const float> values,
                            std::shared_ptr<const void> pin = {}) = 0;
 
-  // Sets the values of a table that follows the job's clock, between two iterations, and waits until the
-  // servers have them. Counts once, in order with this worker's gradients. Other workers get the values with
-  // their next pull; one that computes on older ones adds its gradient to them. Refused if a gradient that
-  // this worker has not read was stepped on since, which the call would undo: under bsp that cannot be.
+  // Sets the values of a table that follows the job's clock, between two iterations (an error after
+  // this iteration's Update), and waits until the servers have them. Counts once, in order with this worker's
+  // gradients. Other workers get the values with their next pull; one that computes on older ones adds its
+  // gradient to them. Refused if a gradient that this worker has not read was stepped on since, which the
+  // call would undo: under bsp that cannot be.
   //
   // With a pin the values are lent, as in Broadcast.
   virtual Status Assign(TableId table, std::span<const float> values,

@@ -23,6 +23,13 @@ void WorkerNode::Core::Assign(TableId id, AssignedArray array, LentGradient valu
     return LaterDone(std::move(done), InvalidArgument("table \"{}\": got {} values to set, wanted {}",
                                                       table.spec.name, values.values.size(), table.elements));
   }
+  // Its place in the queue says which iteration comes next. A server that takes over would wait for one that
+  // this worker has pushed and does not push again.
+  if (table.pushed >= iteration_) {
+    return LaterDone(std::move(done), FailedPrecondition("table \"{}\" has pushed its gradient of iteration "
+                                                         "{}; set it between Clock and the next Update",
+                                                         table.spec.name, iteration_.value()));
+  }
   std::shared_ptr<LentPush> lent = TakeLent();
   lent->table = id;
   lent->iteration = iteration_;

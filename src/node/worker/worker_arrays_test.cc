@@ -143,5 +143,23 @@ TEST_F(WorkerArraysTest, ABlockThatHasGoneOnIsAnErrorThatSaysWhatToDo) {
   EXPECT_THAT(set->message(), HasSubstr("a clock of its own"));
 }
 
+TEST_F(WorkerArraysTest, ATableIsSetBetweenTwoIterations) {
+  StartTables();
+  const std::vector<float> values{1, 2, 3, 4};
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  env.transport.sent.clear();
+  node->Assign(w, {}, Lend(values), Into(set));
+  ASSERT_TRUE(set.has_value()) << "a server that takes this worker back would wait for iteration 0 for ever";
+  EXPECT_EQ(set->code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(set->message(), HasSubstr("has pushed its gradient of iteration 0"));
+  EXPECT_TRUE(env.transport.TakeSent(shard[0], wire::Kind::kAssign).empty());
+  set.reset();
+  ASSERT_TRUE(node->EndIteration().ok());
+  env.transport.sent.clear();
+  node->Assign(w, {}, Lend(values), Into(set));
+  EXPECT_EQ(SentAssign(0).seq, Seq(2));
+  EXPECT_FALSE(set.has_value());
+}
+
 }  // namespace
 }  // namespace leeway::testing

@@ -80,8 +80,8 @@ class WorkerNode {
   void Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
 
   // Sets an array of a job-clock table: its values, or one of its optimizer's. `done` gets
-  // kFailedPrecondition if the optimizer has run since this worker read the table; then some blocks may have
-  // been set.
+  // kFailedPrecondition if the table has its gradient of this iteration, or if the optimizer has run since
+  // this worker read the table; then some blocks may have been set.
   void Assign(TableId table, AssignedArray array, LentGradient values, Done done);
   // What the servers have now: the values, the values if they are newer than those in use, or the state.
   void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);
