@@ -289,7 +289,8 @@ class WorkerNode::Core final : private LinkEvents {
 
   // For whom the user waits: the scheduler asks.
   [[nodiscard]] bool UserWaits() const;
-  // Nothing that this worker has sent is on its way, and nothing is to be sent.
+  // Nothing that this worker has sent is on its way, nothing is to be sent, and no thread of the user
+  // computes.
   [[nodiscard]] bool IsSettled() const;
   void OnAsked(const wire::pb::Why& why);
   void SurveyWaits();

@@ -21,7 +21,8 @@ bool WorkerNode::Core::UserWaits() const {
 }
 
 bool WorkerNode::Core::IsSettled() const {
-  return inits_open_ == 0 && reads_.empty() && std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
+  return !events_.UserMayCompute() && inits_open_ == 0 && reads_.empty() &&
+         std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
            return block == nullptr || (!block->moved && !block->resuming && block->pushes.is_idle());
          });
 }

@@ -50,6 +50,8 @@ class WorkerNodeEvents {
   // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
   // WhenUsable, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
   [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
+  // Whether the user may compute while one of its threads waits, since it has several.
+  [[nodiscard]] virtual bool UserMayCompute() const { return false; }
 };
 
 // Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.

@@ -121,6 +121,16 @@ TEST_F(WorkerSurveyTest, APushThatIsTooEarlyIsNotUnderWay) {
   EXPECT_EQ(reply.open_size(), 2);
 }
 
+TEST_F(WorkerSurveyTest, AUserOfWhomAnotherThreadMayComputeIsNeverSettled) {
+  StartTables();
+  several_threads = true;
+  node->Barrier("epoch", {});
+  Ask(5);
+  const wire::pb::WhyReply reply = Answered();
+  EXPECT_TRUE(reply.waits()) << "so it is not idle";
+  EXPECT_FALSE(reply.settled()) << "so it rules out a standstill";
+}
+
 TEST_F(WorkerSurveyTest, ABarrierIsNamedAndTheSchedulerKnowsTheRest) {
   StartTables();
   node->Barrier("epoch", {});
