@@ -79,9 +79,14 @@ void WorkerNode::Core::ReadArrays(TableId id, ArraysWanted what, ArraysDone done
   Result<WorkerTable*> found = phase_ == Phase::kFailed ? failure_ : FindPlaced(id);
   if (found.ok() && (phase_ == Phase::kNew || phase_ == Phase::kJoining || phase_ == Phase::kStopped))
     found = CheckMember();
+  if (found.ok() && phase_ == Phase::kFinished && !gone_.ok()) found = gone_;
   if (!found.ok()) return Later([done = std::move(done), why = found.status()] { done(why, {}); });
   (void)reads_.Begin(**found, what, std::move(done), env_.clock.Now());
   SendReads();
+}
+
+void WorkerNode::Core::FailReads(const Status& why) {
+  for (const std::shared_ptr<ArrayRead>& read : reads_.TakeAll()) Later([read, why] { read->done(why, {}); });
 }
 
 void WorkerNode::Core::SendReads() {

@@ -161,5 +161,26 @@ TEST_F(WorkerArraysTest, ATableIsSetBetweenTwoIterations) {
   EXPECT_FALSE(set.has_value());
 }
 
+TEST_F(WorkerArraysTest, AFinishedWorkerDoesNotWaitForAServerThatIsGone) {
+  StartTables();
+  node->Leave({});
+  Left(2);
+  node->Finish({});
+  SendRoster(3, {{0, true}, {kRank, true}});
+  for (const auto& [on, block] : {std::pair(0, 0U), {0, 2U}, {1, 1U}})
+    Answer(static_cast<std::size_t>(on), block, 1, 9, {7, 7});
+  Answer(1, 3, 0, 4, {6, 6});
+  Read(w, ArraysWanted::kState);
+  EXPECT_EQ(SentRead(0), 1U);
+  (void)env.transport.Lose(shard[0]);
+  env.Advance(std::chrono::minutes(5));
+  ASSERT_TRUE(read.has_value()) << "shard 0 does not come back";
+  EXPECT_EQ(read->status.code(), StatusCode::kUnavailable) << read->status.ToString();
+  EXPECT_FALSE(failed.has_value()) << "it has all that it needs";
+  Read(w, ArraysWanted::kState);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_FALSE(read->status.ok());
+}
+
 }  // namespace
 }  // namespace leeway::testing
