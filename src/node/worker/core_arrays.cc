@@ -95,6 +95,17 @@ void WorkerNode::Core::SendReads() {
     for (const std::unique_ptr<ShardPort>& port : ports_) {
       if (!port->link().up()) continue;
       wire::Read message;
+      const auto send = [&] {
+        message.worker = stance_.worker;
+        message.incarnation = stance_.incarnation;
+        message.request = read->request;
+        message.what = read->of_state() ? wire::ReadWhat::kState : wire::ReadWhat::kValues;
+        std::vector<std::byte> body;
+        wire::Encode(message, body);
+        counters_.bytes_sent += body.size();
+        port->link().Send(wire::Kind::kRead, body, {});
+        message.entries.clear();
+      };
       for (const WorkerBlock& block : read->table->blocks) {
         ArrayRead::Part& part = read->parts[block.index];
         if (block.shard != port->shard() || part.sent || part.here || block.moved || block.resuming) continue;
@@ -102,16 +113,9 @@ void WorkerNode::Core::SendReads() {
         const bool known = read->what == ArraysWanted::kNewerValues;
         message.entries.push_back(
             {block.id, block.term, known ? read->table->landing.InUse(block.index) : Version(0)});
+        if (message.entries.size() == wire::kEntriesMax) send();
       }
-      if (message.entries.empty()) continue;
-      message.worker = stance_.worker;
-      message.incarnation = stance_.incarnation;
-      message.request = read->request;
-      message.what = read->of_state() ? wire::ReadWhat::kState : wire::ReadWhat::kValues;
-      std::vector<std::byte> body;
-      wire::Encode(message, body);
-      counters_.bytes_sent += body.size();
-      port->link().Send(wire::Kind::kRead, body, {});
+      if (!message.entries.empty()) send();
     }
   }
 }

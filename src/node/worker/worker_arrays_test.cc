@@ -182,5 +182,36 @@ TEST_F(WorkerArraysTest, AFinishedWorkerDoesNotWaitForAServerThatIsGone) {
   EXPECT_FALSE(read->status.ok());
 }
 
+TEST_F(WorkerArraysTest, AReadOfMoreBlocksThanAFrameHoldsIsSentInSeveral) {
+  JoinJob();
+  constexpr std::uint32_t kBlocks = wire::kEntriesMax + 1;
+  ParameterPair pair{kBlocks, nullptr, nullptr};
+  const TableId many = *node->CreateTable({.name = "many", .shape = {kBlocks}}, pair);
+  wire::pb::TableMap map;
+  map.set_request(1);
+  wire::pb::Table* table = map.add_tables();
+  table->set_name("many");
+  for (std::uint32_t i = 0; i < kBlocks; ++i) {
+    wire::pb::Block* block = table->add_blocks();
+    block->set_block(i);
+    block->set_term(1);
+    block->set_offset(i);
+    block->set_elements(1);
+  }
+  std::optional<Status> placed;
+  node->Start(Into(placed));
+  Control(scheduler, wire::Kind::kTableMap, map);
+  ASSERT_TRUE(placed.has_value() && placed->ok());
+  env.transport.sent.clear();
+  Read(many, ArraysWanted::kValues);
+  const std::vector<SentFrame> frames = env.transport.TakeSent(shard[0], wire::Kind::kRead);
+  ASSERT_EQ(frames.size(), 2U) << "the server cuts off a worker that sends too many entries";
+  const auto first = DecodeAs<wire::Read>(frames[0]), second = DecodeAs<wire::Read>(frames[1]);
+  EXPECT_EQ(first.entries.size(), wire::kEntriesMax);
+  EXPECT_EQ(second.entries.size(), 1U);
+  EXPECT_EQ(first.request, second.request);
+  node.reset();
+}
+
 }  // namespace
 }  // namespace leeway::testing
