@@ -213,5 +213,17 @@ TEST_F(WorkerArraysTest, AReadOfMoreBlocksThanAFrameHoldsIsSentInSeveral) {
   node.reset();
 }
 
+TEST_F(WorkerArraysTest, AnArrayThatComesTwiceCountsOnce) {
+  StartTables();
+  Read(u, ArraysWanted::kState);
+  const std::uint64_t request = SentRead(0);
+  Give(0, request, 2, 1, 2, {1, 2});
+  Give(0, request, 2, 1, 2, {1, 2});
+  EXPECT_FALSE(read.has_value()) << "array 2 is missing";
+  Give(0, request, 2, 2, 2, {5, 6});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(1, 2), ElementsAre(5, 6)));
+}
+
 }  // namespace
 }  // namespace leeway::testing
