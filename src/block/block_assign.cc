@@ -13,11 +13,7 @@ void Block::Core::OnAssign(const AssignEvent& assign, Gradient array) {
   const std::optional<BlockVerdict> verdict = Set(assign, std::move(array));
   if (!verdict) return;  // it comes again
   ledger_.Record(assign.from, assign.seq, *verdict);
-  if (*verdict == BlockVerdict::kApplied) {
-    ++counters_.assigned;  // and not `applied`: it is no gradient
-  } else {
-    CountVerdict(*verdict);
-  }
+  ++(*verdict == BlockVerdict::kApplied ? counters_.assigned : counters_.unassigned);
   Say(assign.from, assign.seq, *verdict);
 }
 

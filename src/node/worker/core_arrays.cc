@@ -52,6 +52,8 @@ void WorkerNode::Core::Assign(TableId id, AssignedArray array, LentGradient valu
 
 void WorkerNode::Core::OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Verdict verdict) {
   LentPush& lent = *push.lent;
+  if (block.assigns.size() == WorkerBlock::kAssignsMax) block.assigns.erase(block.assigns.begin());
+  block.assigns.push_back(push.seq);
   if (verdict == wire::Verdict::kApplied) block.seen = block.term;
   if (verdict == wire::Verdict::kRefused) ++lent.blocks_refused;
   if (verdict == wire::Verdict::kLateDropped) ++lent.assigns->blocks_late;

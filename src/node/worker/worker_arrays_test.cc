@@ -225,5 +225,28 @@ TEST_F(WorkerArraysTest, AnArrayThatComesTwiceCountsOnce) {
   EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(1, 2), ElementsAre(5, 6)));
 }
 
+TEST_F(WorkerArraysTest, AnAssignThatAServerLosesIsNoLostPush) {
+  StartTables();
+  const std::vector<float> values{1, 2};
+  node->Assign(u, {}, Lend(values), {});
+  Verdict(0, 2, 1, wire::Verdict::kApplied);
+  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  Verdict(0, 2, 2, wire::Verdict::kSummed);
+  ASSERT_EQ(node->counters().pushes, 1U);
+  env.transport.sent.clear();
+  Verdict(0, 2, 0, wire::Verdict::kMoved, 2);
+  env.Advance(std::chrono::seconds(1));
+  const std::vector<SentFrame> asked = env.transport.TakeSent(scheduler, wire::Kind::kDefineTables);
+  ASSERT_EQ(asked.size(), 1U);
+  wire::pb::TableMap map;
+  map.set_request(ParseAs<wire::pb::DefineTables>(asked[0]).request());
+  *map.add_tables() = Map(1).tables(1);
+  map.mutable_tables(0)->mutable_blocks(0)->set_term(2);
+  Control(scheduler, wire::Kind::kTableMap, map);
+  Verdict(0, 2, 0, wire::Verdict::kGap, 2);
+  EXPECT_EQ(node->counters().lost, 1U) << "the gradient, of one push";
+  EXPECT_THAT(env.log.lines.back(), HasSubstr("lost 1 pushes and 1 arrays"));
+}
+
 }  // namespace
 }  // namespace leeway::testing
