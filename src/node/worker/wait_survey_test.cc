@@ -26,7 +26,7 @@ wire::pb::WhyReply OfShard(std::uint64_t request) {
 wire::pb::OpenWait Taken(const wire::pb::WhyReply& answer, std::optional<Iteration> held = {}) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table", held});
+  EXPECT_TRUE(survey.Ask(1, {"a table", held}));
   EXPECT_FALSE(survey.IsAnswered());
   EXPECT_TRUE(survey.Take(answer));
   EXPECT_TRUE(survey.IsAnswered());
@@ -75,7 +75,7 @@ TEST(WaitSurveyTest, APushThatIsTooEarlyWaitsUntilItIsNot) {
 TEST(WaitSurveyTest, OnlyItsOwnQuestionsAreTaken) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table"});
+  EXPECT_TRUE(survey.Ask(1, {"a table"}));
   EXPECT_FALSE(survey.Take(OfShard(2)));
   survey.Begin(10);
   EXPECT_FALSE(survey.Take(OfShard(1))) << "of the survey before";
@@ -84,7 +84,7 @@ TEST(WaitSurveyTest, OnlyItsOwnQuestionsAreTaken) {
 TEST(WaitSurveyTest, AQuestionWithoutAnAnswerIsAWaitForNobodyKnown) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table"});
+  EXPECT_TRUE(survey.Ask(1, {"a table"}));
   const wire::pb::WhyReply reply = survey.End();
   ASSERT_EQ(reply.open_size(), 1);
   EXPECT_EQ(reply.open(0).what(), "a table");
