@@ -138,16 +138,18 @@ class Worker {
   virtual Status Broadcast(TableId table, std::span<const float> values,
                            std::shared_ptr<const void> pin = {}) = 0;
 
-  // Sets the values of a table that follows the job's clock, between two iterations, and waits until the
-  // servers have them. Counts once, in order with this worker's gradients. Other workers get the values with
-  // their next pull; one that computes on older ones adds its gradient to them. Refused if a gradient that
-  // this worker has not read was stepped on since, which the call would undo: under bsp that cannot be.
+  // Sets the values of a table that follows the job's clock, between two iterations (an error after
+  // this iteration's Update), and waits until the servers have them. Counts once, in order with this worker's
+  // gradients. Other workers get the values with their next pull; one that computes on older ones adds its
+  // gradient to them. Refused if a gradient that this worker has not read was stepped on since, which the
+  // call would undo: under bsp that cannot be.
   //
   // With a pin the values are lent, as in Broadcast.
   virtual Status Assign(TableId table, std::span<const float> values,
                         std::shared_ptr<const void> pin = {}) = 0;
   // The values on the servers as they are now, which need not be those in use; empty if the servers have
-  // nothing newer. `even_if_known`: never empty.
+  // nothing newer. If only some blocks are newer, the others come from the buffer in use, with whatever the
+  // caller has written there. `even_if_known`: all come from the servers, and the result is never empty.
   virtual Result<std::vector<float>> ReadValues(TableId table, bool even_if_known = false) = 0;
   // The optimizer's state as it is now. After Sync under bsp it is that of the values in use, since no
   // iteration ends without this worker.

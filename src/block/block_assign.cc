@@ -13,11 +13,7 @@ void Block::Core::OnAssign(const AssignEvent& assign, Gradient array) {
   const std::optional<BlockVerdict> verdict = Set(assign, std::move(array));
   if (!verdict) return;  // it comes again
   ledger_.Record(assign.from, assign.seq, *verdict);
-  if (*verdict == BlockVerdict::kApplied) {
-    ++counters_.assigned;  // and not `applied`: it is no gradient
-  } else {
-    CountVerdict(*verdict);
-  }
+  ++(*verdict == BlockVerdict::kApplied ? counters_.assigned : counters_.unassigned);
   Say(assign.from, assign.seq, *verdict);
 }
 
@@ -26,7 +22,10 @@ std::optional<BlockVerdict> Block::Core::Set(const AssignEvent& assign, Gradient
   if (!values_.initialized() || assign.array >= arrays || array.values().size() != options_.elements)
     return BlockVerdict::kRefused;
   // The worker has not seen what the optimizer has made since: setting values would undo gradients of others.
-  if (assign.base_version < values_.stepped()) return BlockVerdict::kLateDropped;
+  // Version 0 is what a worker has read under an owner before: only an optimizer that never ran lets it pass.
+  // A version that is not there yet is of such an owner as well.
+  if (assign.base_version < values_.stepped() || assign.base_version > values_.version())
+    return BlockVerdict::kLateDropped;
   BufferRef own = array.TakeBuffer();
   bool finite = true;
   if (own == nullptr) {

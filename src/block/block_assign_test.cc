@@ -65,6 +65,25 @@ TEST(BlockAssignTest, ValuesThatWouldUndoAGradientAreDropped) {
   block->OnAssign(assign, block.Fill({7, 7}));
   EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#1 v0"));
   EXPECT_THAT(block.values(), ElementsAre(1, 1));
+  EXPECT_EQ(block->counters().unassigned, 1U);
+  EXPECT_EQ(block->counters().late_dropped, 0U) << "it is no gradient";
+}
+
+TEST(BlockAssignTest, ValuesBasedOnAVersionOfAnOwnerBeforeAreDropped) {
+  HandFedBlock block({.sync = "asp"});
+  block.Begin(2);
+  block.Push(1, 0);
+  AssignEvent assign = Next(block, 0);
+  assign.base_version = block->version() + 1;
+  block.Forget();
+  block->OnAssign(assign, block.Fill({7, 7}));
+  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#1 v0")) << "the owner before was ahead";
+  assign = Next(block, 0);
+  assign.base_version = Version(0);
+  block.Forget();
+  block->OnAssign(assign, block.Fill({7, 7}));
+  EXPECT_THAT(block.Heard(), ElementsAre("LATE_DROPPED 0#2 v0")) << "what the worker has read is not known";
+  EXPECT_THAT(block.values(), ElementsAre(1, 1));
 }
 
 TEST(BlockAssignTest, TwoWorkersMaySetTheSameVersion) {
@@ -107,6 +126,8 @@ TEST(BlockAssignTest, WhatDoesNotFitIsRefusedAndUsesUpItsNumber) {
                                          "REFUSED 0#3 v0", "REFUSED 0#4 v0", "REFUSED 0#5 v0"));
   EXPECT_THAT(block.values(), ElementsAre(0, 0));
   EXPECT_EQ(block->Arrays().steps, 0U);
+  EXPECT_EQ(block->counters().unassigned, 5U);
+  EXPECT_EQ(block->counters().refused, 0U) << "no gradient was";
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   absent += other.absent;
   late_dropped += other.late_dropped;
   assigned += other.assigned;
+  unassigned += other.unassigned;
   late_applied += other.late_applied;
   refused += other.refused;
   repeated += other.repeated;

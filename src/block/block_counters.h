@@ -24,8 +24,10 @@ struct LeadHistogram {
 
 struct BlockCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0,
-                refused = 0;       // verdicts given first time
-  std::uint64_t assigned = 0;      // arrays that a worker has set
+                refused = 0;  // verdicts given first time
+  // Arrays that a worker has set; and those that the block has dropped or refused. Neither is a gradient, so
+  // none of the verdicts above counts them.
+  std::uint64_t assigned = 0, unassigned = 0;
   std::uint64_t late_applied = 0;  // of those applied or summed: for an iteration that was over
   std::uint64_t repeated = 0, gaps = 0, fenced = 0, moved = 0, windows = 0;
   std::uint64_t pulls = 0, answers = 0, unchanged = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/errors.h"
 #include "base/policy_config.h"
 #include "base/spec.h"
 #include "optimizer/constraint.h"
@@ -44,6 +45,10 @@ Result<OptimizerPtr> MakeOptimizer(const Registry<Optimizer>& optimizers, std::s
     const PolicyConfig config(first ? optimizers.kind() : "constraint", term);
     if (first) {
       LW_ASSIGN_OR_RETURN(optimizer, optimizers.Make(config));
+      if (optimizer->slots() < 0 || optimizer->slots() > kSlotsMax) {
+        return InvalidArgument("optimizer \"{}\" has {} arrays of state, wanted 0 to {}", term.name,
+                               optimizer->slots(), kSlotsMax);
+      }
     } else {
       LW_ASSIGN_OR_RETURN(ConstraintPtr constraint, MakeConstraint(config));
       constraints.push_back(std::move(constraint));

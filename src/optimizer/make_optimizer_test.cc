@@ -51,5 +51,27 @@ TEST(MakeOptimizerTest, WrongConstraintsAreErrorsThatNameThem) {
   EXPECT_THAT(error("clamp:0,1"), HasSubstr("unknown optimizer \"clamp\""));
 }
 
+class Wide final : public Optimizer {
+ public:
+  explicit Wide(int slots) : slots_(slots) {}
+  int slots() const override { return slots_; }
+  bool Step(const StepInput&, const StepOutput&) const override { return true; }
+
+ private:
+  const int slots_;
+};
+
+TEST(MakeOptimizerTest, AnOptimizerHasNoMoreArraysThanAMessageCanName) {
+  Registry<Optimizer> optimizers("optimizer");
+  optimizers.Add("wide", [](const PolicyConfig& config) -> Result<OptimizerPtr> {
+    LW_ASSIGN_OR_RETURN(const std::int64_t slots, config.IntInRange("slots", 0, 100));
+    return OptimizerPtr(std::make_unique<Wide>(static_cast<int>(slots)));
+  });
+  EXPECT_TRUE(MakeOptimizer(optimizers, "wide:8").ok());
+  const auto made = MakeOptimizer(optimizers, "wide:9");
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.status().message(), HasSubstr("9 arrays of state, wanted 0 to 8"));
+}
+
 }  // namespace
 }  // namespace leeway

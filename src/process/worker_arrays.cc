@@ -70,6 +70,10 @@ Result<std::vector<float>> WorkerClient::ReadValues(TableId id, bool even_if_kno
 Result<TableState> WorkerClient::ReadState(TableId id) { return ReadArrays(id, ArraysWanted::kState); }
 
 Status WorkerClient::WriteState(TableId id, const TableState& state) {
+  if (state.arrays.size() > kSlotsMax) {
+    return InvalidArgument("table {}: got a state of {} arrays, wanted at most {}", id.value(),
+                           state.arrays.size(), kSlotsMax);
+  }
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const AssignedArray array{static_cast<std::uint8_t>(i + 1), state.steps};
     LW_RETURN_IF_ERROR(AssignArray(id, array, state.arrays[i], nullptr));

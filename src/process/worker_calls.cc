@@ -199,16 +199,10 @@ bool WorkerClient::WaitsForMembers() {
 }
 
 WorkerClient::UserWait::UserWait(WorkerClient& client, Ticket ticket) : client_(client) {
-  client_.waited_for_.store(ticket, std::memory_order_relaxed);
-  client_.in_wait_.fetch_add(1, std::memory_order_relaxed);
-  if (client_.rank_ == kNoWorker) return;  // whoever joins need not be the one that trains
-  std::thread::id first;
-  const std::thread::id self = std::this_thread::get_id();
-  if (!client_.waiter_.compare_exchange_strong(first, self, std::memory_order_relaxed) && first != self)
-    client_.several_wait_.store(true, std::memory_order_relaxed);
+  client_.user_waits_.Enter(ticket, /*trains=*/client_.rank_ != kNoWorker);
 }
 
-WorkerClient::UserWait::~UserWait() { client_.in_wait_.fetch_sub(1, std::memory_order_relaxed); }
+WorkerClient::UserWait::~UserWait() { client_.user_waits_.Leave(); }
 
 bool WorkerClient::Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) {
   if (!helpers_.Enter()) return false;

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "assembly/assembly.h"
@@ -25,6 +24,7 @@
 #include "process/local_job.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
+#include "process/user_waits.h"
 #include "process/wait_times.h"
 #include "transport/fork_guard.h"
 
@@ -128,12 +128,10 @@ class WorkerClient final : public Worker,
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
-  // Of a user with several threads that wait nobody knows whether another one computes. A call that has ended
-  // is not waited in, even if its thread has not noticed yet.
   [[nodiscard]] std::optional<bool> UserWaits() const override {
-    return in_wait_.load(std::memory_order_relaxed) > 0 && !several_wait_.load(std::memory_order_relaxed) &&
-           !tickets_.Done(waited_for_.load(std::memory_order_relaxed));
+    return user_waits_.AnyWaits([this](Ticket ticket) { return tickets_.Done(ticket); });
   }
+  [[nodiscard]] bool UserMayCompute() const override { return user_waits_.SeveralWaited(); }
 
   // The state that every call begins with: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
@@ -238,10 +236,7 @@ class WorkerClient final : public Worker,
   std::vector<std::byte> restored_state_;
   std::unique_ptr<ComputeRecord> record_;  // null: nobody wants it
   WaitTimes waits_;
-  std::atomic<Ticket> waited_for_{0};      // by the thread of the user that waits
-  std::atomic<int> in_wait_{0};            // threads of the user that wait
-  std::atomic<std::thread::id> waiter_{};  // the first that has waited
-  std::atomic<bool> several_wait_{false};  // another one has, too
+  leeway::UserWaits user_waits_;
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::condition_variable failure_known_;

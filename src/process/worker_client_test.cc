@@ -399,5 +399,18 @@ TEST(WorkerInitializeTest, AnotherJobIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("yours"));
 }
 
+TEST_F(WorkerClientTest, AStateOfMoreArraysThanAnyOptimizerHasIsRefusedHere) {
+  StartJob();
+  Join();
+  const TableId table = MakeTable({.name = "w", .shape = {2}, .optimizer = "sgd"}, {0, 0});
+  for (const std::size_t arrays : {9U, 257U}) {
+    const Status written =
+        worker->WriteState(table, {.steps = 1, .arrays = {arrays, std::vector<float>{1, 1}}});
+    EXPECT_EQ(written.code(), StatusCode::kInvalidArgument) << written.ToString();
+    EXPECT_THAT(written.message(), HasSubstr("wanted at most 8"));
+  }
+  EXPECT_TRUE(worker->Barrier("alive").ok());
+}
+
 }  // namespace
 }  // namespace leeway::testing

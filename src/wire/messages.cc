@@ -270,7 +270,9 @@ Wrong Check(const AssignEntry& e) {
 Wrong Check(const ReadEntry&) { return {}; }
 Wrong Check(const ArraysEntry& e) {
   if (Wrong wrong = CheckArray("array", e.array)) return wrong;
-  return CheckArray("arrays", e.arrays);
+  if (Wrong wrong = CheckArray("arrays", e.arrays)) return wrong;
+  if ((e.arrays == 0) == (e.payload_bytes == 0)) return {};
+  return {"payload_bytes", e.arrays == 0 ? "0 if arrays is 0" : "some if arrays is above 0", e.payload_bytes};
 }
 
 template <typename Message>

@@ -94,9 +94,9 @@ class MessageDraw {
     for (ArraysEntry& e : m.entries) {
       e.version = Version(random_());
       e.steps = random_();
-      e.payload_bytes = U32();
       e.array = AnArray();
       e.arrays = AnArray();
+      e.payload_bytes = e.arrays == 0 ? 0 : U32() | 1;
     }
   }
 
@@ -357,6 +357,21 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
     EXPECT_EQ(status.code(), StatusCode::kProtocol) << c.message;
     EXPECT_EQ(status.message(), c.message);
   }
+}
+
+TEST(MessageFieldsTest, ArraysHaveAPayloadAndTheirAbsenceHasNone) {
+  const auto decoded = [](std::uint32_t payload_bytes, std::uint8_t arrays) {
+    const Arrays message{
+        WorkerId(3), Incarnation(1), 9, {{BlockId(9), Term(1), Version(5), 6, payload_bytes, 0, arrays}}};
+    Arrays out;
+    return Decode(Encoded(message), payload_bytes, out);
+  };
+  EXPECT_TRUE(decoded(0, 0).ok());
+  EXPECT_TRUE(decoded(8, 1).ok());
+  EXPECT_EQ(decoded(0, 1).message(),
+            "Arrays of worker 3: entry 0 (block 9): payload_bytes: got 0, wanted some if arrays is above 0");
+  EXPECT_EQ(decoded(8, 0).message(),
+            "Arrays of worker 3: entry 0 (block 9): payload_bytes: got 8, wanted 0 if arrays is 0");
 }
 
 Bytes FromHex(std::string_view hex) {

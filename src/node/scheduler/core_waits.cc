@@ -13,7 +13,7 @@ namespace {
 
 // A worker that is waited for is named this often.
 constexpr Duration kRemindEvery = std::chrono::minutes(1);
-// A worker has asked at most 64 shards; more waits than these are not its own.
+// A worker lists at most 65 waits (WaitSurvey). A list above this limit comes from no correct worker.
 constexpr int kOpenWaitsMax = 256;
 constexpr std::size_t kWhatBytesMax = 256;
 

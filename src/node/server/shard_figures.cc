@@ -62,6 +62,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   set("late_dropped", sum.late_dropped);
   set("late_applied", sum.late_applied);
   set("assigned", sum.assigned);
+  set("unassigned", sum.unassigned);
   set("refused", sum.refused);
   set("repeated", sum.repeated);
   set("gaps", sum.gaps);

@@ -60,7 +60,10 @@ Result<std::shared_ptr<ArrayRead>> ArrayReads::OnEntry(const std::shared_ptr<Arr
   if (part.here) return std::shared_ptr<ArrayRead>();  // asked for twice
   read->empty_block = read->empty_block || entry.version == Version(0);
   read->state.steps = std::max(read->state.steps, entry.steps);
-  if (entry.arrays > 0 && ++part.got < entry.arrays) return std::shared_ptr<ArrayRead>();
+  if (entry.arrays > 0) {
+    part.got.set(entry.array);
+    if (part.got.count() < entry.arrays) return std::shared_ptr<ArrayRead>();
+  }
   part.here = true;
   if (--read->left > 0) return std::shared_ptr<ArrayRead>();
   std::erase(reads_, read);
@@ -80,7 +83,7 @@ void ArrayReads::Unsend(const WorkerBlock& block) {
     if (block.table != read->table) continue;
     ArrayRead::Part& part = read->parts[block.index];
     part.sent = false;
-    part.got = 0;
+    part.got.reset();
   }
 }
 

@@ -2,6 +2,7 @@
 // optimizer's state. Keeps what has come; the node sends the questions. Thread rule: the node's.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -28,7 +29,7 @@ struct ArrayRead {
   struct Part {
     bool sent = false;  // asked for, on this connection
     bool here = false;
-    std::uint8_t got = 0;  // arrays
+    std::bitset<wire::kArrayMax + 1> got;  // by array
   };
   std::vector<Part> parts;   // by block
   std::size_t left = 0;      // blocks that are not here

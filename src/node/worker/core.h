@@ -152,6 +152,7 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnArrays(const ShardPort& port, const wire::Arrays& arrays);
   // Asks for what was not asked on this connection.
   void SendReads();
+  void FailReads(const Status& why);
   void OnInitialized(WorkerBlock& block, bool refused);
   // Sees to it that values on offer which lie in the table's own buffers are not written over while they are
   // on loan: keeps the front where it is until `done`, or lends a copy.
@@ -290,7 +291,8 @@ class WorkerNode::Core final : private LinkEvents {
 
   // For whom the user waits: the scheduler asks.
   [[nodiscard]] bool UserWaits() const;
-  // Nothing that this worker has sent is on its way, and nothing is to be sent.
+  // Nothing that this worker has sent is on its way, nothing is to be sent, and no thread of the user
+  // computes.
   [[nodiscard]] bool IsSettled() const;
   void OnAsked(const wire::pb::Why& why);
   void SurveyWaits();
@@ -310,6 +312,7 @@ class WorkerNode::Core final : private LinkEvents {
 
   Phase phase_ = Phase::kNew;
   Status failure_;
+  Status gone_;  // of a finished worker: why a peer does not come back; the worker reads nothing any more
   Stance stance_;
   JobOptions job_;
   RosterView roster_;

@@ -23,6 +23,13 @@ void WorkerNode::Core::Assign(TableId id, AssignedArray array, LentGradient valu
     return LaterDone(std::move(done), InvalidArgument("table \"{}\": got {} values to set, wanted {}",
                                                       table.spec.name, values.values.size(), table.elements));
   }
+  // Its place in the queue says which iteration comes next. A server that takes over would wait for one that
+  // this worker has pushed and does not push again.
+  if (table.pushed >= iteration_) {
+    return LaterDone(std::move(done), FailedPrecondition("table \"{}\" has pushed its gradient of iteration "
+                                                         "{}; set it between Clock and the next Update",
+                                                         table.spec.name, iteration_.value()));
+  }
   std::shared_ptr<LentPush> lent = TakeLent();
   lent->table = id;
   lent->iteration = iteration_;
@@ -45,6 +52,8 @@ void WorkerNode::Core::Assign(TableId id, AssignedArray array, LentGradient valu
 
 void WorkerNode::Core::OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Verdict verdict) {
   LentPush& lent = *push.lent;
+  if (block.assigns.size() == WorkerBlock::kAssignsMax) block.assigns.erase(block.assigns.begin());
+  block.assigns.push_back(push.seq);
   if (verdict == wire::Verdict::kApplied) block.seen = block.term;
   if (verdict == wire::Verdict::kRefused) ++lent.blocks_refused;
   if (verdict == wire::Verdict::kLateDropped) ++lent.assigns->blocks_late;
@@ -60,8 +69,9 @@ void WorkerNode::Core::OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Ve
   } else if (lent.assigns->blocks_late > 0) {
     outcome = FailedPrecondition(
         "table \"{}\": {} of {} blocks have gone on since this worker read them (under \"{}\" gradients of "
-        "others are applied meanwhile), so that setting their {} would undo those; set them under bsp, or "
-        "before the first gradient",
+        "others are applied meanwhile, or another server has taken them over), so that setting their {} "
+        "would "
+        "undo those; set them under bsp, or before the first gradient, and again after a server was replaced",
         block.table->spec.name, lent.assigns->blocks_late, lent.blocks, block.model->sync, what);
   }
   Return(std::move(push.lent), outcome);
@@ -71,9 +81,14 @@ void WorkerNode::Core::ReadArrays(TableId id, ArraysWanted what, ArraysDone done
   Result<WorkerTable*> found = phase_ == Phase::kFailed ? failure_ : FindPlaced(id);
   if (found.ok() && (phase_ == Phase::kNew || phase_ == Phase::kJoining || phase_ == Phase::kStopped))
     found = CheckMember();
+  if (found.ok() && phase_ == Phase::kFinished && !gone_.ok()) found = gone_;
   if (!found.ok()) return Later([done = std::move(done), why = found.status()] { done(why, {}); });
   (void)reads_.Begin(**found, what, std::move(done), env_.clock.Now());
   SendReads();
+}
+
+void WorkerNode::Core::FailReads(const Status& why) {
+  for (const std::shared_ptr<ArrayRead>& read : reads_.TakeAll()) Later([read, why] { read->done(why, {}); });
 }
 
 void WorkerNode::Core::SendReads() {
@@ -82,6 +97,17 @@ void WorkerNode::Core::SendReads() {
     for (const std::unique_ptr<ShardPort>& port : ports_) {
       if (!port->link().up()) continue;
       wire::Read message;
+      const auto send = [&] {
+        message.worker = stance_.worker;
+        message.incarnation = stance_.incarnation;
+        message.request = read->request;
+        message.what = read->of_state() ? wire::ReadWhat::kState : wire::ReadWhat::kValues;
+        std::vector<std::byte> body;
+        wire::Encode(message, body);
+        counters_.bytes_sent += body.size();
+        port->link().Send(wire::Kind::kRead, body, {});
+        message.entries.clear();
+      };
       for (const WorkerBlock& block : read->table->blocks) {
         ArrayRead::Part& part = read->parts[block.index];
         if (block.shard != port->shard() || part.sent || part.here || block.moved || block.resuming) continue;
@@ -89,16 +115,9 @@ void WorkerNode::Core::SendReads() {
         const bool known = read->what == ArraysWanted::kNewerValues;
         message.entries.push_back(
             {block.id, block.term, known ? read->table->landing.InUse(block.index) : Version(0)});
+        if (message.entries.size() == wire::kEntriesMax) send();
       }
-      if (message.entries.empty()) continue;
-      message.worker = stance_.worker;
-      message.incarnation = stance_.incarnation;
-      message.request = read->request;
-      message.what = read->of_state() ? wire::ReadWhat::kState : wire::ReadWhat::kValues;
-      std::vector<std::byte> body;
-      wire::Encode(message, body);
-      counters_.bytes_sent += body.size();
-      port->link().Send(wire::Kind::kRead, body, {});
+      if (!message.entries.empty()) send();
     }
   }
 }

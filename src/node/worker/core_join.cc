@@ -138,8 +138,12 @@ void WorkerNode::Core::OnDown(std::uint32_t link, const Status& why) {
 }
 
 void WorkerNode::Core::OnFailed(std::uint32_t, const Status& why) {
-  if (phase_ == Phase::kFinished) return;  // the job may end before this worker says goodbye
-  Fail(why);
+  if (phase_ == Phase::kFinished) {  // the job may end before this worker says goodbye
+    gone_ = why;
+    FailReads(why);
+  } else {
+    Fail(why);
+  }
   RunLater();
 }
 

@@ -274,7 +274,7 @@ void WorkerNode::Core::FailPending(const Status& why) {
     for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
   }
   requests_.FailAll(why);
-  for (const std::shared_ptr<ArrayRead>& read : reads_.TakeAll()) Later([read, why] { read->done(why, {}); });
+  FailReads(why);
   std::vector<std::shared_ptr<LentPush>> lents;
   for (const std::unique_ptr<WorkerTable>& table : tables_) {
     for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {

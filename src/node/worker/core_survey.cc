@@ -21,7 +21,8 @@ bool WorkerNode::Core::UserWaits() const {
 }
 
 bool WorkerNode::Core::IsSettled() const {
-  return inits_open_ == 0 && std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
+  return !events_.UserMayCompute() && inits_open_ == 0 && reads_.empty() &&
+         std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
            return block == nullptr || (!block->moved && !block->resuming && block->pushes.is_idle());
          });
 }
@@ -75,7 +76,7 @@ void WorkerNode::Core::SurveyPull(const WorkerTable& table) {
 
 void WorkerNode::Core::AskShard(const WorkerBlock& block, WaitSurvey::Question question) {
   Link& link = PortOf(block).link();
-  if (!link.up() || survey_.IsFull()) {
+  if (!link.up()) {
     wire::pb::OpenWait wait;
     wait.set_what(question.what);
     return survey_.Add(wait);
@@ -83,8 +84,7 @@ void WorkerNode::Core::AskShard(const WorkerBlock& block, WaitSurvey::Question q
   wire::pb::Why why;
   why.set_request(++last_inquiry_);
   why.set_block(block.id.value());
-  survey_.Ask(why.request(), std::move(question));
-  link.SendControl(wire::Kind::kWhy, why);
+  if (survey_.Ask(why.request(), std::move(question))) link.SendControl(wire::Kind::kWhy, why);
 }
 
 void WorkerNode::Core::EndSurvey() {

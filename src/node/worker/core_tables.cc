@@ -233,17 +233,20 @@ void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
   map_backoff_ = {};  // the block was found
   SendReads();
   ShardPort& port = PortOf(block);
-  const std::uint64_t lost = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
+  const std::uint64_t gone = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
   if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
+  const std::uint64_t assigns = std::erase_if(block.assigns, [last](Seq seq) { return seq > last; });
   // The scheduler counts for one that has left.
-  if (lost == 0 || stance_.observer) return;
+  if (gone == 0 || stance_.observer) return;
+  const std::uint64_t lost = gone - std::min(gone, assigns);  // as `pushes` counts, which knows no assigns
   counters_.lost += lost;
   lost_unreported_ = true;
   env_.log.Write(
       LogLevel::kWarning,
-      fmt::format("{} lost {} pushes of this worker that it had acknowledged: table \"{}\" block {} "
+      fmt::format("{} lost {} pushes{} of this worker that it had acknowledged: table \"{}\" block {} "
                   "was taken back to a checkpoint",
-                  port.link().peer(), lost, block.table->spec.name, block.id.value()));
+                  port.link().peer(), lost, assigns > 0 ? fmt::format(" and {} arrays", assigns) : "",
+                  block.table->spec.name, block.id.value()));
 }
 
 void WorkerNode::Core::ArmMapRequest() {

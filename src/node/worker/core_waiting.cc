@@ -37,7 +37,10 @@ Wait WorkerNode::Core::Waiting() const {
   if (Wait request = requests_.Waiting(); request.cause != Wait::Cause::kNothing) return request;
   if (Wait use = WaitingForUse(); use.cause != Wait::Cause::kNothing) return use;
   if (const WorkerBlock* block = reads_.FirstOpen(); block != nullptr) {
-    return {Wait::Cause::kValues, DescribeBlock(*block, "its arrays to be read", reads_.since()), block};
+    Wait wait{Wait::Cause::kValues, DescribeBlock(*block, "its arrays to be read", reads_.since()), block};
+    wait.since = reads_.since();
+    wait.is_read = true;
+    return wait;
   }
   return WaitingForVerdict();
 }
@@ -80,6 +83,7 @@ Wait WorkerNode::Core::WaitingToBegin() const {
                   push.seq.value(), push.iteration.value(), block->model->sync, iteration_.value());
   Wait wait{Wait::Cause::kVerdict, DescribeBlock(*block, what, waiting_since_), block};
   wait.since = waiting_since_;
+  if (block->pushes.held()) wait.held = push.iteration;
   return wait;
 }
 
@@ -130,6 +134,7 @@ Wait WorkerNode::Core::WaitingForVerdict() const {
       if (unsettled_ > 1) text += fmt::format(" and {} more pushes", unsettled_ - 1);
       Wait wait{Wait::Cause::kVerdict, std::move(text), &block};
       wait.since = block.pull.since();
+      if (block.pushes.held()) wait.held = push.iteration;
       return wait;
     }
   }

@@ -92,6 +92,8 @@ void PushQueue::OnReconnect() {
 
 std::uint64_t PushQueue::Resume(Seq last) {
   OnReconnect();
+  // Versions count anew: the owner may have been taken back to a checkpoint, and has made others since.
+  for (std::size_t i = 0; i < queue_.size(); ++i) queue_[i].base_version = Version(0);
   const Seq settled = (queue_.empty() ? next_seq_ : queue_.front().seq) - 1;
   if (last >= settled) return 0;  // what is beyond has its verdict there, and gets it again
   if (LW_MUTATED(not_renumbered)) return settled - last;

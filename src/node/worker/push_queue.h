@@ -55,7 +55,8 @@ class PushQueue {
   // A new connection: whatever has no verdict is sent again, from the first.
   void OnReconnect();
   // The block goes on under a new term, in which its owner has taken everything up to `last` and nothing
-  // else: what waits is numbered from there on. Returns how many pushes that had their verdicts are lost.
+  // else: what waits is numbered from there on, and is based on no version that the owner knows. Returns how
+  // many pushes that had their verdicts are lost.
   std::uint64_t Resume(Seq last);
 
   [[nodiscard]] bool empty() const { return queue_.empty(); }

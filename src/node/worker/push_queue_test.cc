@@ -142,5 +142,20 @@ TEST(PushQueueTest, UnderANewTermWhatTheOwnerTookAlreadyIsSentAgainAsItWas) {
   EXPECT_EQ(empty.Resume(Seq(0)), 0U);
 }
 
+TEST(PushQueueTest, UnderANewTermNobodyKnowsOnWhichVersionWhatWaitsIsBased) {
+  PushQueue queue;
+  for (int i = 0; i < 3; ++i) queue.Append(Iteration(i), nullptr, Version(7), 0);
+  SendAll(queue);
+  ASSERT_TRUE(queue.Settle(Seq(1)).value().has_value());
+  (void)queue.Resume(Seq(0));
+  EXPECT_EQ(queue.front().base_version, Version(0)) << "version 7 was another one there";
+  queue.Append(Iteration(3), nullptr, Version(5), 0);
+  (void)queue.Resume(Seq(2));
+  while (queue.Next() != nullptr) {
+    EXPECT_EQ(queue.Next()->base_version, Version(0)) << "also if it keeps its place";
+    queue.MarkSent();
+  }
+}
+
 }  // namespace
 }  // namespace leeway

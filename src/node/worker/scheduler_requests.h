@@ -66,7 +66,8 @@ class SchedulerRequests {
   [[nodiscard]] Wait Waiting() const;
   // All that is open: each barrier, and one entry for the rest.
   [[nodiscard]] std::vector<wire::pb::OpenWait> Open() const;
-  // Whether a request is open that its caller waits for, beyond so many barriers. (Who sets a rule goes on.)
+  // Whether a request is open that its caller waits for, beyond so many barriers. SetSync does not count: its
+  // caller does not wait.
   [[nodiscard]] bool AnyAwaited(std::size_t barriers) const {
     return !definitions_.empty() || barriers_.size() > barriers || !leases_.empty();
   }

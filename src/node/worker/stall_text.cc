@@ -172,9 +172,13 @@ bool IsForMembers(const StallFacts& facts) {
     case Cause::kBarrier:
       return lacks_others(facts.of_scheduler);
     case Cause::kValues:
+      // A read is answered at once, and so is a pull that does not wait in its block: the server owes both.
+      if (facts.wait.is_read || !facts.of_shard) return false;
+      return (facts.of_shard->delayed() && lacks_others(facts.of_shard)) ||
+             (facts.of_shard->known() && !facts.of_shard->initialized() && !facts.alone);
     case Cause::kVerdict:
-      return lacks_others(facts.of_shard) ||
-             (facts.of_shard && facts.of_shard->known() && !facts.of_shard->initialized() && !facts.alone);
+      return facts.wait.held && facts.of_shard && Iteration(facts.of_shard->v_train()) < *facts.wait.held &&
+             lacks_others(facts.of_shard);
     default:
       return false;
   }

@@ -27,6 +27,7 @@ wire::pb::WhyReply OfShard(std::initializer_list<std::uint32_t> missing) {
   wire::pb::WhyReply reply;
   reply.set_known(true);
   reply.set_initialized(true);
+  reply.set_delayed(true);
   reply.set_v_train(41);
   for (const std::uint32_t rank : missing) reply.add_missing(rank);
   return reply;
@@ -174,6 +175,21 @@ TEST(StallTextTest, WhatIsUpToMembersIsToldFromWhatIsNot) {
   EXPECT_TRUE(IsForMembers(facts)) << "another rank may give the table its first values";
   facts.alone = true;
   EXPECT_FALSE(IsForMembers(facts)) << "nobody else will";
+  facts.alone = false;
+  facts.of_shard = OfShard({2});
+  facts.of_shard->set_delayed(false);
+  EXPECT_FALSE(IsForMembers(facts)) << "no pull waits there: the server owes the answer";
+  facts.of_shard->set_delayed(true);
+  facts.wait.is_read = true;
+  EXPECT_FALSE(IsForMembers(facts)) << "a read waits for no member";
+
+  facts = Facts(Wait::Cause::kVerdict);
+  facts.of_shard = OfShard({2});
+  EXPECT_FALSE(IsForMembers(facts)) << "the server owes the verdict";
+  facts.wait.held = Iteration(42);
+  EXPECT_TRUE(IsForMembers(facts)) << "the server takes it once iteration 41 has ended";
+  facts.wait.held = Iteration(41);
+  EXPECT_FALSE(IsForMembers(facts)) << "the server owes the word that it takes the push now";
 
   facts = Facts(Wait::Cause::kBarrier);
   EXPECT_FALSE(IsForMembers(facts));

@@ -58,6 +58,11 @@ struct alignas(64) WorkerBlock {
   // the server is null again once the block may have moved.
   std::uint64_t *waited_by_server = nullptr, *waited_by_table = nullptr;
 
+  // Arrays that this worker has set here, of the newest that have verdicts: which of the lost pushes are
+  // none.
+  static constexpr std::size_t kAssignsMax = 256;
+  std::vector<Seq> assigns;
+
   // The iteration of the next push that the owner gets.
   [[nodiscard]] Iteration NextIteration() const;
   [[nodiscard]] std::uint64_t bytes() const { return elements * sizeof(float); }

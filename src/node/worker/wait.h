@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "leeway/env.h"
+#include "leeway/ids.h"
 
 namespace leeway {
 
@@ -33,6 +35,10 @@ struct Wait {
   std::string name = {};               // kBarrier: its name; kConnection: the server's
   std::vector<std::uint32_t> ranks = {};  // kMembers: who has not left
   TimePoint since = {};                   // it waits; the clock's beginning: not known
+  bool is_read = false;                   // kValues: of an array that the server has now
+  // kVerdict: the iteration of a push that the server has sent back as too early. Nothing: the server has the
+  // push, and owes the verdict.
+  std::optional<Iteration> held = {};
 };
 
 }  // namespace leeway

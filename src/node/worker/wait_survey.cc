@@ -1,12 +1,30 @@
 #include "node/worker/wait_survey.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 namespace leeway {
 
 void WaitSurvey::Begin(std::uint64_t round) {
-  open_ = true;
+  waits_ = 0;
   questions_.clear();
   reply_.Clear();
   reply_.set_request(round);
+}
+
+bool WaitSurvey::TakeRoom() {
+  if (waits_ > kWaitsMax) return false;
+  ++waits_;
+  if (waits_ <= kWaitsMax) return true;
+  reply_.add_open()->set_what(fmt::format("more than {} things", kWaitsMax));
+  return false;
+}
+
+bool WaitSurvey::Ask(std::uint64_t request, Question question) {
+  if (!TakeRoom()) return false;
+  questions_[request] = std::move(question);
+  return true;
 }
 
 bool WaitSurvey::Take(const wire::pb::WhyReply& answer) {
@@ -27,7 +45,6 @@ bool WaitSurvey::Take(const wire::pb::WhyReply& answer) {
 }
 
 wire::pb::WhyReply WaitSurvey::End() {
-  open_ = false;
   for (auto& [request, question] : questions_) reply_.add_open()->set_what(question.what);
   questions_.clear();
   return std::move(reply_);

@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "leeway/ids.h"
 #include "wire/control.pb.h"
@@ -19,15 +18,16 @@ namespace leeway {
 
 class WaitSurvey {
  public:
-  // Questions to shards in one survey. A worker that waits for more tables says so and is not analyzed.
-  static constexpr std::size_t kQuestionsMax = 64;
+  // Waits in one survey. If there are more, one wait for nobody known stands for the rest: it rules out a
+  // standstill. The scheduler takes 256 waits at the most.
+  static constexpr std::size_t kWaitsMax = 64;
 
   // Drops what was open.
   void Begin(std::uint64_t round);
-  [[nodiscard]] bool IsOpen() const { return open_; }
-  [[nodiscard]] bool IsFull() const { return questions_.size() >= kQuestionsMax; }
-  // A wait that no shard has to be asked about.
-  void Add(const wire::pb::OpenWait& wait) { *reply_.add_open() = wait; }
+  // A wait that no shard has to be asked about. Left out if there are too many.
+  void Add(const wire::pb::OpenWait& wait) {
+    if (TakeRoom()) *reply_.add_open() = wait;
+  }
 
   // A question to a shard about a block that `what` waits for.
   struct Question {
@@ -35,7 +35,8 @@ class WaitSurvey {
     // Of a pull: nothing. Of a push that the shard has sent back as too early: its iteration.
     std::optional<Iteration> held{};
   };
-  void Ask(std::uint64_t request, Question question) { questions_[request] = std::move(question); }
+  // False: there are too many waits, and the shard is not to be asked.
+  [[nodiscard]] bool Ask(std::uint64_t request, Question question);
   // The answer of a shard. False: this survey has not asked for it.
   bool Take(const wire::pb::WhyReply& answer);
   [[nodiscard]] bool IsAnswered() const { return questions_.empty(); }
@@ -44,7 +45,10 @@ class WaitSurvey {
   [[nodiscard]] wire::pb::WhyReply End();
 
  private:
-  bool open_ = false;
+  // Whether one more wait may be listed. The first that may not is listed as one for nobody known.
+  [[nodiscard]] bool TakeRoom();
+
+  std::size_t waits_ = 0;  // listed or asked about; kWaitsMax + 1: some are left out
   wire::pb::WhyReply reply_;
   std::map<std::uint64_t, Question> questions_;  // without an answer, by request
 };

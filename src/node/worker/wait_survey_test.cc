@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace leeway {
 namespace {
 
@@ -24,7 +26,7 @@ wire::pb::WhyReply OfShard(std::uint64_t request) {
 wire::pb::OpenWait Taken(const wire::pb::WhyReply& answer, std::optional<Iteration> held = {}) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table", held});
+  EXPECT_TRUE(survey.Ask(1, {"a table", held}));
   EXPECT_FALSE(survey.IsAnswered());
   EXPECT_TRUE(survey.Take(answer));
   EXPECT_TRUE(survey.IsAnswered());
@@ -73,7 +75,7 @@ TEST(WaitSurveyTest, APushThatIsTooEarlyWaitsUntilItIsNot) {
 TEST(WaitSurveyTest, OnlyItsOwnQuestionsAreTaken) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table"});
+  EXPECT_TRUE(survey.Ask(1, {"a table"}));
   EXPECT_FALSE(survey.Take(OfShard(2)));
   survey.Begin(10);
   EXPECT_FALSE(survey.Take(OfShard(1))) << "of the survey before";
@@ -82,11 +84,32 @@ TEST(WaitSurveyTest, OnlyItsOwnQuestionsAreTaken) {
 TEST(WaitSurveyTest, AQuestionWithoutAnAnswerIsAWaitForNobodyKnown) {
   WaitSurvey survey;
   survey.Begin(9);
-  survey.Ask(1, {"a table"});
+  EXPECT_TRUE(survey.Ask(1, {"a table"}));
   const wire::pb::WhyReply reply = survey.End();
   ASSERT_EQ(reply.open_size(), 1);
   EXPECT_EQ(reply.open(0).what(), "a table");
   EXPECT_THAT(reply.open(0).missing(), IsEmpty());
+}
+
+TEST(WaitSurveyTest, ALongListEndsWithOneWaitForNobodyKnown) {
+  constexpr std::size_t kMax = 64;
+  WaitSurvey survey;
+  survey.Begin(9);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    (void)survey.Ask(i, {"a table"});
+    wire::pb::OpenWait barrier;
+    barrier.set_what("a barrier");
+    barrier.add_missing(2);
+    survey.Add(barrier);
+  }
+  for (std::uint64_t i = 0; i < 40; ++i) (void)survey.Take(OfShard(i));
+  EXPECT_TRUE(survey.IsAnswered());
+  wire::pb::WhyReply reply = survey.End();
+  ASSERT_EQ(reply.open_size(), kMax + 1);
+  const auto nobody = [](const wire::pb::OpenWait& wait) { return wait.missing().empty(); };
+  EXPECT_EQ(std::count_if(reply.open().begin(), reply.open().end(), nobody), 1);
+  survey.Begin(10);
+  EXPECT_EQ(survey.End().open_size(), 0) << "the next survey begins with none";
 }
 
 }  // namespace

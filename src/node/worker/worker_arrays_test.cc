@@ -143,5 +143,110 @@ TEST_F(WorkerArraysTest, ABlockThatHasGoneOnIsAnErrorThatSaysWhatToDo) {
   EXPECT_THAT(set->message(), HasSubstr("a clock of its own"));
 }
 
+TEST_F(WorkerArraysTest, ATableIsSetBetweenTwoIterations) {
+  StartTables();
+  const std::vector<float> values{1, 2, 3, 4};
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  env.transport.sent.clear();
+  node->Assign(w, {}, Lend(values), Into(set));
+  ASSERT_TRUE(set.has_value()) << "a server that takes this worker back would wait for iteration 0 for ever";
+  EXPECT_EQ(set->code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(set->message(), HasSubstr("has pushed its gradient of iteration 0"));
+  EXPECT_TRUE(env.transport.TakeSent(shard[0], wire::Kind::kAssign).empty());
+  set.reset();
+  ASSERT_TRUE(node->EndIteration().ok());
+  env.transport.sent.clear();
+  node->Assign(w, {}, Lend(values), Into(set));
+  EXPECT_EQ(SentAssign(0).seq, Seq(2));
+  EXPECT_FALSE(set.has_value());
+}
+
+TEST_F(WorkerArraysTest, AFinishedWorkerDoesNotWaitForAServerThatIsGone) {
+  StartTables();
+  node->Leave({});
+  Left(2);
+  node->Finish({});
+  SendRoster(3, {{0, true}, {kRank, true}});
+  for (const auto& [on, block] : {std::pair(0, 0U), {0, 2U}, {1, 1U}})
+    Answer(static_cast<std::size_t>(on), block, 1, 9, {7, 7});
+  Answer(1, 3, 0, 4, {6, 6});
+  Read(w, ArraysWanted::kState);
+  EXPECT_EQ(SentRead(0), 1U);
+  (void)env.transport.Lose(shard[0]);
+  env.Advance(std::chrono::minutes(5));
+  ASSERT_TRUE(read.has_value()) << "shard 0 does not come back";
+  EXPECT_EQ(read->status.code(), StatusCode::kUnavailable) << read->status.ToString();
+  EXPECT_FALSE(failed.has_value()) << "it has all that it needs";
+  Read(w, ArraysWanted::kState);
+  ASSERT_TRUE(read.has_value());
+  EXPECT_FALSE(read->status.ok());
+}
+
+TEST_F(WorkerArraysTest, AReadOfMoreBlocksThanAFrameHoldsIsSentInSeveral) {
+  JoinJob();
+  constexpr std::uint32_t kBlocks = wire::kEntriesMax + 1;
+  ParameterPair pair{kBlocks, nullptr, nullptr};
+  const TableId many = *node->CreateTable({.name = "many", .shape = {kBlocks}}, pair);
+  wire::pb::TableMap map;
+  map.set_request(1);
+  wire::pb::Table* table = map.add_tables();
+  table->set_name("many");
+  for (std::uint32_t i = 0; i < kBlocks; ++i) {
+    wire::pb::Block* block = table->add_blocks();
+    block->set_block(i);
+    block->set_term(1);
+    block->set_offset(i);
+    block->set_elements(1);
+  }
+  std::optional<Status> placed;
+  node->Start(Into(placed));
+  Control(scheduler, wire::Kind::kTableMap, map);
+  ASSERT_TRUE(placed.has_value() && placed->ok());
+  env.transport.sent.clear();
+  Read(many, ArraysWanted::kValues);
+  const std::vector<SentFrame> frames = env.transport.TakeSent(shard[0], wire::Kind::kRead);
+  ASSERT_EQ(frames.size(), 2U) << "the server cuts off a worker that sends too many entries";
+  const auto first = DecodeAs<wire::Read>(frames[0]), second = DecodeAs<wire::Read>(frames[1]);
+  EXPECT_EQ(first.entries.size(), wire::kEntriesMax);
+  EXPECT_EQ(second.entries.size(), 1U);
+  EXPECT_EQ(first.request, second.request);
+  node.reset();
+}
+
+TEST_F(WorkerArraysTest, AnArrayThatComesTwiceCountsOnce) {
+  StartTables();
+  Read(u, ArraysWanted::kState);
+  const std::uint64_t request = SentRead(0);
+  Give(0, request, 2, 1, 2, {1, 2});
+  Give(0, request, 2, 1, 2, {1, 2});
+  EXPECT_FALSE(read.has_value()) << "array 2 is missing";
+  Give(0, request, 2, 2, 2, {5, 6});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_THAT(read->state.arrays, ElementsAre(ElementsAre(1, 2), ElementsAre(5, 6)));
+}
+
+TEST_F(WorkerArraysTest, AnAssignThatAServerLosesIsNoLostPush) {
+  StartTables();
+  const std::vector<float> values{1, 2};
+  node->Assign(u, {}, Lend(values), {});
+  Verdict(0, 2, 1, wire::Verdict::kApplied);
+  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  Verdict(0, 2, 2, wire::Verdict::kSummed);
+  ASSERT_EQ(node->counters().pushes, 1U);
+  env.transport.sent.clear();
+  Verdict(0, 2, 0, wire::Verdict::kMoved, 2);
+  env.Advance(std::chrono::seconds(1));
+  const std::vector<SentFrame> asked = env.transport.TakeSent(scheduler, wire::Kind::kDefineTables);
+  ASSERT_EQ(asked.size(), 1U);
+  wire::pb::TableMap map;
+  map.set_request(ParseAs<wire::pb::DefineTables>(asked[0]).request());
+  *map.add_tables() = Map(1).tables(1);
+  map.mutable_tables(0)->mutable_blocks(0)->set_term(2);
+  Control(scheduler, wire::Kind::kTableMap, map);
+  Verdict(0, 2, 0, wire::Verdict::kGap, 2);
+  EXPECT_EQ(node->counters().lost, 1U) << "the gradient, of one push";
+  EXPECT_THAT(env.log.lines.back(), HasSubstr("lost 1 pushes and 1 arrays"));
+}
+
 }  // namespace
 }  // namespace leeway::testing

@@ -38,11 +38,13 @@ void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::sh
 }
 
 void WorkerNode::Assign(TableId table, AssignedArray array, LentGradient values, Done done) {
+  core_->NoteAct();
   core_->Assign(table, array, std::move(values), std::move(done));
   core_->RunLater();
 }
 
 void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
+  core_->NoteAct();
   core_->ReadArrays(table, what, std::move(done));
   core_->RunLater();
 }

@@ -50,6 +50,8 @@ class WorkerNodeEvents {
   // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
   // WhenUsable, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
   [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
+  // Whether the user may compute while one of its threads waits, since it has several.
+  [[nodiscard]] virtual bool UserMayCompute() const { return false; }
 };
 
 // Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.
@@ -80,8 +82,8 @@ class WorkerNode {
   void Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin, Done done);
 
   // Sets an array of a job-clock table: its values, or one of its optimizer's. `done` gets
-  // kFailedPrecondition if the optimizer has run since this worker read the table; then some blocks may have
-  // been set.
+  // kFailedPrecondition if the table has its gradient of this iteration, or if the optimizer has run since
+  // this worker read the table; then some blocks may have been set.
   void Assign(TableId table, AssignedArray array, LentGradient values, Done done);
   // What the servers have now: the values, the values if they are newer than those in use, or the state.
   void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);

@@ -36,6 +36,7 @@ class WorkerStallTest : public WorkerRig {
     reply.set_request(request);
     reply.set_known(true);
     reply.set_initialized(true);
+    reply.set_delayed(true);
     reply.set_v_train(0);
     reply.add_missing(0);
     Control(shard[0], wire::Kind::kWhyReply, reply);
@@ -111,6 +112,36 @@ TEST_F(WorkerStallTest, AVerdictIsAskedForWhereItsPushIs) {
   EXPECT_EQ(asked[0].block(), 3U);
   env.Advance(std::chrono::milliseconds(1100));
   EXPECT_THAT(text, HasSubstr("the verdict on push 1"));
+}
+
+TEST_F(WorkerStallTest, OnlyAPushThatWasSentBackIsUpToMembers) {
+  StartTables();
+  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  Verdict(0, 0, 1, wire::Verdict::kAbsent);
+  const auto is_for_members = [this] {
+    text.clear();
+    env.transport.sent.clear();
+    Explain();
+    ReplyOfShard(Asked(shard[0]).at(0).request());
+    env.Advance(std::chrono::milliseconds(1100));
+    EXPECT_THAT(text, HasSubstr("the verdict on push 2"));
+    return for_members;
+  };
+  EXPECT_FALSE(is_for_members());
+  Verdict(0, 0, 2, wire::Verdict::kWindow);
+  EXPECT_TRUE(is_for_members());
+}
+
+TEST_F(WorkerStallTest, AReadIsUpToItsServer) {
+  StartTables();
+  node->ReadArrays(w, ArraysWanted::kState, [](const Status&, const TableState&) {});
+  env.transport.sent.clear();
+  Explain();
+  ReplyOfShard(Asked(shard[0]).at(0).request());
+  env.Advance(std::chrono::milliseconds(1100));
+  EXPECT_THAT(text, HasSubstr("its arrays to be read"));
+  EXPECT_FALSE(for_members);
 }
 
 TEST_F(WorkerStallTest, ABarrierIsAskedForAtTheScheduler) {

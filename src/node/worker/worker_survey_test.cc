@@ -1,4 +1,6 @@
 // The scheduler asks for whom a worker waits.
+#include <memory>
+
 #include "node/worker/testing/worker_rig.h"
 
 namespace leeway::testing {
@@ -90,6 +92,20 @@ TEST_F(WorkerSurveyTest, APushWithoutAVerdictIsUnderWay) {
   EXPECT_TRUE(Answered().settled());
 }
 
+TEST_F(WorkerSurveyTest, AReadWithoutItsArraysIsUnderWay) {
+  WaitForValues();
+  SettlePushes();
+  node->ReadArrays(u, ArraysWanted::kState, [](const Status&, const TableState&) {});
+  Ask(5);
+  ReplyOfShard(0, Asked(0).at(0).request());
+  EXPECT_FALSE(Answered().settled()) << "the user may be in the read, which ends by itself";
+  Deliver(0, wire::Kind::kArrays,
+          wire::Arrays{WorkerId(kRank), Incarnation(1), 1, {{BlockId(2), Term(1), Version(1), 0, 0, 0, 0}}});
+  Ask(6);
+  ReplyOfShard(0, Asked(0).at(0).request());
+  EXPECT_TRUE(Answered().settled());
+}
+
 TEST_F(WorkerSurveyTest, APushThatIsTooEarlyIsNotUnderWay) {
   WaitForValues();
   Verdict(0, 0, 1, wire::Verdict::kSummed);
@@ -103,6 +119,16 @@ TEST_F(WorkerSurveyTest, APushThatIsTooEarlyIsNotUnderWay) {
   const wire::pb::WhyReply reply = Answered();
   EXPECT_TRUE(reply.settled());
   EXPECT_EQ(reply.open_size(), 2);
+}
+
+TEST_F(WorkerSurveyTest, AUserOfWhomAnotherThreadMayComputeIsNeverSettled) {
+  StartTables();
+  several_threads = true;
+  node->Barrier("epoch", {});
+  Ask(5);
+  const wire::pb::WhyReply reply = Answered();
+  EXPECT_TRUE(reply.waits()) << "so it is not idle";
+  EXPECT_FALSE(reply.settled()) << "so it rules out a standstill";
 }
 
 TEST_F(WorkerSurveyTest, ABarrierIsNamedAndTheSchedulerKnowsTheRest) {
@@ -146,10 +172,45 @@ TEST_F(WorkerSurveyTest, ReportsCountCallsAndSayWhetherOneWaits) {
   const wire::pb::Report computes = report();
   EXPECT_FALSE(computes.waits());
   EXPECT_EQ(report().acts(), computes.acts()) << "it makes no call";
+  node->ReadArrays(w, ArraysWanted::kState, [](const Status&, const TableState&) {});
+  EXPECT_GT(report().acts(), computes.acts()) << "a rank that saves reads";
+  node->Assign(u, {}, Lend(std::span(gradient).first(2)), {});
+  EXPECT_GT(report().acts(), computes.acts() + 1) << "a rank that loads sets";
   node->Barrier("epoch", {});
   const wire::pb::Report waits = report();
   EXPECT_TRUE(waits.waits());
   EXPECT_GT(waits.acts(), computes.acts());
+}
+
+TEST_F(WorkerSurveyTest, AWorkerThatWaitsForManyTablesNamesAFew) {
+  JoinJob();
+  constexpr std::uint32_t kTables = 300;
+  std::vector<std::unique_ptr<ParameterPair>> pairs;
+  std::vector<TableId> tables;
+  wire::pb::TableMap map;
+  map.set_request(1);
+  for (std::uint32_t i = 0; i < kTables; ++i) {
+    pairs.push_back(std::make_unique<ParameterPair>(2, nullptr, nullptr));
+    const std::string name = "t" + std::to_string(i);
+    tables.push_back(
+        *node->CreateTable({.name = name, .shape = {2}, .clock = TableClock::kOwn}, *pairs.back()));
+    wire::pb::Table* table = map.add_tables();
+    table->set_name(name);
+    wire::pb::Block* block = table->add_blocks();
+    block->set_block(i);
+    block->set_term(1);
+    block->set_elements(2);
+  }
+  node->Start(Into(started));
+  Control(scheduler, wire::Kind::kTableMap, map);
+  ASSERT_TRUE(started.has_value() && started->ok());
+  std::vector<float> values(2);
+  for (const TableId table : tables) ASSERT_TRUE(node->PullInto(table, values, {}).ok());
+  node->Barrier("epoch", {});
+  Ask(5);
+  env.Advance(std::chrono::milliseconds(1100));
+  EXPECT_LE(Answered().open_size(), 65) << "the scheduler takes 256 at the most";
+  node.reset();
 }
 
 }  // namespace

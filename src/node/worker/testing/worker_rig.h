@@ -256,6 +256,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   std::optional<Status> joined, started, failed;
   std::vector<std::int64_t> told_iterations;
   bool gated = false;
+  bool several_threads = false;
 
  private:
   void OnFailed(const Status& why) override {
@@ -264,6 +265,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   }
   void OnIteration(Iteration now) override { told_iterations.push_back(now.value()); }
   void OnGated(bool now) override { gated = now; }
+  [[nodiscard]] bool UserMayCompute() const override { return several_threads; }
 };
 
 }  // namespace leeway::testing
