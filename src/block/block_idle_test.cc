@@ -146,7 +146,7 @@ TEST(BlockIdleTest, AGradientWinsOverAnIdleMarkInBothOrders) {
   }
   for (const bool idle_first : {true, false}) {
     HandFedBlock block({.sync = "bsp", .apply = "immediate"});
-    block.Begin(3);
+    block.Begin(4);
     block.Idle(2, 5);  // the record exists before
     if (idle_first) block.Idle(0, 0);
     block.Absent(1, 0);
@@ -174,9 +174,10 @@ TEST(BlockIdleTest, APullThatOvertookTheMarksOfItsWorkerIsAskedAgain) {
 TEST(BlockIdleTest, AMarkOpensTheWindowForAPushThatWaits) {
   HandFedBlock block({.sync = "bsp", .apply = "aggregate:window=2"});
   block.Begin(3);
+  block.Idle(2, 7);  // the record exists before
   block.Push(0, 0);
   block.Push(0, 2);
-  EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 0#1 v0", "WINDOW 0#2 v0"));
+  EXPECT_THAT(block.Heard(), ElementsAre("ABSENT 2#1 v0", "SUMMED 0#1 v0", "WINDOW 0#2 v0"));
   block.Idle(1, 1);
   EXPECT_THAT(block.Heard(), ElementsAre("ABSENT 1#1 v0", "OPEN 0#2 v0"));
 }
