@@ -248,7 +248,7 @@ class Client {
 std::uint32_t CreateTable(Client& client, const std::string& name, std::vector<std::int64_t> shape,
                           bool own_clock, bool accept_nonfinite, const std::string& sync,
                           const std::string& apply, const std::string& optimizer, Address first,
-                          Address second) {
+                          Address second, std::uint32_t group) {
   TableSpec spec;
   spec.name = name;
   spec.shape = std::move(shape);
@@ -257,6 +257,7 @@ std::uint32_t CreateTable(Client& client, const std::string& name, std::vector<s
   spec.sync = sync;
   spec.apply = apply;
   spec.optimizer = optimizer;
+  spec.group = group;
   const TableBuffers buffers{reinterpret_cast<float*>(first),
                              reinterpret_cast<float*>(second)};  // NOLINT: data_ptr()
   return Check(client.worker()->CreateTable(spec, buffers)).value();
@@ -344,7 +345,8 @@ PYBIND11_MODULE(_leeway, m) {
       .def("allocate", &Allocate, NoGil(), py::arg("shape"), py::arg("strides"))
       .def("create_table", &CreateTable, NoGil(), py::arg("name"), py::arg("shape"),
            py::arg("own_clock") = false, py::arg("accept_nonfinite") = false, py::arg("sync") = "",
-           py::arg("apply") = "", py::arg("optimizer") = "", py::arg("first") = 0, py::arg("second") = 0)
+           py::arg("apply") = "", py::arg("optimizer") = "", py::arg("first") = 0, py::arg("second") = 0,
+           py::arg("group") = 0)
       .def(
           "start", [](Client& c) { Check(c.worker()->Start()); }, NoGil())
       .def(
@@ -413,12 +415,12 @@ PYBIND11_MODULE(_leeway, m) {
       .def("done", [](Client& c, Ticket ticket) { return c.worker()->Done(ticket); })
       .def(
           "clock",
-          [](Client& c) {
+          [](Client& c, std::optional<std::uint32_t> group) {
             const std::shared_ptr<Worker> worker = c.worker();
-            Check(worker->Clock());
+            Check(group ? worker->Clock(*group) : worker->Clock());
             return worker->StateWanted();
           },
-          NoGil())
+          NoGil(), py::arg("group") = py::none())
       .def("state_wanted", [](Client& c) { return c.worker()->StateWanted(); })
       .def("give_state",
            [](Client& c, const py::bytes& state) {

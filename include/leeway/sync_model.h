@@ -83,8 +83,11 @@ struct WorkerRule {
 class SyncModel {
  public:
   virtual ~SyncModel() = default;
+  // From v_train on, `progress` and the progress of all members in the view count the block's own iterations:
+  // those in which another optimizer steps are left out.
   virtual PullVerdict OnPull(const SyncView& view, Memory& memory, WorkerId worker,
                              Iteration progress) const = 0;
+  // Progress in the view is by the job's clock.
   virtual Advance MayAdvance(const SyncView& view, Memory& memory) const = 0;
   // The most iterations a worker may be ahead of v_train when it pushes, if bounded, under lazy and under
   // soft release: aggregate needs a window above it.

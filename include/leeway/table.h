@@ -26,6 +26,9 @@ struct TableSpec {
   std::string sync = {};       // spec strings; empty: the job's
   std::string apply = {};      // empty: the default of the sync model
   std::string optimizer = {};  // empty: sgd
+  // Tables that are stepped together: Worker::Clock(group) ends an iteration of one group. Known to the
+  // worker alone, and the same on all workers.
+  std::uint32_t group = 0;
 
   [[nodiscard]] std::uint64_t elements() const {
     std::uint64_t n = 1;

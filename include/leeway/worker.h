@@ -165,6 +165,10 @@ class Worker {
   virtual Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) = 0;
   // Ends the iteration: what was not updated is absent; pulls go out for the next one.
   virtual Status Clock() = 0;
+  // The same, in an iteration that is of this group of tables alone (TableSpec::group): for a script with
+  // several optimizers. What was not updated in other groups is idle: their synchronization models do not
+  // count this iteration. All workers clock the groups in the same order.
+  virtual Status Clock(std::uint32_t group) = 0;
   // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and
   // returns the buffer now in use. It stays as it is until the first Sync of a later iteration.
   virtual Result<std::span<const float>> Sync(TableId table) = 0;

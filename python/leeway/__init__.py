@@ -23,7 +23,8 @@ def size():
 
 
 def iteration():
-    """The iteration of the job that this worker is in; for schedules that follow the job."""
+    """The iteration of the job that this worker is in; for schedules that follow the job. With several optimizers each step() of
+    any of them ends one; optimizer.steps counts those of one optimizer."""
     return _session.current().worker.iteration()
 
 

@@ -64,8 +64,9 @@ class Session:
         finally:
             self.waits_s += time.perf_counter() - began
 
-    def clock(self):
-        wanted = self.worker.clock()
+    def clock(self, group=None):
+        """Ends an iteration: of the tables of one optimizer, by its number, or of all."""
+        wanted = self.worker.clock(group)
         self.iteration += 1
         self.state.ended_iteration(wanted)
 

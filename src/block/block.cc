@@ -91,6 +91,7 @@ void Block::Core::Load(const BlockState& state) {
   LW_CHECK(epoch_ == Epoch(0) && !values_.initialized(), "block {} is in use", options_.id.value());
   values_.Load(state);
   progress_.Load(state.progress);
+  idle_.AdvanceTo(progress_.v_train());
   ledger_.Load(state.ledger);
   sums_.Load(state.sums);
   memory_ = state.memory;

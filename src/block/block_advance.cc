@@ -31,6 +31,7 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
       next = StrideWithin(
           std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_}), now);
     progress_.AdvanceTo(next);
+    idle_.AdvanceTo(next);
     NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     advanced_ = true;

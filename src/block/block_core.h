@@ -12,6 +12,7 @@
 #include <string>
 
 #include "block/block.h"
+#include "block/idle_iterations.h"
 #include "block/kept_versions.h"
 #include "block/ledger.h"
 #include "block/open_sums.h"
@@ -74,6 +75,8 @@ class Block::Core {
   void Resume(const AbsentEvent& where, TimePoint now);
   // The worker's contribution to `iteration` is here, or its absence.
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
+  // An iteration has become idle by the word of `from`: what it frees without an advance.
+  void ReleaseIdle(MemberKey from, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
   [[nodiscard]] std::optional<std::uint64_t> StalenessOf(const PushEvent& push, Iteration into) const;
@@ -98,6 +101,8 @@ class Block::Core {
   void NotifyIfReached();
   // What an advance has freed. The pulls among it have waited for `whom`.
   void Release(std::optional<WorkerId> whom, TimePoint now);
+  // Answers the delayed pulls of a progress below this, which have waited for `whom`.
+  void ReleaseBelow(Iteration progress, WorkerId whom, TimePoint now);
   void ReleaseBlocked(TimePoint now);
   // Says OPEN to those whose push fits now.
   void OpenWindow();
@@ -132,6 +137,7 @@ class Block::Core {
   OpenSums sums_;
   Ledger ledger_;
   Progress progress_;
+  IdleIterations idle_;  // from v_train on
   WaitingPulls pulls_;
   WindowNotes notes_;
   KeptVersions kept_;

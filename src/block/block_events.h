@@ -66,6 +66,7 @@ struct AbsentEvent {
   Term term{};
   Seq seq{};
   Iteration iteration{};
+  bool idle = false;  // another optimizer steps in this iteration: it counts in no lead (see IdleIterations)
 };
 
 // Sets one array of the block: 0 is its values, 1 and on are those of its optimizer, which has run `steps`

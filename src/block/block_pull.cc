@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "block/block_core.h"
+#include "block/own_progress.h"
 
 namespace leeway {
 
@@ -34,13 +35,21 @@ void Block::Core::AnswerOrWait(const PullEvent& pull, TimePoint now) {
 }
 
 bool Block::Core::Lets(const PullEvent& pull, TimePoint now) {
-  SyncView view = View(now);
-  view.significance = pull.significance;
+  const Iteration v_train = progress_.v_train();
+  const Iteration progress = idle_.Counted(pull.progress);
+  const OwnProgress own(progress_, idle_);
+  const ProgressView& members = progress_;
+  SyncView view{.now = now,
+                .v_train = v_train,
+                .advanced_at = advanced_at_,
+                .progress = idle_.none() ? members : own,
+                .significance = pull.significance};
   view.coin = UnitInterval(Hash64(
       {options_.coin_seed, pull.from.worker.value(), static_cast<std::uint64_t>(pull.progress.value())}));
-  const bool lets = sync_->model->OnPull(view, memory_, pull.from.worker, pull.progress) == PullVerdict::kNow;
-  // What v_train has passed already has no advance to wait for, whatever a formula says.
-  return lets || pull.progress < progress_.v_train();
+  const bool lets = sync_->model->OnPull(view, memory_, pull.from.worker, progress) == PullVerdict::kNow;
+  // A pull has no advance to wait for when v_train has passed its progress, or when only idle iterations are
+  // left up to it, whatever a formula says.
+  return lets || progress < v_train;
 }
 
 void Block::Core::Answer(const PullEvent& pull, WorkerId held_for) {
@@ -50,7 +59,7 @@ void Block::Core::Answer(const PullEvent& pull, WorkerId held_for) {
   if (!pull.observer) {
     // A peer may say anything; within what jobs have, no sum overflows.
     const Iteration said = std::clamp(pull.progress, Iteration(-1), kIterationEnd);
-    counters_.lead_read.Add(said + 1 - progress_.v_train());
+    counters_.lead_read.Add(idle_.Counted(said) + 1 - progress_.v_train());
     // One that has gone computes on nothing any more.
     if (progress_.StandingOf(pull.from) != Progress::Standing::kGone)
       kept_.Sent(pull.from.worker, values_.version(), values_.current());
@@ -72,15 +81,34 @@ Duration Block::Core::Settle(const WaitingPull& waiting, TimePoint now) {
 
 void Block::Core::Release(std::optional<WorkerId> whom, TimePoint now) {
   if (!std::exchange(advanced_, false)) return;
-  const Iteration below = sync_->release == Release::kSoft ? kIterationMax : progress_.v_train();
-  const WorkerId held_for = whom.value_or(kNoWorker);
-  Duration waited{};
-  while (const std::optional<WaitingPull> waiting = pulls_.TakeDelayedBelow(below)) {
-    waited += Settle(*waiting, now);
-    Answer(waiting->pull, held_for);
-  }
-  counters_.ChargeWait(held_for, waited);
+  const Iteration below = sync_->release == Release::kSoft ? kIterationMax : idle_.NthOwn(0);
+  ReleaseBelow(below, whom.value_or(kNoWorker), now);
   OpenWindow();
+}
+
+void Block::Core::ReleaseBelow(Iteration progress, WorkerId whom, TimePoint now) {
+  Duration waited{};
+  while (const std::optional<WaitingPull> waiting = pulls_.TakeDelayedBelow(progress)) {
+    waited += Settle(*waiting, now);
+    Answer(waiting->pull, whom);
+  }
+  counters_.ChargeWait(whom, waited);
+}
+
+void Block::Core::ReleaseIdle(MemberKey from, TimePoint now) {
+  ReleaseBelow(idle_.NthOwn(0), from.worker, now);
+  OpenWindow();
+  // A pull comes before the marks of its own worker when a push in front of them was beyond the window. It
+  // was delayed for want of the marks, so the model is asked again.
+  if (!pulls_.IsDelayed(from.worker)) return;
+  const std::optional<WaitingPull> waiting = pulls_.Take(from);
+  if (!waiting) return;
+  if (!Lets(waiting->pull, now)) {
+    (void)pulls_.Delay(waiting->pull, waiting->since);
+    return;
+  }
+  counters_.ChargeWait(from.worker, Settle(*waiting, now));
+  Answer(waiting->pull, from.worker);
 }
 
 void Block::Core::ReleaseBlocked(TimePoint now) {
@@ -99,7 +127,7 @@ void Block::Core::OpenWindow() {
 Iteration Block::Core::WindowEnd() const {
   // Where gradients are summed ahead there is one sum only.
   const bool window = aggregate_ && !sums_ahead_;
-  return window ? progress_.v_train() + options_.apply.window : kIterationMax;
+  return window ? idle_.NthOwn(options_.apply.window - 1) + 1 : kIterationMax;
 }
 
 }  // namespace leeway

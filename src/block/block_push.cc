@@ -46,6 +46,7 @@ bool Block::Core::Admits(MemberKey from, Term term, Seq seq) {
 void Block::Core::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   if (!Admits(push.from, push.term, push.seq)) return;
   if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
+  idle_.MarkOwn(push.iteration);
   if (!FitsWindow(push, now)) return;
   const std::optional<BlockVerdict> verdict = Take(push, std::move(gradient));
   // It was taken back while it was read, and comes again. What FitsWindow passed over for it stays passed.
@@ -59,8 +60,11 @@ void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   if (!Admits(absent.from, absent.term, absent.seq)) return;
   if (absent.iteration >= kIterationEnd)
     return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
+  const bool newly_idle = absent.idle && idle_.MarkIdle(absent.iteration);
+  if (!absent.idle) idle_.MarkOwn(absent.iteration);
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
+  if (newly_idle) ReleaseIdle(absent.from, now);
 }
 
 void Block::Core::NoteSent(WorkerId worker, Iteration iteration, TimePoint now) {

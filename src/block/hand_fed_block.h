@@ -130,6 +130,13 @@ class HandFedBlock final : public BlockEvents {
     block_->OnAbsent({.from = push.from, .term = push.term, .seq = push.seq, .iteration = push.iteration},
                      Now());
   }
+  // Absent from an iteration of another optimizer.
+  void Idle(std::uint32_t worker, std::int64_t iteration, std::uint32_t life = 1) {
+    const PushEvent push = NextPush(worker, iteration, life);
+    block_->OnAbsent(
+        {.from = push.from, .term = push.term, .seq = push.seq, .iteration = push.iteration, .idle = true},
+        Now());
+  }
   PullEvent NextPull(std::uint32_t worker, std::int64_t progress, std::uint32_t life = 1) {
     return {.from = Key(worker, life), .term = Term(1), .progress = Iteration(progress)};
   }

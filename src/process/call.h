@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -35,6 +36,7 @@ struct Call {
   Kind kind = Kind::kFunction;
   TableId table;
   Ticket ticket = 0;
+  std::optional<std::uint32_t> group;  // kClock: whose iteration ends; nothing: that of all
   LentGradient gradient;               // kUpdate, kPush, kPushPull
   std::span<float> values;             // kPull, kPushPull
   Done also;                           // hears of the outcome before the ticket does; may be empty

@@ -87,7 +87,7 @@ void WorkerClient::Make(Call& call) {
     case Call::Kind::kFunction:
       return call.function(DoneOf(call));
     case Call::Kind::kClock:
-      return EndIteration();
+      return EndIteration(call.group);
     case Call::Kind::kUpdate: {
       const leeway::Done done = DoneOf(call);
       return end_if(node_->GradientReady(call.table, std::move(call.gradient), done), done);
@@ -129,10 +129,10 @@ void WorkerClient::MakePushPull(Call& call) {
   if (!pulling.ok()) part(pulling);
 }
 
-void WorkerClient::EndIteration() {
+void WorkerClient::EndIteration(std::optional<std::uint32_t> group) {
   waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
   // An error means that the worker has failed meanwhile: the next call says why.
-  (void)node_->EndIteration();
+  (void)node_->EndIteration(group);
   // What the node left out while this call was queued is in its count and not in ours.
   OnIteration(node_->iteration());
 }
@@ -273,12 +273,13 @@ void WorkerClient::OnIteration(Iteration now) {
   }
 }
 
-Status WorkerClient::Clock() {
+Status WorkerClient::End(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(CheckMember());
   // Before the node hears of it, which may then say a later one.
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Call call;
   call.kind = Call::Kind::kClock;
+  call.group = group;
   Status queued = calls_.Push(std::move(call), answer_max_);
   if (!queued.ok()) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);

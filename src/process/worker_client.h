@@ -68,7 +68,8 @@ class WorkerClient final : public Worker,
 
   Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
   Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) override;  // (worker_updates.cc)
-  Status Clock() override;
+  Status Clock() override { return End(std::nullopt); }
+  Status Clock(std::uint32_t group) override { return End(group); }
   Result<std::span<const float>> Sync(TableId id) override;
   [[nodiscard]] bool Ready(TableId id) const override;
 
@@ -198,7 +199,9 @@ class WorkerClient final : public Worker,
   [[nodiscard]] bool CallersWait() const override { return tickets_.HasWaiter(); }
   void EndCalls() override { node_->EndCalls(); }
   void MakePushPull(Call& call);
-  void EndIteration();
+  // Clock of one group, or of all.
+  Status End(std::optional<std::uint32_t> group);
+  void EndIteration(std::optional<std::uint32_t> group);
   // What the record has so far goes to the scheduler with the next beat.
   void ReportRecord();
   // What a call ends with, or each of its parts.

@@ -85,7 +85,7 @@ constexpr void Fields(Visitor& visit, As<Visitor, PushEntry>& e) {
 }
 template <typename Visitor>
 constexpr void Fields(Visitor& visit, As<Visitor, AbsentEntry>& e) {
-  visit(e.block), visit(e.term), visit(e.seq);
+  visit(e.block), visit(e.term), visit(e.seq), visit(e.flags);
 }
 template <typename Visitor>
 constexpr void Fields(Visitor& visit, As<Visitor, VerdictEntry>& e) {
@@ -245,7 +245,11 @@ Wrong Check(const PushEntry& e) {
   if (Wrong wrong = CheckSeq(e.seq)) return wrong;
   return CheckEncoding(e.dtype, e.codec);
 }
-Wrong Check(const AbsentEntry&) { return {}; }  // seq 0: a worker goes on under a new term
+Wrong Check(const AbsentEntry& e) {
+  // Seq 0 is right: a worker goes on under a new term.
+  if ((e.flags & ~AbsentEntry::kFlags) == 0) return {};
+  return {"flags", "0 or 1 (idle)", e.flags};
+}
 Wrong Check(const VerdictEntry& e) {
   if (!IsVerdict(e.verdict)) return {"verdict", "1-6 or 16-20", static_cast<std::int64_t>(e.verdict)};
   return CheckIteration("v_train", e.v_train, -1);

@@ -52,9 +52,14 @@ struct Push {
 };
 
 struct AbsentEntry {
+  // Another optimizer steps in this iteration: no lead of the block counts it.
+  static constexpr std::uint8_t kIdle = 1;
+  static constexpr std::uint8_t kFlags = kIdle;  // all that this version knows
+
   BlockId block;
   Term term;
   Seq seq;
+  std::uint8_t flags = 0;
 };
 struct Absent {
   WorkerId worker;

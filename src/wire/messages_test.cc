@@ -41,7 +41,10 @@ class MessageDraw {
   void Fill(Absent& m) {
     FillHead(m);
     m.iteration = AnIteration(0);
-    for (AbsentEntry& e : m.entries) e.seq = ASeq();
+    for (AbsentEntry& e : m.entries) {
+      e.seq = ASeq();
+      e.flags = random_() % 2 == 0 ? AbsentEntry::kIdle : 0;
+    }
   }
   void Fill(Verdicts& m) {
     static constexpr std::uint8_t kAll[] = {1, 2, 3, 4, 5, 6, 16, 17, 18, 19, 20};
@@ -318,6 +321,10 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
       Wrong<Push>(56 + 29, std::uint8_t{1},
                   "Push of worker 3: entry 0 (block 9): codec: got 1, wanted 0 (none)"),
       Wrong<Absent>(12, std::int64_t{-1}, "Absent of worker 3: iteration: got -1, wanted 0 to 2^62"),
+      Wrong<Absent>(20 + 16, std::uint8_t{2},
+                    "Absent of worker 3: entry 0 (block 9): flags: got 2, wanted 0 or 1 (idle)"),
+      Wrong<Absent>(20 + 16, std::uint8_t{0x81},
+                    "Absent of worker 3: entry 0 (block 9): flags: got 129, wanted 0 or 1 (idle)"),
       Wrong<Verdicts>(12 + 16, std::int64_t{-2},
                       "Verdicts of worker 3: entry 0 (block 9): v_train: got -2, wanted -1 to 2^62"),
       Wrong<Verdicts>(12 + 24, std::uint8_t{0},
@@ -388,7 +395,7 @@ Bytes FromHex(std::string_view hex) {
   return bytes;
 }
 
-// These bytes are version 1 of the protocol: docs/protocol.md shows the same tables.
+// These bytes are version 3 of the protocol: docs/protocol.md shows the same tables.
 TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
   const WorkerId worker(0x01020304);
   const Incarnation incarnation(2);
@@ -410,8 +417,8 @@ TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
           head +
           "20000000 0700000000000000 0900000000000000 0000803F 00000040 0000003F 0000803E 00008040 000080BF" +
           entry + "0600000000000000 0800000000000000 00010000 01 00"));
-  EXPECT_EQ(Encoded(Absent{worker, incarnation, Iteration(7), {{block, term, Seq(6)}}}),
-            FromHex(head + "0700000000000000" + entry + "0600000000000000"));
+  EXPECT_EQ(Encoded(Absent{worker, incarnation, Iteration(7), {{block, term, Seq(6), AbsentEntry::kIdle}}}),
+            FromHex(head + "0700000000000000" + entry + "0600000000000000 01"));
   EXPECT_EQ(Encoded(Verdicts{worker, incarnation, {{block, term, Seq(6), Verdict::kGap, Iteration(-1)}}}),
             FromHex(head + entry + "0600000000000000 FFFFFFFFFFFFFFFF 10"));
   EXPECT_EQ(

@@ -59,9 +59,11 @@ void WriteMessages(Corpus& corpus) {
   WriteMessage(corpus, 1, "push_other_payload",
                Push{worker, incarnation, Iteration(3), 32, 3, {}, {{block, term, Seq(4), Version(3), 64}}},
                63);
-  WriteMessage(
-      corpus, 2, "absent",
-      Absent{worker, incarnation, Iteration(3), {{block, term, Seq(4)}, {BlockId(5), term, Seq(1)}}});
+  WriteMessage(corpus, 2, "absent",
+               Absent{worker,
+                      incarnation,
+                      Iteration(3),
+                      {{block, term, Seq(4), 0}, {BlockId(5), term, Seq(1), AbsentEntry::kIdle}}});
   WriteMessage(corpus, 3, "verdicts",
                Verdicts{worker,
                         incarnation,

@@ -49,6 +49,34 @@ def test_a_gan_is_trained_as_torch_does(alone, set_to_none, overlap):
     assert all(small.close(a, b) and not small.close(a, c, 1e-3) for a, b, c in zip(ours, plain, models()))
 
 
+def train_wgan(generator, critic, of_generator, of_critic):
+    for step in range(3):
+        for inner in range(5):
+            critic.zero_grad()
+            fake = generator(noise(10 * step + inner)).detach()
+            (critic(fake).mean() - critic(noise(inner)[:, :2]).mean()).backward()
+            of_critic.step()
+        generator.zero_grad()
+        (-critic(generator(noise(step))).mean()).backward()
+        of_generator.step()
+
+
+@pytest.mark.parametrize("sync", ["bsp", "ssp:2", "ssptable:1", "bounded:0"])
+def test_each_optimizer_counts_its_own_steps_and_the_job_those_of_all(alone, sync):
+    plain, ours = models(), models()
+    train_wgan(*plain, *map(small.sgd, plain))
+    of_generator, of_critic = [wrapped(model, sync=sync) for model in ours]
+    train_wgan(*ours, of_generator, of_critic)
+    assert (of_generator.steps, of_critic.steps, alone.iteration()) == (3, 15, 18)
+    with pytest.raises(AttributeError):
+        of_critic.steps = 1
+    of_critic.skip()
+    assert (of_generator.steps, of_critic.steps) == (3, 16)
+    alone.shutdown()
+    if sync in ("bsp", "bounded:0"):  # the others may read values that lack this worker's own last steps
+        assert all(small.close(a, b) and not small.close(a, c, 1e-3) for a, b, c in zip(ours, plain, models()))
+
+
 @pytest.mark.parametrize("clip", [lambda model: None, lambda model: nn.utils.clip_grad_norm_(model.parameters(), 1.0)],
                          ids=["", "clipped"])
 def test_gradients_of_another_model_that_are_never_zeroed_are_an_error(alone, clip):

@@ -82,6 +82,8 @@ class _Distributed(torch.optim.Optimizer):
         self._clip_norm = clip_norm
         self.samples = samples
         self._frozen = []
+        self._number = len(session.optimizers)  # in the order of creation, which is the same on all ranks
+        self._steps = 0
         self.prefix = ""  # of the names of its tables
         self.settled = False  # the servers have the state that it begins with: see first_values
         self._constraints = Constraints(constraint)
@@ -106,6 +108,12 @@ class _Distributed(torch.optim.Optimizer):
         if samples < 1:
             raise InvalidArgument(f"samples: got {samples}, wanted at least 1 (a worker without data calls join())")
         self._samples = int(samples)
+
+    @property
+    def steps(self):
+        """The iterations of this optimizer that this process has ended, by step() or skip(). lw.iteration() counts those of all
+        optimizers, from the beginning of the job."""
+        return self._steps
 
     def step(self, closure=None):
         """Ends the iteration: pushes what was not pushed in backward(); what has no gradient is absent."""
@@ -304,12 +312,12 @@ class _Distributed(torch.optim.Optimizer):
                     trained.append((name, parameter, index, spec))
         self._constraints.check_used()
         taken = {table.name for table in others.values()}
-        self.prefix = names.prefix([name for name, *_ in trained], taken, len(self._session.optimizers))
+        self.prefix = names.prefix([name for name, *_ in trained], taken, self._number)
         tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
         # The worker lands values in the tables' buffers from here on, also if this is broken off.
         with self._session.lending(*tables):
             for table in tables:
-                table.create(sync, apply)
+                table.create(sync, apply, self._number)
             self._session.worker.start()
         return tables
 
@@ -341,7 +349,8 @@ class _Distributed(torch.optim.Optimizer):
         # Of all: the clock is theirs too, and what waits here belongs to the iteration that it ends.
         for optimizer in self._session.optimizers:
             optimizer.send_held()
-        self._session.clock()
+        self._session.clock(self._number)
+        self._steps += 1
         self._pushing.end_iteration()
         for table in self._tables:
             if not table.watched:  # nothing tells when it is used, so it is made ready here

@@ -68,11 +68,12 @@ class TableParameter:
         self.ready_hook = None        # its handle
         self.on_ready = None          # what it calls
 
-    def create(self, sync, apply):
+    def create(self, sync, apply, clocked_by):
+        """`clocked_by`: the number of the optimizer whose steps are the table's iterations."""
         first, second = self.buffers
         self.table = self.session.worker.create_table(
             self.name, list(self.parameter.shape), sync=sync, apply=apply, optimizer=self.spec, first=first,
-            second=second)
+            second=second, group=clocked_by)
 
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""

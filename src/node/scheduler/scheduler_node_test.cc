@@ -63,7 +63,7 @@ TEST_F(SchedulerNodeTest, RefusesAnotherJobAnotherVersionATakenRankAndALateWorke
   hello.set_version_min(4);
   hello.set_version_max(6);
   SayHello(hello);
-  EXPECT_THAT(welcome.error(), HasSubstr("you speak 4-6, this node speaks 2-2"));
+  EXPECT_THAT(welcome.error(), HasSubstr("you speak 4-6, this node speaks 3-3"));
   w0 = HelloWorker(0, 100);
   HelloWorker(0, 555);
   EXPECT_THAT(welcome.error(), HasSubstr("rank 0 is taken by another live worker (box, process 42)"));

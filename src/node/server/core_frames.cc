@@ -144,7 +144,8 @@ Status ServerNode::Core::TakeAbsent(MemberKey from, std::span<const std::byte> b
   for (const wire::AbsentEntry& entry : absent_.entries) {
     if (Block* block = blocks_.Find(entry.block); block != nullptr) {
       takeover_.Hear(*block, entry.term, from);
-      block->OnAbsent({from, entry.term, entry.seq, absent_.iteration}, now);
+      const bool idle = (entry.flags & wire::AbsentEntry::kIdle) != 0;
+      block->OnAbsent({from, entry.term, entry.seq, absent_.iteration, idle}, now);
     } else {
       SayMoved(from, entry.block, entry.term, entry.seq);
     }

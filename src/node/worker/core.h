@@ -47,7 +47,7 @@ class WorkerNode::Core final : private LinkEvents {
   void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
   void ReadArrays(TableId id, ArraysWanted what, ArraysDone done);
   Status GradientReady(TableId id, LentGradient gradient, Done done);
-  Status EndIteration();
+  Status EndIteration(std::optional<std::uint32_t> group);
   void WhenUsable(TableId id, Done usable);
   Status PushOwn(TableId id, LentGradient gradient, Done done);
   Status PullInto(TableId id, std::span<float> values, Done done);
@@ -205,8 +205,8 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] bool AddsUp() const;
   [[nodiscard]] bool Exchanges(const WorkerTable& table, std::span<const float> gradient) const;
   // What has added up goes out if this iteration exchanges; else, and with nothing to send, it is absent.
-  // `done` belongs to the last gradient in it.
-  void ExchangeSum(WorkerTable& table, Done done);
+  // `done` belongs to the last gradient in it. `idle`: the iteration is of another group.
+  void ExchangeSum(WorkerTable& table, Done done, bool idle = false);
   void PushSums();
   // A checkpoint is to be cut: what has added up goes out before, or is said to come too late for it.
   void OnCut(const wire::pb::Cut& cut);
@@ -224,9 +224,19 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) const;
   void PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps, LentGradient gradient,
                   Done done);
-  void MarkAbsent(WorkerTable& table, Iteration iteration);
-  void MarkAbsent(WorkerBlock& block, Iteration iteration);
+  void MarkAbsent(WorkerTable& table, Iteration iteration, bool idle = false);
+  void MarkAbsent(WorkerBlock& block, Iteration iteration, bool idle = false);
+  // Marks this iteration idle in the records of all groups but this one.
+  void NoteIdle(std::uint32_t group);
+  // How many own iterations of the table's group are in [from, last], as far as this worker has kept them.
+  // REQUIRES: from is a v_train that was told, or an iteration.
+  [[nodiscard]] static std::int64_t CountOwn(const WorkerTable& table, Iteration from, Iteration last) {
+    return table.idle->CountOwn(from, last);
+  }
   void PullBlocks(WorkerTable& table, Iteration progress);
+  // Whether what is held of the block lacks at most `age_max` own iterations up to `progress`.
+  [[nodiscard]] static bool HoldsWithin(const WorkerTable& table, const WorkerBlock& block,
+                                        Iteration progress, std::int64_t age_max);
   // Asks for what the table needs after `progress`: nothing where what is held serves.
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void PublishIfWhole(WorkerTable& table);
@@ -334,6 +344,8 @@ class WorkerNode::Core final : private LinkEvents {
   Iteration cut_at_{-1};  // a checkpoint has what blocks hold of the iterations below this one
 
   BufferPool pool_;
+  std::map<std::uint32_t, IdleIterations> groups_;    // of tables: see TableSpec::group
+  IdleIterations never_idle_;                         // of tables with clocks of their own
   std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
   // Of all of them, by their clock: what lands in turn before the first of it is used again.
   std::uint64_t job_clock_bytes_ = 0, own_clock_bytes_ = 0;

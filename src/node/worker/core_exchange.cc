@@ -26,7 +26,7 @@ bool WorkerNode::Core::Exchanges(const WorkerTable& table, std::span<const float
     case ExchangePolicy::Kind::kWhenStale:
       // The next iteration would read what is more than s iterations old.
       return std::ranges::any_of(table.blocks, [&](const WorkerBlock& block) {
-        return table.landing.HeldVTrain(block.index) < iteration_ + 1 - exchange_.stale_max;
+        return !HoldsWithin(table, block, iteration_, exchange_.stale_max);
       });
     case ExchangePolicy::Kind::kSignificant:
       // A table that this worker has nothing for is exchanged, or it would never see what others do to it.
@@ -46,7 +46,7 @@ void WorkerNode::Core::NoteLead(const WorkerTable& table) {
   for (const WorkerBlock& block : table.blocks) {
     const Iteration v_train = table.landing.InUseVTrain(block.index);
     if (v_train < Iteration(0)) continue;  // not known: its owner was replaced
-    const auto lead = static_cast<std::size_t>(std::max<std::int64_t>(iteration_ - v_train, 0));
+    const auto lead = static_cast<std::size_t>(CountOwn(table, v_train, iteration_ - 1));
     ++counters_.lead[std::min(lead, counters_.lead.size() - 1)];
   }
 }
@@ -71,16 +71,17 @@ void WorkerNode::Core::HandIn(WorkerTable& table, LentGradient gradient, Done do
   RequestBlocks(table, iteration_);
 }
 
-void WorkerNode::Core::ExchangeSum(WorkerTable& table, Done done) {
+void WorkerNode::Core::ExchangeSum(WorkerTable& table, Done done, bool idle) {
   const bool due = !AddsUp() || Exchanges(table, table.sum.values());
   if (due) table.exchanged = iteration_;
   if (due && !table.sum.empty()) {
     LentGradient sum = table.sum.Take();
     NoteSignificance(table, sum.values);
+    table.idle->MarkOwn(iteration_);
     PushBlocks(table, iteration_, steps_, std::move(sum), std::move(done));
   } else {
     if (!due) ++counters_.exchanges_skipped;
-    MarkAbsent(table, iteration_);
+    MarkAbsent(table, iteration_, idle);
     LaterDone(std::move(done), Status::Ok());
   }
   RequestBlocks(table, iteration_);

@@ -344,9 +344,8 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
   WorkerBlock& block = *FindBlock(entry.block);
   WorkerTable& table = *block.table;
   ++counters_.answers;
-  if (!stance_.observer && entry.progress + 1 > entry.v_train) {
-    counters_.lead_sum += static_cast<std::uint64_t>(entry.progress + 1 - entry.v_train);
-  }
+  if (!stance_.observer)
+    counters_.lead_sum += static_cast<std::uint64_t>(CountOwn(table, entry.v_train, entry.progress));
   const bool has_values = entry.payload_bytes > 0;
   if (!has_values) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);

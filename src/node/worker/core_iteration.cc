@@ -9,6 +9,10 @@
 namespace leeway {
 namespace {
 
+// A group's record of idle iterations goes back so far. Older ones count as own, which policies take for an
+// older cache and figures for a longer lead.
+constexpr std::int64_t kIdleKept = 4096;
+
 constexpr std::pair<const char*, float Hyper::*> kHyperFields[] = {{"lr", &Hyper::lr},
                                                                    {"weight_decay", &Hyper::weight_decay},
                                                                    {"momentum (beta1)", &Hyper::momentum},
@@ -64,18 +68,28 @@ Status WorkerNode::Core::GradientReady(TableId id, LentGradient gradient, Done d
   }
   if (!training_began_) NoteBeforeTraining();
   table->pushed = handed_ = iteration_;
+  table->idle->MarkOwn(iteration_);
   NoteLead(*table);
   HandIn(*table, std::move(gradient), std::move(done));
   FlushAll();
   return Status::Ok();
 }
 
-Status WorkerNode::Core::EndIteration() {
+void WorkerNode::Core::NoteIdle(std::uint32_t group) {
+  for (auto& [other, idle] : groups_) {
+    if (other == group) continue;
+    if (iteration_ - kIdleKept > idle.from()) idle.AdvanceTo(iteration_ - kIdleKept);
+    idle.MarkIdle(iteration_);
+  }
+}
+
+Status WorkerNode::Core::EndIteration(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(CheckMember());
-  ForEachTable([this](WorkerTable& table) {
+  if (group) NoteIdle(*group);
+  ForEachTable([this, group](WorkerTable& table) {
     if (table.pushed == iteration_) return;
     table.pushed = iteration_;
-    ExchangeSum(table, {});
+    ExchangeSum(table, {}, group && table.spec.group != *group);
   });
   if (!training_began_) NoteBeforeTraining();
   ++iteration_;
@@ -115,14 +129,13 @@ void WorkerNode::Core::PushBlocks(WorkerTable& table, Iteration iteration, std::
   }
 }
 
-void WorkerNode::Core::MarkAbsent(WorkerTable& table, Iteration iteration) {
-  for (WorkerBlock& block : table.blocks) MarkAbsent(block, iteration);
+void WorkerNode::Core::MarkAbsent(WorkerTable& table, Iteration iteration, bool idle) {
+  for (WorkerBlock& block : table.blocks) MarkAbsent(block, iteration, idle);
 }
 
-void WorkerNode::Core::MarkAbsent(WorkerBlock& block, Iteration iteration) {
+void WorkerNode::Core::MarkAbsent(WorkerBlock& block, Iteration iteration, bool idle) {
   ++unsettled_;
-  PortOf(block).ChangeQueue(block,
-                            [&](PushQueue& queue) { queue.Append(iteration, nullptr, Version(0), 0); });
+  PortOf(block).ChangeQueue(block, [&](PushQueue& queue) { queue.AppendAbsent(iteration, idle); });
 }
 
 void WorkerNode::Core::PullBlocks(WorkerTable& table, Iteration progress) {

@@ -55,7 +55,8 @@ WorkerBlock* WorkerNode::Core::HeldUp() const {
   for (WorkerBlock* block : blocks_) {
     if (block == nullptr || block->table->IsOwnClock() || block->pushes.empty()) continue;
     const std::optional<std::int64_t> most = block->model->rule.unsettled_max;
-    if (most && block->pushes.front().iteration < iteration_ - *most) return block;
+    if (most && CountOwn(*block->table, block->pushes.front().iteration, iteration_ - 1) > *most)
+      return block;
   }
   return nullptr;
 }

@@ -53,6 +53,7 @@ Result<TableId> WorkerNode::Core::CreateTable(const TableSpec& spec, ParameterPa
   }
   const TableId id(static_cast<std::uint32_t>(tables_.size()));
   tables_.push_back(std::make_unique<WorkerTable>(id, spec, pair, pool_));
+  tables_.back()->idle = tables_.back()->IsOwnClock() ? &never_idle_ : &groups_[spec.group];
   (tables_.back()->IsOwnClock() ? own_clock_bytes_ : job_clock_bytes_) += pair.elements() * sizeof(float);
   return id;
 }

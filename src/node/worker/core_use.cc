@@ -8,6 +8,12 @@
 
 namespace leeway {
 
+bool WorkerNode::Core::HoldsWithin(const WorkerTable& table, const WorkerBlock& block, Iteration progress,
+                                   std::int64_t age_max) {
+  const Iteration v_train = table.landing.HeldVTrain(block.index);
+  return v_train >= Iteration(-1) && CountOwn(table, v_train, progress) <= age_max;
+}
+
 void WorkerNode::Core::RequestBlocks(WorkerTable& table, Iteration progress) {
   const bool exchanged = table.exchanged == progress;
   // Without overlap the questions come after the barrier.
@@ -15,7 +21,7 @@ void WorkerNode::Core::RequestBlocks(WorkerTable& table, Iteration progress) {
   const TimePoint now = env_.clock.Now();
   for (WorkerBlock& block : table.blocks) {
     const std::optional<std::int64_t> age_max = block.model->rule.cache_age_max;
-    const bool fresh = age_max && table.landing.HeldVTrain(block.index) >= progress + 1 - *age_max;
+    const bool fresh = age_max && HoldsWithin(table, block, progress, *age_max);
     if (exchanged && !fresh) {
       block.pull.Ask(progress, now);
       PortOf(block).Touch(block);

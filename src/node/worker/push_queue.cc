@@ -10,7 +10,13 @@ namespace leeway {
 
 void PushQueue::Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version,
                        std::uint64_t bytes) {
-  queue_.push_back({next_seq_, iteration, std::move(lent), base_version, bytes, false, false});
+  queue_.push_back({next_seq_, iteration, std::move(lent), base_version, bytes});
+  ++next_seq_;
+}
+
+void PushQueue::AppendAbsent(Iteration iteration, bool idle) {
+  queue_.push_back(
+      {.seq = next_seq_, .iteration = iteration, .lent = nullptr, .base_version = {}, .idle = idle});
   ++next_seq_;
 }
 

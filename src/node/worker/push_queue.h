@@ -28,6 +28,7 @@ struct alignas(64) QueuedPush {
   std::uint64_t bytes = 0;  // of payload
   bool sent_before = false;
   bool withheld = false;  // its gradient is not sent: it goes out as absent
+  bool idle = false;      // absent, in an iteration of another optimizer
 };
 
 class PushQueue {
@@ -35,6 +36,7 @@ class PushQueue {
   static constexpr std::size_t kInFlightMax = 4;  // K: the verdicts a server remembers per worker and block
 
   void Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version, std::uint64_t bytes);
+  void AppendAbsent(Iteration iteration, bool idle);
   // What may be sent now: null when all is sent, K are in flight, or the queue is held back.
   [[nodiscard]] const QueuedPush* Next() const;
   // Gradients of iterations below `v_train` that were never sent go out as absent. Returns how many.

@@ -87,7 +87,7 @@ void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
     }
     block->resume_sent = true;
     draft.absent.iteration = next;
-    draft.absent.entries.push_back({block->id, block->term, Seq(0)});
+    draft.absent.entries.push_back({block->id, block->term, Seq(0), 0});
   }
   if (!draft.absent.entries.empty()) SendAbsentFrame();
 }
@@ -152,7 +152,8 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
       draft.payload_bytes += block->bytes();
     } else {
       draft.absent.iteration = next->iteration;
-      draft.absent.entries.push_back({block->id, block->term, next->seq});
+      const std::uint8_t flags = next->idle ? wire::AbsentEntry::kIdle : 0;
+      draft.absent.entries.push_back({block->id, block->term, next->seq, flags});
     }
     CreditGuard guard(*this, block->pushes);
     const bool gradient = lent == nullptr || !lent->assigns;

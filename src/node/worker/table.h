@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "block/idle_iterations.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
@@ -114,7 +115,8 @@ struct alignas(64) WorkerTable {
   // Broadcasts that are read from the front buffer. It stays the front meanwhile: what lands goes into the
   // back.
   std::uint32_t front_lent = 0;
-  float significance = 1.0F;  // of the last gradient
+  float significance = 1.0F;       // of the last gradient
+  IdleIterations* idle = nullptr;  // of its group, as this worker clocks it; never null in a node
 
   const TableSpec spec;
   Status refusal;             // kRefused: why

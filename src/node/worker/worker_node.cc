@@ -56,9 +56,9 @@ Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done
   return taken;
 }
 
-Status WorkerNode::EndIteration() {
+Status WorkerNode::EndIteration(std::optional<std::uint32_t> group) {
   core_->NoteAct();
-  const Status ended = core_->EndIteration();
+  const Status ended = core_->EndIteration(group);
   core_->RunLater();
   return ended;
 }

@@ -92,8 +92,9 @@ class WorkerNode {
   // `done` gets an error if a block was refused. At most once per table and iteration.
   Status GradientReady(TableId table, LentGradient gradient, Done done);
   // Ends the iteration: absent for job-clock tables without a gradient, pulls for them, on to the next
-  // iteration, or to a later one if blocks whose model skips ahead are there already.
-  Status EndIteration();
+  // iteration, or to a later one if blocks whose model skips ahead are there already. With a group the
+  // iteration is of that one alone: tables of other groups that have no gradient are idle in it.
+  Status EndIteration(std::optional<std::uint32_t> group = std::nullopt);
   // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
   // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says).
   void WhenUsable(TableId table, Done usable);

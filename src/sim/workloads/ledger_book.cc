@@ -130,9 +130,8 @@ void LedgerBook::CheckRead(std::size_t table, std::uint32_t rank, std::int64_t i
                            std::span<const float> values) {
   const TableBook& book = tables_[table];
   const LedgerTable& kind = plan_.tables[table];
-  // What others pushed before iteration - stale_max must be in; under aggregate nothing of this iteration can
-  // be.
-  const std::int64_t sure = kind.stale_max.has_value() ? iteration - *kind.stale_max : 0;
+  // Under aggregate nothing of this iteration can be in.
+  const std::int64_t sure = plan_.SureBefore(table, iteration);
   const std::int64_t possible = kind.aggregate ? iteration : std::numeric_limits<std::int64_t>::max();
   for (std::size_t element = 0; element < values.size(); ++element) {
     std::uint32_t least = 0, most = 0;

@@ -13,7 +13,7 @@ namespace leeway::sim {
 namespace {
 
 // Draws of different purpose.
-enum Draw : std::uint64_t { kConfig = 11, kUse, kBurst, kSpoil, kCell, kCompute, kSwitch };
+enum Draw : std::uint64_t { kConfig = 11, kUse, kBurst, kSpoil, kCell, kCompute, kSwitch, kGroup };
 
 struct SyncChoice {
   const char* sync;
@@ -126,6 +126,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.seed = options.seed;
   plan.skips = SkipsAhead(options.sync) || options.switches > 0;
   plan.drops_late = plan.skips && DropsLate(options.sync, options.apply);
+  plan.grouped = options.seed % 4 == 3;
   // A block holds one to two chunks, and seldom a whole number of them.
   const auto chunk_bytes = static_cast<std::uint32_t>(plan.period() * sizeof(float));
   plan.job.block_bytes = chunk_bytes + static_cast<std::uint32_t>(random.Below(plan.period())) * 4;
@@ -137,6 +138,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     // At least a block of them; the odd rest is a block smaller than a chunk.
     table.spec.shape = {static_cast<std::int64_t>(chunks * plan.period() + random.Below(plan.period()))};
     table.spec.optimizer = "sum";
+    table.spec.group = plan.grouped ? static_cast<std::uint32_t>(plan.tables.size() % 2) : 0;
     // A model whose default was left to it: aggregate where bsp is asked for, immediate elsewhere.
     const bool by_default = options.apply.empty() && options.sync.starts_with("bsp");
     // Where blocks may be ahead of the reader, a read may hold what others gave to later iterations.
@@ -174,7 +176,34 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   return plan;
 }
 
+std::optional<std::uint32_t> LedgerPlan::GroupOf(std::int64_t iteration) const {
+  if (!grouped) return std::nullopt;
+  const std::uint64_t bits = Hash64({options.seed, kGroup, static_cast<std::uint64_t>(iteration)});
+  // Runs of one group, as the critic of a WGAN has them, and now and then an iteration of all.
+  if (bits % 8 == 0) return std::nullopt;
+  return bits % 8 <= 5 ? 0 : 1;
+}
+
+std::int64_t LedgerPlan::SureBefore(std::size_t table, std::int64_t iteration) const {
+  if (!tables[table].stale_max) return 0;
+  std::int64_t lacking = *tables[table].stale_max;
+  if (tables[table].use == TableUse::kBursts || !grouped) return iteration - lacking;
+  for (; iteration > 0; --iteration) {
+    const std::optional<std::uint32_t> group = GroupOf(iteration - 1);
+    const bool own = !group || *group == tables[table].spec.group;
+    if (own && lacking-- == 0) break;
+  }
+  return iteration;
+}
+
 bool LedgerPlan::Uses(std::size_t table, std::uint32_t rank, std::int64_t iteration) const {
+  const std::optional<std::uint32_t> group = GroupOf(iteration);
+  if (group && *group != tables[table].spec.group) {
+    // Some backward passes go through the model of another optimizer, and push its gradients too.
+    const std::uint64_t bits =
+        Hash64({options.seed, kGroup, table, rank, static_cast<std::uint64_t>(iteration)});
+    if (bits % 8 != 0) return false;
+  }
   switch (tables[table].use) {
     case TableUse::kAlways:
       return true;

@@ -45,8 +45,14 @@ struct LedgerPlan {
   std::vector<DrawnSwitch> switches;
   bool skips = false;       // a model of the job may leave iterations out, and blocks be ahead of a reader
   bool drops_late = false;  // a model of the job may drop what comes late
+  bool grouped = false;     // the tables are in two groups, as those of two optimizers are
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
+  // The group whose iteration this is, on every rank; nothing: it is of all groups.
+  [[nodiscard]] std::optional<std::uint32_t> GroupOf(std::int64_t iteration) const;
+  // The lowest iteration from which on a reader in `iteration` may lack gradients: `stale_max` of the table's
+  // own iterations lie between the two.
+  [[nodiscard]] std::int64_t SureBefore(std::size_t table, std::int64_t iteration) const;
   // Does the worker use (read and push) this job-clock table in this iteration?
   [[nodiscard]] bool Uses(std::size_t table, std::uint32_t rank, std::int64_t iteration) const;
   // Pushes of an own-clock table that follow this iteration: as many on every rank. A rank that ended its

@@ -159,7 +159,7 @@ void LedgerWorker::Handed(std::size_t table, std::int64_t iteration, const Statu
 }
 
 void LedgerWorker::EndIteration() {
-  const Status ended = node_.EndIteration();
+  const Status ended = node_.EndIteration(plan_.GroupOf(iteration_));
   if (!ended.ok())
     return book_.Problem(fmt::format("worker {}: end of iteration: {}", rank_, ended.ToString()));
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {

@@ -114,7 +114,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
 
   void CreateTables() {
     w = *node->CreateTable({.name = "w", .shape = {4}}, w_pair);
-    u = *node->CreateTable({.name = "u", .shape = {2}}, u_pair);
+    u = *node->CreateTable({.name = "u", .shape = {2}, .group = u_group}, u_pair);
     c = *node->CreateTable({.name = "c", .shape = {2}, .clock = TableClock::kOwn}, c_pair);
   }
   [[nodiscard]] wire::pb::TableMap Map(std::uint64_t request) const {
@@ -193,7 +193,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   }
 
   // What the worker sent: "Push 0:1,2:1" is a push of block 0 seq 1 and block 2 seq 1; pulls name
-  // block@progress.
+  // block@progress, and an idle block of an absent frame ends with "i".
   [[nodiscard]] std::vector<std::string> Sent(std::size_t to) {
     std::vector<std::string> lines;
     for (const SentFrame& frame : env.transport.TakeSent(shard[to])) lines.push_back(Describe(frame));
@@ -208,8 +208,10 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     if (frame.kind == wire::Kind::kPush) {
       for (const auto& entry : DecodeAs<wire::Push>(frame).entries) add(entry.block, ":", entry.seq.value());
     } else if (frame.kind == wire::Kind::kAbsent) {
-      for (const auto& entry : DecodeAs<wire::Absent>(frame).entries)
+      for (const auto& entry : DecodeAs<wire::Absent>(frame).entries) {
         add(entry.block, ":", entry.seq.value());
+        if (entry.flags == wire::AbsentEntry::kIdle) line += "i";
+      }
     } else if (frame.kind == wire::Kind::kPull) {
       for (const auto& entry : DecodeAs<wire::Pull>(frame).entries)
         add(entry.block, "@", entry.progress.value());
@@ -247,6 +249,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   Registry<SyncModel> models = BuiltinSyncModels();
   wire::pb::Job job;  // as the scheduler will tell it
   std::string sync;   // of all tables
+  std::uint32_t u_group = 0;
   FakeEnv env;
   std::optional<WorkerNode> node;
   ConnectionId scheduler;
