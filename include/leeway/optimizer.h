@@ -40,12 +40,12 @@ struct StepOutput {
 };
 
 // Arrays of state that an optimizer may have. The protocol numbers them in one byte.
-inline constexpr int kSlotsMax = 8;
+inline constexpr int kOptimizerSlotsMax = 8;
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Arrays of state per value (0 for sgd, 1 for momentum, 2 for adam), at most kSlotsMax.
+  // Arrays of state per value (0 for sgd, 1 for momentum, 2 for adam), at most kOptimizerSlotsMax.
   [[nodiscard]] virtual int slots() const = 0;
   // What every value of a slot is before the first run.
   [[nodiscard]] virtual float initial(int /*slot*/) const { return 0.0F; }

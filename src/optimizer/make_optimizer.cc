@@ -45,9 +45,9 @@ Result<OptimizerPtr> MakeOptimizer(const Registry<Optimizer>& optimizers, std::s
     const PolicyConfig config(first ? optimizers.kind() : "constraint", term);
     if (first) {
       LW_ASSIGN_OR_RETURN(optimizer, optimizers.Make(config));
-      if (optimizer->slots() < 0 || optimizer->slots() > kSlotsMax) {
+      if (optimizer->slots() < 0 || optimizer->slots() > kOptimizerSlotsMax) {
         return InvalidArgument("optimizer \"{}\" has {} arrays of state, wanted 0 to {}", term.name,
-                               optimizer->slots(), kSlotsMax);
+                               optimizer->slots(), kOptimizerSlotsMax);
       }
     } else {
       LW_ASSIGN_OR_RETURN(ConstraintPtr constraint, MakeConstraint(config));

@@ -70,9 +70,9 @@ Result<std::vector<float>> WorkerClient::ReadValues(TableId id, bool even_if_kno
 Result<TableState> WorkerClient::ReadState(TableId id) { return ReadArrays(id, ArraysWanted::kState); }
 
 Status WorkerClient::WriteState(TableId id, const TableState& state) {
-  if (state.arrays.size() > kSlotsMax) {
+  if (state.arrays.size() > kOptimizerSlotsMax) {
     return InvalidArgument("table {}: got a state of {} arrays, wanted at most {}", id.value(),
-                           state.arrays.size(), kSlotsMax);
+                           state.arrays.size(), kOptimizerSlotsMax);
   }
   for (std::size_t i = 0; i < state.arrays.size(); ++i) {
     const AssignedArray array{static_cast<std::uint8_t>(i + 1), state.steps};

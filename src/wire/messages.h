@@ -135,7 +135,7 @@ struct Answers {
 };
 
 // A block has arrays of equal size: 0 is its values, 1 and on are the state of its optimizer.
-inline constexpr std::uint8_t kArrayMax = kSlotsMax;
+inline constexpr std::uint8_t kArrayMax = kOptimizerSlotsMax;
 
 // Sets one array of a block. Takes a sequence number as a push does, and gets a verdict: kApplied;
 // kLateDropped if the optimizer has run since `base_version`; kRefused.
