@@ -173,7 +173,7 @@ TEST(BlockIdleTest, APullThatOvertookTheMarksOfItsWorkerIsAskedAgain) {
 
 TEST(BlockIdleTest, AMarkOpensTheWindowForAPushThatWaits) {
   HandFedBlock block({.sync = "bsp", .apply = "aggregate:window=2"});
-  block.Begin(3);
+  block.Begin(4);
   block.Idle(2, 7);  // the record exists before
   block.Push(0, 0);
   block.Push(0, 2);

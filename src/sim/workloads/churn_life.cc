@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/hash.h"
@@ -94,6 +95,7 @@ void ChurnLife::MakeTables() {
     spec.name = fmt::format("table{}", table);
     spec.shape = {static_cast<std::int64_t>(plan_.cells() * (1 + table))};
     spec.optimizer = "sum";
+    if (plan_.grouped) spec.group = table;
     if (table == kOwnClock) {
       spec.clock = TableClock::kOwn;
       spec.sync = "asp";
@@ -171,10 +173,17 @@ void ChurnLife::Compute() {
 
 void ChurnLife::PushAll() {
   const bool skip = random_.Chance(0.1);  // one table has no gradient now and then
-  Push(0);
-  if (!skip) Push(1);
+  std::optional<std::uint32_t> group;
+  if (plan_.grouped) {
+    // Two steps of the first optimizer, one of the second. With `skip` a gradient goes to the other table.
+    group = node_.iteration().value() % 3 == 2 ? 1 : 0;
+    Push(skip ? 1 - *group : *group);
+  } else {
+    Push(0);
+    if (!skip) Push(1);
+  }
   if (random_.Chance(0.3)) Push(kOwnClock);
-  const Status ended = node_.EndIteration();
+  const Status ended = node_.EndIteration(group);
   if (!ended.ok()) return books_.problems.push_back(ended.ToString());
   if (habit_ != StateHabit::kSilent && node_.StateWanted()) {
     node_.GiveState(habit_ == StateHabit::kNone

@@ -42,6 +42,7 @@ ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   plan.worker_deeds = static_cast<std::uint32_t>(random.Between(1, 5));
   plan.on_worker_loss = random.Chance(0.3) ? OnWorkerLoss::kWait : OnWorkerLoss::kShrink;
   plan.states = given.states;
+  plan.grouped = given.seed % 8 == 7;
   plan.switches = DrawChurnSwitches(given, plan);
   plan.skips = plan.skips || !plan.switches.empty();
   if (!given.all_roles) return plan;

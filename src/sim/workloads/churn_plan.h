@@ -25,6 +25,7 @@ struct ChurnPlan {
   std::uint32_t worker_deeds = 0;  // kills and stops
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   bool states = false;
+  bool grouped = false;               // two optimizers step in turn, and each has a table
   bool skips = false;                 // the model leaves iterations out, and drops what comes late
   std::vector<DrawnSwitch> switches;  // by iteration of the job
   // Of runs in which every role is struck.
