@@ -7,7 +7,8 @@ folder=$1/check
 shift
 mkdir -p "$folder"
 # How much a part does is given by these (make check SEEDS=500): a smaller run does not stand for a larger one.
-amounts=$(echo "${MAKEFLAGS:-}" | grep -oE '(SEEDS|RUNS|LINT|ARGS|SOAK_SECONDS|FROM)=[^ ]*' | sort | tr '\n' ' ' || true)
+# make passes what it was given on to the environment.
+amounts="${SEEDS-} ${RUNS-} ${LINT-} ${ARGS-} ${SOAK_SECONDS-} ${FROM-}"
 state="$(tools/tree_state.sh) $amounts"
 for part in "$@"; do
   if [[ $(cat "$folder/$part" 2>/dev/null) == "$state" ]]; then

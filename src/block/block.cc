@@ -50,6 +50,7 @@ void Block::Core::OnMembers(Epoch epoch, std::span<const MemberState> members, T
   epoch_ = epoch;
   const std::uint32_t members_before = progress_.StepMembersAt(progress_.v_train());
   const std::vector<MemberKey> ended = progress_.SetMembers(members);
+  if (!KeepsOrder()) idle_.Clear();
   for (const MemberState& member : members) ledger_.Admit(member.key);
   for (const MemberKey life : ended) {
     notes_.Drop(life);

@@ -30,6 +30,7 @@ void Block::Core::AdvanceWhilePossible(TimePoint now) {
     if (steps >= kStepsBeforeStride)
       next = StrideWithin(
           std::min({progress_.StrideEnd(), sums_.First().value_or(kIterationMax), notify_at_}), now);
+    advanced_own_ |= idle_.CountOwn(before, next - 1) > 0;
     progress_.AdvanceTo(next);
     idle_.AdvanceTo(next);
     NotifyIfReached();

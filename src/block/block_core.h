@@ -75,7 +75,10 @@ class Block::Core {
   void Resume(const AbsentEvent& where, TimePoint now);
   // The worker's contribution to `iteration` is here, or its absence.
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
-  // An iteration has become idle by the word of `from`: what it frees without an advance.
+  // Idle marks hold only while all members step in the same order. A member that began later than others, and
+  // models that leave iterations out, shift it.
+  [[nodiscard]] bool KeepsOrder() const;
+  // The worker says that an iteration is idle: what that frees without an advance.
   void ReleaseIdle(MemberKey from, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
@@ -143,7 +146,8 @@ class Block::Core {
   KeptVersions kept_;
   Memory memory_;
   Epoch epoch_{0};
-  bool advanced_ = false;  // since the last Release
+  bool advanced_ = false;      // since the last Release
+  bool advanced_own_ = false;  // ... past an iteration that was not idle
   TimePoint advanced_at_;
   std::optional<TimePoint> wake_at_;  // asked for and not come
   Iteration notify_at_ = kIterationMax;

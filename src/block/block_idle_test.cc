@@ -107,6 +107,53 @@ TEST(BlockIdleTest, SoftReleaseAnswersAtTheNextAdvanceOnly) {
   EXPECT_EQ(block->waiting(), 0U);
 }
 
+TEST(BlockIdleTest, SoftReleaseDoesNotAnswerOnAnAdvancePastAnIdleIteration) {
+  HandFedBlock block({.sync = "bsp:release=soft", .apply = "immediate"});
+  block.Begin(2);
+  block.Idle(0, 0);
+  block.Push(0, 1);
+  block.Pull(0, 1);
+  EXPECT_EQ(block->waiting(), 1U);
+  block.Idle(1, 0);
+  EXPECT_EQ(block->v_train(), Iteration(1));
+  EXPECT_EQ(block->waiting(), 1U) << "worker 1 has not sent its gradient of iteration 1";
+  block.Push(1, 1);
+  EXPECT_EQ(block->waiting(), 0U);
+}
+
+TEST(BlockIdleTest, MarksDoNotCountWhileAMemberBeganLater) {
+  HandFedBlock block({.sync = "bsp", .apply = "immediate"});
+  block.Begin(2);
+  block.Idle(0, 0);
+  block.Join(2, 1).Roster();
+  block.Pull(0, 0);
+  EXPECT_EQ(block->waiting(), 1U)
+      << "its order of steps may be another: what is idle here may be its own there";
+  block.Idle(1, 0);
+  EXPECT_EQ(block->waiting(), 0U);
+  block.Idle(0, 1);
+  block.Pull(0, 1);
+  EXPECT_EQ(block->waiting(), 1U);
+}
+
+TEST(BlockIdleTest, MarksDoNotCountUnderModelsThatLeaveIterationsOut) {
+  HandFedBlock block({.sync = "drop:2", .apply = "aggregate"});
+  block.Begin(3);
+  block.Idle(0, 0);
+  block.Pull(0, 0);
+  EXPECT_EQ(block->waiting(), 1U);
+}
+
+TEST(BlockIdleTest, StalenessDoesNotCountIdleIterations) {
+  HandFedBlock block({.sync = "ssp:2", .apply = "aggregate"});
+  block.Begin(2);
+  block.Idle(0, 0);
+  PushEvent push = block.NextPush(0, 1);
+  push.base_version = block->version();
+  block.Feed(push, {0, 0});
+  EXPECT_THAT(block.staleness(0), ElementsAre(0, 1)) << "nothing is applied before iteration 1";
+}
+
 TEST(BlockIdleTest, TheWindowCountsOwnIterations) {
   HandFedBlock block({.sync = "bsp", .apply = "aggregate:window=2"});
   block.Begin(2);

@@ -81,7 +81,9 @@ Duration Block::Core::Settle(const WaitingPull& waiting, TimePoint now) {
 
 void Block::Core::Release(std::optional<WorkerId> whom, TimePoint now) {
   if (!std::exchange(advanced_, false)) return;
-  const Iteration below = sync_->release == Release::kSoft ? kIterationMax : idle_.NthOwn(0);
+  // Soft release means the next advance that changes something: one past an idle iteration does not.
+  const bool all = std::exchange(advanced_own_, false) && sync_->release == Release::kSoft;
+  const Iteration below = all ? kIterationMax : idle_.NthOwn(0);
   ReleaseBelow(below, whom.value_or(kNoWorker), now);
   OpenWindow();
 }

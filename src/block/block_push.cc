@@ -60,11 +60,16 @@ void Block::Core::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   if (!Admits(absent.from, absent.term, absent.seq)) return;
   if (absent.iteration >= kIterationEnd)
     return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
-  const bool newly_idle = absent.idle && idle_.MarkIdle(absent.iteration);
+  const bool is_idle = absent.idle && KeepsOrder();
+  const bool newly_idle = is_idle && idle_.MarkIdle(absent.iteration);
   if (!absent.idle) idle_.MarkOwn(absent.iteration);
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
-  if (newly_idle) ReleaseIdle(absent.from, now);
+  if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);
+}
+
+bool Block::Core::KeepsOrder() const {
+  return progress_.BeganTogether() && !sync_->model->ForWorker().skips_ahead;
 }
 
 void Block::Core::NoteSent(WorkerId worker, Iteration iteration, TimePoint now) {
@@ -149,7 +154,8 @@ std::optional<BlockVerdict> Block::Core::Take(const PushEvent& push, Gradient gr
 std::optional<std::uint64_t> Block::Core::StalenessOf(const PushEvent& push, Iteration into) const {
   // 0 is no version, and one that is not there yet is of an owner that was rolled back.
   if (push.base_version == Version(0) || push.base_version > values_.version()) return std::nullopt;
-  return values_.version() - push.base_version + static_cast<std::uint64_t>(into - progress_.v_train());
+  return values_.version() - push.base_version +
+         static_cast<std::uint64_t>(idle_.CountOwn(progress_.v_train(), into - 1));
 }
 
 Values::Outcome Block::Core::Apply(const PushEvent& push, const Gradient& gradient) {

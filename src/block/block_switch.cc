@@ -22,6 +22,7 @@ SpecTerm ModelTerm(const SyncPolicy& sync) {
 
 void Block::Core::Follow(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed) {
   sync_ = &sync;
+  if (!KeepsOrder()) idle_.Clear();
   options_.apply = apply;
   options_.coin_seed = coin_seed;
   aggregate_ = apply.kind == ApplyMode::Kind::kAggregate;

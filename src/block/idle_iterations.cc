@@ -46,6 +46,7 @@ void IdleIterations::RecordOwn(Iteration i) {
 }
 
 void IdleIterations::Cover(Iteration i) {
+  last_marked_ = std::max(last_marked_, i);
   if (i - from_ < bits()) return;
   std::size_t size = std::max<std::size_t>(words_.size(), 1);
   while (static_cast<std::int64_t>(size) * 64 <= i - from_) size *= 2;

@@ -35,6 +35,13 @@ class IdleIterations {
       RecordOwn(i);
     }
   }
+  // Forgets all marks. No iteration that was marked becomes idle again.
+  void Clear() {
+    if (words_.empty()) return;
+    own_through_ = std::max(own_through_, last_marked_);
+    words_.clear();
+    idle_ = 0;
+  }
   // Forgets the iterations below i. REQUIRES: i >= from().
   void AdvanceTo(Iteration i) {
     if (!words_.empty()) Forget(i);
@@ -75,7 +82,8 @@ class IdleIterations {
   // No iteration up to here is marked idle any more. It stands for the own marks of the time when the ring
   // was empty, and for those beyond kSpan.
   Iteration own_through_{-1};
-  std::int64_t idle_ = 0;  // idle marks in the ring
+  Iteration last_marked_{-1};  // the highest one in the ring
+  std::int64_t idle_ = 0;      // idle marks in the ring
 };
 
 }  // namespace leeway

@@ -60,6 +60,10 @@ class Progress final : public ProgressView {
   void Load(const ProgressState& state);
 
   [[nodiscard]] Iteration v_train() const { return v_train_; }
+  // Whether all live members count from the same iteration on.
+  [[nodiscard]] bool BeganTogether() const {
+    return firsts_.empty() || firsts_.lowest() == firsts_.highest();
+  }
   // Whether anyone is left who could still send something.
   [[nodiscard]] bool any_live() const { return !progress_.empty(); }
   [[nodiscard]] Standing StandingOf(MemberKey life) const;

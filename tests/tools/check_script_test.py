@@ -26,9 +26,9 @@ class CheckTest(unittest.TestCase):
             (self.root / name).touch()
         (self.root / "Makefile").write_text(MAKEFILE)
 
-    def check(self, flags=""):
+    def check(self, **amounts):
         return subprocess.run([self.root / "tools" / "check.sh", "build", "first", "second"], capture_output=True, text=True,
-                              check=False, env={**os.environ, "MAKEFLAGS": flags})
+                              check=False, env={**os.environ, **amounts})
 
     def ran(self):
         """The parts that this call of the test is the first to see."""
@@ -56,9 +56,9 @@ class CheckTest(unittest.TestCase):
 
     def test_a_smaller_run_does_not_stand_for_a_larger_one(self):
         (self.root / "allowed").touch()
-        self.check(" -- SEEDS=5")
+        self.check(SEEDS="5")
         self.assertEqual(self.ran(), ["first", "second"])
-        self.assertEqual((self.check(" -- SEEDS=5").returncode, self.ran()), (0, []))
+        self.assertEqual((self.check(SEEDS="5").returncode, self.ran()), (0, []))
         self.assertEqual((self.check().returncode, self.ran()), (0, ["first", "second"]))
 
 

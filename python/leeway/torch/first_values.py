@@ -25,7 +25,8 @@ def settle(session, computed=False):
     tables = [table for optimizer in optimizers for table in optimizer.tables]
     changed = [table for table in tables if table.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
-    if session.goes_on:
+    # A job that goes on has values before the first step of this process. What is made later is new to all ranks.
+    if session.goes_on and session.iteration == 0:
         _keep_servers(session, changed, states)
     elif tables:
         _agree(session, tables, changed, states, computed)
