@@ -152,6 +152,9 @@ std::size_t Block::waiting() const { return core_->waiting(); }
 std::string Block::WhyWaiting() const { return core_->WhyWaiting(); }
 Iteration Block::FirstOf(WorkerId worker) const { return core_->progress().FirstOf(worker); }
 std::optional<HeldLife> Block::HeldOf(MemberKey life) const { return core_->progress().HeldOf(life); }
+bool Block::HasMember(MemberKey life) const {
+  return core_->progress().StandingOf(life) == Progress::Standing::kMember;
+}
 void Block::AddFootprint(WorkerId worker, Footprint& footprint) const {
   core_->AddFootprint(worker, footprint);
 }

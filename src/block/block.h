@@ -124,6 +124,8 @@ class Block {
   // What is here of a life. Nothing for one that others have followed here: all of its pushes are in the
   // block.
   [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
+  // Whether the block counts this life now.
+  [[nodiscard]] bool HasMember(MemberKey life) const;
   // What a push or a pull of this worker will look at that is not the same for all workers.
   void AddFootprint(WorkerId worker, Footprint& footprint) const;
   // Whether a pull of this worker waits for the block to advance.

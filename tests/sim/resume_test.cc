@@ -28,8 +28,10 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
 // pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which
 // a worker died. 370: the next life had its seat, and some blocks had forgotten it, when the cut was
 // whole. 657: a server was started again after the end of the job, and was never told of it.
+// 2071: a block's checkpoint was written while a worker joined; another process took the block over before
+// the worker had its place, and ended its life.
 TEST(ResumeTest, SeedsThatFoundABug) {
-  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 657, 758, 974, 1262, 1396, 1684}) {
+  for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 657, 758, 974, 1262, 1396, 1684, 2071}) {
     const ResumeReport report = RunResume({.seed = seed, .sync = ""});
     EXPECT_TRUE(report.ok()) << report.Failure();
   }

@@ -174,7 +174,7 @@ void ServerNode::Core::TellMembers(Block& block) {
   // A block that was saved with members would take an empty roster for the death of all.
   if (roster_.epoch() == Epoch(0)) return;
   const auto members = blocks_.IsOwnClock(block) ? roster_.own_clock_members() : roster_.members();
-  block.OnMembers(roster_.epoch(), takeover_.Known(block.id(), members, roster_), env_.clock.Now());
+  block.OnMembers(roster_.epoch(), takeover_.Known(block, members, roster_), env_.clock.Now());
 }
 
 void ServerNode::Core::TellAllMembers() {

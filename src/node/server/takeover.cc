@@ -8,12 +8,13 @@ void Takeover::Note(BlockId block, MemberKey from) {
   if (const auto found = heard_.find(block); found != heard_.end()) found->second.insert(from);
 }
 
-std::span<const MemberState> Takeover::Known(BlockId block, std::span<const MemberState> members,
+std::span<const MemberState> Takeover::Known(const Block& block, std::span<const MemberState> members,
                                              const Roster& roster) {
-  if (!heard_.contains(block)) return members;  // every block, all the time, but after a takeover
+  if (!heard_.contains(block.id())) return members;  // every block, all the time, but after a takeover
   known_.clear();
   for (const MemberState& member : members) {
-    if (std::ranges::count(roster.joining(), member.key) == 0) known_.push_back(member);
+    const bool joins = std::ranges::count(roster.joining(), member.key) > 0;
+    if (!joins || block.HasMember(member.key)) known_.push_back(member);
   }
   return known_;
 }

@@ -27,9 +27,9 @@ class Takeover {
   // Every member that has a place has been heard of by every block; then there is nothing more to wait for.
   // Asked with every frame while somebody waits: it looks first at whom it lacked the last time.
   [[nodiscard]] bool IsSettled(const Roster& roster);
-  // Of `members` those that this block may know of: for one that is not settled, those that have their place.
-  // Good until the next call.
-  [[nodiscard]] std::span<const MemberState> Known(BlockId block, std::span<const MemberState> members,
+  // Of `members` those that this block may know of: for one that is not settled, those that have their place,
+  // and those that joined before its checkpoint, which it counts already. Good until the next call.
+  [[nodiscard]] std::span<const MemberState> Known(const Block& block, std::span<const MemberState> members,
                                                    const Roster& roster);
   [[nodiscard]] bool empty() const { return heard_.empty(); }
   void Clear() {

@@ -52,6 +52,16 @@ class TakeoverTest : public ::testing::Test {
   Takeover takeover;
 };
 
+TEST_F(TakeoverTest, AJoinerIsKnownOnlyToABlockThatCountedItBefore) {
+  const auto block = MakeBlock(1);
+  SetRoster(1);
+  takeover.Begin(BlockId(1));
+  EXPECT_EQ(takeover.Known(*block, roster.members(), roster).size(), 2U);
+  // As one whose checkpoint was written while the worker was joining: without it the life would be over here.
+  block->OnMembers(Epoch(1), roster.members(), TimePoint{});
+  EXPECT_EQ(takeover.Known(*block, roster.members(), roster).size(), 3U);
+}
+
 TEST_F(TakeoverTest, IsSettledWhenEveryBlockHasHeardOfEveryoneThatHasAPlace) {
   const auto one = MakeBlock(1), two = MakeBlock(2);
   SetRoster(1);
