@@ -47,7 +47,7 @@ build:  ## build everything; the program is build/leeway
 
 build-train:  ## build what training needs: the program and the Python binding
 	@echo 'train: 1 of 3, packages: what is missing; on a fresh machine mostly PyTorch'
-	@tools/deps.sh train
+	@SECONDS=0; tools/deps.sh train; echo "train: packages took $$SECONDS s"
 	@echo 'train: 2 of 3, build'
 	@tools/build.sh release $(BUILD) $(JOBS) train
 	@echo 'train: 3 of 3, training: about 2 minutes on 2 cores'
@@ -61,7 +61,7 @@ test-fast: build  ## unit tests, contracts and short simulations: at most 90 s a
 test-repeat: build  ## suites N times (20) beside two busy processes, SUITES=regex of them: which tests ever fail; goes on where it was stopped
 	@tools/test_repeat.py $(BUILD) --rounds $(N) $(if $(SUITES),--suites '$(SUITES)') --jobs $(JOBS)
 
-train: build-train  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers, under 3 minutes
+train: build-train  ## train a CNN on Fashion-MNIST: 4 workers (one slow), 2 servers; under 3 minutes after the build
 	@mkdir -p out && python=$$(cat $(BUILD)/python/interpreter) && \
 	$(BUILD)/leeway run -w 4 -s 2 --sync $(SYNC) --slow-worker $(SLOW) --summary-json out/summary.json \
 	  -- "$$python" examples/fashion_mnist.py --plot out/fashion_mnist.png --min-accuracy 0.88 $(ARGS)

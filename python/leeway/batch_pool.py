@@ -1,4 +1,5 @@
-"""BatchPool: the job's batches as one pool that all workers draw from, so that a slow worker simply does less."""
+"""BatchPool: the job's batches as one pool that all workers draw from, so that a slow worker does less wherever its model
+lets the others run ahead (asp)."""
 
 from collections import deque
 

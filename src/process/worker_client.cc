@@ -135,7 +135,7 @@ WorkerClient::~WorkerClient() {
 
 Status WorkerClient::GoodbyeReason() const {
   const std::lock_guard lock(failure_mutex_);
-  return gave_up_.ok() ? Cancelled("the worker was destroyed before its Shutdown") : gave_up_;
+  return gave_up_.ok() ? Cancelled("its program ended without shutdown()") : gave_up_;
 }
 
 Status WorkerClient::Join() {

@@ -42,12 +42,11 @@ Status TakeJobSecret(const std::string& given, LaunchFiles& files, std::string& 
   return Status::Ok();
 }
 
-// Tells the user when the checkpoint that the job begins from is fuzzy.
-void SayIfFuzzy(const LaunchOptions& options) {
+// Names the checkpoint that the job begins from, and says whether it is fuzzy.
+void SayWhereItGoesOn(const LaunchOptions& options) {
   const std::string& resume = options.scheduler.checkpoint.resume;
   if (resume.empty() || options.quiet) return;
-  if (const std::string note = FuzzyNote(resume); !note.empty())
-    Say(fmt::format("goes on from checkpoint {}{}", resume, note));
+  Say(fmt::format("goes on from checkpoint {}{}", resume, FuzzyNote(resume)));
 }
 
 // The last line of a job that did not come to its end.
@@ -78,7 +77,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   LaunchOptions now = options;
   now.command = worker.args;
   LW_RETURN_IF_ERROR(ChooseResume(now.scheduler.checkpoint, Say));
-  SayIfFuzzy(now);
+  SayWhereItGoesOn(now);
   const JobCheckpoints checkpoints(now.scheduler.checkpoint);
   JobEvents events;
   for (std::uint32_t rollbacks = 0;; ++rollbacks) {

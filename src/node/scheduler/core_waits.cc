@@ -58,10 +58,10 @@ void SchedulerNode::Core::ReviewWaits() {
   const TimePoint now = env_.clock.Now();
   if (const auto standstill = waits_.EndRound(workers, all_here, epoch_, now)) {
     return Finish(FailedPrecondition(
-        "the workers wait for each other, and none computes: {}. A rank has no batches left while others go "
-        "on: "
-        "give all ranks equally many (DistributedSampler, drop_last=True) or one BatchPool, or let a rank "
-        "whose data has ended call join() before it meets the others",
+        "the workers wait for each other, and none computes: {}. Either a rank has no batches left while "
+        "others go on: give all ranks equally many (DistributedSampler, drop_last=True) or one BatchPool, or "
+        "let a rank whose data has ended call join() before it meets the others. Or only some ranks make a "
+        "call that all must make, such as a barrier under `if rank == 0`",
         *standstill));
   }
   for (const WaitGraph::Idle& who : waits_.IdleOnes(workers, now)) {
