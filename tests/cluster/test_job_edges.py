@@ -47,7 +47,7 @@ class Gated(Leeway):
 
     def server(self, index):
         for pid in self.family():
-            with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/cmdline", "rb") as file:  # a zombie has none
                 words = file.read().decode().split("\0")
                 if words[1] == "server" and words[words.index("--server") + 1] == str(index):
                     return pid
