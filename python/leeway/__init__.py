@@ -10,6 +10,7 @@ from leeway.synchronization import set_sync
 
 __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
            "rank", "register_state", "restored_iteration", "set_sync", "shutdown", "size"]
+_OF_TORCH = {"DistributedOptimizer", "LARS", "assign", "broadcast_parameters", "no_sync", "push_pull"}
 
 
 def rank():
@@ -44,3 +45,10 @@ def join():
     """For a worker whose data has ended: leaves all counts, so that nobody waits for it, then waits for the last
     member and takes the final values. Nothing can be trained afterwards; evaluating is fine."""
     _session.current().finish()
+
+
+def __getattr__(name):
+    """Says where the names of leeway.torch are. This module cannot offer them itself: it works without torch."""
+    if name in _OF_TORCH:
+        raise AttributeError(f"leeway has no {name}: leeway.torch has it (import leeway.torch as lw, then lw.{name})")
+    raise AttributeError(f"module 'leeway' has no attribute {name!r}")

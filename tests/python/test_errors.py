@@ -12,8 +12,16 @@ import small
 import torch
 from torch import nn
 
+import leeway
 import leeway.torch as lw
 from leeway import errors, session
+
+
+def test_a_name_of_leeway_torch_is_not_just_missing_from_leeway():
+    for name in sorted(set(lw.__all__) - set(leeway.__all__)):
+        with pytest.raises(AttributeError, match=rf"import leeway\.torch as lw, then lw\.{name}"):
+            getattr(leeway, name)
+    assert not hasattr(leeway, "no_such_name")
 
 
 def test_calls_before_init_say_so(monkeypatch):
