@@ -88,6 +88,7 @@ class JobLife {
         },
         report_.problems, std::chrono::seconds(60));
     report_.frames += cluster.trace().frames();
+    report_.trace_hash = Hash64({report_.trace_hash, cluster.trace().value()});
     if (dark_) {
       report_.problems.clear();
       ++report_.counts.power_losses;

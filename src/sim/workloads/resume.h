@@ -56,7 +56,7 @@ struct ResumeReport {
   std::vector<std::string> problems;  // empty: all is well
   std::vector<std::string> log;       // of a failed run
   std::string replay;
-  std::uint64_t frames = 0;
+  std::uint64_t trace_hash = 0, frames = 0;  // of all lives of the job
   ResumeCounts counts;
 
   [[nodiscard]] bool ok() const { return problems.empty(); }

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Compares what must not change by accident with the kept files beside this one.
+
+    check_golden.py BUILD [--renew]
+
+nodes.txt: traces of simulated runs, a checkpoint, the keys of a status. help.txt: the help of every command. The seeds of
+tests/fuzz/corpus are the encoded frames and records: they are written anew and must have the same bytes. A commit that changes
+the structure of the code changes none of these; one that must writes them anew (--renew), is alone, and says why.
+"""
+
+import argparse
+import difflib
+import filecmp
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CORPUS = HERE.parent / "fuzz" / "corpus"
+SHOWN_MAX = 40  # lines of a difference
+
+
+def told_by(*command):
+    variables = {name: value for name, value in os.environ.items() if name != "TMPDIR" and not name.startswith("LEEWAY_")}
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=600, env=variables).stdout
+
+
+def help_texts(build):
+    """The help of the program and of all its commands, which the first lists."""
+    leeway = str(build / "leeway")
+    first = told_by(leeway, "--help")
+    commands = re.findall(r"^  ([a-z][a-z-]*(?: [a-z-]+)?)  +\S", first.split("Commands:")[1].split("Start here:")[0], re.MULTILINE)
+    texts = [f"$ leeway --help\n{first}"]
+    texts += [f"$ leeway {command} --help\n{told_by(leeway, *command.split(), '--help')}" for command in commands]
+    # Defaults that differ from call to call and from tree to tree.
+    return re.sub(r"\brun-\d+", "run-PID", "\n".join(texts)).replace(str(HERE.parent.parent), "TREE")
+
+
+def compare(name, text, renew):
+    """The number of problems, said."""
+    kept = HERE / name
+    if renew:
+        kept.write_text(text)
+        return 0
+    lines = list(difflib.unified_diff(kept.read_text().splitlines(), text.splitlines(), f"kept {name}", "now", lineterm="", n=0))
+    print("\n".join(lines[:SHOWN_MAX]))
+    return int(bool(lines))
+
+
+def compare_corpus(build):
+    with tempfile.TemporaryDirectory() as folder:
+        told_by(str(build / "tests" / "fuzz" / "leeway_fuzz_make_corpus"), folder)
+        made = [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+        other = [path.relative_to(folder) for path in made
+                 if not (kept := CORPUS / path.relative_to(folder)).exists() or not filecmp.cmp(path, kept, shallow=False)]
+        for path in other:
+            print(f"corpus: {path} is encoded otherwise than the kept {CORPUS / path}")
+        return len(other) if made else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--renew", action="store_true", help="write nodes.txt and help.txt anew")
+    args = parser.parse_args()
+    problems = compare("nodes.txt", told_by(str(args.build / "tests" / "golden" / "leeway_golden")), args.renew)
+    problems += compare("help.txt", help_texts(args.build), args.renew)
+    problems += compare_corpus(args.build)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
