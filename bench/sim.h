@@ -19,7 +19,7 @@
 namespace leeway::bench {
 
 inline constexpr std::array<std::uint32_t, 3> kSimWorkers = {16, 128, 1024};
-inline constexpr double kSimEventsMin = 400'000, kSimGrowthMax = 1.5;
+inline constexpr double kSimEventsMin = 400'000, kSimGrowthMax = 2.0;
 
 struct SimOptions {
   // Of all workers together, in each row and turn; enough of them that the time says something.

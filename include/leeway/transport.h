@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "leeway/env.h"
-#include "leeway/footprint.h"
 #include "leeway/ids.h"
 #include "leeway/pinned.h"
 #include "leeway/status.h"
@@ -92,9 +91,6 @@ class TransportEvents {
   // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of
   // `id`.
   virtual void OnClosed(ConnectionId id, const Status& why) = 0;
-  // Adds what a frame of `id` will probably look at, for a transport that knows of frames before they are
-  // here. Nothing is always right.
-  virtual void AddFootprint(ConnectionId /*id*/, Footprint& /*footprint*/) const {}
 };
 
 class Transport {
@@ -130,8 +126,6 @@ class Transport {
   [[nodiscard]] virtual std::string WhyNotShared(ConnectionId /*id*/) const { return ""; }
   // The same text for every process on this host; empty if there is none.
   [[nodiscard]] virtual std::string_view Host() const = 0;
-  // Adds what a Send on `id` will look at. Nothing is always right.
-  virtual void AddFootprint(ConnectionId /*id*/, Footprint& /*footprint*/) const {}
 };
 
 }  // namespace leeway

@@ -9,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/renew.h"
-#include "leeway/footprint.h"
 
 namespace leeway {
 
@@ -23,14 +22,6 @@ class Ring {
   [[nodiscard]] const T& operator[](std::size_t i) const { return slots_[(head_ + i) & (slots_.size() - 1)]; }
   [[nodiscard]] T& front() { return (*this)[0]; }
   [[nodiscard]] const T& front() const { return (*this)[0]; }
-
-  // The oldest element and the place of the next one, which are the same in a ring that has been emptied.
-  void AddFootprint(Footprint& footprint) const {
-    if (slots_.empty()) return;
-    footprint.AddObject(slots_[head_]);
-    if (size_ > 0 && size_ < slots_.size())
-      footprint.AddObject(slots_[(head_ + size_) & (slots_.size() - 1)]);
-  }
 
   void push_back(T value) {
     if (size_ == slots_.size()) Grow();

@@ -155,9 +155,6 @@ std::optional<HeldLife> Block::HeldOf(MemberKey life) const { return core_->prog
 bool Block::HasMember(MemberKey life) const {
   return core_->progress().StandingOf(life) == Progress::Standing::kMember;
 }
-void Block::AddFootprint(WorkerId worker, Footprint& footprint) const {
-  core_->AddFootprint(worker, footprint);
-}
 bool Block::IsDelayed(WorkerId worker) const { return core_->IsDelayed(worker); }
 bool Block::IsTimed() const { return core_->IsTimed(); }
 std::vector<WorkerId> Block::Missing() const { return core_->progress().Missing(); }

@@ -20,7 +20,6 @@
 #include "block/buffer_pool.h"
 #include "block/gradient.h"
 #include "leeway/env.h"
-#include "leeway/footprint.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 #include "leeway/sync_model.h"
@@ -126,8 +125,6 @@ class Block {
   [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
   // Whether the block counts this life now.
   [[nodiscard]] bool HasMember(MemberKey life) const;
-  // What a push or a pull of this worker will look at that is not the same for all workers.
-  void AddFootprint(WorkerId worker, Footprint& footprint) const;
   // Whether a pull of this worker waits for the block to advance.
   [[nodiscard]] bool IsDelayed(WorkerId worker) const;
   // Whether the block may advance by itself when a time has passed.

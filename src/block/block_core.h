@@ -54,11 +54,6 @@ class Block::Core {
   void Load(const BlockState& state);
   void NotifyAt(Iteration iteration);
 
-  void AddFootprint(WorkerId worker, Footprint& footprint) const {
-    progress_.AddFootprint(worker, footprint);
-    ledger_.AddFootprint(worker, footprint);
-  }
-
   const BlockOptions& options() const { return options_; }
   const SyncPolicy& sync() const { return *sync_; }
   const Progress& progress() const { return progress_; }

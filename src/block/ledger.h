@@ -41,7 +41,6 @@ class Ledger {
   void Admit(MemberKey life) { (void)PageOf(life); }
   // The last one taken from this life; 0 if none.
   [[nodiscard]] Seq LastOf(MemberKey life) const;
-  void AddFootprint(WorkerId worker, Footprint& footprint) const { pages_.AddFootprint(worker, footprint); }
   [[nodiscard]] std::vector<LedgerState> Save() const;  // by worker
   void Load(std::span<const LedgerState> pages);
 

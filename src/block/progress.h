@@ -53,8 +53,6 @@ class Progress final : public ProgressView {
   // REQUIRES: v_train < i <= StrideEnd().
   void AdvanceTo(Iteration i);
 
-  void AddFootprint(WorkerId worker, Footprint& footprint) const { lives_.AddFootprint(worker, footprint); }
-
   [[nodiscard]] ProgressState Save() const;
   // REQUIRES: nobody was a member yet.
   void Load(const ProgressState& state);

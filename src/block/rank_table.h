@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "leeway/footprint.h"
 #include "leeway/ids.h"
 
 namespace leeway {
@@ -50,9 +49,6 @@ class RankTable {
     } else {
       size_ -= far_.erase(worker);
     }
-  }
-  void AddFootprint(WorkerId worker, Footprint& footprint) const {
-    if (const Entry* const found = Find(worker)) footprint.AddObject(*found);
   }
   // visit(WorkerId, Entry&), by rank.
   template <typename Visit>

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "leeway/footprint.h"
 #include "leeway/transport.h"
 
 namespace leeway {
@@ -62,11 +61,6 @@ class ConnectionTable {
     for (const auto& [id, entry] : far_) ids.push_back(id);
     std::ranges::sort(ids);
     return ids;
-  }
-  // Its id and the beginning of its entry.
-  void AddFootprint(ConnectionId id, Footprint& footprint) const {
-    if (SlotOf(id) < near_.size()) footprint.AddLineOf(&near_[SlotOf(id)]);
-    footprint.AddLineOf(Find(id));
   }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }

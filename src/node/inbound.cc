@@ -215,13 +215,6 @@ void Inbound::OnClosed(ConnectionId id, const Status& why) {
   Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
 
-void Inbound::AddFootprint(ConnectionId id, Footprint& footprint) const {
-  const Peer* const peer = peers_.Find(id);
-  if (peer == nullptr || !peer->welcomed) return;
-  peers_.AddFootprint(id, footprint);
-  events_.AddFootprint(id, footprint);
-}
-
 Status Inbound::OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body) {
   const Peer& peer = *peers_.Find(id);
   const wire::Kind wanted = peer.greeting == nullptr ? wire::Kind::kHello : wire::Kind::kProof;

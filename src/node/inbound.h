@@ -45,8 +45,6 @@ class InboundEvents {
                          Landing&& landing) = 0;
   // A welcomed peer is gone.
   virtual void OnGone(ConnectionId id, Parting how, const Status& why) = 0;
-  // As TransportEvents::AddFootprint, for a welcomed peer.
-  virtual void AddFootprint(ConnectionId /*id*/, Footprint& /*footprint*/) const {}
 };
 
 class Inbound final : private TransportEvents {
@@ -103,7 +101,6 @@ class Inbound final : private TransportEvents {
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                Landing&& landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
-  void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 
   // The frames of a peer that is not welcomed yet.
   [[nodiscard]] Status OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body);

@@ -292,16 +292,6 @@ void Link::OnClosed(ConnectionId id, const Status& why) {
   Lose(why.ok() ? Unavailable("{} at {} closed the connection", peer_, address_) : why);
 }
 
-void Link::AddFootprint(Footprint& footprint) const {
-  footprint.AddLineOf(this);
-  env_.transport.AddFootprint(connection_, footprint);
-}
-
-void Link::AddFootprint(ConnectionId, Footprint& footprint) const {
-  AddFootprint(footprint);
-  events_.AddFootprint(link_, footprint);
-}
-
 void Link::ArmBeat() {
   const TimePoint now = env_.clock.Now();
   beat_due_ = std::max(now, std::min(last_sent_ + options_.beat, last_heard_ + options_.silence_max));

@@ -42,8 +42,6 @@ class LinkEvents {
   // Any frame but hello, welcome, goodbye, ping and pong.
   virtual void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
                        Landing&& landing) = 0;
-  // As TransportEvents::AddFootprint: what comes after the link itself.
-  virtual void AddFootprint(std::uint32_t /*link*/, Footprint& /*footprint*/) const {}
 };
 
 class alignas(64) Link final : private TransportEvents {
@@ -74,8 +72,6 @@ class alignas(64) Link final : private TransportEvents {
   [[nodiscard]] std::string_view carrier() const { return env_.transport.Carrier(connection_); }
   // When the peer was last heard of, also by a part of a frame; the time of Start before.
   [[nodiscard]] TimePoint last_heard() const;
-  // The link itself: what every frame that comes or goes looks at.
-  void AddFootprint(Footprint& footprint) const;
 
  private:
   enum class State : std::uint8_t { kStopped, kWaiting, kConnecting, kGreeting, kProven, kUp };
@@ -87,7 +83,6 @@ class alignas(64) Link final : private TransportEvents {
   void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                Landing&& landing) override;
   void OnClosed(ConnectionId id, const Status& why) override;
-  void AddFootprint(ConnectionId id, Footprint& footprint) const override;
 
   void Connect();
   // Pauses before the next connect, or gives up at its time.

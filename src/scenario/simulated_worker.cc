@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/hash.h"
-#include "sim/fetch.h"
 #include "sim/nanoseconds.h"
 
 namespace leeway::scenario {
@@ -190,7 +188,6 @@ void SimulatedWorker::Compute() {
   JudgeIfDue();
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
-  if (std::has_single_bit(iteration)) NoteFootprint();
   ComputeGradient(iteration);
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
@@ -210,18 +207,7 @@ void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
   done_share_ = std::max(done_share_, share);
   const Duration takes = sim::Nanoseconds(static_cast<double>(takes_.count()) * part);
   if (cores_ != nullptr) return cores_->Run(takes, std::move(next));
-  cluster_.queue().At(Now() + takes, std::move(next), *this, 0);
-}
-
-void SimulatedWorker::Foresee(Step step, std::uint64_t) {
-  if (step == Step::kFirst) return sim::Fetch(*this);
-  sim::FetchLines(lines_);
-}
-
-void SimulatedWorker::NoteFootprint() {
-  Footprint footprint;
-  node_.AddFootprint(footprint);
-  lines_.assign(footprint.lines().begin(), footprint.lines().end());
+  cluster_.queue().At(Now() + takes, std::move(next));
 }
 
 // Waits until the table below `above` is ready, pushes it and all others that are, and goes on.

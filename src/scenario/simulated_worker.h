@@ -17,7 +17,7 @@
 
 namespace leeway::scenario {
 
-class SimulatedWorker final : private sim::Foresight {
+class SimulatedWorker final {
  public:
   // Borrows all of them. `cores` may be null: then it has one of its own. `seed` is that of the run.
   SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
@@ -46,9 +46,6 @@ class SimulatedWorker final : private sim::Foresight {
   [[nodiscard]] std::shared_ptr<Gradient> FreeGradient();
   // Calls `next` when the compute time of this iteration is done up to a share of it.
   void ComputeUntil(double share, std::function<void()> next);
-  // The next part of its gradient will be ready.
-  void Foresee(Step step, std::uint64_t what) override;
-  void NoteFootprint();
   void PushFrom(std::size_t above);
   void PushReady(std::size_t above);
   void SleepIfSlowed();
@@ -77,9 +74,8 @@ class SimulatedWorker final : private sim::Foresight {
   bool using_ = false;                                 // UseTables is at work
   double slowed_ = 1;                                  // by so much
   Duration asked_{}, began_{}, takes_{};
-  std::vector<std::uintptr_t> lines_;  // of memory that the end of an iteration looks at
-  double done_share_ = 0;              // of takes_
-  std::uint64_t judged_ = 0;           // iterations that a judgement was due at, so far
+  double done_share_ = 0;     // of takes_
+  std::uint64_t judged_ = 0;  // iterations that a judgement was due at, so far
 };
 
 }  // namespace leeway::scenario

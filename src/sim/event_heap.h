@@ -14,15 +14,13 @@ namespace leeway::sim {
 
 class EventHeap {
  public:
-  static constexpr unsigned kSlotBits = 24, kSequenceBits = 64 - kSlotBits - 1;
+  static constexpr unsigned kSlotBits = 24, kSequenceBits = 64 - kSlotBits;
   struct Entry {
     Entry() = default;
-    Entry(Duration at, std::uint64_t sequence, bool is_foreseen, std::uint32_t slot)
-        : when(at),
-          sequence_slot((sequence << (kSlotBits + 1)) | (std::uint64_t{is_foreseen} << kSlotBits) | slot) {}
+    Entry(Duration at, std::uint64_t sequence, std::uint32_t slot)
+        : when(at), sequence_slot((sequence << kSlotBits) | slot) {}
     Duration when{};
-    std::uint64_t sequence_slot = 0;  // the sequence of scheduling; whether it is foreseen; the slot
-    [[nodiscard]] bool foreseen() const { return (sequence_slot >> kSlotBits & 1) != 0; }
+    std::uint64_t sequence_slot = 0;  // the sequence of scheduling; the slot
     [[nodiscard]] std::uint32_t slot() const { return sequence_slot & ((1U << kSlotBits) - 1); }
     bool operator<(const Entry& other) const {
       return when != other.when ? when < other.when : sequence_slot < other.sequence_slot;

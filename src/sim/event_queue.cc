@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sim/fetch.h"
 
 namespace leeway::sim {
 namespace {
@@ -14,9 +13,6 @@ namespace {
 // kRunsManyPerMove do, fewer will do.
 constexpr std::size_t kMovesMin = 64, kMovesMax = 1024;
 constexpr std::uint64_t kRunsPerMove = 4, kRunsManyPerMove = 16;
-// Where in the runway events are foreseen: so many events run in between.
-constexpr std::size_t kFirstLook = 8, kSecondLook = 4;
-static_assert(kFirstLook < EventRunway::kSize);
 // Cancelled events are left in their places until they are this many, and most.
 constexpr std::size_t kSweepMin = 1024;
 
@@ -36,47 +32,15 @@ std::uint32_t EventQueue::TakeSlot() {
 
 EventId EventQueue::At(Duration when, std::function<void()> run) {
   const std::uint32_t slot = TakeSlot();
-  slots_[slot].run = std::move(run);
-  slots_[slot].foresight = nullptr;
-  return Schedule(when, slot);
-}
-
-EventId EventQueue::At(Duration when, std::function<void()> run, Foresight& foresight, std::uint64_t what) {
-  const std::uint32_t slot = TakeSlot();
-  slots_[slot].run = std::move(run);
-  slots_[slot].foresight = &foresight;
-  slots_[slot].what = what;
-  return Schedule(when, slot);
-}
-
-EventId EventQueue::Schedule(Duration when, std::uint32_t slot) {
   Slot& taken = slots_[slot];
+  taken.run = std::move(run);
   taken.live = true;
   ++taken.generation;
   ++pending_;
   when = std::max(when, now_);
   LW_CHECK(next_sequence_ >> EventHeap::kSequenceBits == 0, "{} events were scheduled", next_sequence_);
-  const Entry entry(when, next_sequence_++, taken.foresight != nullptr, slot);
-  if (!soon_.empty() && entry < soon_.back()) {
-    if (soon_.full()) {
-      near_.Push(soon_.back());
-      soon_.PopBack();
-    }
-    // What is closer than the places where events are foreseen never passes them.
-    const std::size_t before = soon_.Insert(entry);
-    if (before < kFirstLook) Foresee(Foresight::Step::kFirst, entry);
-    if (before < kSecondLook && entry.foreseen()) sudden_.push_back(entry);
-  } else {
-    (when < near_end_ ? near_ : far_).Push(entry);
-  }
+  (when < near_end_ ? near_ : far_).Push(Entry(when, next_sequence_++, slot));
   return EventId((static_cast<std::uint64_t>(taken.generation) << 32) | slot);
-}
-
-void EventQueue::Foresee(Foresight::Step step, const Entry& entry) const {
-  if (!entry.foreseen()) return;
-  const Slot& slot = slots_[entry.slot()];
-  // One of sudden_ may have been cancelled, and its slot may have another event by now.
-  if (slot.live && slot.foresight != nullptr) slot.foresight->Foresee(step, slot.what);
 }
 
 void EventQueue::Cancel(EventId id) {
@@ -108,18 +72,12 @@ void EventQueue::Refill() {
 
 bool EventQueue::FindNext() {
   for (;;) {
-    while (!soon_.full()) {
-      if (near_.empty()) Refill();
-      if (near_.empty()) break;
-      Fetch(slots_[near_.front().slot()]);
-      soon_.PushBack(near_.front());
-      near_.Pop();
-    }
-    if (soon_.empty()) return false;
-    const std::uint32_t slot = soon_.front().slot();
+    if (near_.empty()) Refill();
+    if (near_.empty()) return false;
+    const std::uint32_t slot = near_.front().slot();
     if (slots_[slot].live) return true;
     free_.push_back(slot);
-    soon_.PopFront();
+    near_.Pop();
     --cancelled_;
   }
 }
@@ -130,23 +88,17 @@ void EventQueue::Sweep() {
     free_.push_back(entry.slot());
     return true;
   };
-  soon_.EraseIf(is_out);
   near_.EraseIf(is_out);
   far_.EraseIf(is_out);
   cancelled_ = 0;
 }
 
-Duration EventQueue::next() { return FindNext() ? soon_.front().when : Duration::max(); }
+Duration EventQueue::next() { return FindNext() ? near_.front().when : Duration::max(); }
 
 bool EventQueue::RunOne() {
-  const bool any = FindNext();
-  for (const Entry& entry : sudden_) Foresee(Foresight::Step::kSecond, entry);
-  sudden_.clear();
-  if (!any) return false;
-  if (soon_.size() > kFirstLook) Foresee(Foresight::Step::kFirst, soon_[kFirstLook]);
-  if (soon_.size() > kSecondLook) Foresee(Foresight::Step::kSecond, soon_[kSecondLook]);
-  const Entry entry = soon_.front();
-  soon_.PopFront();
+  if (!FindNext()) return false;
+  const Entry entry = near_.front();
+  near_.Pop();
   now_ = entry.when;
   // Out of its slot first: what runs may schedule, cancel and so move the slots.
   Slot& slot = slots_[entry.slot()];

@@ -4,8 +4,7 @@
 //
 // A world of a thousand workers has tens of thousands of timers pending, nearly all of them far away, and
 // every message is some events that are near. So there are two heaps: what comes within the next few pending
-// events is in a small one, and most of it never was in the large one. Before that there is a runway: the
-// next few events, in order, so that what they will look at can be fetched while others run (Foresight).
+// events is in a small one, and most of it never was in the large one.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +14,10 @@
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "sim/event_heap.h"
-#include "sim/event_runway.h"
 
 namespace leeway::sim {
 
 using EventId = StrongInt<struct EventTag, std::uint64_t>;  // 0 is none
-
-// Told of an event a little before it runs, in two steps with some events in between: fetches memory that the
-// event will look at, the second time what it finds by what it fetched the first time. Changes nothing: an
-// event that was foreseen may be cancelled. One that comes suddenly is told of with little in between, and in
-// a short queue some are not at all.
-class Foresight {
- public:
-  enum class Step : std::uint8_t { kFirst, kSecond };
-  virtual void Foresee(Step step, std::uint64_t what) = 0;
-
- protected:
-  ~Foresight() = default;
-};
 
 class EventQueue {
  public:
@@ -41,8 +26,6 @@ class EventQueue {
   // Runs `run` at `when`; a time in the past means now, after everything already scheduled for now.
   EventId At(Duration when, std::function<void()> run);
   EventId After(Duration delay, std::function<void()> run) { return At(now_ + delay, std::move(run)); }
-  // The same for an event that is told of to `foresight`, as `what`, before it runs. It goes after the event.
-  EventId At(Duration when, std::function<void()> run, Foresight& foresight, std::uint64_t what);
   // Forgets an event; one that ran or was cancelled already is ignored.
   void Cancel(EventId id);
   // Moves time to the next event and runs it. False: there is none.
@@ -56,17 +39,13 @@ class EventQueue {
   using Entry = EventHeap::Entry;
   struct alignas(64) Slot {
     std::function<void()> run;
-    Foresight* foresight = nullptr;  // null: nobody is told
-    std::uint64_t what = 0;
     std::uint32_t generation = 0;  // an id of an earlier use of the slot does not fit
     bool live = false;
   };
   static_assert(sizeof(Slot) == 64);
   [[nodiscard]] std::uint32_t TakeSlot();
-  EventId Schedule(Duration when, std::uint32_t slot);
-  // Sees to it that the first event in soon_ is the next one and was not cancelled. False: there is none.
+  // Makes the first event in near_ the next one to run. False: no event is pending.
   bool FindNext();
-  void Foresee(Foresight::Step step, const Entry& entry) const;
   // Takes the first few of far_ into near_. REQUIRES: near_ is empty.
   void Refill();
   // Throws out what was cancelled, wherever it is.
@@ -76,13 +55,11 @@ class EventQueue {
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   std::size_t pending_ = 0;
-  std::size_t cancelled_ = 0;  // of those in soon_, near_ and far_
-  EventRunway soon_;           // all in it come before all in near_,
-  EventHeap near_, far_;       // and all in that before all in far_
+  std::size_t cancelled_ = 0;  // entries in near_ and far_ whose event was cancelled
+  EventHeap near_, far_;       // all events in near_ come before all in far_
   Duration near_end_{0};       // from here on an event is far
   std::size_t moves_ = 1;      // of the last refill, and what had run by then
   std::uint64_t refilled_at_ = 0;
-  std::vector<Entry> sudden_;  // came closer than the second look: looked at before the next event
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };

@@ -61,8 +61,6 @@ WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|th
 UNWORLDLY = ["include", "base", "wire", "monitor", "chart", "sync", "placement", "codec", "optimizer", "block", "checkpoint",
              "node", "assembly"]
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
-# g++ takes a prefetch for nothing, and leaves out calls of functions that do nothing else: what prevents it is there.
-PREFETCH, FETCHES = r"\b__builtin_prefetch\b", "src/sim/fetch.h"
 # Only apps/ and python/ read the environment, and one call that a user's own main() makes (decision 29).
 ENVIRONMENT_WORDS = r"\b(getenv|secure_getenv|environ)\b"
 ENVIRONMENT_READER = "src/process/worker_environment.cc"
@@ -156,8 +154,6 @@ def check_source(path, text):
                 yield number, what
             continue
         code = line.split("//")[0]
-        if re.search(PREFETCH, code) and path != FETCHES:
-            yield number, f"uses __builtin_prefetch: memory is fetched by {FETCHES}"
         if module in UNWORLDLY and not is_test(path):
             for word in re.findall(WORLDLY_WORDS, code):
                 yield number, f"uses {word}: {module} reaches the world through Env alone"

@@ -78,11 +78,6 @@ class LayersTest(unittest.TestCase):
         self.assert_fine("src/node/a.cc", "// not steady_clock, but Env's\n#include <chrono>\n")
         self.assert_fine("src/transport/a.cc", "#include <thread>\nsteady_clock::now();\n")
 
-    def test_prefetches_stand_where_no_compiler_leaves_them_out(self):
-        self.assert_caught("src/sim/a.cc", "__builtin_prefetch(&slot);\n", "src/sim/a.cc:1: uses __builtin_prefetch")
-        self.assert_caught("bench/a.cc", "__builtin_prefetch(&slot);\n", "uses __builtin_prefetch")
-        self.assert_fine("src/sim/fetch.h", "__builtin_prefetch(at);\n")
-
     def test_long_files_and_empty_names_are_caught(self):
         self.assert_caught("src/base/long.cc", "int x;\n" * 501, "has 501 lines")
         self.assert_caught("python/leeway/utils.py", "", "is called utils.py")

@@ -56,7 +56,6 @@ class ServerNode::Core final : private InboundEvents, private LinkEvents, privat
                                std::span<const std::byte> body) override;
   Status OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                  Landing&& landing) override;
-  void AddFootprint(ConnectionId id, Footprint& footprint) const override;
   Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body);

@@ -70,17 +70,6 @@ Status ServerNode::Core::OnFrame(ConnectionId id, const FrameHead& head, std::sp
   return taken;
 }
 
-void ServerNode::Core::AddFootprint(ConnectionId id, Footprint& footprint) const {
-  sessions_.AddFootprint(id, footprint);
-  const MemberKey* const from = sessions_.Find(id);
-  if (from == nullptr) return;
-  outbox_.AddFootprint(from->worker, footprint);
-  for (const std::unique_ptr<Block>& block : blocks_.all()) {
-    if (footprint.full()) return;
-    block->AddFootprint(from->worker, footprint);
-  }
-}
-
 Status ServerNode::Core::TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                                   Landing&& landing) {
   auto landed = std::static_pointer_cast<LandedPush>(std::move(landing.lease));

@@ -29,7 +29,6 @@ class Outbox {
   // `values` null: unchanged.
   void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values);
   void Flush(const Sessions& sessions, Inbound& inbound);
-  void AddFootprint(WorkerId to, Footprint& footprint) const { places_.AddFootprint(to, footprint); }
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:

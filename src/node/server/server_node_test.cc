@@ -68,28 +68,6 @@ TEST_F(ServerNodeTest, ThePagesOfNewBlocksAreMadeAheadTheLastFirstAndTheirValues
   EXPECT_THAT(Values(1), ElementsAre(10, 20));
 }
 
-TEST_F(ServerNodeTest, AFrameWillLookAtWhatIsKeptOfItsWorkerHereAndInEveryBlock) {
-  const auto missing = [](const std::set<std::uintptr_t>& all, const std::set<std::uintptr_t>& some) {
-    std::vector<std::uintptr_t> gone;
-    std::ranges::set_difference(some, all, std::back_inserter(gone));
-    return gone.size();
-  };
-  const ConnectionId stranger = world.transport.Accept();
-  EXPECT_TRUE(world.transport.FootprintOf(stranger).empty());
-  SendRoster(1, 40);
-  const ConnectionId w0 = HelloWorker(0), w30 = HelloWorker(30);
-  const std::set<std::uintptr_t> greeted = world.transport.FootprintOf(w30);
-  EXPECT_GE(greeted.size(), 2U) << "the peer and its session";
-  SendMap(Map("asp", 4, 2));
-  Init(w0, 0, 1, {1, 1});
-  ASSERT_TRUE(Push(w0, 0, 0, {Entry(1, 1, 2)}, {1, 1}).ok());
-  ASSERT_TRUE(Push(w30, 30, 0, {Entry(1, 1, 2)}, {1, 1}).ok());
-  const std::set<std::uintptr_t> pushed = world.transport.FootprintOf(w30);
-  EXPECT_EQ(missing(pushed, greeted), 0U);
-  EXPECT_GE(pushed.size(), greeted.size() + 3) << "its life in two blocks, and its ledger in one";
-  EXPECT_GE(missing(pushed, world.transport.FootprintOf(w0)), 4U) << "another worker's is elsewhere";
-}
-
 TEST_F(ServerNodeTest, SaysWhomABlockWaitsFor) {
   SetUpTable("bsp");
   const ConnectionId w0 = HelloWorker(0);

@@ -19,10 +19,6 @@ class Sessions {
   [[nodiscard]] const MemberKey* Find(ConnectionId id) const;
   // 0 if this life is not connected.
   [[nodiscard]] ConnectionId Of(MemberKey who) const;
-  void AddFootprint(ConnectionId id, Footprint& footprint) const {
-    members_.AddFootprint(id, footprint);
-    if (const MemberKey* const who = Find(id)) newest_.AddFootprint(who->worker, footprint);
-  }
   [[nodiscard]] std::vector<ConnectionId> All() const { return members_.Ids(); }
   [[nodiscard]] std::size_t size() const { return members_.size(); }
 

@@ -209,12 +209,6 @@ class FakeTransport final : public Transport {
     return why;
   }
 
-  [[nodiscard]] std::set<std::uintptr_t> FootprintOf(ConnectionId id) const {
-    Footprint footprint;
-    connections_.at(id).events->AddFootprint(id, footprint);
-    return {footprint.lines().begin(), footprint.lines().end()};
-  }
-
   [[nodiscard]] bool IsOpen(ConnectionId id) const { return connections_.contains(id); }
   [[nodiscard]] std::size_t open() const { return connections_.size(); }
   [[nodiscard]] FrameLimits limits(ConnectionId id) const { return connections_.at(id).limits; }

@@ -77,7 +77,6 @@ class WorkerNode::Core final : private LinkEvents {
   void BeginCalls();
   void EndCalls();
 
-  void AddFootprint(Footprint& footprint) const;
   [[nodiscard]] WorkerId rank() const { return stance_.worker; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
   [[nodiscard]] Iteration iteration() const { return iteration_; }
@@ -131,7 +130,6 @@ class WorkerNode::Core final : private LinkEvents {
                                std::span<const std::byte> body) override;
   void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
                Landing&& landing) override;
-  void AddFootprint(std::uint32_t link, Footprint& footprint) const override;
 
   // Joining and membership.
   void OnWelcome(const wire::pb::Welcome& welcome);

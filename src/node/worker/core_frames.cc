@@ -154,22 +154,6 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
   RunLater();
 }
 
-void WorkerNode::Core::AddFootprint(std::uint32_t link, Footprint& footprint) const {
-  if (link > 0) ports_[link - 1]->AddFootprint(footprint);
-}
-
-void WorkerNode::Core::AddFootprint(Footprint& footprint) const {
-  footprint.AddObject(*this);
-  footprint.AddBytes(ports_.data(), ports_.size() * sizeof(ports_[0]));
-  footprint.AddBytes(tables_.data(), tables_.size() * sizeof(tables_[0]));
-  footprint.AddBytes(blocks_.data(), blocks_.size() * sizeof(blocks_[0]));
-  for (const std::shared_ptr<LentPush>& lent : spare_lents_) footprint.AddObject(*lent);
-  for (const std::unique_ptr<ShardPort>& port : ports_) {
-    port->link().AddFootprint(footprint);
-    port->AddFootprint(footprint);
-  }
-}
-
 Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body) {
   switch (kind) {
     case wire::Kind::kRoster:

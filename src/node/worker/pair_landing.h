@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "block/buffer_pool.h"
-#include "leeway/footprint.h"
 #include "leeway/ids.h"
 #include "node/worker/parameter_pair.h"
 
@@ -70,10 +69,6 @@ class PairLanding {
   // Shows what is here in iteration needed + 1; blocks without news stay as they are. REQUIRES: LandAside;
   // every block has arrived once.
   void PublishPartly(Iteration needed);
-  void AddFootprint(std::size_t block, Footprint& footprint) const {
-    footprint.AddLineOf(&pair_);
-    footprint.AddLineOf(&blocks_[block]);
-  }
   [[nodiscard]] Iteration published() const { return published_; }
 
  private:

@@ -69,7 +69,6 @@ class PushQueue {
   [[nodiscard]] bool is_idle() const { return queue_.empty() || (held_ && sent_ == 0); }
   [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   [[nodiscard]] const QueuedPush& front() const { return queue_.front(); }
-  void AddFootprint(Footprint& footprint) const { queue_.AddFootprint(footprint); }
   // Empties the queue, handing each push to `each`: the worker has failed.
   void Drain(const std::function<void(QueuedPush&)>& each);
 

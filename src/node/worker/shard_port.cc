@@ -32,16 +32,6 @@ void ShardPort::RemoveBlock(WorkerBlock& block) {
   touched_.Remove(block);
 }
 
-void ShardPort::AddFootprint(Footprint& footprint) const {
-  footprint.AddLineOf(this);
-  for (const WorkerBlock* block : blocks_) {
-    if (footprint.full()) return;
-    footprint.AddUpTo(block, &block->skipped);
-    block->pushes.AddFootprint(footprint);
-    block->table->AddFootprint(block->index, footprint);
-  }
-}
-
 void ShardPort::OnUp() {
   for (WorkerBlock* block : blocks_) {
     ChangeQueue(*block, [](PushQueue& queue) { queue.OnReconnect(); });

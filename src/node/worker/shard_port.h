@@ -55,8 +55,6 @@ class alignas(64) ShardPort {
   // Welcomed: everything without an answer is sent again.
   void OnUp();
   [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
-  // The port and its blocks: what frames of its shard look at.
-  void AddFootprint(Footprint& footprint) const;
 
  private:
   // Brings the port's bytes in flight up to date with what happened to one queue.

@@ -60,12 +60,6 @@ Status WorkerTable::Place(const wire::pb::Table& map, std::size_t shards) {
   return Status::Ok();
 }
 
-void WorkerTable::AddFootprint(std::size_t block, Footprint& footprint) const {
-  footprint.AddUpTo(this, &spec);
-  landing.AddFootprint(block, footprint);
-  footprint.AddLineOf(waiters.data());
-}
-
 Status WorkerTable::Replace(const wire::pb::Table& map, std::size_t shards) {
   if (map.name() != spec.name || static_cast<std::size_t>(map.blocks_size()) != blocks.size()) {
     return Protocol("the new map of table \"{}\" has {} blocks, wanted {} of table \"{}\"", map.name(),

@@ -88,9 +88,6 @@ struct alignas(64) WorkerTable {
   [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
   [[nodiscard]] bool IsOwnClock() const { return own_clock; }
 
-  // What a push or an answer of one of its blocks looks at.
-  void AddFootprint(std::size_t block, Footprint& footprint) const;
-
   struct Waiter {
     Iteration needed;
     TimePoint since;

@@ -79,7 +79,6 @@ Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
   return core_->PullInto(table, values, std::move(done));
 }
 
-void WorkerNode::AddFootprint(Footprint& footprint) const { core_->AddFootprint(footprint); }
 void WorkerNode::BeginCalls() { core_->BeginCalls(); }
 void WorkerNode::EndCalls() {
   core_->EndCalls();

@@ -107,8 +107,6 @@ class WorkerNode {
   // frames. No event comes between.
   void BeginCalls();
   void EndCalls();
-  // What the end of an iteration looks at: all its ports and tables.
-  void AddFootprint(Footprint& footprint) const;
 
   // An error if `what`, a call that waits for every member, may never end now: this worker has made a step,
   // and a table follows a model that leaves iterations out. Barrier asks by itself.

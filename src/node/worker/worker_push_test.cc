@@ -23,24 +23,6 @@ TEST_F(WorkerPushTest, AGradientGoesToEachShardBeforeThePullOfItsBlock) {
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
 }
 
-TEST_F(WorkerPushTest, AFrameWillLookAtTheBlocksOfItsShardAndTheEndOfAnIterationAtAll) {
-  JoinJob();
-  const std::size_t before = env.transport.FootprintOf(shard[0]).size();
-  EXPECT_GE(before, 2U) << "link and port";
-  CreateTables();
-  node->Start(Into(started));
-  Control(scheduler, wire::Kind::kTableMap, Map(1));
-  const std::set<std::uintptr_t> first = env.transport.FootprintOf(shard[0]);
-  const std::set<std::uintptr_t> second = env.transport.FootprintOf(shard[1]);
-  // Blocks 0 and 2, of tables w and u, and what lands there.
-  EXPECT_GE(first.size(), before + 10);
-  Footprint footprint;
-  node->AddFootprint(footprint);
-  const std::set<std::uintptr_t> all(footprint.lines().begin(), footprint.lines().end());
-  for (const auto& each : {first, second}) EXPECT_TRUE(std::ranges::includes(all, each));
-  EXPECT_FALSE(std::ranges::includes(first, second));
-}
-
 TEST_F(WorkerPushTest, PushesCarryTheLentBytesAndTheVersionInUse) {
   StartTables();
   ASSERT_TRUE(node->GradientReady(w, {gradient, nullptr, {.lr = 0.5F}, 32}, {}).ok());

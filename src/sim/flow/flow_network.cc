@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "sim/fetch.h"
 #include "sim/nanoseconds.h"
 #include "wire/frame.h"
 #include "wire/kind.h"
@@ -18,7 +16,6 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::size_t kViewAlignment = 4;
-constexpr std::uint32_t kFramesBeforeLines = 4;
 
 bool IsReadable(std::span<const std::byte> view) {
   const auto address = reinterpret_cast<std::uintptr_t>(view.data());
@@ -80,9 +77,6 @@ class FlowNetwork::NodeTransport final : public Transport {
     return network_.Knows(id) && network_.at(IndexOf(id)).state == State::kOpen ? "sim" : "";
   }
   [[nodiscard]] std::string_view Host() const override { return ""; }
-  void AddFootprint(ConnectionId id, Footprint& footprint) const override {
-    if (network_.Knows(id)) footprint.AddObject(network_.connections_[IndexOf(id) / 2].ends);
-  }
 
   const HostId host;
   std::vector<EndIndex> ends;      // ever opened
@@ -99,8 +93,7 @@ FlowNetwork::~FlowNetwork() = default;
 
 HostId FlowNetwork::AddHost() {
   const HostId host(static_cast<std::uint32_t>(cards_.size()));
-  cards_.push_back(
-      std::make_unique<Card>(host, options_.host_model ? options_.host_model(host) : HostModel{}));
+  cards_.push_back(std::make_unique<Card>(options_.host_model ? options_.host_model(host) : HostModel{}));
   return host;
 }
 
@@ -129,8 +122,6 @@ Result<std::string> FlowNetwork::Listen(NodeTransport& node, const std::string& 
 
 ConnectionId FlowNetwork::Connect(NodeTransport& node, const std::string& address, TransportEvents& events) {
   const auto index = static_cast<EndIndex>(connections_.size() * 2);
-  (void)lines_.Add();
-  (void)lines_.Add();
   Connection& connection = connections_.Add();
   connection.address = address;
   connection.ends[1].state = State::kClosed;
@@ -246,8 +237,7 @@ void FlowNetwork::Watch(Direction& direction) {
   // A look that comes too early costs an event; one for every flow that begins would cost more.
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
-  queue_.At(
-      *next, [this, at = &direction] { LookAt(*at); }, looks_, Looks::What(direction));
+  queue_.At(*next, [this, at = &direction] { LookAt(*at); });
 }
 
 void FlowNetwork::LookAt(Direction& direction) {
@@ -280,41 +270,6 @@ void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
   queue_.At(end.last_arrival, [this, from, id] { Arrive(from, id); });
 }
 
-std::uint64_t FlowNetwork::Looks::What(const Direction& direction) {
-  return (std::uint64_t{direction.index} << 32) | *direction.link.Next();
-}
-
-void FlowNetwork::Looks::Foresee(Step step, std::uint64_t what) {
-  const Direction& direction = network.at_direction(static_cast<DirectionIndex>(what >> 32));
-  const auto from = static_cast<EndIndex>(what);
-  const EndIndex to = from ^ 1U;
-  if (step == Step::kFirst) {
-    Fetch(direction);
-    Fetch(network.connections_[from / 2].ends);
-    return Fetch(network.lines_[to]);
-  }
-  FetchLineOf(direction.link.NextAddress());
-  const End& end = network.at(from);
-  if (end.out.empty()) return;
-  Fetch(network.messages_[end.out.first]);
-  Fetch(network.lines_[from]);
-  network.FetchFor(to);
-}
-
-void FlowNetwork::FetchFor(EndIndex to) const {
-  FetchLines(std::span(lines_[to].at).first(lines_[to].count));
-}
-
-// Nodes move and add what they keep, mostly while a job begins.
-void FlowNetwork::NoteFrame(EndIndex to) {
-  Lines& lines = lines_[to];
-  if (!std::has_single_bit(++lines.frames) || lines.frames < kFramesBeforeLines) return;
-  Footprint footprint;
-  at(to).events->AddFootprint(IdOf(to), footprint);
-  lines.count = static_cast<std::uint32_t>(std::min(footprint.lines().size(), lines.at.size()));
-  std::copy_n(footprint.lines().begin(), lines.count, lines.at.begin());
-}
-
 void FlowNetwork::Arrive(EndIndex from, MessageId id) {
   const End& to = peer(from);
   if (to.state != State::kOpen) return messages_.Free(id);
@@ -327,7 +282,6 @@ void FlowNetwork::Arrive(EndIndex from, MessageId id) {
     takes = cost.per_message + Nanoseconds(bytes * cost.per_byte_ns);
   }
   Work(*to.node, takes, [this, from, id] { Hand(from, id); });
-  FetchFor(from);  // servers answer nearly everything
 }
 
 void FlowNetwork::Hand(EndIndex from, MessageId id) {
@@ -375,7 +329,6 @@ Status FlowNetwork::HandFrame(EndIndex to, const Message& message) {
     }
   }
   at(to).events->OnFrame(IdOf(to), head, message.body.all(), std::move(landing));
-  if (is_open()) NoteFrame(to);
   return Status::Ok();
 }
 

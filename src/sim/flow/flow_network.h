@@ -9,7 +9,6 @@
 // Nothing fails here; for that there is SimNetwork.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -90,41 +89,20 @@ class FlowNetwork final : public Network {
     Duration last_received{-1};
   };
   static_assert(sizeof(End) == 64);
-  // What frames to an end look at, as its node last said: to be fetched before they are there.
-  struct alignas(64) Lines {
-    std::uint32_t frames = 0;  // that came to this end
-    std::uint32_t count = 0;
-    std::array<std::uintptr_t, 23> at;
-  };
-  static_assert(sizeof(Lines) == 192);
   struct Connection {
     End ends[2];  // [0] connected, [1] accepted
     std::string address;
   };
-  using DirectionIndex = std::uint32_t;  // host * 2, and 1 for what it gets
   struct Direction {
-    Direction(DirectionIndex its_index, double bytes_per_second) : link(bytes_per_second), index(its_index) {}
+    explicit Direction(double bytes_per_second) : link(bytes_per_second) {}
     SharedLink link;
     Duration looked_at = Duration::max();  // next
-    const DirectionIndex index;
   };
   struct Card {
-    Card(HostId host, const HostModel& its_model)
-        : model(its_model),
-          out(host.value() * 2, its_model.bytes_per_second),
-          in(host.value() * 2 + 1, its_model.bytes_per_second) {}
+    explicit Card(const HostModel& its_model)
+        : model(its_model), out(its_model.bytes_per_second), in(its_model.bytes_per_second) {}
     HostModel model;
     Direction out, in;
-  };
-  // Told of every LookAt to come. One for all links, told by numbers: the link itself is not in the cache
-  // yet, and a call of it would wait for that. The flow is the one that was to end next when the event was
-  // made; by now it may be another, and then its memory is fetched for nothing.
-  struct Looks final : Foresight {
-    explicit Looks(const FlowNetwork& its_network) : network(its_network) {}
-    // REQUIRES: the link has a flow.
-    [[nodiscard]] static std::uint64_t What(const Direction& direction);
-    void Foresee(Step step, std::uint64_t what) override;
-    const FlowNetwork& network;
   };
   struct Listener {
     NodeTransport* node;
@@ -142,10 +120,6 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
-  [[nodiscard]] const Direction& at_direction(DirectionIndex index) const {
-    const Card& card = *cards_[index / 2];
-    return index % 2 == 0 ? card.out : card.in;
-  }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
@@ -172,9 +146,6 @@ class FlowNetwork final : public Network {
   void Fly(EndIndex from, MessageId id, Duration takes);
   void Arrive(EndIndex from, MessageId id);
   void Hand(EndIndex from, MessageId id);
-  // Something will soon be handed to this end.
-  void FetchFor(EndIndex to) const;
-  void NoteFrame(EndIndex to);
   [[nodiscard]] Status HandFrame(EndIndex to, const Message& message);
   // The end is gone for its node; its peer will hear of it.
   void Shut(EndIndex index);
@@ -185,11 +156,9 @@ class FlowNetwork final : public Network {
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
   StableList<Connection> connections_;        // callbacks may add some
-  StableList<Lines> lines_;                   // by EndIndex
   std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
-  Looks looks_{*this};
   std::uint32_t next_port_ = 10'000;
   FlowCounters counters_;
   std::vector<std::span<const std::byte>> views_;  // of the message that is handed over

@@ -27,12 +27,6 @@ class SharedLink {
   void Begin(std::uint32_t flow, double bytes, Duration now);
   // When the next flow is through, if none begins before; nothing if there is none.
   [[nodiscard]] std::optional<Duration> NextEnd() const;
-  // The flow that ends next, if none begins before.
-  [[nodiscard]] std::optional<std::uint32_t> Next() const {
-    return flows_.empty() ? std::nullopt : std::optional(flows_.front().id);
-  }
-  // Where that is kept, if there is one: to be fetched, not to be read.
-  [[nodiscard]] const void* NextAddress() const { return flows_.data(); }
   // A flow that is through by `now`, and is forgotten; in the order of their ends.
   std::optional<std::uint32_t> TakeEnded(Duration now);
 
