@@ -103,12 +103,12 @@ check-tsan:  ## all C++ tests under the thread sanitizer
 	@LEEWAY_TEST_LIMIT_S=1800 tools/test.sh $(BUILD)-tsan $(JOBS)
 
 check-counts: build  ## the large counts: thousands of simulated runs under faults
-	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS)
-	@$(BUILD)/leeway sim --workload ledger --seeds $(SEEDS) --switches 6
-	@$(BUILD)/leeway sim --workload churn --seeds $(SEEDS)
-	@$(BUILD)/leeway sim --workload resume --seeds $(SEEDS)
-	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS)
-	@$(BUILD)/leeway sim --workload faults --seeds $(SEEDS) --switches 4
+	@$(BUILD)/tests/sim/leeway_workload ledger --seeds $(SEEDS)
+	@$(BUILD)/tests/sim/leeway_workload ledger --seeds $(SEEDS) --switches 6
+	@$(BUILD)/tests/sim/leeway_workload churn --seeds $(SEEDS)
+	@$(BUILD)/tests/sim/leeway_workload resume --seeds $(SEEDS)
+	@$(BUILD)/tests/sim/leeway_workload faults --seeds $(SEEDS)
+	@$(BUILD)/tests/sim/leeway_workload faults --seeds $(SEEDS) --switches 4
 
 check-memory: build  ## that servers and workers do not grow over 20,000 iterations
 	@LEEWAY_LONG=1 LEEWAY_BUILD=$$(realpath $(BUILD)) PYTHONPATH=$(BUILD)/python "$$(cat $(BUILD)/python/interpreter)" -m pytest -q -s \

@@ -2,7 +2,7 @@
 
     make pictures
 
-The spans come from the simulator (`leeway sim --workload timeline --sync MODEL --json`), so they are what the code does.
+The spans come from the simulator (`leeway timeline --sync MODEL --json`), so they are what the code does.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def main():
     matplotlib.rcParams["svg.hashsalt"] = "leeway"  # the same file for the same picture
     matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: a third of the bytes
     for name, spec in MODELS.items():
-        told = subprocess.run([Path(arguments.build) / "leeway", "sim", "--workload", "timeline", "--sync", spec, "--json"],
+        told = subprocess.run([Path(arguments.build) / "leeway", "timeline", "--sync", spec, "--json"],
                               capture_output=True, text=True, check=False, timeout=120)
         if told.returncode != 0:
             sys.exit(f"pictures: {spec}: {told.stderr.strip()}")

@@ -52,6 +52,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCtlCheckpointCommand(program));
   commands.push_back(NewCtlSetSyncCommand(program));
   commands.push_back(NewSimCommand());
+  commands.push_back(NewTimelineCommand());
   commands.push_back(NewPapersCommand());
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
@@ -73,7 +74,7 @@ int main(int argc, char** argv, char** envp) {
       "Start here:\n"
       "  leeway run -w 4 -s 2 examples/fashion_mnist.py\n"
       "  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x examples/fashion_mnist.py\n"
-      "  leeway sim --workload ledger --seed 7\n\n"
+      "  leeway sim scenarios/uneven.toml\n\n"
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};
   return RunCommandLine(text, commands, words);

@@ -39,15 +39,15 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
 
 
 @pytest.mark.parametrize("flags, words", [
-    (["--workload", "timeline", "--workers", 4], ["--workload timeline takes", "--pace"]),
-    (["--workload", "timeline", "--switches", 3], ["--workload timeline takes"]),
-    (["--workload", "timeline", "--no-faults"], ["--workload timeline takes"]),
-    (["--workload", "timeline", "--seeds", 3], ["--workload timeline takes"]),
-    (["--workload", "ledger", "--pace", "10,20"], ["--pace", "timeline only", "ledger"]),
-    (["--workload", "scheduler-death", "--switches", 3], ["--switches", "got scheduler-death"]),
+    (["sim", "scenarios/uneven.toml", "--sync", "ssp:3"], ["--sync"]),
+    (["sim", "scenarios/uneven.toml", "--seeds", 10_001], ["--seeds", "10000"]),
+    (["sim", "--set", "policies.sync=asp"], ["wanted one of them"]),
+    (["timeline", "--workers", 4], ["--workers"]),
+    (["timeline", "--pace", "10,x"], ["--pace", '"x"', "10,12,15,40"]),
+    (["timeline", "--sync", "bsp", "--apply", "immediat"], ["--apply with --sync bsp", "immediat"]),
 ])
 def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
-    result = leeway("sim", *flags)
+    result = leeway(*flags)
     assert result.returncode == 2, result
     for word in words:
         assert word in result.stderr, (word, result.stderr)
@@ -56,7 +56,7 @@ def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
 def test_a_bare_simulation_says_what_it_wants():
     result = leeway("sim")
     assert result.returncode == 2 and result.stdout == "", result
-    for words in ("wanted one of them", "leeway sim scenarios/uneven.toml", "--from-run run.json", "--workload ledger"):
+    for words in ("wanted one of them", "leeway sim scenarios/uneven.toml", "--from-run run.json"):
         assert words in result.stderr, result.stderr
 
 

@@ -16,7 +16,7 @@
 #include "sim/workloads/newest_checkpoint.h"
 #include "sim/workloads/resume.h"
 #include "sim/workloads/scheduler_death.h"
-#include "sim/workloads/timeline.h"
+#include "sim/timeline.h"
 #include "sim/workloads/train.h"
 
 namespace leeway::sim {

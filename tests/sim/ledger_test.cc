@@ -75,7 +75,7 @@ TEST(LedgerTest, TheSameSeedGivesTheSameTraceWhateverRunsBesideIt) {
 
 TEST(LedgerTest, AReportNamesItsRunAndTheRunIsTheSameWhenItsDrawsAreGiven) {
   const LedgerReport drawn = RunLedger({.seed = 7});
-  EXPECT_EQ(drawn.replay, "leeway sim --workload ledger --seed 7");
+  EXPECT_EQ(drawn.replay, "build/tests/sim/leeway_workload ledger --seed 7");
   const LedgerReport given = RunLedger(drawn.options);
   EXPECT_EQ(given.trace_hash, drawn.trace_hash);
   EXPECT_NE(given.replay.find("--sync " + drawn.options.sync), std::string::npos) << given.replay;
@@ -97,7 +97,7 @@ TEST(LedgerTest, EverySyncModelAndShardCountKeepsTheBooks) {
 TEST(LedgerTest, APolicyThatCannotBeIsAProblemWithAReplayLine) {
   const LedgerReport report = RunLedger({.seed = 1, .sync = "asp", .apply = "aggregate"});
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.Failure().find("leeway sim --workload ledger --seed 1 --sync asp --apply aggregate"),
+  EXPECT_NE(report.Failure().find("build/tests/sim/leeway_workload ledger --seed 1 --sync asp --apply aggregate"),
             std::string::npos)
       << report.Failure();
 }

@@ -1,4 +1,4 @@
-#include "sim/workloads/timeline.h"
+#include "sim/timeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

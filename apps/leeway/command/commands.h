@@ -13,6 +13,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewServerCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewSimCommand();
+[[nodiscard]] std::unique_ptr<Command> NewTimelineCommand();
 [[nodiscard]] std::unique_ptr<Command> NewPapersCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();

@@ -11,7 +11,7 @@
 
 #include "sim/cluster.h"
 #include "sim/seeded_random.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 

@@ -79,7 +79,7 @@ std::string ShellWord(const std::string& word) {
 }
 
 std::string ReplayLineOf(const LedgerOptions& given) {
-  std::string line = fmt::format("leeway sim --workload ledger --seed {}", given.seed);
+  std::string line = fmt::format("build/tests/sim/leeway_workload ledger --seed {}", given.seed);
   if (!given.sync.empty()) line += fmt::format(" --sync {}", ShellWord(given.sync));
   if (!given.apply.empty()) line += fmt::format(" --apply {}", given.apply);
   if (given.workers > 0) line += fmt::format(" --workers {}", given.workers);

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "sim/seeded_random.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {

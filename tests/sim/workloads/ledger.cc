@@ -6,7 +6,7 @@
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
 #include "sim/workloads/ledger_worker.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {

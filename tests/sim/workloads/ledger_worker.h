@@ -12,7 +12,7 @@
 #include "sim/seeded_random.h"
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 

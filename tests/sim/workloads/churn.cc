@@ -11,7 +11,7 @@
 #include "sim/workloads/churn_plan.h"
 #include "sim/workloads/churn_states.h"
 #include "sim/workloads/reaper.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -116,7 +116,7 @@ ChurnReport RunChurn(const ChurnOptions& given) {
 
   ChurnReport report;
   report.replay =
-      fmt::format("leeway sim --workload {} --seed {}", given.all_roles ? "faults" : "churn", given.seed);
+      fmt::format("build/tests/sim/leeway_workload {} --seed {}", given.all_roles ? "faults" : "churn", given.seed);
   if (!given.sync.empty()) report.replay += fmt::format(" --sync {}", given.sync);
   if (!given.faults) report.replay += " --no-faults";
   if (given.states) report.replay += " --states";

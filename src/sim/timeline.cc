@@ -1,4 +1,4 @@
-#include "sim/workloads/timeline.h"
+#include "sim/timeline.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "sim/cluster.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {

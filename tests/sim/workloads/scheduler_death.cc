@@ -12,7 +12,7 @@
 #include "sim/cluster.h"
 #include "sim/workloads/death_books.h"
 #include "sim/workloads/drawn_job.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -372,7 +372,7 @@ SchedulerDeathReport RunSchedulerDeath(const SchedulerDeathOptions& given) {
   if (books.problems.empty()) CheckDeathBooks(cluster, shared, plan, books);
 
   SchedulerDeathReport report;
-  report.replay = fmt::format("leeway sim --workload scheduler-death --seed {}", given.seed);
+  report.replay = fmt::format("build/tests/sim/leeway_workload scheduler-death --seed {}", given.seed);
   if (!given.sync.empty()) report.replay += fmt::format(" --sync {}", given.sync);
   if (!given.faults) report.replay += " --no-faults";
   report.problems = books.problems;

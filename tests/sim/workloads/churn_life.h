@@ -13,7 +13,7 @@
 #include "sim/workloads/churn_books.h"
 #include "sim/workloads/churn_plan.h"
 #include "sim/workloads/churn_states.h"
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 

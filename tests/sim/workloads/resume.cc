@@ -212,7 +212,7 @@ std::string ResumeReport::Failure() const { return FailureText(problems, replay,
 
 ResumeReport RunResume(const ResumeOptions& options) {
   ResumeReport report;
-  report.replay = fmt::format("leeway sim --workload resume --seed {}", options.seed);
+  report.replay = fmt::format("build/tests/sim/leeway_workload resume --seed {}", options.seed);
   if (!options.sync.empty()) report.replay += fmt::format(" --sync {}", options.sync);
   SeededRandom random(Hash64({options.seed, kResumePlan}));
   const ResumePlan plan = MakeResumePlan(options, random);

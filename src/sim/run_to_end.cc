@@ -1,4 +1,4 @@
-#include "sim/workloads/run_to_end.h"
+#include "sim/run_to_end.h"
 
 #include <fmt/format.h>
 

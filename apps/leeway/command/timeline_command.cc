@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/errors.h"
+#include "cli/command_line.h"
+#include "command/commands.h"
+#include "role/policy_check.h"
+#include "sim/timeline.h"
+
+namespace leeway::app {
+namespace {
+
+Result<std::vector<Duration>> ParsePace(const std::string& text) {
+  std::vector<Duration> pace;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    double ms = 0;
+    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + end, ms);
+    if (error != std::errc{} || rest != text.data() + end || !(ms >= 0.1 && ms <= 10'000))
+      return InvalidArgument("got \"{}\" in \"{}\", wanted milliseconds from 0.1 to 10000: 10,12,15,40",
+                             text.substr(at, end - at), text);
+    pace.push_back(std::chrono::round<Duration>(std::chrono::duration<double, std::milli>(ms)));
+    at = end + 1;
+  }
+  if (pace.size() > 64) return InvalidArgument("got {} workers, wanted at most 64", pace.size());
+  return pace;
+}
+
+nlohmann::json ToJson(const sim::TimelineOptions& options, const sim::TimelineReport& report) {
+  const auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  nlohmann::json spans = nlohmann::json::array();
+  for (const sim::TimelineSpan& span : report.spans) {
+    spans.push_back({{"worker", span.worker},
+                     {"iteration", span.iteration},
+                     {"asked_ms", ms(span.asked)},
+                     {"began_ms", ms(span.began)},
+                     {"ended_ms", ms(span.ended)}});
+  }
+  return {
+      {"sync", options.sync},      {"workers", options.steps.size()},     {"length_ms", ms(options.length)},
+      {"delayed", report.delayed}, {"late_dropped", report.late_dropped}, {"spans", spans}};
+}
+
+class TimelineCommand final : public Command {
+ public:
+  std::string name() const override { return "timeline"; }
+  std::string summary() const override {
+    return "who computes and who waits under one synchronization model, simulated, as a picture in text";
+  }
+  std::string lesson() const override {
+    return fmt::format(
+        "Examples:\n"
+        "  leeway timeline --sync ssp:3\n"
+        "  leeway timeline --sync drop:3 --pace 10,12,15,40\n\n"
+        "Each worker repeats steps of its own pace against one server. Sync models: {}.\n",
+        KnownSyncModels());
+  }
+  void Declare(FlagSet& flags) override {
+    flags.Text("--sync", "SPEC", options_.sync, "synchronization model", CheckSync);
+    flags.Text("--apply", "SPEC", options_.apply, "apply mode [default: the model's own]");
+    flags.Text("--pace", "MS,...", pace_, "milliseconds of a step, one worker for each number [10,12,15,40]",
+               [](const std::string& text) { return ParsePace(text).status(); });
+    flags.Number("--seed", "S", options_.seed, 0, ~0ULL,
+                 "of the coins of models, and of how much steps differ");
+    flags.Switch("--json", json_, "one JSON object");
+  }
+  Result<int> Run() override {
+    if (!options_.apply.empty()) {
+      const Status fits = CheckApply(options_.sync, options_.apply);
+      if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", options_.sync, fits.message());
+    }
+    if (!pace_.empty()) {
+      LW_ASSIGN_OR_RETURN(options_.steps, ParsePace(pace_));
+    }
+    options_.length = 10 * *std::ranges::max_element(options_.steps);
+    const sim::TimelineReport report = sim::RunTimeline(options_);
+    for (const std::string& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+    if (!report.problems.empty()) return kFailedExitCode;
+    if (json_) {
+      fmt::print("{}\n", ToJson(options_, report).dump());
+    } else {
+      fmt::print("{}: {} delayed pulls, {} late pushes dropped; # and = compute, . waits\n{}", options_.sync,
+                 report.delayed, report.late_dropped,
+                 sim::TimelineText(options_, report, options_.length / 80));
+    }
+    return 0;
+  }
+
+ private:
+  sim::TimelineOptions options_;
+  std::string pace_;  // empty: the defaults of TimelineOptions
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewTimelineCommand() { return std::make_unique<TimelineCommand>(); }
+
+}  // namespace leeway::app
