@@ -1,7 +1,7 @@
-// Arena: where the large buffers of a node come from.
+// Arena: allocates the large buffers of a node.
 //
-// What is kSent lies, in the real world, in shared memory: a peer on the same host reads it where it lies,
-// and nothing is copied to send it. Thread-safe.
+// In a real process kSent buffers lie in shared memory, so that a peer on the same host reads them in place
+// and no send copies them. Thread rule: any thread may call it at any time.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ namespace leeway {
 class Arena {
  public:
   enum class Use : std::uint8_t {
-    kSent,  // read by peers
-    kKept,  // read by this process alone
+    kSent,  // peers read it
+    kKept,  // only this process reads it
   };
   virtual ~Arena() = default;
-  // `bytes` bytes (0 gives an address too), aligned to a cache line, with unspecified contents. Null if there
-  // is no memory. Freed when the last owner lets go, on whatever thread, also when this Arena is long gone.
+  // Returns `bytes` bytes, aligned to a cache line, with unspecified contents. Returns null if memory is
+  // short; 0 bytes give an address too. The last owner frees the memory, on any thread, even after the Arena
+  // is destroyed.
   [[nodiscard]] virtual std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) = 0;
-  // Whether this process may have so many bytes more, as far as its limits (ulimit -v) say. Asked before many
-  // pieces are taken, since taking all that there is would leave nothing for anything else. The laziest says
-  // yes: then the first Allocate that fails tells.
+  // Returns whether the limits of this process (ulimit -v) allow `bytes` more. Callers ask before they
+  // allocate many pieces, because a process that uses up its memory can do nothing else. The laziest correct
+  // implementation returns true: then the first Allocate that fails tells the caller.
   [[nodiscard]] virtual bool HasRoomFor(std::uint64_t /*bytes*/) const { return true; }
-  // Memory of this arena is about to be written for the first time, which costs a fault for every page: work
-  // that takes those faults ahead, for another thread. It changes no contents, so the memory may be written
-  // meanwhile. REQUIRES: the memory outlives the work. Empty, which is the laziest: nothing can be done
-  // ahead.
+  // Returns a job that takes the page faults of `memory` on another thread, before its first write. The job
+  // changes no contents, so the owner may write meanwhile. REQUIRES: the memory outlives the job. The laziest
+  // correct implementation returns an empty function: nothing is done ahead.
   [[nodiscard]] virtual std::function<void()> Prepare(std::span<std::byte> /*memory*/) const { return {}; }
 };
 

@@ -1,11 +1,13 @@
 // Env: the only way in which a node touches the world.
 //
-// transport/ implements it over an event loop and the system's files, sim/ over a virtual clock and
-// modelled links and disks; nodes cannot tell which. One Env belongs to one node and one thread: every call
-// is made on that thread, every callback comes on it, and no callback is made from inside a call. None comes
-// once the Env is gone; a node that goes before its Env must not be reached by what it left behind (it
-// cancels its timers, closes its connections, and lets the callbacks of Storage and Compute find out that it
-// is gone).
+// src/transport implements Env over an event loop and the system's files; src/sim implements it over a
+// virtual clock and modelled links and disks. A node cannot tell which one it has.
+//
+// Thread rule: one Env belongs to one node and one thread. The node makes every call on that thread, and
+// every callback runs on it, never from inside a call.
+//
+// Lifetime rule: no callback runs after the Env is destroyed. A node that is destroyed before its Env cancels
+// its timers and closes its connections. Its Storage and Compute callbacks check that the node still lives.
 #pragma once
 
 #include <chrono>
@@ -35,22 +37,22 @@ class Clock {
   [[nodiscard]] virtual TimePoint Now() const = 0;
 };
 
-using TimerId = StrongInt<struct TimerTag, std::uint64_t>;  // 0 is none
+using TimerId = StrongInt<struct TimerTag, std::uint64_t>;  // 0: no timer
 
 class Timers {
  public:
   virtual ~Timers() = default;
   // Calls `fire` once, no earlier than `delay` from now, unless cancelled before.
   [[nodiscard]] virtual TimerId After(Duration delay, std::function<void()> fire) = 0;
-  // Forgets a timer; one that fired already, was cancelled or is 0 is ignored.
+  // Forgets a timer. Ignores 0 and a timer that has fired or was cancelled.
   virtual void Cancel(TimerId id) = 0;
 };
 
 class Random {
  public:
   virtual ~Random() = default;
-  // 64 uniform bits: from a seed in the simulator; in the real world of a source that nobody can predict,
-  // since the nonces of proofs are drawn from it.
+  // Returns 64 uniform bits. The simulator draws them from a seed. A real process draws them from a source
+  // that nobody can predict, because they become the nonces of proofs.
   virtual std::uint64_t Next() = 0;
 };
 

@@ -1,5 +1,5 @@
-// The ids and counters of Leeway, each a type of its own so that a worker is never passed where a block is
-// meant.
+// The ids and counters of Leeway. Each is a type of its own, so that the compiler rejects a worker where a
+// block is meant.
 #pragma once
 
 #include <compare>
@@ -12,7 +12,8 @@
 
 namespace leeway {
 
-// A strong integer. Ids compare and hash; kCounts ones also add and subtract plain numbers and themselves.
+// A strong integer. Ids compare and hash. With kCounts they also add and subtract plain numbers, and give the
+// difference of two.
 template <typename Tag, typename Rep, bool kCounts = false>
 class StrongInt {
  public:
@@ -20,11 +21,11 @@ class StrongInt {
   constexpr StrongInt() = default;
   constexpr explicit StrongInt(Rep value) : value_(value) {}
   [[nodiscard]] constexpr Rep value() const { return value_; }
-  // As an index into a vector of dense ids.
+  // The value as an index into a vector of dense ids.
   [[nodiscard]] constexpr std::size_t index() const { return static_cast<std::size_t>(value_); }
 
   friend constexpr auto operator<=>(StrongInt, StrongInt) = default;
-  // How GoogleTest prints an id in a failure; without it a failure would show the bytes of the object.
+  // GoogleTest prints an id with this; without it a failure would show the bytes of the object.
   friend void PrintTo(StrongInt id, std::ostream* out) { *out << id.value_; }
 
   constexpr StrongInt& operator++() requires kCounts {
@@ -58,9 +59,9 @@ using Incarnation = StrongInt<struct IncarnationTag, std::uint32_t, true>;  // l
 using Epoch = StrongInt<struct EpochTag, std::uint64_t, true>;  // version of membership and placement, from 1
 using Term = StrongInt<struct TermTag, std::uint32_t, true>;    // version of one block's ownership, from 1
 using Seq =
-    StrongInt<struct SeqTag, std::uint64_t, true>;  // dense per (worker life, block), from 1; 0 is none
+    StrongInt<struct SeqTag, std::uint64_t, true>;  // dense per (worker life, block), from 1; 0: no push
 using Version = StrongInt<struct VersionTag, std::uint64_t,
-                          true>;  // changes of a block's values; 0 is none, 1 the initial values
+                          true>;  // changes of a block's values; 0: no version, 1: the initial values
 using Iteration = StrongInt<struct IterationTag, std::int64_t, true>;  // from 0; -1 is before the first
 
 inline constexpr Iteration kIterationMax{std::numeric_limits<std::int64_t>::max()};

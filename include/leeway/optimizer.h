@@ -1,4 +1,5 @@
-// Optimizer: how a server turns a gradient into new values. One file per optimizer in src/optimizer/.
+// Optimizer: turns a gradient into new values, on the thread of the block's shard. One file per optimizer in
+// src/optimizer/.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,15 @@ struct Hyper {
   friend bool operator==(const Hyper&, const Hyper&) = default;
 };
 
-// One run over one block. Sizes of w, g, every slot and every output are equal.
+// The input of one run over one block. w, g, every slot and every output have equal sizes.
 struct StepInput {
   std::span<const float> w;
   std::span<const float> g;  // one gradient, or a weighted sum of several
-  float g_scale = 1.0F;      // g * g_scale is the (mean) gradient to step on
-  float lr_scale = 1.0F;     // 1/N (immediate) or d/N (aggregate), on lr as a whole
-  std::uint64_t step = 1;    // which run of the optimizer on this block, from 1
+  float g_scale = 1.0F;      // the optimizer steps on g * g_scale, the (mean) gradient
+  float lr_scale = 1.0F;     // 1/N (immediate) or d/N (aggregate), multiplies lr
+  std::uint64_t step = 1;    // number of this run on this block, from 1
   Hyper hyper;
-  std::span<const std::span<const float>> slots;  // state after the run before; initial() before the first
+  std::span<const std::span<const float>> slots;  // state after the previous run; initial() before the first
 };
 
 struct StepOutput {
@@ -39,24 +40,24 @@ struct StepOutput {
   std::span<const std::span<float>> slots;
 };
 
-// Arrays of state that an optimizer may have. The protocol numbers them in one byte.
+// The most arrays of state that an optimizer may have: the protocol numbers them in one byte.
 inline constexpr int kOptimizerSlotsMax = 8;
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Arrays of state per value (0 for sgd, 1 for momentum, 2 for adam), at most kOptimizerSlotsMax.
+  // Returns the number of state arrays (0 for sgd, 1 for momentum, 2 for adam), at most kOptimizerSlotsMax.
   [[nodiscard]] virtual int slots() const = 0;
-  // What every value of a slot is before the first run.
+  // Returns the value of every element of a slot before the first run.
   [[nodiscard]] virtual float initial(int /*slot*/) const { return 0.0F; }
-  // Does a run need all values of a table (a norm, say)? Then the table is one block, and is refused if it is
-  // too large for that.
+  // Returns whether a run needs all values of a table at once (for a norm, say). If so the table becomes one
+  // block, and a table too large for one block is refused.
   [[nodiscard]] virtual bool whole_table() const { return false; }
-  // Writes new values and state into `out`, which overlaps nothing of `in`. Returns whether all it wrote is
-  // finite; if not the caller publishes nothing. Stateless and thread-safe.
+  // Writes new values and state into `out`, which overlaps nothing in `in`. Returns whether everything it
+  // wrote is finite; if not, the caller publishes nothing. Stateless and thread-safe.
   [[nodiscard]] virtual bool Step(const StepInput& in, const StepOutput& out) const = 0;
-  // Puts values that no run has made, initial and assigned ones, where runs leave theirs. Does nothing unless
-  // the table is constrained.
+  // Moves values that no run has produced (initial and assigned ones) into the range that runs keep. Does
+  // nothing unless the table has a constraint.
   virtual void Constrain(std::span<float> /*values*/) const {}
 };
 

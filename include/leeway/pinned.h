@@ -1,4 +1,4 @@
-// Pinned: bytes that are handed on without a copy, and what keeps them alive and unchanged meanwhile.
+// Pinned: bytes that a receiver takes without a copy, and the pin that keeps them alive and unchanged.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace leeway {
 
-// The pin is dropped when the receiver (a transport, a storage) needs the bytes no more, which is how their
-// owner learns of it.
+// The receiver (a transport, a storage) drops the pin when it no longer needs the bytes; this tells their
+// owner.
 struct Pinned {
   std::span<const std::byte> bytes;
-  std::shared_ptr<const void> pin;  // shared: the receiver and the owner of the bytes hold it independently
+  std::shared_ptr<const void> pin;  // shared: the receiver and the owner hold it independently
 };
 
 }  // namespace leeway

@@ -1,5 +1,5 @@
-// Placement: which shard owns which block. One file per strategy in src/placement/; asked by the scheduler
-// alone. Stateless: the same question has the same answer, in every process.
+// Placement: chooses the shard that owns each block. One file per strategy in src/placement/; the scheduler
+// alone calls it. Stateless: the same question has the same answer in every process.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +21,27 @@ struct PlacedBlock {
 struct PlacedShard {
   ShardId shard;
   ServerId server;
-  // The load that is there: what this shard owns already. Tables may come in several rounds.
+  // The load that this shard has already. A job may define its tables in several rounds.
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
 };
 
-// The blocks that all these shards own already.
+// Returns the number of blocks that all these shards own already.
 [[nodiscard]] std::uint64_t BlocksOwned(std::span<const PlacedShard> shards);
 
 class Placement {
  public:
   virtual ~Placement() = default;
-  // One shard per block, in the order of `blocks`, which come table by table, tables in the order of their
-  // creation. The blocks are new; each shard says what it owns already, so that a strategy can even the load
-  // out or go on where it stopped. REQUIRES: shards is not empty.
+  // Returns one shard per block, in the order of `blocks`. Blocks come table by table, tables in the order of
+  // their creation, and all are new. Each shard carries its present load, so that a strategy can even it out
+  // or continue where it stopped. REQUIRES: shards is not empty.
   [[nodiscard]] virtual std::vector<ShardId> Place(std::span<const PlacedBlock> blocks,
                                                    std::span<const PlacedShard> shards) const = 0;
-  // The same after shards came or went: `owners` are the present ones, in the order of `blocks`, and some may
-  // not be among `shards`. `blocks` are all blocks there are, so the loads in `shards` are not read. The
-  // implementation here is enough: a block stays where its owner is still there, and the others are placed as
-  // if they were new. REQUIRES: shards is not empty; an owner per block.
+  // Returns new owners after shards came or went. `owners` are the present ones, in the order of `blocks`;
+  // some may be missing from `shards`. `blocks` are all blocks of the job, so implementations ignore the
+  // loads in `shards`. The implementation here is correct for every strategy: a block stays with its owner if
+  // that is still there, and the others are placed as new. REQUIRES: shards is not empty; one owner per
+  // block.
   [[nodiscard]] virtual std::vector<ShardId> Rebalance(std::span<const PlacedBlock> blocks,
                                                        std::span<const ShardId> owners,
                                                        std::span<const PlacedShard> shards) const;

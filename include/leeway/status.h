@@ -1,7 +1,6 @@
-// Status and Result: how everything that a peer, a user, a file or the network can cause is reported.
+// Status and Result: report every error that a peer, a user, a file or the network can cause.
 //
-// The core throws nothing. A message says what, which, got, wanted. Values are plain and may be copied
-// between threads.
+// The core throws nothing. A message says what, which, got, wanted. Values are plain; threads may copy them.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +14,17 @@ namespace leeway {
 
 enum class StatusCode : std::uint8_t {
   kOk = 0,
-  kInvalidArgument,     // the caller's input is wrong; trying again changes nothing
+  kInvalidArgument,     // the caller's input is wrong; a retry changes nothing
   kNotFound,            // no such table, file, policy, ...
   kAlreadyExists,       // defined before, and differently
   kFailedPrecondition,  // right input at the wrong time
   kResourceExhausted,   // a stated limit was reached
   kProtocol,            // a peer sent bytes that break the protocol
-  kInternal,            // our own bug that did no harm yet
+  kInternal,            // our own bug, caught before it did harm
   kUnavailable,         // a peer cannot be reached (worth retrying)
   kDeadlineExceeded,    // a wait reached its limit (worth retrying)
   kFenced,              // this life was declared dead or replaced (worth retrying)
-  kCancelled,           // asked to stop (worth retrying)
+  kCancelled,           // the caller asked to stop (worth retrying)
 };
 
 [[nodiscard]] std::string_view StatusCodeName(StatusCode code);
@@ -57,7 +56,8 @@ class [[nodiscard]] Status {
   }
 
   StatusCode code_ = StatusCode::kOk;
-  // Apart, so that ok, which every small message meets a few dozen times, is two words to make and to drop.
+  // Kept behind a pointer, so that ok is two words to make and destroy: every small message makes a few dozen
+  // of them.
   std::unique_ptr<const std::string> message_;  // null: empty
 };
 

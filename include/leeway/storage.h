@@ -1,9 +1,11 @@
-// Storage and Compute: files as a node sees them, and work that would hold its loop up.
+// Storage and Compute: files as a node sees them, and jobs that would block its loop.
 //
-// Thread rule: that of Env. Every call returns at once; what it answers comes later on the node's thread,
-// never from inside a call, and what was lent or captured is let go on that thread too. What has not been
-// answered when the Env ends never is. Calls cannot be cancelled: a node that may go before its Env lets its
-// callbacks find out. How much is under way is the caller's to bound.
+// Thread rule: as for Env. Every call returns at once. Its callback runs later on the node's thread, never
+// from inside a call, and the implementation releases pins and captures on that thread too.
+//
+// Lifetime rule: calls cannot be cancelled. A call without an answer at the end of the Env never gets one. A
+// node that may be destroyed before its Env lets its callbacks check that it still lives. The caller bounds
+// the number of calls under way.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +19,22 @@
 
 namespace leeway {
 
-// Calls are carried out one after another in the order in which they were made, and answered in that order,
-// so append, sync and rename may be issued in a row. A call that failed does not stop those behind it: each
-// outcome is its own to check. What was carried out is seen by all later calls, but survives a loss of power
-// only once a Sync or SyncFolder that covers it said ok. A process that dies loses the calls that were not
-// yet carried out, and may leave a part of the append that was under way.
+// A Storage carries calls out, and answers them, one after another in the order of the calls. So a caller may
+// issue append, sync and rename in a row. A failed call does not stop the next ones: the caller checks each
+// outcome. All later calls see the effect of a call, but the effect survives a power failure only after an ok
+// Sync or SyncFolder that covers it. A process that dies loses the calls that were not yet carried out, and
+// may leave a part of the append under way.
 //
-// Paths are names joined by '/'. A file is written through one Env at a time. New files and folders are their
-// owner's alone: nobody else may read or write them.
+// Paths are names joined by '/'. One Env at a time writes a file. Only their owner may read or write new
+// files and folders.
 //
-// A symbolic link is an error, not a way, in the last two names of a file's path (its folder and itself) and
-// in the last name of a folder's: the folder of a checkpoint may be open to others, who could lead writes
-// elsewhere. Names before those are followed. A path that a user gave is resolved before it comes here.
+// A symbolic link is an error in the last two names of a file's path (its folder and itself), and in the last
+// name of a folder's path. The reason: other users may write into the folder of a checkpoint, and a link
+// could redirect our writes. Links in earlier names are followed. The caller resolves a path that a user
+// gave.
 //
-// Errors name the path and the cause: kNotFound (no such file or folder), kResourceExhausted (no room left:
-// a part of the append may be there), kInvalidArgument (a name that cannot be one), kFailedPrecondition (not
+// Errors name the path and the cause: kNotFound (no such file or folder), kResourceExhausted (disk full: a
+// part of the append may be there), kInvalidArgument (an impossible name), kFailedPrecondition (not
 // permitted, a link, a folder where a file was wanted, and the like), kUnavailable (the device failed).
 class Storage {
  public:
@@ -45,52 +48,52 @@ class Storage {
   };
 
   virtual ~Storage() = default;
-  // Makes the file and its missing folders, with these bytes. The file must be new: kFailedPrecondition if
-  // the name is taken, by whatever, and nothing changes then. Else as Append.
+  // Creates the file and its missing folders, with these bytes. If anything has that name already, the call
+  // fails with kFailedPrecondition and changes nothing. Otherwise as Append.
   virtual void Create(const std::string& path, std::vector<Pinned> data, Done done) = 0;
-  // Appends to the file, making it and its folders if missing; with no bytes it only makes them. (A new
-  // folder's name is safe after a SyncFolder of the folder that it is in, as a file's is.) `data` stays
-  // pinned until the append was carried out, and is released before `done` is called.
+  // Appends to the file, creating it and its folders if missing; with no bytes it only creates them. A new
+  // folder's name survives a power failure after a SyncFolder of its parent, as a file's does. `data` stays
+  // pinned until the append was carried out; the pins drop before `done` runs.
   virtual void Append(const std::string& path, std::vector<Pinned> data, Done done) = 0;
-  // What was appended to the file before this call is safe from a loss of power once `done` says ok. Its name
-  // is not: that takes a SyncFolder of the folder that it is in. A Sync that failed may have lost what it was
-  // to save, whatever later ones say: start another file. kNotFound if there is no such file.
+  // After an ok `done`, all bytes appended before this call survive a power failure. The file's name does
+  // not: that takes a SyncFolder of its folder. A failed Sync may have lost the bytes for good, even if later
+  // ones say ok: start another file. kNotFound if there is no such file.
   //
-  // A file that was written to and not synced since may keep its room on the disk when another Env removes
-  // it. After a Sync, whatever it says, and after a write that failed, it does not.
+  // If another Env removes a file that was written and not synced since, the file may keep its room on the
+  // disk. A Sync, failed or not, and a failed write end that.
   virtual void Sync(const std::string& path, Done done) = 0;
-  // Names that were made, renamed or removed in this folder before this call are safe once `done` says ok
-  // (not those in folders within it, and not its own name). A rename between two folders takes a SyncFolder
-  // of each. kNotFound if there is no such folder.
+  // After an ok `done`, names created, renamed or removed in this folder before this call survive a power
+  // failure. This covers neither folders within it nor its own name. A rename between two folders takes a
+  // SyncFolder of each. kNotFound if there is no such folder.
   virtual void SyncFolder(const std::string& path, Done done) = 0;
-  // Replaces `to` if it is there; after a crash `to` is the old or the new, never a mixture. The folder of
-  // `to` must be there. A folder replaces none but an empty folder.
+  // Replaces `to` if it exists; after a crash `to` is the old or the new file, never a mixture. The folder of
+  // `to` must exist. A folder can replace only an empty folder.
   virtual void Rename(const std::string& from, const std::string& to, Done done) = 0;
-  // Removes a file, or a folder with all that is in it. What is not there is no error.
+  // Removes a file, or a folder with its contents. A missing path is no error.
   virtual void Remove(const std::string& path, Done done) = 0;
-  // Up to `bytes` from `offset`: fewer where the file ends. kNotFound if there is no such file.
+  // Reads up to `bytes` from `offset`: fewer where the file ends. kNotFound if there is no such file.
   virtual void Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
                     std::function<void(Result<std::vector<std::byte>>)> done) = 0;
-  // Takes the file for this Env alone, making it and its folders if missing: until the Env ends, or its
-  // process dies, another Env that asks is answered kFailedPrecondition at once, in words that say who has
-  // it. Locking a file again by its holder succeeds. It keeps nobody from the file who does not ask, and is
-  // the only thing that two Envs may do to one file at a time. What is in the file is the Storage's own.
-  // kResourceExhausted: the file system has no locks, or has no room for this one.
+  // Locks the file for this Env, creating it and its folders if missing, until the Env ends or its process
+  // dies. Another Env that asks meanwhile gets kFailedPrecondition at once, with words that name the holder.
+  // The holder may lock the file again. The lock is advisory, and it is the only call that two Envs may make
+  // on one file at a time. The Storage writes the file's contents. kResourceExhausted: the file system has no
+  // locks, or no room for this one.
   virtual void Lock(const std::string& path, Done done) = 0;
-  // Whether another Env has the file locked at this moment: kFailedPrecondition then, as from Lock. Changes
-  // nothing; a file that is not there is locked by nobody.
+  // Answers kFailedPrecondition, as Lock does, if another Env holds the lock at this moment. Changes nothing;
+  // a missing file is unlocked.
   virtual void CheckUnlocked(const std::string& path, Done done) = 0;
-  // What is in the folder, sorted by name. kNotFound if there is no such folder.
+  // Lists the folder, sorted by name. kNotFound if there is no such folder.
   virtual void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) = 0;
 };
 
 class Compute {
  public:
   virtual ~Compute() = default;
-  // Runs `job` off the node's loop, one job after another in the order of the calls; then `done` on the loop.
-  // A job is pure: it touches nothing but what was given to it, and no Env. The laziest correct
-  // implementation (the simulator's) runs it inline, as an event of its own. A job under way when the Env
-  // ends is waited for, those behind it never run.
+  // Runs `job` off the node's loop, one job after another in the order of the calls; then runs `done` on the
+  // loop. A job is pure: it touches only its own captures, and no Env. The laziest correct implementation
+  // (the simulator's) runs it inline, as an event of its own. The end of the Env waits for the job under way;
+  // the jobs behind it never run.
   virtual void Run(std::function<void()> job, std::function<void()> done) = 0;
 };
 

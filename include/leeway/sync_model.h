@@ -1,9 +1,9 @@
-// SyncModel: when a pull is answered and when a block goes on to its next iteration. One file per model in
-// src/sync/.
+// SyncModel: decides when a block answers a pull, and when it advances to its next iteration. One file per
+// model in src/sync/.
 //
-// Models are stateless; what one must remember of a block is in Memory, which moves and is checkpointed with
-// the block. Asked on the thread of the block's shard. The conditions follow FluentPS, Table III;
-// docs/glossary.md has the words.
+// Models are stateless. Memory holds the state that a model keeps per block; it moves and is checkpointed
+// with the block. Thread rule: the block's shard calls a model on the shard's thread. The conditions follow
+// FluentPS, Table III; docs/glossary.md explains the words.
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,34 @@
 
 namespace leeway {
 
-// What a block knows of its members. Each question is O(1) or O(log N).
+// The members of a block and their progress. Each call is O(1) or O(log N).
 class ProgressView {
  public:
   virtual ~ProgressView() = default;
-  // Members whose contribution to (or absence from) iteration i is here. REQUIRES: i >= v_train.
+  // Counts members whose contribution to, or absence from, iteration i has arrived. REQUIRES: i >= v_train.
   [[nodiscard]] virtual std::uint32_t CountAt(Iteration i) const = 0;
-  // Members that count for iteration i: first <= i < last. REQUIRES: i >= v_train.
+  // Counts members with first <= i < last. REQUIRES: i >= v_train.
   [[nodiscard]] virtual std::uint32_t MembersAt(Iteration i) const = 0;
-  // The highest iteration this member has sent; first - 1 before its first; nothing for a stranger.
+  // The highest iteration that this member has sent; first - 1 before its first; nullopt for a stranger.
   [[nodiscard]] virtual std::optional<Iteration> ProgressOf(WorkerId worker) const = 0;
-  // Highest and lowest progress of live members; -1 with none.
+  // The highest and the lowest progress of live members; -1 if no member lives.
   [[nodiscard]] virtual Iteration Fastest() const = 0;
   [[nodiscard]] virtual Iteration Slowest() const = 0;
-  // A live member's own pace: the time between its last two pushes, less what its pull was held up here
-  // between them (of one that waits for its pulls); nothing before its second.
+  // A live member's own pace: the time between its last two pushes, without the time that its pull waited
+  // here between them (for a member that waits for its pulls). nullopt before its second push.
   [[nodiscard]] virtual std::optional<Duration> PushInterval(WorkerId worker) const = 0;
-  // The live member whose contribution let the block advance last, and the one that was the first to send the
-  // highest iteration; nothing before there was one, or when it has gone.
+  // The live member whose contribution made the block advance last, and the first one to send the highest
+  // iteration. nullopt before the first such event, and once that member is gone.
   [[nodiscard]] virtual std::optional<WorkerId> LastSlowest() const = 0;
   [[nodiscard]] virtual std::optional<WorkerId> LastFastest() const = 0;
-  // Contributions and absences taken since the last advance, whatever their iteration (models that sum
-  // ahead).
+  // Counts contributions and absences since the last advance, for any iteration (models that sum ahead).
   [[nodiscard]] virtual std::uint32_t TakenSinceAdvance() const = 0;
 };
 
 struct SyncView {
   TimePoint now;
   Iteration v_train;
-  TimePoint advanced_at;  // the block came to v_train, or to be
+  TimePoint advanced_at;  // the block came to v_train, or was created
   const ProgressView& progress;
   double significance = 1.0;  // of the pulling worker; 1 when unknown
   double coin = 1.0;  // in (0, 1], a hash of (seed, scope, worker, progress); the same when asked again
@@ -67,14 +66,14 @@ struct Advance {
   static Advance At(TimePoint when) { return {Kind::kAt, when}; }
 };
 
-// What a worker does by itself with the blocks of a model.
+// The behaviour that a model asks of workers.
 struct WorkerRule {
-  // It goes on in max(progress + 1, the lowest v_train it was told), and does not send what it knows to be
-  // late.
+  // The worker continues in max(progress + 1, the lowest v_train that it knows). It does not send gradients
+  // that it knows to be late.
   bool skips_ahead = false;
-  // It begins iteration i when all its pushes up to i - d - 1 have verdicts (bounded:d).
+  // The worker begins iteration i once all its pushes up to i - d - 1 have verdicts (bounded:d).
   std::optional<std::int64_t> unsettled_max = {};
-  // It uses what it holds while that is of v_train >= iteration - s, and asks for newer values only then
+  // The worker uses its present values while their v_train >= iteration - s, and only then pulls newer ones
   // (ssptable:s).
   std::optional<std::int64_t> cache_age_max = {};
   friend bool operator==(const WorkerRule&, const WorkerRule&) = default;
@@ -83,27 +82,27 @@ struct WorkerRule {
 class SyncModel {
  public:
   virtual ~SyncModel() = default;
-  // From v_train on, `progress` and the progress of all members in the view count the block's own iterations:
-  // those in which another optimizer steps are left out.
+  // Decides whether to answer a pull now. From v_train on, `progress` and the progress of all members in the
+  // view count the block's own iterations: they leave out iterations in which another optimizer steps.
   virtual PullVerdict OnPull(const SyncView& view, Memory& memory, WorkerId worker,
                              Iteration progress) const = 0;
-  // Progress in the view is by the job's clock.
+  // Decides whether the block advances. Progress in the view follows the job's clock.
   virtual Advance MayAdvance(const SyncView& view, Memory& memory) const = 0;
-  // The most iterations a worker may be ahead of v_train when it pushes, if bounded, under lazy and under
-  // soft release: aggregate needs a window above it.
+  // The most iterations that a pushing worker may be ahead of v_train, under lazy and soft release; nullopt
+  // if unbounded. Aggregate needs a window above it.
   [[nodiscard]] virtual std::optional<std::int64_t> Lead() const = 0;
-  // The apply mode when the user names none.
+  // The apply mode of a table that names none.
   [[nodiscard]] virtual const char* DefaultApply() const = 0;
-  // A push of an iteration beyond v_train is summed into v_train's, and MayAdvance looks at
+  // True: the block adds a push of a later iteration to the sum of v_train, and MayAdvance looks at
   // TakenSinceAdvance. Needs aggregate.
   [[nodiscard]] virtual bool SumsAhead() const { return false; }
-  // A job with fewer workers cannot have it.
+  // The job refuses the model if it has fewer workers.
   [[nodiscard]] virtual std::uint32_t WorkersNeeded() const { return 1; }
   [[nodiscard]] virtual WorkerRule ForWorker() const { return {}; }
-  // Tries the model on states that jobs come to, and says what is wrong with it. Asked where a spec is set,
-  // not where it is used: it may take milliseconds. A model that cannot be wrong has nothing to try.
+  // Tries the model on states that jobs reach, and reports a fault. Called when a spec is set, not when it is
+  // used, because it may take milliseconds. A model that cannot be wrong tries nothing.
   [[nodiscard]] virtual Status Try() const { return Status::Ok(); }
-  // For people, as in Table III: "progress < v_train + 3".
+  // The two conditions for people, as in Table III: "progress < v_train + 3".
   [[nodiscard]] virtual std::string PullCondition() const = 0;
   [[nodiscard]] virtual std::string PushCondition() const = 0;
 };

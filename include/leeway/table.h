@@ -1,4 +1,4 @@
-// TableSpec: what a table is, as its creator says it. The same on every worker of a job.
+// TableSpec: the definition of a table. All workers of a job give the same.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@ namespace leeway {
 
 enum class DType : std::uint8_t { kFloat32 = 1 };
 
-// What counts the iterations of a table: the job (Clock) or the table's own pushes, each one an iteration.
+// The clock that counts a table's iterations: the job's (Clock), or the table's own, where each push is an
+// iteration.
 enum class TableClock : std::uint8_t { kJob = 0, kOwn = 1 };
 
-// What to do with a push that holds a NaN or an infinity.
+// The reaction to a push that holds a NaN or an infinity.
 enum class NonFinite : std::uint8_t { kRefuse = 0, kAccept = 1 };
 
 struct TableSpec {
@@ -23,11 +24,11 @@ struct TableSpec {
   DType dtype = DType::kFloat32;
   TableClock clock = TableClock::kJob;
   NonFinite nonfinite = NonFinite::kRefuse;
-  std::string sync = {};       // spec strings; empty: the job's
+  std::string sync = {};       // spec string; empty: the job's
   std::string apply = {};      // empty: the default of the sync model
   std::string optimizer = {};  // empty: sgd
-  // Tables that are stepped together: Worker::Clock(group) ends an iteration of one group. Known to the
-  // worker alone, and the same on all workers.
+  // Tables that are stepped together: Worker::Clock(group) ends an iteration of one group. Only workers know
+  // groups; all workers give the same.
   std::uint32_t group = 0;
 
   [[nodiscard]] std::uint64_t elements() const {

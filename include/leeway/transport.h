@@ -1,9 +1,8 @@
 // Transport: connections that carry frames, as a node sees them.
 //
-// A frame is a kind, a small body and a payload (src/wire/frame.h has the bytes). Implementations frame and
-// check lengths; they know nothing of what a frame means. Frames of one connection arrive whole, in order, at
-// most once; when a connection is lost, any suffix of what was sent may be lost with it. Thread rule: that of
-// Env.
+// A frame is a kind, a small body and a payload (src/wire/frame.h has the bytes). Implementations frame bytes
+// and check lengths; they do not know the meaning of a frame. Frames of one connection arrive whole, in
+// order, at most once. A lost connection may lose any suffix of the frames sent. Thread rule: as for Env.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +21,10 @@
 
 namespace leeway {
 
-// Never given twice by a transport; 0 is none. The low bits are a slot: best a small number that is free
-// again once its connection is closed, since tables of connections are arrays by it. The rest tells the uses
-// of a slot apart. (A transport that numbers its connections from 1 on is correct, and slower.)
+// A transport never gives an id twice; 0 means no connection. The low bits are a slot, the rest tells the
+// uses of a slot apart. A slot should be a small number that is reused after its connection closed, because
+// nodes keep connections in arrays by slot. (A transport that numbers its connections from 1 is correct, and
+// slower.)
 using ConnectionId = StrongInt<struct ConnectionTag, std::uint64_t>;
 inline constexpr int kConnectionSlotBits = 24;
 inline constexpr std::uint64_t kConnectionSlots = std::uint64_t{1} << kConnectionSlotBits;
@@ -37,21 +37,22 @@ inline constexpr std::uint64_t kConnectionSlots = std::uint64_t{1} << kConnectio
   return ConnectionId(use << kConnectionSlotBits | slot);
 }
 
-// Where the payload of one incoming frame goes: places that together have exactly the payload's size, and the
-// lease that keeps them. A lease ends with the whole frame (handed to OnFrame) or with the connection
-// (dropped); a half-filled landing is never handed to anyone.
+// Where the payload of one incoming frame goes: places of together exactly the payload's size, and the lease
+// that keeps them. The lease ends with the whole frame (handed to OnFrame) or with the connection (dropped).
+// No node ever sees a half-filled landing.
 //
-// A payload that is readable where it is (FrameHead::readable) need not land: with `in_place` and no places,
-// OnFrame gets it as views, in order, that are valid during the call. Where another process owns that memory,
-// what was read counts only if `witness` holds afterwards.
+// A payload that the node can read in place (FrameHead::readable) need not land. With `in_place` and no
+// places, OnFrame gets the payload as views, in order, valid during the call. If another process owns that
+// memory, the bytes count only if `witness` holds after the last read.
 struct Landing {
   std::vector<std::span<std::byte>> places;
-  std::shared_ptr<void> lease;  // shared: places may belong to several buffers, kept by one owner object
-  // All that lands in such places before these are used, if known: a transport that copies may take into
-  // account that no cache holds it.
+  std::shared_ptr<void> lease;  // shared: one owner object keeps places that may belong to several buffers
+  // The bytes that land in such places before the node uses these, if known. A transport that copies may
+  // conclude that no cache holds them.
   std::uint64_t of_bytes = 0;
   bool in_place = false;
-  std::span<const std::span<const std::byte>> views = {};  // the transport's; each begins at a multiple of 4
+  // the transport's memory; each begins at a multiple of 4
+  std::span<const std::span<const std::byte>> views = {};
   Witness witness = {};
 };
 
@@ -60,15 +61,15 @@ struct FrameHead {
   std::uint32_t body_bytes = 0;
   std::uint64_t payload_bytes = 0;
   std::uint8_t carrier = 0;  // how the payload travels (wire/frame.h); nodes need not look
-  bool readable = false;     // of a frame that came: its payload can be read in place
+  bool readable = false;     // of a received frame: the node can read its payload in place
 };
 
-// What a peer may send, checked on the header before anything is allocated.
+// Limits on a peer's frames. The transport checks the header against them before it allocates.
 struct FrameLimits {
-  std::uint32_t body_bytes_max = 4096;  // the limits before the hello
+  std::uint32_t body_bytes_max = 4096;  // this default holds before the hello
   std::uint64_t payload_bytes_max = 0;
-  // The transport's own: where shared memory may carry payloads, frames of that kind come too, or notes of
-  // the carrier, or nothing but these.
+  // For the transport's own use: whether frames with payloads in shared memory, notes of the carrier, or only
+  // notes may come.
   enum class Carriers : std::uint8_t { kStream, kStreamAndShared, kAll, kNotes };
   Carriers carriers = Carriers::kStream;
 };
@@ -76,19 +77,19 @@ struct FrameLimits {
 class TransportEvents {
  public:
   virtual ~TransportEvents() = default;
-  // A peer connected to a Listen of ours. `peer` is its address, for messages only.
+  // A peer connected to our Listen. `peer` is its address, for messages only.
   virtual void OnAccepted(ConnectionId id, const std::string& peer) = 0;
-  // A Connect of ours is up.
+  // Our Connect is up.
   virtual void OnConnected(ConnectionId id) = 0;
-  // The header and body of a frame with a payload are here: says where the payload goes. An error closes the
-  // connection (OnClosed with that status follows). Not called for frames without a payload.
+  // The header and body of a frame with a payload have arrived; returns where the payload goes. An error
+  // closes the connection (OnClosed with that status follows). Not called for frames without a payload.
   virtual Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
-  // A whole frame. `body` is valid during the call. `landing` may be moved from; what is left of it is let go
-  // after the call.
+  // A whole frame has arrived. `body` is valid during the call. The node may move from `landing`; the
+  // transport releases the rest after the call.
   virtual void OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::byte> body,
                        Landing&& landing) = 0;
-  // The connection is gone, for the reason given; also the answer to a Connect that failed. The last event of
+  // The connection is gone, for the reason `why`; also the answer to a failed Connect. The last event of
   // `id`.
   virtual void OnClosed(ConnectionId id, const Status& why) = 0;
 };
@@ -96,35 +97,35 @@ class TransportEvents {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // Listens at "host:port" (port 0: any free one) and returns the address as bound. A transport may know
-  // other forms, such as "local:name" for this host alone. `events` outlives the transport.
+  // Listens at "host:port" (port 0: any free port) and returns the bound address. A transport may know other
+  // forms, such as "local:name" for this host alone. REQUIRES: `events` outlives the transport.
   virtual Result<std::string> Listen(const std::string& address, TransportEvents& events) = 0;
   // Starts to connect; OnConnected or OnClosed follows.
   virtual ConnectionId Connect(const std::string& address, TransportEvents& events) = 0;
-  // Queues one frame. The body is copied; payload bytes are pinned until they have left, or, where the
-  // receiver reads them where they lie, until it has done with them. A connection that is not yet up queues;
-  // on one that is gone nothing is sent.
+  // Queues one frame. The body is copied. The payload stays pinned until it has left, or until a receiver
+  // that reads it in place has finished. A connection that is not yet up queues the frame; a closed one drops
+  // it.
   virtual void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
                     std::span<const Pinned> payload) = 0;
-  // Lifts or lowers what `id` may send from the next header on. A new connection has the defaults of
+  // Changes the limits on frames of `id` from the next header on. A new connection has the defaults of
   // FrameLimits.
   virtual void SetLimits(ConnectionId id, const FrameLimits& limits) = 0;
-  // Closes at once, dropping what was not sent; no further event of `id` follows.
+  // Closes at once and drops unsent frames; no event of `id` follows.
   virtual void Close(ConnectionId id) = 0;
-  // Closes once what is queued has left (or after a short limit); no further event of `id` follows.
+  // Closes once the queued frames have left (or after a short limit); no event of `id` follows.
   virtual void CloseAfterSend(ConnectionId id) = 0;
-  // Bytes queued and not yet handed to the network, and those that the receiver has yet to read where they
-  // lie.
+  // Counts bytes that are queued and not yet handed to the network, and bytes that the receiver has yet to
+  // read in place.
   [[nodiscard]] virtual std::uint64_t QueuedBytes(ConnectionId id) const = 0;
-  // When bytes last came from the peer, be it a part of a frame, on the node's clock. TimePoint::min() if
-  // none have come or the connection is gone.
+  // The time on the node's clock when bytes last came from the peer, even part of a frame. TimePoint::min()
+  // if no bytes have come or the connection is gone.
   [[nodiscard]] virtual TimePoint LastReceived(ConnectionId id) const = 0;
-  // What carries the frames of `id`: "local" (shared memory), "uds", "tcp", "sim"; empty if it is not up.
+  // The carrier of `id`: "local" (shared memory), "uds", "tcp", "sim"; empty if the connection is not up.
   [[nodiscard]] virtual std::string_view Carrier(ConnectionId id) const = 0;
-  // Why the frames of `id`, which is up, do not go through shared memory although it was tried, for people.
-  // Empty: they do, or it was not, or nobody knows.
+  // Says, for people, why `id` does not use shared memory although the transport tried. Empty if it does use
+  // it, if nothing was tried, or if the reason is unknown.
   [[nodiscard]] virtual std::string WhyNotShared(ConnectionId /*id*/) const { return ""; }
-  // The same text for every process on this host; empty if there is none.
+  // A text that is the same for every process on this host; empty if the transport knows no host.
   [[nodiscard]] virtual std::string_view Host() const = 0;
 };
 

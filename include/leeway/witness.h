@@ -1,4 +1,4 @@
-// Witness: whether memory that someone else owns still holds what one was told to read there.
+// Witness: tells a reader whether memory of another owner still held the expected contents.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace leeway {
 
-// A plain value. The owner changes the word before it changes the memory, so a reader that has read first and
-// asks then knows that what it read was whole. Without a word the memory is the reader's own.
+// A plain value. The owner changes the word before it changes the memory. A reader that reads first and asks
+// then knows that the contents were whole. A null word means that the memory is the reader's own.
 struct Witness {
   const std::atomic<std::uint64_t>* word = nullptr;
   std::uint64_t wanted = 0;
