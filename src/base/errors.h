@@ -12,8 +12,8 @@
 
 namespace leeway {
 
-// Cold: what leads to an error is laid out apart from what is done every time, which then fits the caches
-// better.
+// Marked cold: the compiler lays error paths out apart from the code that runs every time, which then fits
+// the caches better.
 #define LW_ERROR_FUNCTION(name)                                                                             \
   template <typename... Args>                                                                               \
   [[nodiscard, gnu::cold, gnu::noinline]] Status name(fmt::format_string<Args...> format, Args&&... args) { \

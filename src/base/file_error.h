@@ -11,8 +11,8 @@ namespace leeway {
 // "<what>: <the system's words for `error`>" with the code that leeway/storage.h promises; ok for 0.
 [[nodiscard]] Status FileError(int error, std::string_view what);
 
-// What is wrong with `path` before any file is touched: ok, or an error for an empty one and one with a zero
-// byte in it, which the system would read as a shorter path.
+// Checks `path` before any file is touched. An empty path is an error. So is a path with a zero byte, which
+// the system would read as a shorter path.
 [[nodiscard]] Status CheckPath(std::string_view path);
 
 }  // namespace leeway

@@ -1,5 +1,4 @@
-// What the text of an address says about the machine that it is on: "127.0.0.1:7000", "[::1]:0",
-// "local:name".
+// Reads from the text of an address which machine it is on: "127.0.0.1:7000", "[::1]:0", "local:name".
 #pragma once
 
 #include <string_view>

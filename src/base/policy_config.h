@@ -1,8 +1,8 @@
 // PolicyConfig: the arguments of one spec term, as a policy's factory asks for them.
 //
-// A factory asks for its arguments in declared order: the n-th one asked for is also the n-th positional
-// argument. What was given and never asked for is an error, found by Finish after the factory has run. Asking
-// twice gives the same.
+// A factory asks for its arguments in declared order: the n-th argument asked for is also the n-th positional
+// one. Finish runs after the factory and reports every argument that was given and never asked for. Asking
+// twice gives the same value.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Renew: a new object in place of an old one. For what is written over and over, like the slots of a ring:
-// where a type is dear to assign (a std::function swaps twice), ending the one and making the other is not.
+// Renew: destroys an object and constructs another in its place, for objects that are overwritten often, like
+// the slots of a ring. Assignment can cost more (a std::function swaps twice).
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ class Ring {
     ++size_;
     Renew((*this)[size_ - 1], std::move(value));
   }
-  // What the element held is let go at once.
+  // The element releases its contents at once.
   T pop_front() {
     LW_CHECK(size_ > 0, "the ring is empty");
     T value = std::move(slots_[head_]);

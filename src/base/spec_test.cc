@@ -159,7 +159,7 @@ TEST(SpecTest, PrintingAndParsingGivesAnEqualSpec) {
   }
 }
 
-// Whatever is refused or accepted, nothing crashes, and what is accepted prints as an equal spec.
+// The parser refuses or accepts and never crashes; an accepted text prints as an equal spec.
 TEST(SpecTest, AnySmallDamageIsRefusedOrRoundTrips) {
   std::mt19937_64 random(7);
   std::size_t accepted = 0;

@@ -1,8 +1,8 @@
 // SpinBudget: whether a thread that has to wait looks again for a short while before it sleeps, and how long.
 //
 // A sleep and a wake-up cost some microseconds; a peer on another core often answers in fewer. But a thread
-// that spins on a core that someone else wants only delays whom it waits for. So it is learned, for each
-// place where threads wait:
+// that spins on a core that another thread wants only delays that thread. So each place where threads wait
+// learns its own budget:
 //
 //   SpinBudget spin(SystemSpinWorld());           // one per kind of waiting; spin.SetShared(...) if known
 //   if (!spin.Spin([&] { return ready(); })) sleep();
@@ -10,12 +10,12 @@
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
 //   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
 //     before it tries again, once, with the whole budget;
-//   - this thread was preempted meanwhile (the kernel counts it): somebody else wants this core, perhaps the
-//     very one that is waited for, and there is no spinning for a while, longer each time;
+//   - this thread was preempted meanwhile (the kernel counts it): another thread wants this core, perhaps the
+//     very one that this thread waits for. Spinning stops for a while, longer each time;
 //   - ready at once, within a few looks: that says nothing;
-//   - what comes takes long to be done with (large blocks): a wake-up is little next to it, and spinning for
-//     long only burns the time that it could have been asleep;
-//   - the thread may run on one core only, and shares it (SetShared) with the one it waits for: never.
+//   - the caller works long on each event (large blocks): a wake-up costs little next to it, and a long spin
+//     only burns time that the thread could sleep;
+//   - the thread may run on one core only, and shares it (SetShared) with the thread it waits for: never.
 //
 // `ready` is called again and again with a pause instruction between: it must be cheap next to a sleep (a
 // load, or a poll without waiting). Thread rule: one thread at a time; SetShared as well.
@@ -26,7 +26,7 @@
 
 namespace leeway {
 
-// What a SpinBudget knows of the machine. The real one is in src/transport/system_spin_world.h.
+// The machine as a SpinBudget sees it. The real one is in src/transport/system_spin_world.h.
 class SpinWorld {
  public:
   virtual ~SpinWorld() = default;
@@ -42,7 +42,8 @@ class SpinBudget {
  public:
   struct Options {
     std::int64_t most_ns = 150'000;  // a few sleeps with their wake-ups, or a batch of small messages
-    // Where what is found takes heavy_ns and more to be done with: less than a sleep with its wake-up costs.
+    // The limit where the work per event takes heavy_ns and more: less than the cost of a sleep with its
+    // wake-up.
     std::int64_t heavy_ns = 60'000;
     std::int64_t heavy_most_ns = 20'000;
     std::int64_t least_ns = 4'000;  // below this the answer of a peer is no more likely to come in time

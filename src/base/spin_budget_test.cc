@@ -94,7 +94,7 @@ TEST_F(SpinBudgetTest, OneThatWasPreemptedDoesNotSpinForAWhileLongerEachTime) {
       return found && looks == 101;
     });
   };
-  bool found = false;  // who took the core may be who was waited for
+  bool found = false;  // the thread that took the core may be the awaited one
   for (std::int64_t rest_ns = options.preempted_rest_min_ns; rest_ns < 5 * options.preempted_rest_min_ns;
        rest_ns *= 2) {
     EXPECT_EQ(preempted(found), found);
