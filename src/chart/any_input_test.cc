@@ -1,4 +1,4 @@
-// Whatever goes in, what comes out is well-formed, bounded, and the same again.
+// Any input gives output that is well-formed, bounded, and the same on a second run.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -20,8 +20,7 @@ struct Axis {
   // Instead of what the data says. Ignored where the scale cannot have it.
   std::optional<double> low = std::nullopt;
   std::optional<double> high = std::nullopt;
-  // Marks instead of round numbers: the counts of workers that were measured. Those outside the range are
-  // left out.
+  // Marks instead of round numbers: the measured counts of workers. The axis omits marks outside its range.
   std::vector<double> marks = {};
 };
 

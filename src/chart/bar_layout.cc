@@ -24,7 +24,7 @@ std::vector<Colour> ColoursOf(const std::vector<BarSeries>& series) {
   return colours;
 }
 
-// What is stacked on one bar so far, upwards and downwards.
+// The height stacked on one bar so far, upwards and downwards.
 struct Stack {
   std::array<double, 2> height = {0, 0};
   std::array<std::size_t, 2> last = {SIZE_MAX, SIZE_MAX};  // the piece at that end

@@ -1,7 +1,7 @@
-// Canvas: the elements of a picture, one after the other. What the charts draw on; a Drawing comes out of it.
+// Canvas: collects the elements of a picture. The charts draw on it; it turns into a Drawing.
 //
-// Coordinates are pixels, written with one decimal. Texts are escaped here; classes are those of drawing.cc.
-// One chart, one thread, one canvas.
+// Coordinates are pixels, written with one decimal. The canvas escapes texts; drawing.cc defines the classes.
+// Thread rule: one chart on one thread draws on one canvas.
 #pragma once
 
 #include <string>
@@ -56,7 +56,7 @@ class Canvas {
 
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] int height() const { return height_; }
-  // For pictures whose height comes out of what is drawn.
+  // For pictures whose height depends on their contents.
   void SetHeight(int height) { height_ = height; }
   [[nodiscard]] Drawing Finish(std::string_view title) &&;
 

@@ -8,15 +8,15 @@
 namespace leeway::chart {
 namespace {
 
-// Everything is below .lw, since a page has other classes. No custom properties: viewers that are no browsers
-// do not know them. What the classes are for:
+// All rules are below .lw, because a page has other classes. No custom properties: viewers other than
+// browsers do not know them. The classes:
 //   texts:  h title, n note, t label of a mark, v value, in text in a span, much text in a dark cell, halo
 //   text above lines,
 //           m and e where it is anchored
 //   places: bg background, no without a value, g grid, a axis, r reference line
 //   shapes: ln line, st stroke, fl filled, hollow marker, bd band, pa outline of a paper's bar, ha its
 //   hatching, w whisker,
-//           hit what shows up under the pointer
+//           hit element that shows up under the pointer
 constexpr std::string_view kShapes = R"css(
 .lw{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue","DejaVu Sans",Arial,sans-serif;font-size:12px}
 .lw text{white-space:pre}

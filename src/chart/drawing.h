@@ -1,8 +1,8 @@
-// Drawing: a finished picture. What the charts return; a file of its own (SvgText) or part of a page
-// (page.h).
+// Drawing: a finished picture, which every chart returns. SvgText makes it a file of its own; page.h makes it
+// part of a page.
 //
-// A plain value. The same input gives the same bytes, so a picture in the repository changes only when what
-// it shows does.
+// A plain value. The same input gives the same bytes, so a picture in the repository changes only with its
+// data.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::string MergeNote(const HeatMap& map, const HeatGrid& grid) {
                      map.merge == HeatMap::Merge::kMean ? "mean" : "largest", what);
 }
 
-// What the colours mean, at the right above the map.
+// Draws the legend of the colours, at the right above the map.
 void DrawScaleOfColours(Canvas& canvas, const HeatMap& map, const HeatGrid& grid, double top) {
   const double right = canvas.width() - 24;
   const double left = right - kBarWidth;

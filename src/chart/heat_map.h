@@ -27,7 +27,7 @@ struct HeatMap {
   // Of the scale of colours; else what the values say.
   std::optional<double> low = std::nullopt;
   std::optional<double> high = std::nullopt;
-  // What becomes of the cells of a matrix with more lines or columns than are drawn. The picture says so.
+  // How the chart merges cells of a matrix with more lines or columns than it draws. The picture says so.
   enum class Merge : std::uint8_t { kMean, kLargest };
   Merge merge = Merge::kMean;
   bool in_cells = false;  // the values too, where cells are large enough

@@ -37,8 +37,7 @@ constexpr std::array<Shades, kSeriesColours + 1> kColours = {{
 constexpr std::array<std::string_view, 6> kDashes = {"10 3", "10 3 2 3", "14 3 2 3 2 3",
                                                      "2 3",  "8 2",      "12 3 4 3"};
 
-// From what is hardly more than the page to what stands out most: the lightness falls (rises on dark pages)
-// evenly.
+// From a colour near the page's to the most striking one: the lightness falls evenly (rises on dark pages).
 constexpr std::array<std::uint32_t, 6> kHeatLight = {0xF0F6E4, 0xBFE3BD, 0x6CC2BD,
                                                      0x2F8FBC, 0x23569F, 0x1B2660};
 constexpr std::array<std::uint32_t, 6> kHeatDark = {0x1D2A38, 0x234E70, 0x257C91,

@@ -1,6 +1,6 @@
 // Quantities as people read them: 12k, 3.5M, 250 ms, 1.2 GB, 92.1 %. The same bytes in every locale.
 //
-// What a unit means:
+// The units:
 //   ""          a plain number; from 10,000 on with k, M, G, T
 //   "s"         a time; shown in ns, µs, ms, s, from an hour on in min, from ten in h
 //   "B", "B/s", "bit/s", "Hz", "FLOP/s"   with the prefixes k, M, G, T before the unit

@@ -11,8 +11,8 @@ namespace leeway::chart {
 
 enum class ScaleKind : std::uint8_t { kLinear, kLog };
 
-// Whether a value has a place in a picture: finite, of a size whose differences are finite too, and above
-// zero on a logarithmic scale. What has none is a gap.
+// Returns whether a picture can show a value: finite, of a size whose differences are finite too, and above
+// zero on a logarithmic scale. The charts draw any other value as a gap.
 bool IsDrawable(double value, ScaleKind kind = ScaleKind::kLinear);
 
 struct Range {

@@ -26,8 +26,8 @@ struct NamePlace {
   SeriesLook look;
   double y = 0;  // where it would like to stand
 };
-// At the right of the box, in the order of their places and as near to them as they do not overlap. What has
-// no room is counted in a last line.
+// Draws names at the right of the box, in the order of their places, as near to them as possible without
+// overlap. A last line counts the names without room.
 void DrawSeriesNames(Canvas& canvas, std::vector<NamePlace> places, const Box& box);
 // 0 if no series has a name.
 double SeriesNamesWidth(const std::vector<Series>& series);

@@ -50,7 +50,7 @@ class Shares {
   [[nodiscard]] std::size_t StretchAt(double x) const {
     return std::min(static_cast<std::size_t>(std::max(0.0, x - left_) / kMergedWidth), stretches_ - 1);
   }
-  // kinds_ if there is none.
+  // Returns kinds_ if no kind fits.
   [[nodiscard]] std::size_t Largest(std::size_t stretch) const {
     const double* shares = &shares_[stretch * kinds_];
     const double* largest = std::max_element(shares, shares + kinds_);

@@ -29,7 +29,7 @@ struct Cell {
 
 struct Table {
   std::vector<Column> columns = {};
-  // A row may be short; what is missing is empty. REQUIRES: no row has more cells than there are columns.
+  // A short row ends in empty cells. REQUIRES: no row has more cells than there are columns.
   std::vector<std::vector<Cell>> rows = {};
   std::string note = {};  // below the table
 };

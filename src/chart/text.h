@@ -25,7 +25,7 @@ double TextWidth(std::string_view text, double font_px);
 
 // The text, or as much of its beginning as fits into `width_px`, and an ellipsis.
 std::string Clipped(std::string_view text, double width_px, double font_px);
-// The text in lines that fit into `width_px`, broken at spaces; what is beyond `lines_max` is cut, with an
+// Breaks the text at spaces into lines that fit into `width_px`. Cuts it after `lines_max` lines, with an
 // ellipsis.
 std::vector<std::string> Wrapped(std::string_view text, double width_px, double font_px,
                                  std::size_t lines_max);

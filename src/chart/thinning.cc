@@ -72,7 +72,7 @@ std::vector<std::size_t> Thinned(std::span<const PixelPoint> points, std::size_t
   const Buckets buckets(points, points_max / 4);
   Kept kept{};
   long bucket = -1;
-  std::size_t gap = points.size();  // a gap since the last point that is none
+  std::size_t gap = points.size();  // a gap seen since the last drawable point
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (IsGap(points[i])) {
       gap = i;

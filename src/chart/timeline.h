@@ -26,7 +26,7 @@ struct Span {
 
 struct TimelineRow {
   std::string name = {};
-  std::vector<Span> spans = {};  // in any order; of those that overlap the last is on top
+  std::vector<Span> spans = {};  // in any order; where spans overlap, the last one is on top
   std::string note = {};         // at the end of the row: "41 steps, waits 12 %"
 };
 
