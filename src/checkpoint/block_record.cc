@@ -15,7 +15,7 @@ namespace {
 
 // A record is also read without the head of its file, so its own magic says which layout it has.
 constexpr std::uint32_t kRecordMagic = 0x3242574C;  // "LWB2"
-constexpr std::size_t kChecksumAt = 16;             // in the head: what is before it is covered by it
+constexpr std::size_t kChecksumAt = 16;             // in the head: it covers the bytes before it
 // Blocks are at most block_bytes long, which has 32 bits. Keeps every product below from overflowing.
 constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 30;
 
@@ -45,7 +45,7 @@ std::array<std::byte, kRecordHeadBytes> EncodeHead(const RecordHead& head) {
   return bytes;
 }
 
-// Strictly ascending by what `key` gives of each entry: who is there twice would be counted twice.
+// Checks that `key` gives strictly ascending values: a duplicate entry would count twice.
 template <typename List, typename Key>
 Status Ascending(const char* what, const List& list, Key key) {
   for (std::size_t i = 1; i < list.size(); ++i) {

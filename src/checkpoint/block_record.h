@@ -62,9 +62,8 @@ struct EncodedRecord {
 // and then there are no slots either.
 [[nodiscard]] EncodedRecord EncodeRecord(const BlockRecord& record);
 
-// What a record says of itself before its payload is looked at: magic and lengths; a body that fits them. No
-// checksum is looked at. Buffers of the state are null.
-// REQUIRES: head has kRecordHeadBytes.
+// Decodes a record's head before its payload: magic and lengths, and a body that fits them. Checks no
+// checksum. Buffers of the state are null. REQUIRES: head has kRecordHeadBytes.
 [[nodiscard]] Result<RecordHead> DecodeRecordHead(std::span<const std::byte> head);
 [[nodiscard]] Result<BlockRecord> DecodeRecordBody(const RecordHead& head, std::span<const std::byte> body);
 

@@ -125,7 +125,7 @@ void Fields(Visitor& visit, As<Visitor, ContributionState>& c) {
   Fields(visit, c.from), visit(c.seq), visit(c.weight);
 }
 
-// What an entry of a list takes at least: all but the entries of lists within it.
+// The least size of a list's entry: all its fields without the entries of inner lists.
 template <typename Entry>
 std::size_t EntryBytesMin();
 

@@ -1,7 +1,8 @@
-// KeyReader: the keys of one JSON object, each asked for once; what is missing, of the wrong kind, out of
-// range or left over is an error that names the key by its path ("tables[3].blocks[0].file").
+// KeyReader: reads the keys of one JSON object, each once. A key that is missing, of the wrong kind, out of
+// range or left over gives an error that names its path ("tables[3].blocks[0].file").
 //
-// The first error is kept in a Status that all readers of one document share; after it every answer is empty.
+// All readers of one document share a Status that keeps the first error. After an error every answer is
+// empty.
 #pragma once
 
 #include <cstdint>

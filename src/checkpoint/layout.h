@@ -51,7 +51,7 @@ struct FoundCheckpoint {
 // Whether a listing of a checkpoint's own folder has a manifest.
 [[nodiscard]] bool IsComplete(const std::vector<Storage::Entry>& checkpoint_folder);
 
-// The newest complete one; nothing if there is none.
+// Returns the newest complete checkpoint; nullopt if no checkpoint is complete.
 [[nodiscard]] std::optional<std::uint64_t> NewestCheckpoint(const std::vector<FoundCheckpoint>& found);
 // Above every id that is there, complete or not: leftovers are never written into.
 [[nodiscard]] std::uint64_t NextCheckpointId(const std::vector<std::uint64_t>& ids);

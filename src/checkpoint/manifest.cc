@@ -13,7 +13,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// One line. Names have come over the wire as UTF-8; what is none after all is replaced rather than thrown at.
+// One line. The wire carries names as UTF-8. The dump replaces an invalid byte instead of throwing.
 std::string Line(const OrderedJson& json) {
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }

@@ -1,7 +1,7 @@
 // The file that one worker writes into a checkpoint: a header, the client's own bytes, a checksum.
 //
-// Pure functions on bytes; docs/checkpoint-format.md has the layout. What the bytes mean is the client's
-// alone.
+// Pure functions on bytes; docs/checkpoint-format.md has the layout. Only the client knows the meaning of its
+// bytes.
 #pragma once
 
 #include <cstddef>

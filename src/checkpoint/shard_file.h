@@ -23,13 +23,14 @@ inline constexpr std::uint32_t kShardFileFormat = 2;
 inline constexpr std::size_t kJobNameBytesMax = 4096;
 inline constexpr std::size_t kShardFileFooterBytes = 24;
 
-// Header once, then Add for each block, then Footer once. What is given out must be appended in that order.
+// Call Header once, then Add for each block, then Footer once. REQUIRES: the caller appends their results in
+// that order.
 class ShardFileWriter {
  public:
   // REQUIRES: job has at most kJobNameBytesMax bytes.
   ShardFileWriter(const std::string& job, std::uint64_t checkpoint, ShardId shard);
   [[nodiscard]] std::vector<Pinned> Header();
-  // The payload is pinned, not copied: see EncodeRecord for what is required of the record.
+  // Pins the payload without a copy. REQUIRES: as EncodeRecord says of the record.
   [[nodiscard]] std::vector<Pinned> Add(const BlockRecord& record);
   [[nodiscard]] std::vector<Pinned> Footer();
 
@@ -65,7 +66,7 @@ struct ShardFileInfo {
 using ReadPiece = std::function<Result<std::vector<std::byte>>(std::uint64_t offset, std::uint64_t bytes)>;
 
 // Walks a whole file of `file_bytes`: header, every record with its checksum and body, footer, nothing after
-// it; names what is wrong and at which offset. Holds one body and 1 MiB of payload at a time.
+// it. An error names the fault and its offset. Holds one body and 1 MiB of payload at a time.
 [[nodiscard]] Result<ShardFileInfo> CheckShardFile(std::uint64_t file_bytes, const ReadPiece& read);
 [[nodiscard]] Result<ShardFileInfo> CheckShardFile(std::span<const std::byte> file);
 

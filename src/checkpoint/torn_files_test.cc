@@ -1,4 +1,5 @@
-// Whatever is cut off or changed in a checkpoint is found: no file loads as something else than was written.
+// The reader finds every cut and every change in a checkpoint: no file loads with other contents than were
+// written.
 #include <gtest/gtest.h>
 
 #include "checkpoint/testing/sample_checkpoint.h"
