@@ -6,8 +6,8 @@
 // by itself (no fused multiply-add, no approximate division or root), and a sum over values has 16 fixed
 // lanes whatever the width of the vectors. Only which NaN a NaN is may differ. docs/decisions/0015 says why.
 //
-// But for the sums over values each is element by element, so what is decoded piece by piece may be given
-// piece by piece: the bits are those of one call for all.
+// Except for the sums over values, each kernel works element by element. So a caller may decode and pass a
+// block piece by piece: the bits equal those of one call for all.
 #pragma once
 
 #include <span>

@@ -28,7 +28,7 @@ using Values = std::vector<float>;
 using Inputs = std::vector<std::span<const float>>;
 using Outputs = std::vector<std::span<float>>;
 
-// What the kernel does to one value: of the i-th of every input, the i-th of every output.
+// The kernel's effect on one value: from the i-th of every input to the i-th of every output.
 using Plain = std::function<void(const Values& in, Values& out)>;
 struct KernelCase {
   std::string name;
@@ -42,8 +42,8 @@ struct KernelCase {
 
 enum class Kind { kTame, kTiny, kHuge, kAny };
 
-// Tame: -1 to 1. Tiny: denormals, zeros of both signs and what is near them. Huge: near overflow. Any: bits
-// at random, so infinities and NaNs too.
+// Tame: -1 to 1. Tiny: denormals, zeros of both signs and their neighbours. Huge: near overflow. Any: bits at
+// random, so infinities and NaNs too.
 float KernelNumber(Kind kind, std::uint64_t seed, std::uint64_t i) {
   const std::uint64_t hash = Hash64({seed, i});
   const auto unit = static_cast<float>(UnitInterval(hash) * 2.0 - 1.0);

@@ -5,7 +5,7 @@
 //   nesterov  1: nesterov's momentum
 //   excluded  1: neither the ratio nor weight decay, as is usual for biases and the parameters of norm
 //   layers.
-//             Whoever makes the table says so, since a server knows blocks and not what they are for.
+//             The creator of the table says so, because a server does not know the purpose of a block.
 #include <cmath>
 
 #include "base/policy_config.h"
