@@ -55,9 +55,9 @@ std::uint64_t LeastHeaviest(const Edges& edges, std::size_t runs) {
   return low;
 }
 
-// The edge at which each run ends. Filling every run up to the heaviest would leave the last ones empty, so
-// each ends where it is nearest to an even share of what is left, of the edges that leave enough room for the
-// rest.
+// The edge at which each run ends. If every run filled up to the heaviest, the last ones would stay empty. So
+// each run ends at the edge nearest to an even share of the rest, among the edges that leave enough room for
+// the later runs.
 std::vector<std::size_t> EvenRuns(const Edges& edges, std::size_t runs) {
   const std::uint64_t heaviest = LeastHeaviest(edges, runs);
   std::vector<std::size_t> rest{edges.size() - 1};  // rest[n]: from this edge on, n runs have room for all
@@ -76,7 +76,7 @@ std::vector<std::size_t> EvenRuns(const Edges& edges, std::size_t runs) {
   return ends;
 }
 
-// The bytes of each shard, and who has the least (of several the first).
+// The bytes of each shard, and the least loaded shard (the first of several).
 class Loads {
  public:
   explicit Loads(std::size_t shards) : bytes_(shards) {
@@ -162,8 +162,8 @@ class Eps final : public Placement {
     };
     for (const std::size_t b : homeless) take(b);
 
-    // Those still above an even share are so by less than any block they kept. Each gives one more, if that
-    // leaves it above the least loaded; else it is above nobody by more than that block.
+    // A shard still above an even share is above by less than any block it kept. It gives one more block if
+    // it then stays above the least loaded shard. Otherwise it exceeds no shard by more than that block.
     for (const std::size_t s : above) {
       const std::size_t b = smallest_kept[s];
       if (loads.Of(s) - blocks[b].bytes <= loads.Of(loads.LeastLoaded())) continue;

@@ -131,8 +131,8 @@ TEST(EpsTest, TablesThatComeOneByOneGoAround) {
   for (std::uint32_t s = 0; s < 4; ++s) EXPECT_EQ(count[ShardId(s)], 3);
 }
 
-// What any way to an even load has to move, times the number of shards; and how many shards have more than
-// an even share.
+// The bytes that any way to an even load must move, times the number of shards; and the number of shards
+// above an even share.
 struct LeastMove {
   LeastMove(const Bytes& sizes, const std::vector<ShardId>& owners, const std::vector<PlacedShard>& shards) {
     const std::uint64_t total = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});

@@ -19,8 +19,8 @@
 namespace leeway {
 namespace {
 
-// What a block costs a shard beside its bytes, in bytes: ledger, verdict and answer. A push and pull of 64
-// bytes takes a shard 0.42 us and one of 64 KiB takes 11 us (docs/performance.md), so 0.42 us are the time
+// The cost of a block to a shard beside its bytes, in bytes: ledger, verdict and answer. A push and pull of
+// 64 bytes takes a shard 0.42 us and one of 64 KiB takes 11 us (docs/performance.md), so 0.42 us are the time
 // of 2.5 KiB.
 constexpr std::uint64_t kBlockCostBytes = 2560;
 
