@@ -14,10 +14,10 @@
 namespace leeway::problem {
 namespace {
 
-// What a hash is drawn for, so that no two uses see the same draws.
+// The purpose of a hash, so that no two purposes see the same draws.
 enum ImageDraw : std::uint64_t { kWeightDraw = 0x61, kSampleDraw = 0x62 };
 
-// Whatever the batch, so that a judgement depends on the parameters alone.
+// Independent of the batch, so that a judgement depends on the parameters alone.
 constexpr std::size_t kJudgedRows = 250;
 
 std::vector<std::size_t> SizesOf(const std::vector<ImageClassifier::Layer>& layers) {

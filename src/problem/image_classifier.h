@@ -14,7 +14,7 @@
 
 namespace leeway::problem {
 
-// What every image problem takes in its spec, read and checked.
+// The arguments in the spec of every image problem, parsed and checked.
 struct ImageTask {
   ImageSetsPtr images;
   ImageSource source;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-// Takes the next word off `line`; empty when there is none.
+// Takes the next word off `line`; returns an empty word at its end.
 std::string_view TakeWord(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(kBlanks));

@@ -61,7 +61,7 @@ class Problem {
 
 using ProblemPtr = std::unique_ptr<Problem>;
 
-// What one may take for its parameters and for what it computes with; a factory refuses more.
+// The most bytes of a problem's parameters and working memory; a factory refuses more.
 inline constexpr std::uint64_t kProblemBytesMax = std::uint64_t{2} << 30;
 
 // "quadratic:...", "softmax:...", "mlp:...", "ghost:...": the rows of builtin.def.

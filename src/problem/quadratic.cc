@@ -24,7 +24,7 @@ struct QuadraticShape {
   std::uint32_t batch;
 };
 
-// What a hash is drawn for, so that no two uses see the same draws.
+// The purpose of a hash, so that no two purposes see the same draws.
 enum QuadraticDraw : std::uint64_t { kOptimumDraw = 0x51, kBeginDraw = 0x52, kNoiseDraw = 0x53 };
 
 float Signed(std::uint64_t bits) { return static_cast<float>(2.0 * UnitInterval(bits) - 1.0); }
