@@ -1,7 +1,7 @@
 // Call: one call of a user's thread to the node, as it lies in the CallQueue.
 //
-// What is called in every iteration has fields of its own, so that queueing it allocates nothing; everything
-// else is a function.
+// The calls of every iteration have fields of their own, so that queueing them allocates nothing. Every other
+// call is a function.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Call {
     return call;
   }
 
-  // Lets go of all that it holds. What was moved on holds nothing, and costs nothing here.
+  // Releases everything that it holds. A moved-from call holds nothing, and costs nothing here.
   void Clear() {
     gradient.pin = nullptr;
     if (also) also = nullptr;
@@ -43,7 +43,7 @@ struct Call {
   std::function<void(Done)> function;  // kFunction: gets what to end with
 };
 
-// Who makes the calls, on the node's thread: several between Begin and End.
+// Makes the calls on the node's thread: several between Begin and End.
 class CallMaker {
  public:
   virtual ~CallMaker() = default;

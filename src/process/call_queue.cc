@@ -14,7 +14,7 @@
 namespace leeway {
 namespace {
 
-// Who is far ahead need not wait until all are made.
+// A caller that is far ahead need not wait until all calls are made.
 constexpr std::uint64_t kFreedTogether = 64;
 
 }  // namespace
@@ -110,10 +110,11 @@ template <typename Take>
 void CallQueue::TakeAll(Take take) {
   const std::uint64_t begin = head_.load(std::memory_order_relaxed);
   const std::uint64_t tail = tail_.load(std::memory_order_acquire);
-  // What is filled now: a call may queue another, which waits for the next time.
+  // The end of the calls filled by now: a call may queue another one, which waits for the next Poll.
   std::uint64_t end = begin;
   while (end != tail && At(end).sequence.load(std::memory_order_acquire) == end + 1) ++end;
-  // What this thread has put aside comes after all that it has in the ring, and before what it queues now.
+  // Calls that this thread has put aside come after all its calls in the ring, and before the one it queues
+  // now.
   std::vector<Call> own;
   if (end == tail && !own_.empty()) {
     own.swap(own_);

@@ -22,8 +22,8 @@ namespace leeway {
 
 class CallQueue final : public LoopSource {
  public:
-  // Of `max`, at most kRingMax calls wait; more would fall out of the caches between the two threads, and one
-  // who is so far ahead loses nothing by waiting for room.
+  // At most kRingMax of the `max` calls wait. More would fall out of the caches between the two threads, and
+  // a caller that is so far ahead loses nothing by waiting for room.
   static constexpr std::size_t kRingMax = 1024;
   // `maker` outlives it.
   CallQueue(std::size_t max, CallMaker& maker);
@@ -50,8 +50,8 @@ class CallQueue final : public LoopSource {
   }
   [[nodiscard]] bool CallersSleep() const override { return maker_.CallersSleep(); }
   [[nodiscard]] bool CallersWait() const override { return maker_.CallersWait(); }
-  // From now on Push fails with `why`, and what is queued is dropped. No Poll follows; the node's thread has
-  // ended.
+  // From now on Push fails with `why`, and the queued calls are dropped. No Poll follows; the node's thread
+  // has ended.
   void Close(const Status& why);
 
  private:

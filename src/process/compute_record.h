@@ -1,12 +1,11 @@
-// ComputeRecord: what a worker's own computing takes, iteration by iteration, with everything that it waits
-// for taken out; for `leeway run --record` (docs/calibration.md).
+// ComputeRecord: measures a worker's own computation per iteration, without any of its waits, for `leeway run
+// --record` (docs/calibration.md).
 //
-// What counts is processor time, of all threads of this process: on cores that several workers share, wall
-// time holds what the others took. The time in which the user's thread needed no core and waited for nobody
-// here (a GPU, a disk) is kept beside it. The first iteration, in which everything is warmed up, is left out.
+// It counts the processor time of all threads of this process: on cores that several workers share, wall time
+// would include the other workers' share. Beside it stands the time in which the user's thread needed no core
+// and waited for nobody here (a GPU, a disk). It leaves out the first iteration, which warms everything up.
 //
-// Thread rule: the first thread that ends an iteration is the one that is measured; calls of others are
-// ignored.
+// Thread rule: the first thread that ends an iteration is measured; calls of other threads are ignored.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// HelpGate: who is inside of something that another thread wants to take down.
+// HelpGate: counts threads inside a critical region, so that the owner can wait for them before destroying
+// it.
 //
 //   if (gate.Enter()) { ...; gate.Leave(); }        // any thread
 //   gate.Close(); ...see to it that they leave...; gate.WaitEmpty();

@@ -58,8 +58,8 @@ class SchedulerThread final : public SchedulerProcess {
   Status Wait(std::chrono::milliseconds limit) override { return latch_.Wait(limit); }
 
  private:
-  // Until the log is this scheduler's, or it has ended because it is not: who is told its address before
-  // would leave the one that runs.
+  // Waits until this scheduler holds the log's lock, or has ended without it. The address is published only
+  // after that: otherwise clients would leave the scheduler that is still running.
   Status AwaitLog(std::chrono::milliseconds limit) {
     const auto until = std::chrono::steady_clock::now() + limit;
     auto has_log = std::make_shared<std::atomic<bool>>(false);

@@ -15,7 +15,7 @@ namespace leeway {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-// Of the file. What has fewer could be guessed; what has more is no secret, but some other file.
+// Limits of the file. A shorter secret could be guessed; a longer file is some other file.
 constexpr std::size_t kFileBytesMin = 32, kFileBytesMax = 4096;
 
 Status CheckOwner(const std::string& path, const struct stat& about) {

@@ -13,7 +13,7 @@ namespace leeway {
 
 // 32 bytes of the system's random source, as 64 hexadecimal digits.
 [[nodiscard]] Result<std::string> NewSecret();
-// What the file holds, without the end of its line.
+// Returns the contents of the file, without the end of its line.
 [[nodiscard]] Result<std::string> ReadSecretFile(const std::string& path);
 // Makes the file, which must not exist, for this user alone, with a new secret, and returns that.
 [[nodiscard]] Result<std::string> MakeSecretFile(const std::string& path);

@@ -28,7 +28,8 @@ constexpr std::uint64_t kSleeper = 32;   // with kPending: somebody sleeps on th
 constexpr std::uint64_t WordOf(Ticket ticket, std::uint64_t flags) { return ticket << kFlagBits | flags; }
 constexpr Ticket TicketOf(std::uint64_t word) { return word >> kFlagBits; }
 
-// At most half of what is kept: the rest is for outcomes that come when their slot is another's.
+// At most half of the kept outcomes: the rest is for outcomes that arrive after another ticket took their
+// slot.
 std::size_t SlotsFor(std::size_t kept_max) {
   return std::bit_floor(std::clamp<std::size_t>(kept_max / 2, 1, kSlotsMax));
 }
@@ -43,7 +44,8 @@ TicketBook::TicketBook(std::size_t kept_max)
     : slots_(SlotsFor(kept_max)),
       aside_kept_max_(std::max<std::size_t>(kept_max, slots_.size() + 1) - slots_.size()),
       spin_(SystemSpinWorld()) {
-  // Who waits here waits for another thread of the same process, which is on the same core if there is one.
+  // A thread that waits here waits for another thread of this process, which is on the same core if there is
+  // only one.
   spin_.SetShared(true);
 }
 
@@ -81,7 +83,7 @@ Ticket TicketBook::New(int parts) {
 bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
   const Ticket evicted = TicketOf(word);
   {
-    // Whoever misses the ticket in its slot looks aside next, and waits for this lock.
+    // A thread that misses the ticket in its slot looks at the side table next, and waits for this lock.
     const std::lock_guard lock(mutex_);
     if (!slot.compare_exchange_strong(word, next, std::memory_order_seq_cst)) return false;
     const auto flags = static_cast<std::uint8_t>(word & kFlags & ~kSleeper);
@@ -295,7 +297,7 @@ void TicketBook::SpinOrSleep(Ticket ticket, Clock::time_point until, Helper* hel
   waiters_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-// Whoever slept on it does not any more, though the call goes on.
+// Tells the book that no thread sleeps on the ticket any more, though the call continues.
 void TicketBook::GiveUpSleep(Ticket ticket) {
   std::atomic<Word>& slot = SlotOf(ticket);
   Word word = slot.load(std::memory_order_acquire);

@@ -50,7 +50,7 @@ class TicketBook {
     std::chrono::milliseconds warn_after;
     std::chrono::milliseconds give_up_after;
   };
-  // What a thread that has to wait can do for what it waits for.
+  // Work that a waiting thread can do to speed up the thing it waits for.
   class Helper {
    public:
     virtual ~Helper() = default;
@@ -83,7 +83,7 @@ class TicketBook {
   // The call ends, or its first part. Returns the slot of one who sleeps on it.
   std::atomic<Word>* End(Ticket ticket, const Status& outcome);
   void EndAside(Ticket ticket, const Status& outcome);
-  // Gives the slot to `ticket`, and moves aside what is in it. False if `word` is not there any more.
+  // Gives the slot to `ticket` and moves its present ticket aside. False if the slot no longer holds `word`.
   bool Evict(std::atomic<Word>& slot, Word word, Word next);
   [[nodiscard]] std::optional<Status> TakeAside(Ticket ticket);
   // REQUIRES: mutex_.

@@ -1,4 +1,4 @@
-// What a worker's user calls in every iteration, and how a call reaches the node and comes back.
+// The worker's calls of every iteration, and the way of a call to the node and back.
 #include <unistd.h>
 
 #include <chrono>
@@ -133,7 +133,7 @@ void WorkerClient::EndIteration(std::optional<std::uint32_t> group) {
   waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
   // An error means that the worker has failed meanwhile: the next call says why.
   (void)node_->EndIteration(group);
-  // What the node left out while this call was queued is in its count and not in ours.
+  // The node's count includes iterations that it skipped while this call was queued; ours does not yet.
   OnIteration(node_->iteration());
 }
 
@@ -170,7 +170,7 @@ Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   std::optional<Status> outcome;
   do {
     outcome = tickets_.Wait(ticket, limits, warn, stop, this);
-    limits.warn_after = kForever;  // once is enough: the scheduler goes on to say who is waited for
+    limits.warn_after = kForever;  // once is enough: the scheduler goes on to name the awaited member
   } while (!outcome && !interrupted && WaitsForMembers());
   if (!outcome && !interrupted) outcome = tickets_.Done(ticket) ? tickets_.Take(ticket) : std::nullopt;
   if (outcome) return *std::move(outcome);
@@ -366,7 +366,7 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
 
 Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(CheckFork());
-  // What is there takes no clock and no words.
+  // An outcome that is there needs no clock and no words.
   if (std::optional<Status> outcome = tickets_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return WaitFor(

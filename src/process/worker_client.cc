@@ -1,5 +1,4 @@
-// The life of a worker: joining, tables, leaving, the end. worker_calls.cc has what is called in every
-// iteration.
+// The life of a worker: joining, tables, leaving, the end. worker_calls.cc has the calls of every iteration.
 #include "process/worker_client.h"
 
 #include <unistd.h>
@@ -21,14 +20,14 @@
 namespace leeway {
 namespace {
 
-// How long the destructor waits for the node to say goodbye and to call back what is pending.
+// How long the destructor waits for the node to say goodbye and to make the pending callbacks.
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
 // How long a question about the node's state waits for its thread.
 constexpr std::chrono::milliseconds kQuestionLimit{1'000};
-// Values of one table: 64 GiB of them. What is beyond is a slip in a shape, not a table of one machine.
+// Values of one table: 64 GiB of them. A larger shape is a mistake, not a table of one machine.
 constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
-// The longest wait_max, and as good as none. What is longer is a slip in a unit, and a clock's sum with it
+// The longest wait_max, as good as no limit. A longer one is a mistake in a unit, and a time point plus it
 // might overflow.
 constexpr std::chrono::hours kWaitMaxLimit{30 * 24};
 // Without a wait_max. Links give up a lost peer far earlier.
@@ -351,9 +350,9 @@ void WorkerClient::StopThread(const Status& why) {
   helpers_.WaitEmpty();
   stopped_ = true;
   calls_.Close(why);
-  // Who waits for a ticket may write over the gradient that it lent as soon as it has an outcome. So first
-  // the connections go, and with them the word that what a server has not read by now is no gradient any
-  // more.
+  // A thread that waits for a ticket may overwrite the gradient that it lent as soon as the ticket has an
+  // outcome. So the connections close first, which tells the servers that a gradient they have not read yet
+  // is no longer one.
   node_.reset();
   thread_.reset();
   tickets_.FinishAll(why);

@@ -109,7 +109,7 @@ class WorkerClient final : public Worker,
   [[nodiscard]] std::string WaitingFor() const override;
 
  private:
-  // What the caller's side knows of a table. Only `pair` is shared with the node.
+  // The caller's side of a table. The node shares only `pair`.
   struct Table {
     // First what every call looks at, together in one line of a cache.
     bool started = false;
@@ -141,7 +141,7 @@ class WorkerClient final : public Worker,
   [[nodiscard]] Result<Table*> FindStarted(TableId id);
   // Queues a call that ends with a status, under a new ticket.
   Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
-  // What is waited for, in words; made only if they are said.
+  // Names the thing a call waits for; called only if the words are shown.
   using What = std::function<std::string()>;
   // Without a pin: a copy, since the wait may be broken off while the node still sends. `what` is for the
   // error that there is no memory.
@@ -158,8 +158,8 @@ class WorkerClient final : public Worker,
   // Queues `call` under a new ticket that ends with so many parts.
   Result<Ticket> Queue(Call&& call, int parts = 1);
   Status WaitFor(Ticket ticket, const What& what, bool forget);
-  // Whether what this worker waits for is up to other workers, as far as servers and scheduler say. Those are
-  // waited for as long as the scheduler counts them.
+  // Returns whether this worker waits for other workers, as far as servers and scheduler tell. It waits for
+  // those as long as the scheduler counts them.
   [[nodiscard]] bool WaitsForMembers();
   // While one is there, a thread of the user waits for the ticket.
   class UserWait {
@@ -202,9 +202,9 @@ class WorkerClient final : public Worker,
   // Clock of one group, or of all.
   Status End(std::optional<std::uint32_t> group);
   void EndIteration(std::optional<std::uint32_t> group);
-  // What the record has so far goes to the scheduler with the next beat.
+  // Sends the record so far to the scheduler with the next beat.
   void ReportRecord();
-  // What a call ends with, or each of its parts.
+  // The callback that ends a call, or each of its parts.
   [[nodiscard]] leeway::Done DoneOf(const Call& call);
   // Joins the thread and lets go of the node. Nothing is called back afterwards.
   void StopThread(const Status& why);

@@ -64,7 +64,7 @@ TEST_F(WorkerClientTest, EachConditionIsSetByItselfAndTheOtherStays) {
     return tables.ok() ? std::to_string(*tables) : tables.status().ToString();
   };
   EXPECT_EQ(set(worker->SetCondPull("w", "progress < v_train + 3")), "1");
-  // Iteration 3 stays open; it is none of those that a new condition is tried in.
+  // Iteration 3 stays open; the trial of a new condition does not reach it.
   EXPECT_EQ(set(worker->SetCondPush("w", "count >= workers && v_train != 3")), "1");
   EXPECT_THAT(set(worker->SetCondPush("w", "cuont >= 2")), HasSubstr("count"));
   const std::vector<float> gradient(4, 1.0F);

@@ -27,7 +27,7 @@ std::string RuleOf(const std::string& tables, const std::string& pull, const std
 
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   LW_RETURN_IF_ERROR(CheckMember());
-  // What is no rule at all need not go to the scheduler.
+  // A text that is no rule need not go to the scheduler.
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
   auto tables =
       std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
@@ -71,7 +71,7 @@ Result<std::string> WorkerClient::ConditionOf(const char* call, const std::strin
     }
     found = condition;
   }
-  // No table of this worker's: the scheduler says what is wrong with that.
+  // This worker has no such table: the scheduler reports that.
   return found.value_or(pull ? "progress < v_train" : "count >= workers");
 }
 
