@@ -28,7 +28,7 @@ Status Begin(const JobOptions& job, const Policies& policies) {
 
 Status At(const Scenario& scenario, const std::string& key, const Status& why) {
   if (why.ok()) return why;
-  // Whatever it is that there is none of, the scenario says it.
+  // Always kInvalidArgument, whatever the code of `why`: the fault is in the scenario's text.
   return InvalidArgument("{}: {}", KeyWithPlace(scenario, key), why.message());
 }
 

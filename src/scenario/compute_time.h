@@ -15,7 +15,7 @@ class ComputeTime {
   ComputeTime(const ComputeModel& model, std::uint32_t batch, std::uint64_t seed, std::uint32_t rank);
   // Of iteration `iteration`. Iterations may be left out, and do not go back.
   [[nodiscard]] Duration Of(std::uint64_t iteration);
-  // What the worker keeps: base and its own factors.
+  // The lasting part of the worker's time: base and its own factors.
   [[nodiscard]] double usual_s() const { return usual_s_; }
 
  private:

@@ -24,11 +24,11 @@ struct Spread {
   double deviation = 0;  // of a sample; 0 with one
   double low = 0, high = 0;
 };
-// Of what is a number; not a number if nothing is.
+// Computed over the values that are numbers; NaN if no value is.
 [[nodiscard]] Spread SpreadOf(std::span<const double> values);
 [[nodiscard]] Spread SpreadOf(const Figure& figure, std::span<const RunRecord> records);
 
-// "12.3 ± 0.4"; the mean alone with one seed; "-" for what is no number.
+// "12.3 ± 0.4"; the mean alone with one seed; "-" for NaN.
 [[nodiscard]] std::string ToText(const Spread& spread, std::size_t seeds);
 
 }  // namespace leeway::scenario

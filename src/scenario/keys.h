@@ -19,7 +19,7 @@ struct Written {
   std::string got;         // how a message calls it
 };
 
-// What was written without quotes and lists: "--set compute.spread=0.2". A key that wants a list takes
+// A value written without quotes and brackets: "--set compute.spread=0.2". A key that wants a list takes
 // "a,b,c".
 [[nodiscard]] Written Plain(std::string_view text);
 
@@ -35,7 +35,7 @@ struct KeyText {
 // The scenario as a file that says all of it.
 [[nodiscard]] std::string ToToml(const Scenario& scenario);
 
-// What no key can know alone: that numbers fit together.
+// Checks what no key can check alone: that numbers fit together.
 [[nodiscard]] Status CheckWhole(const Scenario& scenario);
 
 }  // namespace leeway::scenario

@@ -1,4 +1,4 @@
-// What the end of a job does to its model, when workers draw from a pool and leave one after another.
+// The effect of a job's end on its model, when workers draw from a pool and leave one after another.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -58,7 +58,8 @@ struct RunRecord {
   std::vector<double> answer_bins;
 };
 
-// Bins of times are as wide on a logarithmic scale; the first holds what is shorter, the last what is longer.
+// Bins of times have equal widths on a logarithmic scale; the first also holds shorter times, the last longer
+// ones.
 inline constexpr std::size_t kTimeBins = 88;
 [[nodiscard]] std::size_t TimeBinOf(double seconds);
 [[nodiscard]] double TimeBinMiddle(std::size_t bin);  // seconds

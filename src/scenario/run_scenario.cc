@@ -35,8 +35,9 @@ constexpr std::chrono::hours kStillLimit{1};
 Duration Seconds(double s) { return sim::SecondsAsDuration(s); }
 double InSeconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 
-// Nobody is dead here, however long it takes, and nobody looks at reports: neither is worth a message. What a
-// scheduler reviews with every beat (rules that mean nothing, switches that nobody took) waits as long.
+// No simulated member is declared dead, however long it takes, and nobody reads reports: neither is worth a
+// message. The scheduler's review with every beat (rules that match nothing, switches that no shard took)
+// waits as long.
 LinkOptions PatientLinks() {
   LinkOptions link;
   link.beat = std::chrono::hours(1);

@@ -64,7 +64,7 @@ TEST(RunScenarioTest, TheSameSeedGivesTheSameRun) {
   EXPECT_NE(a.loss, c.loss);
 }
 
-// What anyone can work out: without spread and with a free network, an iteration is its compute time.
+// A case that anyone can compute: without spread and with a free network, an iteration is its compute time.
 TEST(RunScenarioTest, ComputeAloneTakesItsTime) {
   Scenario scenario = Small();
   scenario.compute.spread = 0;

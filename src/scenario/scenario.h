@@ -60,7 +60,7 @@ struct LinkModel {
   double server_bytes_per_second = 125e6;  // ... of a server's
 };
 
-// What one shard does for its messages, one after the other.
+// The work of one shard for its messages, one after the other.
 struct ServerModel {
   double per_message_s = 0;
   double per_byte_s = 0;  // of gradients that it gets and of parameters that it sends

@@ -116,7 +116,8 @@ void SimulatedWorker::OfferValues() {
   auto left = std::make_shared<std::size_t>(pairs_.size());
   for (std::size_t table = 0; table < pairs_.size(); ++table) {
     node_.Broadcast(TableId(static_cast<std::uint32_t>(table)), (*first)[table], first, Then([this, left] {
-                      // All begin together: what is measured is training, not the start of a job.
+                      // All workers begin together, because a scenario measures training, not the start of a
+                      // job.
                       if (--*left == 0) node_.Barrier("begin", Then([this] { Ask(); }));
                     }));
   }
@@ -132,7 +133,7 @@ void SimulatedWorker::Ask() {
   UseTables();
 }
 
-// In the order of a forward pass. WhenUsable calls back at once for what is there.
+// In the order of a forward pass. WhenUsable calls back at once for a table that is ready.
 void SimulatedWorker::UseTables() {
   if (std::exchange(using_, true)) return;
   while (used_ < pairs_.size()) {

@@ -15,7 +15,7 @@
 namespace leeway::scenario {
 namespace {
 
-// What is under way, added up over all runs.
+// The work under way, added up over all runs.
 class Board {
  public:
   Board(std::size_t runs, const std::function<bool(const StudyProgress&)>& progress)

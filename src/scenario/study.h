@@ -23,8 +23,8 @@ struct Sweep {
 };
 // "key=a,b,c"; values with commas of their own are parted by ";": "policies.sync=ssp:3;pssp:3,0.5".
 [[nodiscard]] Result<Sweep> ParseSweep(const std::string& text);
-// For an error of a sweep whose values were parted at commas that stand inside of them, as in
-// "policies.sync=bsp,pssp:3,0.5": the same with ";". Empty: there are none.
+// A hint for an error of a sweep whose values contain the commas that separate them, as in
+// "policies.sync=bsp,pssp:3,0.5": the same sweep with ";". Empty if no value contains a comma.
 [[nodiscard]] std::string CommaHint(const Sweep& sweep);
 
 struct Cell {
@@ -40,7 +40,7 @@ struct Study {
   std::vector<Cell> cells;
 };
 
-// An error names cell, key and place of what is wrong: policies, and problems that `problems` does not know.
+// An error names cell, key and place of the fault: policies, and problems that `problems` does not know.
 [[nodiscard]] Result<Study> PlanStudy(const Scenario& base, const Registry<problem::Problem>& problems,
                                       const std::vector<Sweep>& sweeps, std::uint64_t first_seed,
                                       std::uint32_t seeds);
@@ -58,10 +58,10 @@ struct StudyProgress {
 [[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
                               const std::function<bool(const StudyProgress&)>& progress = {});
 
-// Those that tables and plots are made of: after a stop some runs ended early, and some never began.
+// The runs behind tables and plots: after a stop some runs ended early, and some never began.
 [[nodiscard]] std::vector<const RunRecord*> RunsThatEndedWell(const Cell& cell);
 
-// What runs did not end well with, for people: cell, seed, error. Empty: all did.
+// The errors of failed runs, for people: cell, seed, error. Empty if all runs succeeded.
 [[nodiscard]] std::vector<std::string> ErrorsOf(const Study& study);
 
 }  // namespace leeway::scenario
