@@ -100,7 +100,7 @@ class Cluster {
   [[nodiscard]] bool SchedulerEnded() const { return scheduler_ended_; }
   // The scheduler and every shard that runs have ended.
   [[nodiscard]] bool Ended() const;
-  // What ended badly; empty when all is well so far.
+  // The failures so far; empty if there are no failures.
   [[nodiscard]] std::vector<std::string> Problems() const;
 
   [[nodiscard]] std::uint32_t workers() const { return static_cast<std::uint32_t>(workers_.size()); }

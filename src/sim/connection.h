@@ -21,9 +21,9 @@ class ConnectionEnd final : private wire::FrameSink {
  public:
   enum class State : std::uint8_t {
     kConnecting,  // no answer to the connect yet
-    kHasty,       // neither, and closed by its node, once it is up and what is queued has left
+    kHasty,       // neither, and its node closes it once it is up and the queue has left
     kOpen,
-    kDraining,  // closed by its node, once what is queued has left
+    kDraining,  // its node closes it once the queue has left
     kClosed,
   };
 
@@ -38,7 +38,8 @@ class ConnectionEnd final : private wire::FrameSink {
   // When bytes last arrived, on the world's clock.
   [[nodiscard]] std::optional<Duration> last_received() const { return last_received_; }
   [[nodiscard]] bool AtBoundary() const { return !reader_.has_value() || reader_->AtBoundary(); }
-  // The end is closed: what is half landed is given back, its node hears no more, nothing more leaves.
+  // Closes this end: half-filled landings are given back, the node gets no more events, and nothing more
+  // leaves.
   void Shut();
 
   const ConnectionId id;

@@ -1,9 +1,9 @@
 // Disk: the files of one simulated host, how long calls on them take, and how they fail.
 //
 // A Disk belongs to a host and outlives the processes there, each of which has a SimStorage on it. All draws
-// come from the seed: the same calls and crashes at the same times leave the same files. The calls on files
-// are carried out at once; SimStorage makes them when their time has come, and a test may make them directly,
-// to prepare or to look at what is there.
+// come from the seed: the same calls and crashes at the same times leave the same files. The Disk carries
+// calls on files out at once. SimStorage makes them when their time has come; a test may make them directly,
+// to prepare or inspect files.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Disk {
 
   // From now on every call takes `factor` times as long.
   void set_slow(double factor) { slow_ = factor; }
-  // May fall below what is there: then every append that has bytes is answered with kResourceExhausted.
+  // May fall below the bytes in use: then every append that has bytes is answered with kResourceExhausted.
   void set_capacity_bytes(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
   // The append that follows `appends` further ones fills the disk with this part of its bytes: the capacity
   // is set then. For tests that try every write of a job.
@@ -67,10 +67,10 @@ class Disk {
   }
   [[nodiscard]] const DiskCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t bytes() const { return tree_.bytes(); }
-  // Of one file; 0 if there is none.
+  // Size of one file; 0 if it does not exist.
   [[nodiscard]] std::uint64_t bytes(const std::string& path) const { return tree_.bytes(path); }
 
-  // What the calls of Storage do, and their answers.
+  // The calls of Storage, and their answers.
   Status Write(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there);
   Status Append(const std::string& path, const std::vector<Pinned>& data) {
     return Write(path, data, FileTree::IfThere::kAppend);
@@ -124,7 +124,7 @@ class Disk {
   FileTree tree_;
   DiskCounters counters_;
   std::vector<Process*> processes_;
-  std::map<std::string, const Process*> locks_;  // by path: who has it
+  std::map<std::string, const Process*> locks_;  // by path: the holder
 };
 
 }  // namespace leeway::sim

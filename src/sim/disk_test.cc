@@ -1,5 +1,5 @@
-// What crashes leave on a disk. Each case is tried over many seeds: all that may happen is seen, nothing
-// else.
+// The files that crashes leave on a disk. Each case runs over many seeds: the test sees every allowed
+// outcome, and no other.
 #include "sim/disk.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class Machine {
     Sync(path);
     SyncFolder("/");
   }
-  // What is in the file; "-" if there is none.
+  // The contents of the file; "-" if it does not exist.
   [[nodiscard]] std::string Content(const std::string& path) const {
     const Result<std::vector<std::byte>> got = disk.Read(path, 0, kAll);
     return got.ok() ? std::string(reinterpret_cast<const char*>(got->data()), got->size()) : "-";

@@ -1,8 +1,9 @@
-// FileTree: files and folders of one simulated machine, and what of them a loss of power would leave.
+// FileTree: files and folders of one simulated machine, and the part of them that would survive a power
+// failure.
 //
 // Every call is carried out at once and answers as POSIX does: 0 or an errno value. Beside the files as
-// processes see them the tree knows which bytes of each file are synced, and the changes of names that no
-// SyncFolder has covered yet. Files only ever grow, so what is safe of one is a prefix. Paths are names
+// processes see them the tree knows the synced bytes of each file, and the changes of names that no
+// SyncFolder has covered yet. Files only ever grow, so the safe part of a file is a prefix. Paths are names
 // joined by '/'; relative ones start at the root.
 #pragma once
 
@@ -21,7 +22,7 @@
 
 namespace leeway::sim {
 
-// What a loss of power took.
+// The losses of a power failure.
 struct PowerLossCounters {
   std::uint64_t lost_bytes = 0;        // appended, and not synced
   std::uint64_t torn_files = 0;        // files that end inside an append
@@ -46,19 +47,19 @@ class FileTree {
   int Read(const std::string& path, std::uint64_t offset, std::uint64_t bytes,
            std::vector<std::byte>& data) const;
   int List(const std::string& path, std::vector<Storage::Entry>& entries) const;
-  // Of one file; 0 if there is none.
+  // Size of one file; 0 if it does not exist.
   [[nodiscard]] std::uint64_t bytes(const std::string& path) const;
   // Of all files that have a name.
   [[nodiscard]] std::uint64_t bytes() const { return BytesBelow(kRoot); }
 
-  // Of every file's unsynced appends a random number survives, and perhaps a part of the next. Changes of
-  // names that no SyncFolder covered are each undone or not at random; one is undone with every one that it
-  // builds on, so a renamed file is at its old name or at its new one, never at both or at neither. What is
-  // left is safe.
+  // A random number of each file's unsynced appends survives, and perhaps a part of the next. Each change of
+  // a name that no SyncFolder covered is undone or kept at random. A change is undone with every change that
+  // it builds on, so a renamed file has its old name or its new one, never both or neither. Everything that
+  // survives is safe.
   void LosePower(SeededRandom& random, PowerLossCounters& counters);
 
  private:
-  using NodeId = StrongInt<struct FileNodeTag, std::uint64_t>;  // 0 is none
+  using NodeId = StrongInt<struct FileNodeTag, std::uint64_t>;  // 0: no node
   using Names = std::map<std::string, NodeId>;
   static constexpr NodeId kRoot{1};
 
@@ -78,12 +79,12 @@ class FileTree {
   struct Change {  // of names: the unit that a loss of power undoes or leaves
     enum class Kind : std::uint8_t { kCreation, kRename, kRemoval };
     Kind kind{};
-    std::vector<std::pair<Name, NodeId>> sets;  // a place, and what is there after
+    std::vector<std::pair<Name, NodeId>> sets;  // a place, and its node after the change
     NodeId moved;                               // the node that it made or moved; 0 for a removal
     std::vector<NodeId> within;                 // folders on the way to those places
     std::set<NodeId> unsynced;                  // folders whose SyncFolder it still waits for
   };
-  // What a dropped or a settled change takes along with it: places, and nodes that were made or moved.
+  // The places and nodes (made or moved) that a dropped or settled change affects.
   struct Touched {
     std::set<Name> names;
     std::set<NodeId> nodes;
@@ -91,7 +92,7 @@ class FileTree {
     [[nodiscard]] bool Meets(const Change& change) const;
     [[nodiscard]] bool MeetsWithin(const Change& change) const;
   };
-  // Where a path leads: the place, and what is there (0: nothing).
+  // The place of a path, and its node (0: nothing is there).
   struct Place {
     Name name;  // of the root: nowhere
     NodeId node;

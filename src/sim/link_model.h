@@ -14,7 +14,7 @@ namespace leeway::sim {
 
 using HostId = StrongInt<struct HostTag, std::uint32_t>;  // one machine with one network card, dense from 0
 
-// What happens to a piece of a stream: when the card is done with it, and when it is there.
+// The times of a piece of a stream: when the card is done with it, and when it arrives.
 struct Passage {
   Duration left;
   Duration arrives;

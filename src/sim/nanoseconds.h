@@ -1,5 +1,5 @@
-// A computed time as a Duration. What is longer than thirty years is that long, so that sums of times that a
-// model makes up stay in range.
+// A computed time as a Duration. Times over thirty years are cut to that, so that sums of times that a model
+// makes up stay in range.
 #pragma once
 
 #include <algorithm>

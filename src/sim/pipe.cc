@@ -41,7 +41,7 @@ void Pipe::Tear(std::uint64_t keep) {
   bytes_in_flight_ = 0;
   for (Chunk& chunk : flight_) {
     const std::uint64_t room = keep - bytes_in_flight_;
-    if (room == 0 && !chunk.bytes.empty()) break;  // and with it what is behind
+    if (room == 0 && !chunk.bytes.empty()) break;  // and the chunks behind it wait too
     if (chunk.bytes.size() > room) chunk.bytes.resize(room);
     bytes_in_flight_ += chunk.bytes.size();
     kept.push_back(std::move(chunk));

@@ -45,7 +45,7 @@ class Pipe {
   [[nodiscard]] Chunk Land();
   // Loses everything in flight after the first `keep` bytes, and all bytes that leave from now on.
   void Tear(std::uint64_t keep);
-  // Drops what is queued.
+  // Drops the queue.
   void DropQueued() { queue_.Clear(); }
 
   [[nodiscard]] bool flying() const { return !flight_.empty(); }

@@ -69,7 +69,7 @@ class SimEnv {
   SimEnv& operator=(const SimEnv&) = delete;
 
   [[nodiscard]] Env& env() { return env_; }
-  // The process stands still until `until`. What arrives for it is the network's to hold.
+  // The process stands still until `until`. The network holds the bytes that arrive for it.
   void Pause(Duration until) { timers_.Pause(until); }
   // The process that this Env belongs to dies: what it asked of its disk is torn or dropped. Destroy it then.
   void ProcessCrash() { storage_.ProcessCrash(); }

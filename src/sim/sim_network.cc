@@ -139,7 +139,7 @@ void SimNetwork::Close(ConnectionId id) {
   if (connection == nullptr) return;
   ConnectionEnd& end = *connection->ends[SideOf(id)];
   if (end.state != State::kConnecting && end.state != State::kOpen) return;
-  // Of what is in flight any suffix may be lost with the connection.
+  // A lost connection may lose any suffix of the bytes in flight.
   if (random_.Chance(0.5)) end.out.Tear(random_.Below(end.out.bytes_in_flight() + 1));
   Shut(connection, SideOf(id));
 }

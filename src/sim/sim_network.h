@@ -33,7 +33,7 @@ struct NetworkOptions {
   Duration drain_limit = std::chrono::seconds(1);  // CloseAfterSend gives up after this long
 };
 
-using FaultId = StrongInt<struct FaultTag, std::uint64_t>;  // names one fault of the plan; 0 is none
+using FaultId = StrongInt<struct FaultTag, std::uint64_t>;  // names one fault of the plan; 0: no fault
 
 struct NetworkCounters {
   std::uint64_t connects = 0;
@@ -83,8 +83,8 @@ class SimNetwork final : public Network {
   void Forget(const void* owner);
 
   // Faults. Connections are named by number.
-  // Tears the connection: each direction loses a random suffix of what is in flight, each end learns of it by
-  // itself.
+  // Tears the connection: each direction loses a random suffix of its bytes in flight. Each end learns of it
+  // by itself.
   void Cut(std::uint64_t connection);
   // Bytes and connects from `from` to `to` stall until `until`.
   void Block(HostId from, HostId to, Duration until, FaultId fault);
@@ -97,7 +97,7 @@ class SimNetwork final : public Network {
     std::uint64_t number;
     HostId hosts[2];
   };
-  // Those that are up at both ends, in the order of their numbers.
+  // The connections that are up at both ends, in the order of their numbers.
   [[nodiscard]] std::vector<LiveConnection> Live() const;
   [[nodiscard]] const NetworkCounters& counters() const { return counters_; }
 

@@ -1,5 +1,5 @@
-// Streams: which stream of random bits belongs to whom in a simulated cluster; mixed with the cluster's seed.
-// Everyone has one of its own, so that one more draw in one place changes nothing in another.
+// Streams: assigns the streams of random bits in a simulated cluster; each is mixed with the cluster's seed.
+// Every user has its own stream, so that one more draw in one place changes nothing in another.
 #pragma once
 
 #include <cstdint>

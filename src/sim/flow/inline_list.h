@@ -29,7 +29,7 @@ class InlineList {
     }
     size_ = from.size();
   }
-  // What the entries held is let go at once.
+  // The entries release their contents at once.
   void Clear() {
     if (size_ > N) {
       many_->clear();

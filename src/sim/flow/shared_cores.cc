@@ -27,7 +27,7 @@ void SharedCores::Watch() {
 }
 
 void SharedCores::Look() {
-  // Who comes makes the others slower, so a look may find nothing; only the last one asked for counts.
+  // A newcomer makes the others slower, so a look may find nothing; only the last look asked for counts.
   if (queue_.now() != looked_at_) return;
   looked_at_ = Duration::max();
   while (const std::optional<std::uint32_t> id = time_.TakeEnded(queue_.now())) {

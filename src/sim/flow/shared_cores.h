@@ -1,7 +1,7 @@
-// SharedCores: the processor of one host, which all that computes on it shares: everyone gets the same, and
-// nobody more than one core. What an operating system does in slices, without the slices.
+// SharedCores: the processor of one host, shared by all threads that compute on it. Each thread gets an equal
+// share, and at most one core: an operating system's time slices in the limit of short slices.
 //
-// One thread, that of the world. Goes after everything that works on it.
+// Thread rule: the world's thread. Lifetime rule: it outlives every WorkLine on it.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class SharedCores {
   std::unordered_map<std::uint32_t, std::function<void()>> running_;
 };
 
-// One thread on shared cores: works one thing after the other, in order. What is left when it goes is never
-// done.
+// One thread on shared cores: works one job after the other, in order. Destroying it drops the unfinished
+// jobs.
 class WorkLine {
  public:
   explicit WorkLine(SharedCores& cores) : state_(std::make_shared<State>(State{.cores = &cores})) {}

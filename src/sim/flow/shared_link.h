@@ -1,9 +1,9 @@
 // SharedLink: one direction of one network card, as a processor-sharing queue. All flows that it serves get
 // the same share of its rate at every moment.
 //
-// Knows no events: whoever drives it asks when the next flow is through, and comes back then. What is served
-// is counted in virtual time, the bytes that one flow has got since the link was last idle, so a flow that
-// comes or goes costs O(log n) and changes nothing of the others.
+// It knows no events: its driver asks when the next flow ends, and comes back then. It counts service in
+// virtual time: the bytes that one flow has got since the link was last idle. So a flow that comes or goes
+// costs O(log n) and changes nothing for the others.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class SharedLink {
 
   // A flow of so many bytes begins. Times never go back from call to call.
   void Begin(std::uint32_t flow, double bytes, Duration now);
-  // When the next flow is through, if none begins before; nothing if there is none.
+  // When the next flow ends, if no flow begins before; nullopt without flows.
   [[nodiscard]] std::optional<Duration> NextEnd() const;
   // A flow that is through by `now`, and is forgotten; in the order of their ends.
   std::optional<std::uint32_t> TakeEnded(Duration now);

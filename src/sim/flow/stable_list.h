@@ -1,5 +1,5 @@
-// StableList: a list that grows at its end and never moves what is in it. Entries lie together in pieces of a
-// thousand or so, found in two steps; std::deque has a piece for each that is larger than 256 bytes.
+// StableList: a list that grows at its end and never moves its entries. Entries lie together in pieces of
+// about a thousand, found in two steps; std::deque has a piece for each entry larger than 256 bytes.
 #pragma once
 
 #include <array>
