@@ -31,7 +31,7 @@ class Grants {
     if (!Sound() || At(worker) + sizeof(std::uint32_t) > memory_.size()) return std::nullopt;
     std::uint32_t until = 0;
     std::memcpy(&until, memory_.data() + At(worker), sizeof(until));
-    // 0 is none; so that an iteration whose low bits are 0 can have leave, what is kept is one more.
+    // Stores iteration + 1, because 0 means that no leave was granted.
     if (until == 0) return std::nullopt;
     const auto left = static_cast<std::int32_t>(until - 1 - Low(progress));
     return left >= 0 && left <= most ? std::optional<std::int64_t>(left) : std::nullopt;

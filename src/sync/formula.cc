@@ -36,7 +36,7 @@ class MuParserFormula final : public Formula {
     try {
       return parser_.Eval();
     } catch (const mu::ParserError&) {
-      // It was compiled and asked before; nothing in it can fail later but what is not a number.
+      // The formula was compiled and tried before, so it can fail now only with a value that is not a number.
       return std::numeric_limits<double>::quiet_NaN();
     }
   }

@@ -29,7 +29,7 @@ class Formula {
   // matter.
   [[nodiscard]] virtual bool Uses(std::size_t variable) const = 0;
   virtual void Set(std::size_t variable, double value) = 0;
-  // What it comes to; not finite if it divides by zero or the like.
+  // Returns the formula's value; not finite after a division by zero or the like.
   [[nodiscard]] virtual double Value() = 0;
   [[nodiscard]] const std::string& text() const { return text_; }
 

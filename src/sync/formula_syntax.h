@@ -1,7 +1,9 @@
-// What a formula may be: values, + - * / ^, comparisons, && and ||, parentheses, a few functions.
+// FormulaSyntax: the grammar of a formula: values, + - * / ^, comparisons, && and ||, parentheses, a few
+// functions.
 //
-// A narrower language than muParser's, read here first: what muParser would take and mean otherwise (a lone =
-// assigns, a comma drops what is before it) never reaches it, and every message has a position and a fix.
+// The grammar is narrower than muParser's and is checked first. So muParser never sees a text that it would
+// read in another sense (a lone = assigns, a comma drops the term before it), and every message has a
+// position and a fix.
 #pragma once
 
 #include <cstddef>

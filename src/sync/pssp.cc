@@ -69,7 +69,7 @@ class DynamicPssp final : public Pssp {
   double WaitProbability(const SyncView& view, std::int64_t gap) const override {
     return alpha_.value_or(Significance(view)) / (1.0 + std::exp(static_cast<double>(s() - gap)));
   }
-  // A worker says what it likes; what is no share counts as one that matters wholly.
+  // A worker may report any number: larger ones count as 1, and so do negative ones and NaN.
   static double Significance(const SyncView& view) {
     return view.significance >= 0.0 ? std::min(view.significance, 1.0) : 1.0;
   }

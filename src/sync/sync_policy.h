@@ -15,12 +15,12 @@
 
 namespace leeway {
 
-// What happens to a pull that must wait: kLazy answers when v_train passes its progress, kSoft at the next
+// When a block answers a delayed pull: kLazy when v_train passes the pull's progress, kSoft at the next
 // advance.
 enum class Release : std::uint8_t { kLazy, kSoft };
-// What happens to a push for an iteration below v_train.
+// The fate of a push for an iteration below v_train.
 enum class Late : std::uint8_t { kDrop, kApply };
-// Who shares a coin: one per pull of the whole job, or one per server.
+// The scope of a coin: one per pull for the whole job, or one per server.
 enum class CoinScope : std::uint8_t { kJob, kServer };
 
 struct SyncPolicy {
@@ -36,10 +36,11 @@ struct SyncPolicy {
 // The rows of builtin.def; users may Add to their copy.
 [[nodiscard]] Registry<SyncModel> BuiltinSyncModels();
 [[nodiscard]] Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);
-// The same for a spec that somebody has just written: the model is tried too. Those who are told a spec that
-// was checked (shards, workers) need not do it again.
+// The same for a spec that a user has just written: it tries the model too. Shards and workers receive specs
+// that were checked, and need not try again.
 [[nodiscard]] Result<SyncPolicy> CheckSyncPolicy(const Registry<SyncModel>& models, std::string_view spec);
-// What happens to a late push under this policy, by its own word or, without one, by the apply mode.
+// The fate of a late push under this policy: the policy's own word, or without one the default of the apply
+// mode.
 [[nodiscard]] Late LateOf(const SyncPolicy& policy, bool aggregates);
 
 }  // namespace leeway

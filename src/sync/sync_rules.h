@@ -42,8 +42,9 @@ struct SyncChoice {
 };
 
 [[nodiscard]] bool Fits(const SyncRule& rule, std::string_view table, std::uint32_t server);
-// What a table's blocks on a server have: `base`, changed by each rule that fits, in order. A rule that names
-// `sync` and no `apply` takes the new model's own apply mode, since the one from before may not suit it.
+// The choice for a table's blocks on a server: `base`, changed by each matching rule in order. A rule that
+// names `sync` and no `apply` takes the new model's default apply mode, because the earlier one may not suit
+// it.
 [[nodiscard]] SyncChoice Choose(std::span<const SyncRule> rules, const SyncChoice& base,
                                 std::string_view table, std::uint32_t server);
 

@@ -59,7 +59,8 @@ class Trial {
 template <typename Ask>
 bool ForEachState(Formula& formula, std::span<const double> shares, std::span<const double> slow_gaps,
                   const Ask& ask) {
-  // What stands in no formula changes nothing. Where workers are is told from v_train and from each other.
+  // A variable that no formula uses changes nothing. The positions of workers are relative to v_train and to
+  // each other.
   const bool leads = UsesAny(formula, {kFastest, kProgress, kGap});
   const bool places = leads || formula.Uses(kSlowest);
   for (const double v_train : If(places || formula.Uses(kVTrain), kVTrains)) {
@@ -116,8 +117,8 @@ bool MayGoOn(Formula& pull, double v_train, double workers, double gap) {
   return !ForEachChance(pull, [&] { return !Holds(pull); });
 }
 
-// The gap at which workers that go abreast all wait though the block does not go on; nothing if there is none
-// up to kGapEnd.
+// Returns the gap at which workers in step all wait though the block does not advance; nullopt if no gap up
+// to kGapEnd does so.
 std::optional<int> StopsAt(Formula& pull, Formula& push, double v_train, double workers) {
   for (int gap = 0; gap < kGapEnd; ++gap) {
     SetAbreast(push, v_train, workers, gap);
