@@ -44,7 +44,7 @@ def accuracy(model, images, labels):
 
 
 class History:
-    """What the chief sees over time, for the picture."""
+    """The chief's measurements over time, for the picture."""
 
     def __init__(self):
         self.began = self.looked = time.monotonic()

@@ -81,7 +81,7 @@ def table(results, arguments):
 
 
 def findings(results, arguments):
-    """What one would expect, held against what came out, by medians."""
+    """The expected order of the models, compared with the measured one, by medians."""
     known = {model: runs for model, runs in results.items() if runs}
     if "bsp" not in known or len(known) < 2:
         return []

@@ -30,7 +30,7 @@ DROPPED = re.compile(r"-O.|-g\d?|-DNDEBUG|-Wno-subobject-linkage")
 
 
 class Failure(Exception):
-    """What this folder or tree lacks."""
+    """The folder or tree lacks something that the check needs."""
 
 
 def flags_of(entry):
@@ -84,7 +84,7 @@ class Tree:
         return self._texts[path]
 
     def flags(self, path):
-        """Those of the build, or, for a header, the most that a source of its folder has."""
+        """The flags of the build; for a header, the most flags that a source of its folder has."""
         if path in self.commands:
             return self.commands[path]
         near = next(self._folders[str(folder)] for folder in Path(path).parents if str(folder) in self._folders)
@@ -125,7 +125,7 @@ class Tree:
         return digest.hexdigest()
 
     def units(self):
-        """What to compile. A header that a source includes first of all is tried with that source."""
+        """The files to compile. A header that a source includes first of all is tried with that source."""
         led = {names[0] for path in self.files if path.endswith(".cc") and (names := self.first_include(path))}
         return [path for path in self.files if path.endswith(".cc") or path not in led]
 
@@ -157,7 +157,7 @@ def in_order(tree, units):
 
     def need(path):
         around = min((age.get(name, never) for name in tree.closure(path)), default=never)
-        # The hash spreads what is left over the tree; else it would always be the same folder.
+        # The hash spreads the remaining files over the tree; without it the same folder would always be last.
         itself = min(age.get(name, never) for name in [path, *(tree.first_include(path) if path.endswith(".cc") else [])])
         return itself, around, hashlib.sha256(tree.text(path).encode()).digest()
 

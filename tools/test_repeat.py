@@ -22,14 +22,14 @@ TOOLS = Path(__file__).resolve().parent
 SUITES = r"^(cluster_.*|python_.*|leeway_process_test|soak|chaos)$"
 # "  3/35 Test  #12: cluster_ctl ......   Passed   12.30 sec", or ***Failed, ***Timeout, ***Exception: SegFault
 RESULT = re.compile(r"^\s*\d+/\d+ Test\s+#\d+: (\S+) \.*\s*(\**)(\S.*?)\s+[\d.]+ sec")
-# What pytest and gtest call a test that failed, and the problems of the soak and of chaos.
+# The names of failed tests in the output of pytest and gtest, and the problems of the soak and of chaos.
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?::\S+|\S+\.py)|^\[  FAILED  \] (\w+[./]\S+?)(?:,| \(|$)|^(bad: --seed \d+)", re.MULTILINE)
 # It ends with the one that started it, whatever ends that.
 BUSY = "import os, sys\nwhile os.getppid() == int(sys.argv[1]):\n    for _ in range(100_000): pass"
 
 
 class Results:
-    """What is known of rounds so far: round -> suite -> the tests that failed, none if it passed."""
+    """The results of rounds so far: round -> suite -> the tests that failed, none if it passed."""
 
     def __init__(self, folder, state):
         self._file, self._state = folder / "results", state

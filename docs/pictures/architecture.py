@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws architecture.svg: the modules, who may include whom, and the seam between nodes and the world.
+"""Draws architecture.svg: the modules, the includes they may have, and the seam between nodes and the world.
 
     python3 docs/pictures/architecture.py > docs/pictures/architecture.svg
 """

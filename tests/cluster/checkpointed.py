@@ -41,7 +41,7 @@ class Training(Leeway):
         return [(event["who"], event["what"]) for event in self.summary()["events"] if event["kind"] == kind]
 
     def manifests(self):
-        """What they hold, from the oldest to the newest."""
+        """The contents of the checkpoints, from the oldest to the newest."""
         found = []
         for path in sorted(self.checkpoints.glob("*/manifest.json")):
             with contextlib.suppress(OSError):  # an old one may go while this looks

@@ -21,7 +21,7 @@ def make_secret(path):
 
 
 class Job:
-    """Starts its processes at once; use it in a with statement. Whatever happens, none of them outlives it."""
+    """Starts its processes at once; use it in a with statement. None of them ever outlives it."""
 
     def __init__(self, folder, workers=1, servers=1, shards=1, server_flags=(), server_address_space=None, **options):
         """`server_address_space`: bytes, as ulimit -v gives them to every server."""

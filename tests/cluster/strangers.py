@@ -1,4 +1,4 @@
-"""What strangers send to the ports of a job, and where those are; and the hello of one that knows the secret."""
+"""The bytes that strangers send to the ports of a job, and those ports; and the hello of a peer that knows the secret."""
 
 import hmac
 import os

@@ -1,4 +1,4 @@
-"""What an attacker's bytes cost a node: memory against bytes sent, monitors, tables that are too large, forged text."""
+"""The cost of an attacker's bytes to a node: memory against bytes sent, monitors, tables that are too large, forged text."""
 
 import re
 import resource

@@ -1,4 +1,4 @@
-"""The folder of checkpoints: nobody else reads it, one job has it at a time, and what is removed from it gives its room back."""
+"""The folder of checkpoints: nobody else reads it, one job has it at a time, and removed files give their room back."""
 
 import contextlib
 import os

@@ -13,7 +13,7 @@ from leeway import checkpoint
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """What a job that nothing happens to ends with, and its last checkpoints."""
+    """The result of an undisturbed job, and its last checkpoints."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with Training(folder) as training:
         training.wait_for_checkpoint()  # however slow the disk is

@@ -80,7 +80,7 @@ def test_ten_thousand_hostile_connections_during_training(tmp_path):
         roles = [pid for pid, words in job.commands().items() if words[1:2] in (["scheduler"], ["server"])]
         assert len(roles) == 3
         addresses = [listening_address(pid) for pid in roles]
-        # What a first wave makes a process keep (buffers, tables that have grown) is no leak.
+        # Memory that a first wave makes a process keep (buffers, tables that have grown) is no leak.
         asyncio.run(first_wave(addresses))
         before, lines = {pid: anonymous_bytes(pid) for pid in roles}, len(job.err().splitlines())
         done = []

@@ -1,4 +1,4 @@
-"""What servers and C++ workers take in memory: bounds for a large model, and nothing that grows with the iterations.
+"""The memory of servers and C++ workers: bounds for a large model, and nothing that grows with the iterations.
 
 LEEWAY_LONG=1 runs the flat one over 20,000 iterations instead of 4,000.
 """
@@ -102,7 +102,7 @@ def say(what, peak, bounds):
         print(f"{what}: {role} {peak[role] / MIB:.0f} MiB of {bound / MIB:.0f}", file=sys.stderr)
 
 
-# What a server holds of gradients that are not applied: none, one sum, or those of all workers.
+# The gradients that a server holds before it applies them: none, one sum, or those of all workers.
 @pytest.mark.parametrize("sync, apply, held", [("asp", "immediate", 0), ("bsp", "aggregate", MODEL),
                                                ("bsp", "aggregate:reduce=ordered", WORKERS * MODEL)])
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["plain", "checkpoints"])

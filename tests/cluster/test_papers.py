@@ -1,4 +1,4 @@
-"""The papers' figures at their short lengths: they run, and what is robust in them comes out."""
+"""The papers' figures at their short lengths: they run, and show the papers' robust results."""
 
 import json
 from pathlib import Path

@@ -21,7 +21,7 @@ def run(path, *flags, iterations=ITERATIONS):
 
 @pytest.fixture(scope="module", name="plain")
 def fixture_plain(tmp_path_factory):
-    """One run for all: the file, and what is in it."""
+    """One run for all tests: the file, and its contents."""
     path = tmp_path_factory.mktemp("record") / "plain.json"
     return path, run(path)
 

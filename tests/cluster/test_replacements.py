@@ -62,7 +62,7 @@ class Patched(Job):
             time.sleep(0.01)
 
     def steps(self):
-        """What each worker said last."""
+        """The last step that each worker printed."""
         return [int(([0] + re.findall(r"steps (\d+)", worker.log.read_text()))[-1]) for worker in self.training]
 
     def wait_for_progress(self):

@@ -29,7 +29,7 @@ class Training(Leeway):
                          self.summary_file, *flags, "--", sys.executable, PROGRAMS / "blobs.py", folder, ITERATIONS, pause_s)
 
     def role(self, role, index=None):
-        """The process of a role now; None while there is none."""
+        """The present process of a role; None while the role has no process."""
         for pid in self.family():
             try:
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
@@ -44,7 +44,7 @@ class Training(Leeway):
         os.kill(self.role(role, index), signal.SIGKILL)
 
     def iteration(self, rank):
-        """What the worker said last; 0 before."""
+        """The last iteration that the worker printed; 0 before the first."""
         said = re.findall(rf"\[w{rank}\] life \d+ pid \d+ iteration (\d+)", self.out())
         return int(said[-1]) if said else 0
 

@@ -1,4 +1,4 @@
-"""Who does not know the job's secret is told nothing and changes nothing, at every port and as every role; and where
+"""A peer without the job's secret learns nothing and changes nothing, at every port and as every role; and where
 secret and ports are to be found."""
 
 import os

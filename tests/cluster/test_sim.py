@@ -1,4 +1,4 @@
-"""leeway sim from outside: what is left when it is stopped, and what it refuses before it runs."""
+"""leeway sim from outside: the files after a stop, and the inputs that it refuses before it runs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A wait that takes long says once whom it is for, and what to do."""
+"""A long wait names once the member that it waits for, and a remedy."""
 
 from job import Job
 

@@ -1,4 +1,4 @@
-"""What ranks do together: push_pull, broadcast, barrier, batches from one pool, gradient accumulation."""
+"""Calls that ranks make together: push_pull, broadcast, barrier, batches from one pool, gradient accumulation."""
 
 import numpy as np
 import pytest

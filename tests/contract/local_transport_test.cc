@@ -1,4 +1,4 @@
-// What only the local transport has: shared memory, and what there is where memory cannot be shared.
+// The behaviour of the local transport alone: shared memory, and the fallback where memory cannot be shared.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -51,7 +51,7 @@ class HandGreeter {
   void SendPipe() {
     SendFrame(wire::kNote, 4, 0, Encode(PipeNote{BytePipe::kMemoryBytes}), pipe_.read_only_fd());
   }
-  // What the other end finds where we say how much we have written.
+  // Sets the count of written bytes that the other end reads.
   void SayWritten(std::uint64_t bytes) { head_->written = bytes; }
   // As one does that closes: what it has sent is no more what it was.
   void TakeBack() const {

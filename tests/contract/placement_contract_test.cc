@@ -1,5 +1,5 @@
-// What every placement must do: one owner per block, an owner that is there, and the same answer to the same
-// question. How even it is, is its own affair (src/placement/imbalance_test.cc).
+// The contract of every placement: one owner per block, an owner that is there, and the same answer to the
+// same question. Each placement tests its own balance (src/placement/imbalance_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What every policy must do, run over every row of each builtin.def. A row joins by having an example spec
-// here (synchronization models: in sync_examples.h, placements: in placement_examples.h); a row without one
-// fails. What models and placements must do is in sync_contract_test.cc and placement_contract_test.cc.
+// The contract of every policy, run over every row of each builtin.def. A row joins by an example spec here
+// (synchronization models: in sync_examples.h, placements: in placement_examples.h); a row without one fails.
+// sync_contract_test.cc and placement_contract_test.cc have the contracts of models and placements.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What every problem must do, run over every row of src/problem/builtin.def. A row joins by having an example
+// The contract of every problem, run over every row of src/problem/builtin.def. A row joins by an example
 // spec here; a row without one fails.
 #include <gtest/gtest.h>
 

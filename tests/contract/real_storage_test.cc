@@ -1,4 +1,4 @@
-// What only real files and real threads can show.
+// Behaviour that only real files and real threads can show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

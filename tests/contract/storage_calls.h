@@ -65,7 +65,7 @@ class StorageCalls {
     if (!got.ok()) return got.status();
     return std::string(reinterpret_cast<const char*>(got->data()), got->size());
   }
-  // What is in the file, or the error in words.
+  // The contents of the file, or the error in words.
   std::string Content(const std::string& path) {
     const Result<std::string> got = Read(path);
     return got.ok() ? *got : got.status().ToString();

@@ -1,4 +1,4 @@
-// What every Storage and Compute must do, tried on each of them (storage_worlds.def).
+// The contract of every Storage and Compute, run on each of them (storage_worlds.def).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

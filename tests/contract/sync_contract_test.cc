@@ -1,4 +1,4 @@
-// What every synchronization model must do, over every example of every row.
+// The contract of every synchronization model, over every example of every row.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,7 +133,7 @@ class PushingWorkers {
     Listen(0);
     return true;
   }
-  // Notes who was answered; returns the verdict that worker w got, if any.
+  // Notes the answered workers; returns the verdict that worker w got, if any.
   std::string Listen(std::uint32_t w) {
     std::string verdict;
     for (const std::string& line : block_.Heard()) {

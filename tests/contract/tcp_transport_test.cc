@@ -1,4 +1,4 @@
-// What only TCP has: sockets, ports, peers that do not read.
+// The behaviour of TCP alone: sockets, ports, peers that do not read.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What every transport must do, tried on each of them: how connections begin and end, and timers.
+// The contract of every transport, run on each of them: how connections begin and end, and timers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST_P(TransportContract, AWordLeftBehindByAPeerThatClosedIsHeardBeforeTheEnd) {
   Join();
   server_.Send(to_client_, 1, "last words");
   server_.CloseAfterSend(to_client_);
-  // The client goes on sending into what is closed.
+  // The client goes on sending into a closed connection.
   const Text large = Lend(Pattern(1 << 20, 5));
   for (int i = 0; i < 8; ++i) client_.Send(to_server_, 1, "", {PinnedText(large)});
   ASSERT_TRUE(world_->RunUntil([&] { return client_.closed.count(to_server_) > 0; }));

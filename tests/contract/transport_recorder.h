@@ -37,7 +37,7 @@ class TransportRecorder final : public TransportEvents {
   std::function<void(const Landing&)> on_landing;      // runs inside OnFrame
   Status refuse_landing;                               // not ok: the answer to OnFrameStart
   bool wrong_landing = false;                          // a byte short
-  bool reads_in_place = false;                         // takes what is readable where it is
+  bool reads_in_place = false;                         // takes a readable payload in place
   std::size_t read_in_place = 0;                       // frames of which it did
 
   // The calls of a transport, under watch: no event may come from inside one.

@@ -1,4 +1,4 @@
-// What every transport must do, tried on each of them (transport_worlds.def): frames, payloads, limits.
+// The contract of every transport, run on each of them (transport_worlds.def): frames, payloads, limits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Any text as a pull and as a push condition: no crash, an error says why, and what is accepted can be asked.
+// Any text as a pull and as a push condition: no crash, an error gives its reason, and an accepted text can
+// be evaluated.
 #include <string>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Any text as a job file: no crash, an error names the file and a line, and what is accepted is what flags
-// would accept.
+// Any text as a job file: no crash, an error names the file and a line, and flags would accept every accepted
+// value.
 #include "role/job_file.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Any text as the record of a run: no crash, an error names the file, and what is accepted makes a scenario
-// and is the same record when it is written out and read again.
+// Any text as the record of a run: no crash, and an error names the file. An accepted record makes a
+// scenario, and is the same record after a write and a read.
 #include "calibrate/job_record.h"
 
 #include <string>

@@ -1,5 +1,5 @@
-// Any text as a manifest, as it is and under a right checksum: no crash, and what is accepted is written and
-// read again as the same.
+// Any text as a manifest, as it is and under a right checksum: no crash, and an accepted manifest is the same
+// after a write and a read.
 #include "checkpoint/manifest.h"
 
 #include <string>

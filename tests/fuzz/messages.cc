@@ -1,4 +1,4 @@
-// Any body under any of the nine decoders: no crash, and what is accepted encodes to the same bytes.
+// Any body under any of the nine decoders: no crash, and an accepted body encodes to the same bytes.
 //
 // Input: a byte that picks the message, a u64 for the frame's payload_bytes, then the body.
 #include "wire/messages.h"

@@ -1,4 +1,4 @@
-// Runs a fuzz target over every file of a folder, without libFuzzer. Fails if there is none.
+// Runs a fuzz target over every file of a folder, without libFuzzer. Fails if the folder has no file.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

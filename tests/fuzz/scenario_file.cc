@@ -1,5 +1,5 @@
-// Any text as a scenario file: no crash, an error names the file and a line, and what is accepted is the same
-// scenario when it is written out and read again.
+// Any text as a scenario file: no crash, an error names the file and a line, and an accepted scenario is the
+// same after a write and a read.
 #include "simulate/scenario_file.h"
 
 #include <string>

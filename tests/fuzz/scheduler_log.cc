@@ -1,5 +1,5 @@
-// Any bytes as the scheduler's log, or as the body of one of its records: no crash, what is accepted encodes
-// to a log that reads the same, and the modules of a scheduler take each record or say what is wrong with it.
+// Any bytes as the scheduler's log, or as the body of one of its records: no crash. An accepted log encodes
+// to a log that reads the same, and the modules of a scheduler take each record or name its fault.
 //
 // Input: a byte that picks (0: a file as it is; 1: the body of a whole record; else that of one that follows
 // a whole one), then the bytes.
@@ -26,7 +26,7 @@ using Bytes = std::vector<std::byte>;
 
 void Append(Bytes& file, const Bytes& more) { file.insert(file.end(), more.begin(), more.end()); }
 
-// What a scheduler does with a log that it has read; then all of it once more, as one record.
+// Does with the log what a scheduler does after reading it; then all of it once more, as one record.
 Status Replay(const std::vector<wire::pb::LogRecord>& records) {
   static const Registry<SyncModel> sync = BuiltinSyncModels();
   static const Registry<Optimizer> optimizers = BuiltinOptimizers();

@@ -1,5 +1,5 @@
-// Any bytes as a note or as a trailer of the local transport: no crash, and what is accepted is what was
-// written.
+// Any bytes as a note or as a trailer of the local transport: no crash, and an accepted one encodes to the
+// same bytes.
 #include "transport/local/shared_notes.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Any text as a spec: no crash, what is accepted prints as an equal spec, and a policy may ask it anything.
+// Any text as a spec: no crash, an accepted text prints as an equal spec, and a policy may ask it for any
+// argument.
 #include "base/spec.h"
 
 #include <string_view>

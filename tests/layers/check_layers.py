@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps the shape of the tree true: who may include whom, where heavy headers may stand, names and sizes of files.
+"""Keeps the shape of the tree true: allowed includes, places of heavy headers, names and sizes of files.
 
     check_layers.py [ROOT]      prints every breach as path:line: what, and ends with 1 if there is one
 
@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-# Module -> modules it may include directly. What those may include it may include too.
+# Module -> modules it may include directly. It may also include everything that those may include.
 EDGES = {
     "include": [],
     "base": ["include"],
@@ -96,7 +96,7 @@ REACH = closure(EDGES)
 
 
 def module_of(path):
-    """"src/block/ledger.cc" -> "block"; None for what is no module."""
+    """"src/block/ledger.cc" -> "block"; None outside of the modules."""
     parts = path.split("/")
     if parts[0] == "include":
         return "include"
@@ -117,7 +117,7 @@ def is_test(path):
 
 
 def check_include(path, name, quoted):
-    """What is wrong with `path` including `name`, if anything."""
+    """The fault of `path` including `name`, if any."""
     module = module_of(path)
     for pattern, places in HEAVY.items():
         if re.match(pattern, name) and not any(path.startswith(place) for place in places):

@@ -415,7 +415,7 @@ def test_a_forked_child_has_the_parameters_to_itself(alone):
 
 def test_a_forked_child_that_ends_leaves_the_parameters_as_they_are(alone):
     torch.manual_seed(1)
-    model = nn.Linear(512, 512)  # 1 MiB: what is freed of this size goes back to the system
+    model = nn.Linear(512, 512)  # 1 MiB: freed memory of this size goes back to the system
     optimizer = small.distributed(model)
     model(torch.ones(2, 512)).sum().backward()
     optimizer.step()

@@ -1,4 +1,4 @@
-"""What scripts do to parameters and gradients by hand: as with plain torch, or an error or a warning that names it."""
+"""Edits that scripts make to parameters and gradients by hand: as with plain torch, or an error or warning that names it."""
 
 import copy
 import io

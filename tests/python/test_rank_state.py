@@ -1,4 +1,4 @@
-"""What a rank keeps in checkpoints by itself and by register_state(), with a worker that is played by the test."""
+"""The state that a rank keeps in checkpoints by itself and by register_state(), with a worker that the test plays."""
 
 import random
 

@@ -1,5 +1,5 @@
 // Every role is killed, stopped and started again, the network fails, disks are slow and full, while
-// checkpoints are written: the books of every life are right, what is lost is reported, and the job ends.
+// checkpoints are written. The books of every life are right, every loss is reported, and the job ends.
 #include <gtest/gtest.h>
 
 #include "sim/workloads/churn.h"

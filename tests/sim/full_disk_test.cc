@@ -1,5 +1,5 @@
-// The disk runs full at every single write of a job's checkpoints: training goes on, what is whole stays
-// whole, the one that failed is named, and the job can go on from the newest.
+// The disk runs full at every single write of a job's checkpoints. Training continues, complete checkpoints
+// stay complete, the failed one is named, and the job can resume from the newest.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ void TryFullAt(std::uint64_t seed, std::uint64_t append, double part, const Trai
     ASSERT_GE(whole.count, 1U);
   }
 
-  // What failed is said, by file.
+  // The status names the failed file.
   ASSERT_THAT(full.status, Not(HasSubstr("\"given_up\":0")));
   ASSERT_THAT(full.status, HasSubstr("No space left on device"));
   ASSERT_THAT(full.status, HasSubstr(kFolder));

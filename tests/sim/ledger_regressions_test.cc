@@ -1,4 +1,4 @@
-// Seeds that once found a bug. What each run does may drift as the code changes; the seeds stay.
+// Seeds that once found a bug. The events of a run may drift as the code changes; the seeds stay.
 #include <gtest/gtest.h>
 
 #include "sim/workloads/ledger.h"

@@ -1,5 +1,5 @@
-// What workers do by themselves under every model, in whole jobs and under faults: partial pull, exchange,
-// and steps without overlap, where the model leaves room for them.
+// Workers' own rules under every model, in whole jobs and under faults: partial pull, exchange, and steps
+// without overlap, where the model leaves room for them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

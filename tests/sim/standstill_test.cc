@@ -78,7 +78,8 @@ class EpochWorker final : public WorkloadPart {
     ++batch_;
     node_.WhenUsable(kTable, Then([this] {
                        (void)pair_.Take();
-                       // Now and then one takes longer than it takes to be asked for whom it waits.
+                       // Now and then a worker takes longer than the delay after which its peers ask for the
+                       // cause of their wait.
                        const Duration most = random_.Chance(0.02) ? milliseconds(900) : milliseconds(20);
                        (void)env_.timers.After(random_.Between(Duration::zero(), most), [this] { Push(); });
                      }));

@@ -9,7 +9,7 @@
 namespace leeway::sim {
 namespace {
 
-// Those that the other suites do not draw.
+// Models that the other suites do not draw.
 constexpr const char* kModels[] = {"dsps:0,4,2",
                                    "dssp:1,4",
                                    "drop:1",

@@ -1,5 +1,4 @@
-// What workers do by themselves, in whole jobs: partial pull, exchange, bounded, skipping ahead, steps
-// without overlap.
+// Workers' own rules, in whole jobs: partial pull, exchange, bounded, skipping ahead, steps without overlap.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -172,7 +171,7 @@ TEST(SkipAheadSimTest, AWorkerThatIsAlwaysSlowContributesItsStepsWhereLateOnesAr
   }
 }
 
-// What the job's status says of all workers or servers together.
+// The job status's total of a figure over all workers or servers.
 std::uint64_t Total(const StepsReport& report, const char* figure) {
   const nlohmann::json status = nlohmann::json::parse(report.status_json);
   const auto found = status.at("totals").find(figure);

@@ -43,7 +43,7 @@ LEGS_MAX = 6
 
 @dataclass
 class Fault:
-    """What is done to a job, and when."""
+    """The faults for one job, and their times."""
 
     when: str  # gather, train, checkpoint, end
     at: float  # seconds after the start or the end of the first worker; the share of all pushes that are made
@@ -71,7 +71,7 @@ class Plan:
         self.restarts = lots.choice([0, 2, 8])
         self.on_server_loss = lots.choice(["patch", "patch", "rollback", "fail"])
         self.pool, self.barrier = lots.random() < 0.4, lots.random() < 0.5
-        # Who waits at a barrier pushes nothing, and with a pool others may still have to.
+        # A worker that waits at a barrier pushes nothing, and with a pool other workers may still have to push.
         self.barrier = self.barrier and (not self.pool or self.sync == "asp")
         self.faults = sorted((self._fault(lots) for _ in range(lots.randint(1, 4))),
                              key=lambda fault: (["gather", "train", "checkpoint", "end"].index(fault.when), fault.at))
@@ -115,7 +115,7 @@ class Job(Leeway):
                          PAUSE_S)
 
     def find(self, name):
-        """The process of "worker 1", "server 0" or "scheduler" now; None while there is none."""
+        """The present process of "worker 1", "server 0" or "scheduler"; None while the role has no process."""
         role, *index = name.split()
         for pid in self.family():
             try:
@@ -146,7 +146,7 @@ def send(pid, number):
 
 
 class Run:
-    """One seed: what was done to the job, and what is wrong with what became of it."""
+    """One seed: the faults that the job got, and the errors in its result."""
 
     def __init__(self, plan, folder):
         self.plan, self.folder = plan, folder
@@ -192,7 +192,7 @@ class Run:
         return self
 
     def _drive(self, job, faults, resume):
-        """Does what is to be done to this leg; its exit code, None if it hangs."""
+        """Applies the faults of this leg; returns its exit code, None if it hangs."""
         since, before = time.monotonic(), claims(self.folder)
         while faults:
             fault = faults[0]
@@ -211,7 +211,7 @@ class Run:
             if fault.term:
                 break
         drains = bool(self.done) and "SIGTERM" in self.excuses
-        if not drains:  # what is to be done to it is done
+        if not drains:  # all faults of this leg are applied
             (self.folder / "hurry").touch()
         if not self._wait_until(job, lambda: False, since + (GRACE_S if drains else 0)) and self.hung:
             return None

@@ -1,4 +1,4 @@
-"""The books of one chaos run: which pushes were made, which of them the job counted, and what is wrong about that.
+"""The books of one chaos run: the pushes that were made, those that the job counted, and every contradiction.
 
 A push has a cell of its own in every block (programs/bookkeeper.py), so the final values say of each block which pushes it
 counted. A unit of work (a batch of the pool, or an iteration of a rank) may be pushed by several lives, and counts once.

@@ -26,7 +26,7 @@ from cli_process import Leeway  # noqa: E402: found by the line above
 
 WORKERS, SERVERS = 3, 2
 ROLES = ["worker", "server", "scheduler"]
-# What the model reaches in half a minute that nothing happens in is 0.81 to 0.84; it goes up from there.
+# In half a minute without faults the model reaches 0.81 to 0.84; it goes up from there.
 LEAST_ACCURACY = 0.78
 LEAST_ITERATIONS = 1000  # a slow machine gets the time that these take
 END_S = 120  # for the job to end once it is told to
@@ -46,7 +46,7 @@ class Job(Leeway):
                          folder)
 
     def victims(self):
-        """{"scheduler": [pid], "server 1": [pid], "worker 0": [pid]} of those that run now."""
+        """{"scheduler": [pid], "server 1": [pid], "worker 0": [pid]} of the processes that run now."""
         found = {}
         for pid in self.family():
             try:
@@ -83,7 +83,7 @@ def draw(lots, victims):
 
 
 class Soak:
-    """One model's share: what was done to the job, and what is wrong with how it ended."""
+    """One model's share: the faults that the job got, and the errors in its end."""
 
     def __init__(self, sync, seconds, every, roles, seed):
         self.sync, self.seconds, self.every, self.roles = sync, seconds, every, roles

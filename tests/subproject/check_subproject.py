@@ -27,7 +27,7 @@ def configure(folder, *flags):
 
 
 def problems(folder):
-    """What the configured folder has and should not have, or lacks."""
+    """The things that the configured folder lacks, or has and should not have."""
     build = (folder / "build.ninja").read_text()
     targets = set(re.findall(r"^build (\w+): phony", build, re.MULTILINE)) | set(re.findall(r"^build (\w+): CXX_EXEC", build, re.MULTILINE))
     targets = {name for name in targets if not name.startswith("cmake_object_order_")}

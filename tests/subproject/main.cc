@@ -1,4 +1,4 @@
-// What a program of a user needs to compile and to link: the public headers and leeway_process.
+// All that a user's program needs to compile and to link: the public headers and leeway_process.
 #include <cstdio>
 
 #include "leeway/worker.h"

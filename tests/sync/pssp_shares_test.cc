@@ -1,5 +1,5 @@
-// PSSP on one block, over a million pulls: the share of those that wait is the probability of FluentPS,
-// section III.E.
+// PSSP on one block, over a million pulls: the share of waiting pulls is the probability of FluentPS, section
+// III.E.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-"""What the workers of the equivalence test and its single process both do."""
+"""The setup that the workers of the equivalence test and its single process share."""
 
 import torch
 from models import cnn

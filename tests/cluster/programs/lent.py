@@ -28,7 +28,7 @@ for step in range(STEPS):
     model(float(2**step)).backward()
     optimizer.step()
     optimizer.zero_grad()
-    model.weight.grad.fill_(1e6)  # what zero_grad() and the next backward do may go nowhere near what is under way
+    model.weight.grad.fill_(1e6)  # neither zero_grad() nor the next backward may touch a gradient that is on loan
     optimizer.zero_grad()
 figures = optimizer.figures()
 lw.join()

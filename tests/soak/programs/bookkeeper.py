@@ -26,7 +26,7 @@ LR = 12.0  # a push moves its cell by 12, 6, 4 or 3, with 1 to 4 members
 
 
 class Book:
-    """What this life has pushed. A line is in the file once the call returns, whatever happens to the process then."""
+    """The pushes of this life. A line is in the file once the call returns, even if the process dies right after."""
 
     def __init__(self, folder, rank):
         folder.mkdir(exist_ok=True)
