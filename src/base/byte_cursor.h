@@ -1,5 +1,4 @@
-// ByteReader and ByteWriter: little-endian values in and out of byte spans, with bounds checked on every
-// read.
+// ByteReader and ByteWriter: read and write little-endian values in byte spans; every read checks its bounds.
 #pragma once
 
 #include <bit>
@@ -13,7 +12,7 @@ namespace leeway {
 
 static_assert(std::endian::native == std::endian::little, "a big-endian port needs byte swaps here");
 
-// Reads past the end give zeros and make ok() false for good, so a decoder may check once at its end.
+// A read past the end gives zeros and makes ok() false for good, so a decoder may check once at its end.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -43,7 +42,7 @@ class ByteReader {
 
 class ByteWriter {
  public:
-  // Appends to `out`, which it borrows.
+  // Appends to `out`. REQUIRES: `out` outlives the writer.
   explicit ByteWriter(std::vector<std::byte>& out) : out_(out) {}
 
   template <typename T>

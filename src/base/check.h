@@ -1,5 +1,5 @@
-// LW_CHECK: our own bugs. On in release; prints the values and aborts. Never for received bytes or
-// configuration.
+// LW_CHECK: catches our own bugs, in release builds too; prints the values and aborts. Never used on received
+// bytes or configuration.
 #pragma once
 
 #include <fmt/format.h>

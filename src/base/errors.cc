@@ -9,7 +9,7 @@
 namespace leeway {
 namespace {
 
-// Nobody mistypes a name this long; also bounds the work that a peer's text can cause.
+// Nobody mistypes a name this long. The limit also bounds the work that a peer's text can cause.
 constexpr std::size_t kNameBytesMax = 64;
 
 std::string Lower(std::string_view text) {
@@ -51,7 +51,7 @@ std::string DidYouMean(std::string_view got, std::span<const std::string> known)
   for (const std::string& name : known) {
     if (name.size() > kNameBytesMax) continue;
     const std::size_t distance = EditDistance(lower, Lower(name));
-    // A name of which nothing is left is no suggestion ("s" for "x").
+    // A suggestion shares at least one letter with `got` ("s" for "x" does not).
     if (distance > slips_max || distance >= name.size() || distance >= best_distance) continue;
     best = &name;
     best_distance = distance;

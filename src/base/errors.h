@@ -32,7 +32,7 @@ LW_ERROR_FUNCTION(Fenced)
 LW_ERROR_FUNCTION(Cancelled)
 #undef LW_ERROR_FUNCTION
 
-// ` (did you mean "ssp"?)` for the known name nearest to `got` within an edit distance that a slip explains,
+// ` (did you mean "ssp"?)` for the known name nearest to `got`, if a typing mistake explains the difference;
 // else "".
 [[nodiscard]] std::string DidYouMean(std::string_view got, std::span<const std::string> known);
 

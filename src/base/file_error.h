@@ -1,5 +1,5 @@
-// FileError: what a call on files answers for an errno value. One table for the real and the simulated files,
-// so that a node meets the same codes and words in both worlds.
+// FileError: the Status of a file call for an errno value. Real and simulated files share one table, so that
+// a node meets the same codes and words in both worlds.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Mix64 and Hash64: seeded hashes for coins, jitter and trace hashes; the same on every machine for ever.
+// Mix64 and Hash64: seeded hashes for coins, jitter and trace hashes. Their values are the same on every
+// machine and never change.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// HeapArena: an Arena on the heap, for worlds in which nothing is shared.
+// HeapArena: an Arena on the heap, for worlds without shared memory.
 #pragma once
 
 #include "leeway/arena.h"

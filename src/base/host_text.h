@@ -5,7 +5,7 @@
 
 namespace leeway {
 
-// The part before the port, brackets and all; the whole text where there is no port.
+// The part before the port, with its brackets; the whole text if it has no port.
 [[nodiscard]] inline std::string_view HostOfAddress(std::string_view address) {
   return address.substr(0, address.rfind(':'));
 }

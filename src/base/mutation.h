@@ -1,7 +1,7 @@
-// Mutations: rules that can be broken on purpose, one at a time, to see that the tests notice.
+// Mutations: rules that a test breaks on purpose, one at a time, to see that other tests notice.
 //
-// A build with LEEWAY_MUTATIONS has them all, none of them active until a test program names one; any other
-// build has none. `make mutants` runs every one of them against the simulated workloads.
+// Only a build with LEEWAY_MUTATIONS contains them; each stays inactive until a test program names it. `make
+// mutants` runs each of them against the simulated workloads.
 #pragma once
 
 #ifdef LEEWAY_MUTATIONS

@@ -13,7 +13,7 @@
 namespace leeway {
 namespace {
 
-// The whole text must be the number; from_chars knows no locale, no leading '+' and no spaces.
+// The whole text must be the number; from_chars accepts no locale, no leading '+' and no spaces.
 template <typename Number>
 std::optional<Number> ParseWhole(std::string_view text) {
   Number value{};
@@ -35,7 +35,7 @@ bool Holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// ` (s, c), and s came by key too`, or as much of it as is true.
+// ` (s, c), and s came by key too`, or the part of it that is true.
 std::string PositionsTaken(const std::vector<std::string>& positional, const SpecTerm& term) {
   if (positional.empty()) return "";
   std::string text = fmt::format(" ({})", fmt::join(positional, ", "));
@@ -75,7 +75,8 @@ const SpecArg* PolicyConfig::Take(std::string_view key, bool positional) const {
   for (std::size_t i = 0; i < term_.args.size(); ++i) {
     if (term_.args[i].key != key || key.empty()) continue;
     taken_[i] = true;
-    // Its place among the positional ones stays its own, so that a later argument does not slide into it.
+    // The argument keeps its place among the positional ones, so that a later argument does not slide into
+    // it.
     if (positional && !Holds(asked_positional_, key)) asked_positional_.emplace_back(key);
     return &term_.args[i];
   }
@@ -185,7 +186,7 @@ Result<std::vector<PolicyConfig::Constant>> PolicyConfig::OtherConstants(
       return InvalidArgument("{}: got \"{}\", wanted a finite number{}", Where(arg.key), arg.value,
                              DidYouMean(arg.key, known));
     }
-    // Given twice it stays untaken the second time, which Finish refuses.
+    // A second argument of the same key stays untaken, and Finish refuses it.
     if (Holds(asked_, arg.key)) continue;
     (void)Take(arg.key, false);
     LW_RETURN_IF_ERROR(Note<double>(arg.key, *value).status());

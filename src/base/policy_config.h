@@ -20,11 +20,11 @@ class PolicyConfig {
  public:
   // `kind` is for messages: "sync model", "optimizer", ...
   PolicyConfig(std::string kind, SpecTerm term);
-  // Of a spec that must be one term.
+  // Parses a spec that must be one term.
   [[nodiscard]] static Result<PolicyConfig> OfOneTerm(const std::string& kind, std::string_view spec);
 
   [[nodiscard]] const std::string& name() const { return term_.name; }
-  // The terms in parentheses. Finish refuses parentheses that nobody looked into.
+  // The terms in parentheses. Finish refuses parentheses that the factory did not ask for.
   [[nodiscard]] const std::vector<SpecTerm>& inner() const {
     inner_asked_ = true;
     return term_.inner;
@@ -37,7 +37,7 @@ class PolicyConfig {
                                              std::optional<double> absent = std::nullopt) const;
   [[nodiscard]] Result<std::string> OneOf(std::string_view key, const std::vector<std::string>& known,
                                           std::optional<std::string> absent = std::nullopt) const;
-  // Any text. Without a default an absent one is an error that says what was wanted.
+  // Any text. Without a default an absent argument is an error that names the wanted one.
   [[nodiscard]] Result<std::string> Text(std::string_view key, std::string_view wanted,
                                          std::optional<std::string> absent = std::nullopt) const;
   // Key-only arguments (never positional): `release=soft`.
@@ -45,12 +45,13 @@ class PolicyConfig {
                                                std::string absent) const;
   [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low,
                                                      std::int64_t high, std::int64_t absent) const;
-  // Any text, quoted in the spec if it must be. Without a default an absent one is an error that says what
-  // was wanted.
+  // Any text, quoted in the spec if necessary. Without a default an absent argument is an error that names
+  // the wanted one.
   [[nodiscard]] Result<std::string> KeyedText(std::string_view key, std::string_view wanted,
                                               std::optional<std::string> absent = std::nullopt) const;
-  // Every argument with a key that nobody has asked for yet and that is not in `reserved`, as a finite
-  // number: the user's own names, in the order of the spec. `reserved` are those that are asked for later.
+  // Every keyed argument that the factory has not asked for yet and that is not in `reserved`, as a finite
+  // number: the user's own names, in the order of the spec. `reserved` holds the keys that the factory asks
+  // for later.
   struct Constant {
     std::string name;
     double value;
@@ -58,14 +59,15 @@ class PolicyConfig {
   [[nodiscard]] Result<std::vector<Constant>> OtherConstants(const std::vector<std::string>& reserved) const;
   // Whether the argument was given by its key.
   [[nodiscard]] bool HasKey(std::string_view key) const;
-  // For a policy of none of the known names.
+  // The error for a name outside of `known`.
   [[nodiscard]] Status UnknownName(const std::vector<std::string>& known) const;
 
-  // The term with every argument that was asked for, by key and with the value in use, given or not: two
-  // terms that mean the same are equal.
+  // The term with every argument that the factory asked for, by key and with the value in use, given or
+  // default. Two terms with the same meaning are equal.
   [[nodiscard]] const SpecTerm& resolved() const { return resolved_; }
 
-  // An error if an argument was given that nobody asked for (unknown key with a suggestion, or one too many).
+  // Returns an error if the factory did not ask for a given argument (an unknown key, with a suggestion, or
+  // one argument too many).
   [[nodiscard]] Status Finish() const;
 
  private:
@@ -81,10 +83,10 @@ class PolicyConfig {
 
   std::string kind_;
   SpecTerm term_;
-  // Which arguments were taken and which keys were asked for; asking does not change what a config means.
+  // The arguments taken and the keys asked for; asking does not change the meaning of a config.
   mutable std::vector<bool> taken_;
   mutable std::vector<std::string> asked_;             // all, in the order of asking
-  mutable std::vector<std::string> asked_positional_;  // those that may come without a key
+  mutable std::vector<std::string> asked_positional_;  // the arguments that may come without a key
   mutable bool inner_asked_ = false;
   mutable SpecTerm resolved_;
 };

@@ -20,7 +20,7 @@ Character Decode(std::string_view text) {
   const unsigned char first = at(0);
   if (first < 0x80) return {first, 1};
   const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  // 0x80 to 0xC1 begin nothing, or what one byte would say; nothing begins above 0xF4.
+  // 0x80 to 0xC1 begin no character, or an overlong one; no character begins above 0xF4.
   if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {};
   std::uint32_t code = first & (0xFFU >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) {

@@ -1,7 +1,7 @@
 // Printable: text of a peer, made fit for a log, a terminal, a status or an error message.
 //
 // A peer chooses its host name, its table names and its error texts. Without this function such a text could
-// end a log line and begin a forged one, or send escape sequences to the terminal of whoever reads it.
+// end a log line and begin a forged one, or send escape sequences to a reader's terminal.
 #pragma once
 
 #include <cstddef>

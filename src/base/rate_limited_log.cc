@@ -9,8 +9,7 @@ namespace leeway {
 void RateLimitedLog::Warn(std::string what) {
   const TimePoint now = clock_.Now();
   if (written_ == 0 || now - since_ >= kEvery) {
-    // A stretch that follows one with too many is not given as much again: the sum would still grow with
-    // time.
+    // A period after a noisy one gets a smaller allowance: otherwise the total would still grow with time.
     const bool calm = kept_back_ == 0;
     Flush();
     since_ = now;

@@ -1,7 +1,8 @@
 // RateLimitedLog: writes warnings that a peer can cause, at a rate that no peer can raise.
 //
 // It writes the first few warnings as they come. After that it writes one line per kEvery, which counts the
-// warnings since the last one. A port scan neither fills a disk nor goes unnoticed. Thread rule: that of Env.
+// warnings since the last one. So a port scan neither fills a disk nor goes unnoticed. Thread rule: as for
+// Env.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ class RateLimitedLog {
 
   // `what` names the peer or the address, and the problem.
   void Warn(std::string what);
-  // Writes how many warnings were kept back, if there are any.
+  // Writes the number of suppressed warnings, if there are any.
   void Flush();
 
   static constexpr std::uint32_t kAtOnce = 20;
@@ -29,10 +30,10 @@ class RateLimitedLog {
  private:
   const Clock& clock_;
   Log& log_;
-  TimePoint since_;            // the present stretch of kEvery began then
-  std::uint32_t written_ = 0;  // warnings of this stretch
+  TimePoint since_;            // when the present period of kEvery began
+  std::uint32_t written_ = 0;  // warnings written in this period
   std::uint64_t kept_back_ = 0;
-  std::string last_;  // the last one that was kept back
+  std::string last_;  // the last suppressed warning
 };
 
 }  // namespace leeway

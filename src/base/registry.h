@@ -1,4 +1,4 @@
-// Registry: names to factories of one kind of policy. Filled from a builtin.def table, and by users' Add.
+// Registry: maps names to factories of one kind of policy. A builtin.def table fills it; users Add their own.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class Registry {
 
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
-  // A later row of the same name replaces the earlier.
+  // A later row replaces an earlier one of the same name.
   void Add(const std::string& name, Factory make) { factories_[name] = std::move(make); }
 
   [[nodiscard]] std::vector<std::string> names() const {
@@ -35,22 +35,22 @@ class Registry {
 
   [[nodiscard]] const std::string& kind() const { return kind_; }
 
-  // Whether a spec of one term names one of them; its arguments may still be wrong.
+  // Returns whether a spec of one term has a known name; its arguments may still be wrong.
   [[nodiscard]] Status CheckName(std::string_view text) const {
     LW_ASSIGN_OR_RETURN(const SpecTerm term, ParseOneTerm(text));
     return factories_.contains(term.name) ? Status::Ok() : Unknown(term.name);
   }
 
-  // Makes the policy of one term, without looking for arguments left over: the caller asks `config` for its
-  // own ones (release=..., late=...) and then calls config.Finish().
+  // Makes the policy of one term, and does not check for arguments left over: the caller asks `config` for
+  // its own ones (release=..., late=...) and then calls config.Finish().
   [[nodiscard]] Result<std::unique_ptr<Policy>> Make(const PolicyConfig& config) const {
     const auto found = factories_.find(config.name());
     if (found == factories_.end()) return Unknown(config.name());
     return found->second(config);
   }
 
-  // Makes the policy of a spec of one term and no arguments but the factory's own. `resolved`, if given, gets
-  // the term as the factory understood it.
+  // Makes the policy of a spec of one term that has only the factory's own arguments. `resolved`, if given,
+  // gets the term as the factory understood it.
   [[nodiscard]] Result<std::unique_ptr<Policy>> MakeFromSpec(std::string_view text,
                                                              SpecTerm* resolved = nullptr) const {
     LW_ASSIGN_OR_RETURN(const SpecTerm term, ParseOneTerm(text));

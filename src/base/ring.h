@@ -1,5 +1,5 @@
 // Ring: a queue that grows and keeps its memory. Unlike std::deque it allocates nothing while empty, nor when
-// elements come and go. T is default-constructible and movable, and there are fewer than 2^31 at a time.
+// elements come and go. REQUIRES: T is default-constructible and movable; fewer than 2^31 elements at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Ring {
     T value = std::move(slots_[head_]);
     Renew(slots_[head_]);
     --size_;
-    // Begins anew when it is empty: the slot used last is the one that may still be in the cache.
+    // An empty ring begins anew: the slot used last may still be in the cache.
     head_ = size_ == 0 ? 0 : static_cast<std::uint32_t>((head_ + 1) & (slots_.size() - 1));
     return value;
   }

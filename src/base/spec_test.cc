@@ -105,7 +105,7 @@ TEST(SpecTest, LengthAndDepthHaveLimits) {
   EXPECT_NE(deeper.status().message().find("more than 16 levels of parentheses at position 34"),
             std::string::npos)
       << deeper.status().message();
-  // Unclosed ones too, before the stack ends.
+  // The limit also catches unclosed parentheses, before the stack ends.
   EXPECT_FALSE(ParseSpec(nested(2000).substr(0, 4000)).ok());
 }
 

@@ -5,7 +5,7 @@
 namespace leeway {
 namespace {
 
-// Spins between two looks at where the thread may run, which changes rarely.
+// The number of spins between two looks at the thread's cores, which change rarely.
 constexpr std::uint32_t kSpinsPerLook = 256;
 
 }  // namespace
@@ -58,8 +58,7 @@ void SpinBudget::End(bool found) {
   if (++misses_ < options_.misses_max) return;
   rest_ = next_rest_;
   next_rest_ = std::min(next_rest_ * 2, options_.rest_max);
-  // Then one try, but a whole one: with both ends asleep the answers take longer than they would if this one
-  // spun.
+  // Then one try with the whole budget: if both ends sleep, answers take longer than with this end spinning.
   misses_ = options_.misses_max - 1;
   budget_ns_ = options_.most_ns;
 }

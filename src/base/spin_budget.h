@@ -1,4 +1,4 @@
-// SpinBudget: whether a thread that has to wait looks again for a short while before it sleeps, and how long.
+// SpinBudget: decides whether a waiting thread spins before it sleeps, and how long.
 //
 // A sleep and a wake-up cost some microseconds; a peer on another core often answers in fewer. But a thread
 // that spins on a core that another thread wants only delays that thread. So each place where threads wait
@@ -8,8 +8,8 @@
 //   if (!spin.Spin([&] { return ready(); })) sleep();
 //
 //   - `ready` within the budget: spinning pays, and the budget grows to its maximum;
-//   - not ready: the budget shrinks, and after a few in a row the thread sleeps at once for many times
-//     before it tries again, once, with the whole budget;
+//   - not ready: the budget shrinks. After a few misses in a row the thread sleeps at once many times, before
+//     it tries again, once, with the whole budget;
 //   - this thread was preempted meanwhile (the kernel counts it): another thread wants this core, perhaps the
 //     very one that this thread waits for. Spinning stops for a while, longer each time;
 //   - ready at once, within a few looks: that says nothing;
@@ -17,8 +17,8 @@
 //     only burns time that the thread could sleep;
 //   - the thread may run on one core only, and shares it (SetShared) with the thread it waits for: never.
 //
-// `ready` is called again and again with a pause instruction between: it must be cheap next to a sleep (a
-// load, or a poll without waiting). Thread rule: one thread at a time; SetShared as well.
+// The thread calls `ready` again and again with a pause instruction between: it must be cheap next to a sleep
+// (a load, or a poll without waiting). Thread rule: one thread at a time calls it, SetShared included.
 #pragma once
 
 #include <algorithm>
@@ -54,14 +54,14 @@ class SpinBudget {
     std::int64_t preempted_rest_max_ns = 50'000'000;
   };
 
-  // `world` outlives it.
+  // REQUIRES: `world` outlives it.
   explicit SpinBudget(const SpinWorld& world) : SpinBudget(world, Options()) {}
   SpinBudget(const SpinWorld& world, const Options& options);
 
-  // The one that this thread waits for runs on the same core and no other: spinning can only delay it.
+  // The awaited thread runs on the same core and no other: spinning can only delay it.
   void SetShared(bool shared) { shared_ = shared; }
 
-  // How long it took to do what was waited for, found in a spin or after a sleep.
+  // Notes the time of the work after a wait, found in a spin or after a sleep.
   void NoteWork(std::int64_t ns) {
     // A thread that lost its core meanwhile has not worked.
     work_ns_ += (std::min(ns, 4 * options_.heavy_ns) - work_ns_) / 4;

@@ -1,4 +1,4 @@
-// TempFolder: a folder of one test, with a name that no other run has. Gone with the object.
+// TempFolder: a folder of one test, with a name that no other run has. The destructor removes it.
 #pragma once
 
 #include <gtest/gtest.h>
