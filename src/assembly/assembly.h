@@ -1,5 +1,5 @@
-// Assembly: options + Env -> policies -> wired node. The one place that joins names to concrete types, for
-// both worlds.
+// Assembly: turns options and an Env into policies and a wired node. The only place that joins names to
+// concrete types, for the real and the simulated world.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace leeway {
 
-// Every policy by name. Start from Builtin() and Add your own.
+// Every policy by name. Users start from Builtin() and Add their own.
 struct Policies {
   Registry<SyncModel> sync;
   Registry<Optimizer> optimizers;
@@ -22,7 +22,7 @@ struct Policies {
   static Policies Builtin();
 };
 
-// `policies` outlives the node.
+// REQUIRES: `policies` outlives the node.
 [[nodiscard]] std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env,
                                                            const Policies& policies,
                                                            std::function<void(const Status&)> ended);
