@@ -1,8 +1,7 @@
-// Figures: named numbers (counters and gauges) as nodes report them with every beat, and their sums over a
-// job.
+// Figures: named numbers (counters and gauges) that nodes report with every beat, and their sums over a job.
 //
-// Plain values in the order of their names. Names come from peers and from users, so their number and length
-// are bounded.
+// Plain values in the order of their names. Names come from peers and users, so their number and length are
+// bounded.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,8 @@ class Figures {
   static constexpr std::size_t kNamesMax = 512;
   static constexpr std::size_t kNameBytesMax = 64;
 
-  // False, and nothing changes, for a name that is empty, too long or not printable, or one more than
-  // kNamesMax.
+  // Returns false and changes nothing for a name that is empty, too long or not printable, or beyond
+  // kNamesMax names.
   bool Set(std::string_view name, double value);
   bool Add(std::string_view name, double value);
   // Adds every figure of `other` under `prefix` + its name.
