@@ -1,15 +1,15 @@
-// eps: Elastic Parameter Slicing (FluentPS, III-A), which gives the parameters new keys so that every key
-// range has as many bytes as the next, and evens them out again when the number of servers changes.
+// eps: Elastic Parameter Slicing (FluentPS, III-A). It gives the parameters new keys so that all key ranges
+// have equal bytes, and evens them out again when the number of servers changes.
 //
-// Place: the blocks in their order are cut into one run per shard, and no other cuts would give the heaviest
-// run fewer bytes. The unit is the block: the heaviest has less than an even share and one block, and never
-// less than the largest block. For a load as even as in the paper, which cuts anywhere, set a smaller
-// block_bytes. Each round of tables is cut by itself; the shard of the first run is one further for every
-// block before, so that tables which come one by one do not end on one shard.
+// Place cuts the blocks, in their order, into one run per shard, so that no other cuts give the heaviest run
+// fewer bytes. The unit is the block: the heaviest run has less than an even share plus one block, and at
+// least the largest block. For a load as even as in the paper, which cuts anywhere, set a smaller
+// block_bytes. Place cuts each round of tables by itself. The shard of the first run is one further for every
+// earlier block, so that tables which come one by one do not all land on one shard.
 //
-// Rebalance: shards differ by no more than the largest block, and what moves is at most the lower bound for
-// an even load (all bytes of shards that went, and what each other one has above an even share), plus less
-// than one block for each shard that has more than that. Runs are given up for this.
+// Rebalance leaves shards that differ by at most the largest block. It moves at most the lower bound for an
+// even load, plus less than one block for each shard above an even share. The lower bound is all bytes of
+// shards that went, and the bytes of every other shard above an even share. Rebalance does not keep runs.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -23,7 +23,7 @@
 namespace leeway {
 namespace {
 
-// Where blocks begin, in bytes from the first; the last one is where they end.
+// The offsets at which blocks begin, in bytes from the first; the last entry is the end.
 using Edges = std::vector<std::uint64_t>;
 
 // The furthest edge that is at most `bytes` after edge `from`.
@@ -133,7 +133,7 @@ class Eps final : public Placement {
     const std::uint64_t share = total / shards.size();
     const std::uint64_t share_up = share + (total % shards.size() == 0 ? 0 : 1);
 
-    // Largest first, a shard lets go of every block without which it still has an even share.
+    // Each shard gives up, largest first, every block without which it still has an even share.
     std::vector<std::size_t> homeless;
     std::vector<std::size_t> smallest_kept(shards.size());
     for (const std::size_t b : LargestFirst(blocks)) {
@@ -152,8 +152,8 @@ class Eps final : public Placement {
       if (loads.Of(s) > share) above.push_back(s);
     }
 
-    // The least loaded takes the next. The least load does not fall from here on, so whoever takes a block
-    // ends above nobody by more than that block.
+    // The least loaded shard takes the next block. The least load does not fall from here on, so a shard that
+    // takes a block ends above no other by more than that block.
     std::vector<ShardId> now(owners.begin(), owners.end());
     const auto take = [&](std::size_t b) {
       const std::size_t s = loads.LeastLoaded();

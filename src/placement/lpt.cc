@@ -1,10 +1,10 @@
 // lpt: the largest block goes first, and each goes to the shard with the least load (Graham 1969, "longest
-// processing time first"). The load of a shard is what it owns already and what this round has given it.
+// processing time first"). The load of a shard counts the blocks it owns already and those of this round.
 //
 // PyTorch names a layer's weight and then its bias. Round robin over two servers therefore puts every weight
-// on one of them, and that one gets 99.9 % of a small network's bytes. Here tables of any order come out
-// even: no shard ends above another by more than one block of this round, and small blocks fill what large
-// ones leave.
+// on one of them, and that one gets 99.9 % of a small network's bytes. lpt is even for any order of tables:
+// no shard ends above another by more than one block of this round, and small blocks fill the gaps of large
+// ones.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -26,8 +26,8 @@ constexpr std::uint64_t kBlockCostBytes = 2560;
 
 std::uint64_t Cost(std::uint64_t blocks, std::uint64_t bytes) { return bytes + blocks * kBlockCostBytes; }
 
-// The first shard of every server, then the second one of every server, and so on: shards with the same load
-// take turns in this order, so that two blocks use the network of two servers.
+// The first shard of every server, then the second shard of every server, and so on. Shards with the same
+// load take turns in this order, so that two blocks use the network of two servers.
 std::vector<PlacedShard> ServersInTurn(std::span<const PlacedShard> shards) {
   std::map<ServerId, std::size_t> seen;
   std::vector<std::pair<std::size_t, PlacedShard>> turns;

@@ -1,4 +1,4 @@
-// The placements that come with Leeway: the rows of builtin.def.
+// The built-in placements: the rows of builtin.def.
 #pragma once
 
 #include "base/registry.h"

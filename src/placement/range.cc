@@ -1,17 +1,17 @@
-// range: the key ranges of PS-Lite, with their skew; to compare with.
+// range: the key ranges of PS-Lite, with their skew, for comparison.
 //
-// PS-Lite cuts the space of 64-bit keys into as many equal ranges as there are servers, and a server owns the
-// keys in its range, whatever their values weigh. FluentPS (III-A) says of it that "it puts most parameters
-// on one key range of a server". How much depends on the keys that an application gives, so here is a model
-// of one: each table is one key, never cut, and the keys of a round of tables are spread over the key space
-// evenly in the order of creation. So table t of n goes to server t * servers / n: every server has as many
-// tables as the next, in a row, and the one with the largest layers has most of the bytes (of 8 servers one
-// has 62 % of AlexNet). Keys 0, 1, 2, ... as they are would all be in the first range: a job of one server.
+// PS-Lite cuts the space of 64-bit keys into as many equal ranges as there are servers. A server owns the
+// keys in its range, whatever the size of their values. FluentPS (III-A) says of it that "it puts most
+// parameters on one key range of a server". The skew depends on the keys that an application chooses, so this
+// is a model of one: each table is one key, never cut, and the keys of a round of tables lie evenly over the
+// key space in the order of creation. So table t of n goes to server t * servers / n. Every server has the
+// same number of tables, in a row, and the server with the largest layers has most of the bytes (of 8 servers
+// one has 62 % of AlexNet). Plain keys 0, 1, 2, ... would all be in the first range: a job of one server.
 //
-// A server's shards, which PS-Lite does not have, get the blocks of its tables in turn.
+// PS-Lite has no shards; here the shards of a server get the blocks of its tables in turn.
 //
-// Tables of a later round are a key space of their own: they are spread over all servers again, and a table
-// that comes by itself goes to the first server.
+// Tables of a later round form a key space of their own: they spread over all servers again, and a table that
+// comes by itself goes to the first server.
 #include <cstddef>
 #include <map>
 #include <utility>

@@ -1,4 +1,4 @@
-// Round robin over blocks: the next block goes to the next shard, going on where the last round of tables
+// Round robin over blocks: the next block goes to the next shard, continuing where the last round of tables
 // stopped.
 #include "base/policy_config.h"
 #include "leeway/placement.h"
