@@ -1,4 +1,4 @@
-// ASP: every pull is answered at once, however far ahead its worker is (FluentPS, Table III).
+// ASP: a block answers every pull at once, however far ahead its worker is (FluentPS, Table III).
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
 #include "sync/everyone.h"

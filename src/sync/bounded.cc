@@ -1,4 +1,4 @@
-// bounded: a worker begins iteration i when all its pushes up to i - d - 1 have verdicts (ps-lite's bounded
+// bounded: a worker begins iteration i once all its pushes up to i - d - 1 have verdicts (ps-lite's bounded
 // delay). The worker decides; blocks answer every pull at once, so release does not apply.
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
@@ -14,7 +14,7 @@ class Bounded final : public SyncModel {
     return PullVerdict::kNow;
   }
   Advance MayAdvance(const SyncView& view, Memory&) const override { return WhenEveryoneIsIn(view); }
-  // It bounds how far a worker is ahead of its own verdicts, not of the others.
+  // The model bounds a worker's distance from its own verdicts, not from other workers.
   std::optional<std::int64_t> Lead() const override { return std::nullopt; }
   const char* DefaultApply() const override { return "immediate"; }
   WorkerRule ForWorker() const override { return {.unsettled_max = d_}; }

@@ -1,4 +1,4 @@
-// BSP: nobody goes on before everybody's contribution is in (FluentPS, Table III).
+// BSP: no worker continues before every member's contribution is in (FluentPS, Table III).
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
 #include "sync/everyone.h"

@@ -1,9 +1,9 @@
-// DSPS: ssp whose s follows how much slower the slowest worker is than the fastest (Zhang et al. 2017;
+// DSPS: ssp whose s follows the ratio of the slowest worker's pace to the fastest one's (Zhang et al. 2017;
 // FluentPS, Table III).
 //
 //   dsps:lo,hi,every    s = clamp(round(t_slowest / t_fastest) - 1, lo, hi), anew every so many iterations
 //
-// The memory is s and the iteration it was found in.
+// The memory holds s and the iteration in which it was found.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Dsps final : public SyncModel {
       if (sound && view.v_train.value() - found_at < every_) return found;
       if (sound) s = found;
     }
-    // Nobody's pace is known before its second push; until then what was found before holds.
+    // A worker's pace is unknown before its second push; until then the earlier s holds.
     const std::optional<double> ratio = SlownessRatio(view);
     if (!ratio) return s;
     const double wanted = std::round(*ratio) - 1.0;

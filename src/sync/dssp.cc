@@ -1,9 +1,9 @@
-// DSSP: ssp:lo, and a worker that reaches it is granted as many further iterations, up to hi, as make its
+// DSSP: ssp:lo, but a worker that reaches lo gets leave for further iterations, up to hi: as many as make its
 // wait shortest (Zhao et al. 2019, "Dynamic Stale Synchronous Parallel", Algorithms 1 and 2).
 //
-// Where a worker is after r more iterations, and when the slowest pushes next, is predicted from the last
-// push intervals of the two. A worker that is lo or more ahead without leave is granted some; when it is used
-// up the worker waits, and has none when it goes on.
+// The model predicts the worker's position after r more iterations, and the slowest worker's next push, from
+// the last push intervals of the two. It grants leave to a worker that is lo or more ahead without leave. A
+// worker that has used its leave waits, and has no leave when it continues.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,15 +17,15 @@
 namespace leeway {
 namespace {
 
-// Up to which progress each worker has leave: the memory of a block. Ranks are dense, so it is an array of
-// the low 32 bits behind a letter, as long as the highest rank that ever had leave needs. Ranks from
-// kRanksMax on have no place in it: they are granted anew with every pull.
+// The progress up to which each worker has leave: the memory of a block. Ranks are dense, so it is an array
+// of the low 32 bits behind a letter, as long as the highest rank that ever had leave. It has no place for
+// ranks from kRanksMax on: they get leave anew with every pull.
 class Grants {
  public:
   explicit Grants(Memory& memory) : memory_(memory) {}
 
-  // How many iterations of leave are left at `progress`: 0 when it is used up just here. Nothing if there is
-  // none within `most`.
+  // Returns the iterations of leave left at `progress`: 0 when it is used up just here; nullopt without leave
+  // within `most`.
   [[nodiscard]] std::optional<std::int64_t> LeftAt(WorkerId worker, Iteration progress,
                                                    std::int64_t most) const {
     if (!Sound() || At(worker) + sizeof(std::uint32_t) > memory_.size()) return std::nullopt;
@@ -85,14 +85,14 @@ class Dssp final : public SyncModel {
   std::string PushCondition() const override { return kEveryoneIsIn; }
 
  private:
-  // The r in 0 to `most` after which the slowest worker's next push is nearest; 0 if a pace is unknown.
+  // Returns the r in 0 to `most` that ends nearest to the slowest worker's next push; 0 if a pace is unknown.
   static std::int64_t BestExtra(const SyncView& view, WorkerId worker, std::int64_t most) {
     const std::optional<WorkerId> slowest = view.progress.LastSlowest();
     if (!slowest || *slowest == worker) return 0;
     const std::optional<Duration> own = view.progress.PushInterval(worker);
     const std::optional<Duration> other = view.progress.PushInterval(*slowest);
     if (!own || !other || own->count() <= 0 || other->count() <= 0) return 0;
-    // The slowest pushed last when the block came to v_train.
+    // The slowest worker's last push was when the block came to v_train.
     const std::int64_t since = std::max((view.now - view.advanced_at).count(), std::int64_t{0});
     const auto wait_after = [&](std::int64_t r) {
       const auto at = static_cast<double>(since) + static_cast<double>(r) * static_cast<double>(own->count());

@@ -8,7 +8,7 @@ namespace leeway {
 inline constexpr const char* kEveryoneIsIn = "count >= members";
 
 [[nodiscard]] inline Advance WhenEveryoneIsIn(const SyncView& view) {
-  // >=, since counts can jump.
+  // >=, because counts can jump.
   return view.CountAt(view.v_train) >= view.MembersAt(view.v_train) ? Advance::Yes() : Advance::No();
 }
 

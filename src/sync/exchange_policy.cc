@@ -38,7 +38,7 @@ std::string ToText(const ExchangePolicy& policy) {
     case ExchangePolicy::Kind::kSignificant:
       break;
   }
-  // By PrintSpec, since 1e+20 has to be quoted.
+  // PrintSpec quotes 1e+20, which a spec needs.
   return PrintSpec({{{"significant", {{"", fmt::format("{}", policy.significance_min)}}, {}}}});
 }
 

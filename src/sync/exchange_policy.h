@@ -1,9 +1,9 @@
-// ExchangePolicy: in which iterations a worker exchanges a table with its servers (design, section 5).
+// ExchangePolicy: chooses the iterations in which a worker exchanges a table with its servers.
 //
 //   every:1        every:k        when_stale:s        significant:t
 //
-// In the others gradients add up in the worker, and the iteration is absent. Parsed once by the worker node;
-// a plain value.
+// In the other iterations the worker adds its gradients up, and is absent. The worker node parses it once; a
+// plain value.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace leeway {
 struct ExchangePolicy {
   enum class Kind : std::uint8_t {
     kEvery,        // in iterations k - 1, 2k - 1, ...
-    kWhenStale,    // when what the worker holds is of a v_train more than s iterations behind its own
-    kSignificant,  // when |g| / |w| of what has added up is above t
+    kWhenStale,    // when the worker's values are of a v_train more than s iterations behind its own
+    kSignificant,  // when |g| / |w| of the added-up gradients is above t
   };
   Kind kind = Kind::kEvery;
   std::int64_t every = 1;         // k of kEvery

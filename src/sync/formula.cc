@@ -21,7 +21,7 @@ class MuParserFormula final : public Formula {
     parser_.ClearConst();
     for (std::size_t v = 0; v < variables.size(); ++v) {
       used_[v] = std::ranges::find(used, variables[v]) != used.end();
-      // Scratch copies: whatever the parser did to them would change nothing of ours.
+      // Scratch copies: a change by the parser would not reach our values.
       if (used_[v]) parser_.DefineVar(variables[v], &values_[v]);
     }
     for (const PolicyConfig::Constant& constant : constants)

@@ -1,7 +1,7 @@
-// Formula: a condition over numbers, written by a user and asked on every pull or push (muParser).
+// Formula: a user's condition over numbers (muParser), evaluated on every pull or push.
 //
-// Belongs to one thread: its variables are set before each question. Takes no input but those, and changes
-// nothing.
+// Thread rule: one thread owns it and sets its variables before each evaluation. It has no other input and no
+// side effect.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace leeway {
 
 class Formula {
  public:
-  // Variables are known by their place in `variables`. Constants must not have the name of one.
+  // Variables are known by their place in `variables`. REQUIRES: no constant has the name of a variable.
   [[nodiscard]] static Result<std::unique_ptr<Formula>> Make(
       std::string_view text, std::span<const std::string> variables,
       std::span<const PolicyConfig::Constant> constants, std::span<const ForeignName> foreign);
   virtual ~Formula() = default;
 
-  // Whether the variable stands in it (one that it does not know does not); what others are set to does not
-  // matter.
+  // Returns whether the formula uses the variable; false for an unknown one. Other variables may have any
+  // value.
   [[nodiscard]] virtual bool Uses(std::size_t variable) const = 0;
   virtual void Set(std::size_t variable, double value) = 0;
   // Returns the formula's value; not finite after a division by zero or the like.

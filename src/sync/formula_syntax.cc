@@ -10,7 +10,7 @@
 namespace leeway {
 namespace {
 
-// muParser's, without those that no condition needs.
+// muParser's functions, without those that no condition needs.
 constexpr std::array<std::string_view, 11> kFunctions = {"abs", "avg", "exp",  "ln",   "log10", "log2",
                                                          "max", "min", "rint", "sqrt", "sum"};
 
@@ -18,7 +18,7 @@ constexpr bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsFunction(std::string_view name) { return std::ranges::find(kFunctions, name) != kFunctions.end(); }
 
-// Words of other languages, and what they are here.
+// Words of other languages, and their equivalents here.
 std::string_view Meant(std::string_view name) {
   if (name == "and") return "&&";
   if (name == "or") return "||";

@@ -16,10 +16,10 @@
 
 namespace leeway {
 
-inline constexpr std::size_t kFormulaBytesMax = 400;  // what takes well under a microsecond
+inline constexpr std::size_t kFormulaBytesMax = 400;  // a text that takes well under a microsecond
 inline constexpr std::size_t kFormulaDepthMax = 32;   // levels of parentheses
 
-// A name that means something elsewhere, and why not here.
+// A name that has a meaning elsewhere, and why it has none here.
 struct ForeignName {
   std::string name, why;
 };
@@ -29,7 +29,8 @@ struct ForeignName {
                                                             std::span<const std::string> known,
                                                             std::span<const ForeignName> foreign);
 
-// Whether a user's own constant may be called so: a letter or _, then letters, digits and _, and no function.
+// Returns whether a user's constant may have this name: a letter or _, then letters, digits and _, and no
+// function.
 [[nodiscard]] bool IsFormulaName(std::string_view name);
 
 }  // namespace leeway

@@ -1,7 +1,7 @@
 // The memory of a model as a few whole numbers behind a letter of the model's own.
 //
-// Memory comes from checkpoints and from other owners, and may be another model's after a switch: what does
-// not have the letter and the length is as good as none.
+// Memory comes from checkpoints and from earlier owners, and may belong to another model after a switch.
+// Memory without the letter and the length counts as empty.
 #pragma once
 
 #include <array>

@@ -9,10 +9,10 @@
 
 namespace leeway {
 
-// At most an hour: a longer wait for the others is no tuning but a hang.
+// At most an hour: a longer wait for the others is a hang, not tuning.
 inline constexpr double kMillisecondsMax = 3'600'000.0;
 
-// None if the spec names none.
+// Zero if the spec names no time.
 [[nodiscard]] inline Result<Duration> MillisecondsOf(const PolicyConfig& config, std::string_view key) {
   LW_ASSIGN_OR_RETURN(const double ms, config.DoubleInRange(key, 0.0, kMillisecondsMax, 0.0));
   return Duration(std::llround(ms * 1e6));

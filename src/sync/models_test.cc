@@ -204,8 +204,8 @@ TEST(PspTest, AMembershipChangeDoesNotRestartTau) {
   model.now_ns = 500;
   model.progress.members = 3;
   EXPECT_EQ(model.Push(), "1000000");
-  // A contributor that left takes its contribution along only if it gave none here; were the count to fall
-  // and rise again, the moment would still be the first.
+  // A contributor that left takes its contribution along only if it gave none here. If the count fell and
+  // rose again, the moment would still be the first.
   model.progress.count = 1;
   EXPECT_EQ(model.Push(), "no");
   model.progress.count = 2;
@@ -266,7 +266,7 @@ TEST(ModelsTest, GarbageInMemoryIsAsGoodAsNone) {
       model.memory.resize(draw() % 40);
       for (char& c : model.memory) c = static_cast<char>(draw());
       const std::string_view letters = "pdg";
-      // Without a model's letter it must be as if there were none; with it, sound.
+      // Without a model's letter the memory must count as empty; with it, as sound.
       const bool lettered = !model.memory.empty() && round % 2 == 0;
       if (lettered) {
         model.memory[0] = letters[draw() % letters.size()];

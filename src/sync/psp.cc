@@ -1,9 +1,9 @@
 // PSP: an iteration ends `tau` after the first `c` contributions are in, or with everybody's (PSP-SGD,
 // Algorithm 1, server).
 //
-// `ahead=sum` takes a gradient from a later iteration into the open one, as the paper does; what counts then
-// is what came since the last advance. The moment at which c were in is the model's memory: no earlier than
-// the last advance, and not forgotten when members come and go.
+// With `ahead=sum` the block adds a gradient of a later iteration to the open one, as the paper does; then
+// the contributions since the last advance count. The model's memory is the moment at which c contributions
+// were in: no earlier than the last advance, and kept when members come and go.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Psp final : public SyncModel {
   }
   Advance MayAdvance(const SyncView& view, Memory& memory) const override {
     const std::uint32_t members = view.MembersAt(view.v_train);
-    // Everybody has sent this iteration or a later one: nobody will send more before it ends.
+    // Every member has sent this iteration or a later one: none will send more before it ends.
     if (view.CountAt(view.v_train) >= members) return Advance::Yes();
     const std::uint32_t count = sums_ahead_ ? view.progress.TakenSinceAdvance() : view.CountAt(view.v_train);
     if (count >= members) return Advance::Yes();
@@ -47,14 +47,14 @@ class Psp final : public SyncModel {
  private:
   static constexpr char kLetter = 'p';
 
-  // When this iteration first had c contributions; now, if it had not.
+  // The moment when this iteration first had c contributions; now, if it had not yet.
   TimePoint MetAt(const SyncView& view, Memory& memory) const {
     const auto words = ReadWords<2>(memory, kLetter);
     if (!words || (*words)[0] != view.v_train.value()) {
       WriteWords<2>(memory, kLetter, {view.v_train.value(), view.now.time_since_epoch().count()});
       return view.now;
     }
-    // The clock of an owner before this one says nothing here; advanced_at is when the block came here.
+    // An earlier owner's clock says nothing here; advanced_at is when the block came here.
     return std::max(std::min(TimePoint(Duration((*words)[1])), view.now), view.advanced_at);
   }
 

@@ -1,11 +1,11 @@
-// PSSP: a worker that is `s` or more iterations ahead waits with a probability only (FluentPS, section
+// PSSP: a worker that is `s` or more iterations ahead waits only with a probability (FluentPS, section
 // III.E).
 //
 //   pssp:s,c                    constant: with probability c
 //   pssp:s,alpha=a              dynamic: with alpha / (1 + e^(s - k)), k = progress - v_train
 //   pssp:s,alpha=significance   the same with alpha = min(1, |g| / |w|) of the pulling worker's last gradient
 //
-// c = 1 is ssp:s, c = 0 is asp. Coins are the view's, so a pull that comes again gets the same word.
+// c = 1 is ssp:s, c = 0 is asp. The view holds the coin, so a repeated pull gets the same answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class ConstantPssp final : public Pssp {
 
 class DynamicPssp final : public Pssp {
  public:
-  // Without an alpha it is the significance of the pull.
+  // Without an alpha the model uses the significance of the pull.
   DynamicPssp(std::int64_t s, std::optional<double> alpha) : Pssp(s), alpha_(alpha) {}
   std::string PullCondition() const override {
     const std::string alpha = alpha_ ? fmt::format("{}", *alpha_) : "min(1, significance)";

@@ -1,5 +1,5 @@
-// ssptable: the worker reads its cache while that is at most `s` iterations old, and asks only then (Bosen's
-// SSPTable; Ho et al. 2013). For comparison with ssp, where it asks every time.
+// ssptable: a worker reads its cache while it is at most `s` iterations old, and only then pulls (Bosen's
+// SSPTable; Ho et al. 2013). For comparison with ssp, which pulls every time.
 //
 // Iteration progress + 1 needs values of v_train >= progress + 1 - s, which is ssp's condition.
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ Result<SyncPolicy> MakeSyncPolicy(const Registry<SyncModel>& models, std::string
   LW_ASSIGN_OR_RETURN(policy.model, models.Make(config));
   LW_ASSIGN_OR_RETURN(const std::string release, config.KeyedOneOf("release", {"lazy", "soft"}, "lazy"));
   policy.release = release == "soft" ? Release::kSoft : Release::kLazy;
-  // No default: what suits a late push depends on the apply mode, which the block knows.
+  // No default: the right treatment of a late push depends on the apply mode, which the block knows.
   LW_ASSIGN_OR_RETURN(const std::string late, config.KeyedOneOf("late", {"drop", "apply"}, ""));
   if (!late.empty()) policy.late = late == "apply" ? Late::kApply : Late::kDrop;
   LW_ASSIGN_OR_RETURN(const std::string scope, config.KeyedOneOf("scope", {"job", "server"}, "job"));
@@ -31,7 +31,7 @@ Result<SyncPolicy> CheckSyncPolicy(const Registry<SyncModel>& models, std::strin
 }
 
 Late LateOf(const SyncPolicy& policy, bool aggregates) {
-  // A late gradient has no sum of its own left to go into, and immediate has no sums.
+  // Under aggregate a late gradient has no open sum to go into; immediate has no sums.
   return policy.late.value_or(aggregates ? Late::kDrop : Late::kApply);
 }
 

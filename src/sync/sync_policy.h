@@ -31,7 +31,7 @@ struct SyncPolicy {
   SpecTerm resolved;  // the spec with every option by name and defaults filled in; late is empty if not given
 };
 
-// The keys of what every model takes.
+// The option keys that every model takes.
 [[nodiscard]] std::vector<std::string> SyncPolicyKeys();
 // The rows of builtin.def; users may Add to their copy.
 [[nodiscard]] Registry<SyncModel> BuiltinSyncModels();

@@ -17,18 +17,18 @@ constexpr bool IsControlByte(char c) {
   return u < 0x20 || u == 0x7F;
 }
 
-// `rule "tables=fc* snyc=bsp"`, the beginning of every message; a long rule by its beginning.
+// `rule "tables=fc* snyc=bsp"`, the beginning of every message; a long rule is cut.
 std::string RuleName(std::string_view text) {
   constexpr std::size_t kShownMax = 200;
   if (text.size() <= kShownMax) return fmt::format("rule \"{}\"", text);
-  // Not in the middle of a longer character.
+  // A cut does not split a UTF-8 character.
   std::size_t end = kShownMax;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return fmt::format("rule \"{}...\"", text.substr(0, end));
 }
 
-// Where the quoted part that begins at `at` ends (behind its closing quote); nothing if it does not, or has a
-// backslash before anything but a quote and a backslash.
+// Returns the end of the quoted part that begins at `at` (behind its closing quote). nullopt if it does not
+// end, or has a backslash before anything but a quote and a backslash.
 std::optional<std::size_t> QuotedEnd(std::string_view text, std::size_t at) {
   for (std::size_t i = at + 1; i < text.size(); ++i) {
     if (text[i] == '"') return i + 1;
@@ -39,7 +39,7 @@ std::optional<std::size_t> QuotedEnd(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-// Where the bare value that begins at `at` ends: at a space that is in no quotes.
+// Returns the end of the bare value that begins at `at`: a space outside of quotes.
 std::optional<std::size_t> BareEnd(std::string_view text, std::size_t at) {
   while (at < text.size() && text[at] != ' ') {
     if (text[at] != '"') {

@@ -1,11 +1,10 @@
-// SyncRule: which tables and servers of a job have which synchronization, for people to write and read.
+// SyncRule: gives some tables and servers of a job their synchronization, for people to write and read.
 //
 //   tables=fc* server=1 sync=pssp:3,0.5 apply=immediate
 //
 // Words in any order, separated by spaces; `tables` (a glob of * and ?) and `server` are optional, one of
-// `sync` and `apply` is needed. A value may hold "..." as specs do, spaces in it included, or stand in quotes
-// as a whole, with \" and \\ in it. Pure functions; rules are checked against the registry by whoever makes
-// the models.
+// `sync` and `apply` is needed. A value may hold "..." as specs do, spaces included, or stand in quotes as a
+// whole, with \" and \\ in it. Pure functions; the maker of the models checks rules against the registry.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +22,13 @@ inline constexpr std::size_t kSyncRuleBytesMax = 10'000;
 
 struct SyncRule {
   std::string tables = "*";               // a glob over names of tables
-  std::optional<std::uint32_t> server{};  // nothing: every one
+  std::optional<std::uint32_t> server{};  // nothing: every server
   std::string sync{};                     // a spec, or empty: stays
   std::string apply{};                    // a spec, or empty: the model's own when sync is named, else stays
   friend bool operator==(const SyncRule&, const SyncRule&) = default;
 };
 
-// Specs are checked for their syntax alone. An error names the rule, the word, what it got and what it
-// wanted.
+// Checks specs for their syntax alone. An error names the rule, the word, what it got and what it wanted.
 [[nodiscard]] Result<SyncRule> ParseSyncRule(std::string_view text);
 // Parsing it gives an equal rule.
 [[nodiscard]] std::string ToText(const SyncRule& rule);

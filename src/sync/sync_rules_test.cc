@@ -125,7 +125,7 @@ TEST(SyncRulesTest, TablesAreFoundByGlob) {
         Case{"fc1", "fc1", true}, Case{"fc1", "FC1", false}, Case{"**", "x", true}}) {
     EXPECT_EQ(Fits({.tables = c.glob, .sync = "bsp"}, c.name, 0), c.fits) << c.glob << " " << c.name;
   }
-  // No glob takes for ever.
+  // No glob takes forever.
   std::string stars;
   for (int i = 0; i < 200; ++i) stars += "a*";
   EXPECT_FALSE(Fits({.tables = stars + "b", .sync = "bsp"}, std::string(5000, 'a'), 0));

@@ -3,8 +3,9 @@
 //
 //   when:pull="progress < v_train + s || rand > p",push="count >= workers",s=3,p=0.5
 //
-// The state is v_train, workers (members of iteration v_train), count, fastest, slowest; a pull has progress,
-// gap (progress - v_train), significance and rand, its coin, besides. A value that is no finite number is no.
+// The state is v_train, workers (members of iteration v_train), count, fastest, slowest. A pull also has
+// progress, gap (progress - v_train), significance and rand, its coin. A value that is not finite counts as
+// no.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -49,7 +50,7 @@ class When final : public SyncModel {
     if (pushes.ok()) pushes = TryConditionsTogether(*pull_, *push_);
     return pushes.ok() ? pushes : AboutFormula("push", push_->text(), pushes);
   }
-  // Nothing is known of how far ahead a formula lets workers run.
+  // A formula may let workers run ahead without bound.
   std::optional<std::int64_t> Lead() const override { return std::nullopt; }
   const char* DefaultApply() const override { return "immediate"; }
   std::string PullCondition() const override { return pull_->text() + constants_; }
@@ -68,14 +69,14 @@ class When final : public SyncModel {
     return std::isfinite(value) && value != 0.0;
   }
 
-  // A model is asked on the thread of one shard, and its formulas with it.
+  // One shard's thread calls a model, and so its formulas.
   const std::unique_ptr<Formula> pull_, push_;
   const std::string constants_;
 };
 
 using Constants = std::vector<PolicyConfig::Constant>;
 
-// ` (s = 3, p = 0.5)`: of what stands in a condition for people.
+// ` (s = 3, p = 0.5)`: the constants of a condition, for people.
 std::string Listed(const Constants& constants) {
   std::string text;
   for (const PolicyConfig::Constant& constant : constants) {

@@ -20,7 +20,7 @@ constexpr std::array kLeads = {0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 100.0};  // of the
 constexpr std::array kSignificances = {0.0, 1e-3, 0.1, 1.0, 10.0};
 constexpr std::array kCoins = {1e-9, 0.25, 0.5, 0.9, 1.0};
 
-// How far ahead workers are followed that nothing has stopped.
+// The trial follows workers that nothing has stopped up to this gap.
 constexpr int kGapEnd = 128;
 
 bool UsesAny(const Formula& formula, std::initializer_list<ConditionName> names) {
@@ -31,12 +31,12 @@ std::span<const double> If(bool differs, std::span<const double> values) {
   return differs ? values : values.last(1);
 }
 
-// A formula on one state after the other: whether it was ever true, and whether it was ever no number.
+// A formula on one state after the other: whether it was ever true, and whether it was ever not a number.
 class Trial {
  public:
   explicit Trial(Formula& formula) : formula_(formula) {}
 
-  // False when the trial is over, because there was no number.
+  // False when the trial is over, because a value was not a number.
   bool Ask() {
     const double value = formula_.Value();
     finite_ = std::isfinite(value);
@@ -55,7 +55,8 @@ class Trial {
   bool finite_ = true;
 };
 
-// Sets what both conditions see and calls `ask` for each; false when it said so.
+// Sets the variables that both conditions see and calls `ask` for each state; false when `ask` returned
+// false.
 template <typename Ask>
 bool ForEachState(Formula& formula, std::span<const double> shares, std::span<const double> slow_gaps,
                   const Ask& ask) {
@@ -82,7 +83,7 @@ bool ForEachState(Formula& formula, std::span<const double> shares, std::span<co
   return true;
 }
 
-// Calls `ask` for the coins and significances of a pull; false when it said so.
+// Calls `ask` for the coins and significances of a pull; false when `ask` returned false.
 template <typename Ask>
 bool ForEachChance(Formula& pull, const Ask& ask) {
   for (const double significance : If(pull.Uses(kSignificance), kSignificances)) {
@@ -100,7 +101,7 @@ bool Holds(Formula& formula) {
   return std::isfinite(value) && value != 0.0;
 }
 
-// Everybody is in the same iteration, `gap` beyond v_train, and has sent it.
+// All workers are in the same iteration, `gap` beyond v_train, and have sent it.
 void SetAbreast(Formula& formula, double v_train, double workers, double gap) {
   formula.Set(kVTrain, v_train);
   formula.Set(kWorkers, workers);
@@ -109,7 +110,7 @@ void SetAbreast(Formula& formula, double v_train, double workers, double gap) {
   formula.Set(kFastest, v_train + gap);
 }
 
-// Whether some pull of a worker that is so far passes, by whatever luck.
+// Returns whether a worker with this gap can pass with any coin.
 bool MayGoOn(Formula& pull, double v_train, double workers, double gap) {
   SetAbreast(pull, v_train, workers, gap);
   pull.Set(kProgress, v_train + gap);

@@ -1,8 +1,8 @@
-// The names of a condition, and the grid of states that a new one is tried on.
+// The names of a condition, and the grid of states on which a new condition is tried.
 //
-// A condition that is false everywhere on the grid would let nobody pass, and one that is no finite number
-// somewhere has no answer there; a push condition that is false once everybody waits stops the job. All are
-// refused when they are set, not found out in a running job.
+// A condition that is false everywhere on the grid would let no worker pass. One that is not finite somewhere
+// has no answer there. A push condition that is false once all workers wait stops the job. The job refuses
+// all three when they are set, instead of failing later.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace leeway {
 enum ConditionName : std::size_t {
   kVTrain,
   kWorkers,  // members of iteration v_train
-  kCount,    // of them, whose contribution is in
+  kCount,    // members whose contribution is in
   kFastest,
   kSlowest,
   kProgress,  // of the pulling worker
@@ -31,11 +31,11 @@ enum ConditionName : std::size_t {
 // The names of a pull that a push condition has no use for.
 [[nodiscard]] std::vector<ForeignName> NamesOfPullsOnly();
 
-// Wants a state in which the slowest or the fastest worker is let go. Leaves the variables as it likes.
+// Requires a state in which the slowest or the fastest worker passes. Leaves the variables with any values.
 [[nodiscard]] Status TryPullCondition(Formula& formula);
-// Wants a state in which everybody's contribution is in and the block goes on.
+// Requires a state in which every contribution is in and the block advances.
 [[nodiscard]] Status TryPushCondition(Formula& formula);
-// Wants no state in which everybody's contribution is in, everybody waits, and the block does not go on.
+// Refuses a state in which every contribution is in, all workers wait, and the block does not advance.
 [[nodiscard]] Status TryConditionsTogether(Formula& pull, Formula& push);
 
 }  // namespace leeway

@@ -1,6 +1,6 @@
-// Which of the things that workers do (partial pull, exchange) a synchronization model leaves room for.
+// Which workers' policies (partial pull, exchange) a synchronization model leaves room for.
 //
-// Asked wherever the policies of a job are chosen: before it starts, and for every rule and switch. A pure
+// Called wherever the policies of a job are chosen: before it starts, and for every rule and switch. A pure
 // function.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace leeway {
 
-// An error names both and says what to use. `sync` is the model's spec. REQUIRES: `pull` and `exchange`
-// parse, or are errors that are found elsewhere.
+// An error names both policies and a remedy. `sync` is the model's spec. REQUIRES: `pull` and `exchange`
+// parse, or their errors are found elsewhere.
 [[nodiscard]] Status CheckWorkerFit(const SyncModel& model, std::string_view sync, std::string_view pull,
                                     std::string_view exchange);
 

@@ -1,4 +1,4 @@
-// The policies that a worker carries out: pull and exchange.
+// The policies that a worker applies: pull and exchange.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

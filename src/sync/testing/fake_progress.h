@@ -1,4 +1,4 @@
-// FakeProgress: a ProgressView that says what a test sets, and a model asked about it. Test code only.
+// FakeProgress: a ProgressView with values that a test sets, and a model that reads it. Test code only.
 #pragma once
 
 #include <gtest/gtest.h>
