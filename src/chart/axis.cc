@@ -13,17 +13,17 @@ namespace {
 constexpr double kTickFont = 11;
 constexpr double kTickWidthMax = 96;
 
-// A range of some length, whatever the data is.
+// Gives a range some length for any data.
 Range LinearRange(Range range, const AxisFit& fit) {
   if (range.empty()) return {0, 1};
   const double size = std::max(std::abs(range.low), std::abs(range.high));
   if (fit.with_zero) range.Add(0);
-  // Doubles have 16 digits: what differs only in the last of them has no room for marks.
+  // Doubles have 16 digits: values that differ only in the last ones leave no room for marks.
   if (range.high - range.low <= size * 1e-9 || range.high - range.low < 1e-100) {
     if (size < 1e-100) return {0, 1};
     return {range.low - size * 0.1, range.high + size * 0.1};
   }
-  // Zero is worth seeing if it costs little.
+  // Includes zero if it costs little.
   if (range.low > 0 && range.low < 0.35 * range.high) range.low = 0;
   if (range.high < 0 && range.high > 0.35 * range.low) range.high = 0;
   return range;
@@ -44,7 +44,7 @@ Range LogRange(Range range, const AxisFit& fit) {
     range.high *= 2;
   }
   if (fit.with_zero) {
-    // A bar of the smallest value has some height too.
+    // Gives a bar of the smallest value some height too.
     const double decade = std::pow(10.0, std::floor(std::log10(range.low)));
     range.low = range.low < decade * 1.5 ? decade / 2 : decade;
   }
@@ -84,7 +84,7 @@ int DecimalsOf(double step) {
 
 double Magnitude(const Range& range) { return std::max(std::abs(range.low), std::abs(range.high)); }
 
-// So many pixels a part. Marks of logarithms have short labels and want to be dense.
+// The number of parts for a length in pixels. Marks of logarithms have short labels and may be dense.
 std::size_t PartsIn(const AxisFit& fit, ScaleKind kind) {
   const double each = kind == ScaleKind::kLog ? (fit.upright ? 26 : 34) : (fit.upright ? 36 : 70);
   return static_cast<std::size_t>(std::max(1.0, fit.length_px / each));
@@ -158,7 +158,7 @@ FittedAxis FitAxis(const Axis& axis, const Range& data, const AxisFit& fit) {
   fitted.range = log ? LogRange(data, fit) : LinearRange(data, fit);
   Axis told = axis;
   if (!Apply(axis, fitted.range)) told.low = told.high = std::nullopt;
-  // Decades differ in their prefix, so a unit that has prefixes stands at every mark, and others beside the
+  // Decades differ in their prefix. So a unit with prefixes stands at every mark, and any other beside the
   // label.
   const bool at_marks = UnitFor(1e-3, axis.unit).symbol != UnitFor(1e6, axis.unit).symbol || axis.unit == "%";
   if (log && at_marks) {

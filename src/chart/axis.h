@@ -1,4 +1,4 @@
-// Axis: what an axis shows, as charts are told; and the same fitted to data: its range, its marks and their
+// Axis: the description of an axis; and FittedAxis, the same fitted to data: its range, its marks and their
 // labels.
 #pragma once
 
@@ -17,7 +17,7 @@ struct Axis {
   std::string label = {};
   std::string unit = {};  // see quantity.h; shown in parentheses behind the label
   ScaleKind scale = ScaleKind::kLinear;
-  // Instead of what the data says. Ignored where the scale cannot have it.
+  // Overrides the data's own range. Ignored if the scale cannot show it.
   std::optional<double> low = std::nullopt;
   std::optional<double> high = std::nullopt;
   // Marks instead of round numbers: the measured counts of workers. The axis omits marks outside its range.
@@ -50,7 +50,7 @@ struct FittedAxis {
   [[nodiscard]] Scale Over(double pixel_low, double pixel_high) const {
     return {kind, range, pixel_low, pixel_high};
   }
-  // A value as it stands within the picture, where the axis says the unit.
+  // Formats a value within the picture, where the axis shows the unit.
   [[nodiscard]] std::string ValueText(double value) const;
   // Of the longest label, in pixels.
   [[nodiscard]] double LabelWidth() const;

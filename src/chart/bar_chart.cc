@@ -50,7 +50,7 @@ double LongestValue(const BarLayout& layout, const FittedAxis& axis) {
 
 Values ValuesFor(const BarChart& chart, double longest, double bar_width) {
   if (!chart.values || longest == 0) return Values::kNone;
-  // Neighbours are rarely of the same height, so a little more than the bar's width is no collision.
+  // Neighbours rarely have the same height, so a label may be a little wider than its bar.
   if (longest <= bar_width + 4) return Values::kAcross;
   return bar_width >= 11 ? Values::kUp : Values::kNone;
 }
@@ -139,8 +139,7 @@ Drawing Draw(const BarChart& chart) {
   }
   top = DrawLegend(canvas, entries, top);
 
-  // The width of the labels at the left is not known before their axis is, and hardly changes what fits
-  // below.
+  // The width of the left labels is unknown before their axis is fitted, and hardly changes what fits below.
   Box box{56, top + kLeftLabelHeight, std::max(chart.width - 16.0, 116.0), 0};
   const CategoryNames names(chart.categories, SlotsIn(chart, layout, box).band);
   box.bottom = std::max(box.top + 40, chart.height - names.height());

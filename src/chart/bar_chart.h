@@ -1,5 +1,5 @@
-// BarChart: values of a few series in named categories, beside each other or stacked, with whiskers for the
-// spread over seeds and, hatched beside ours, what a paper reports.
+// BarChart: values of a few series in named categories, side by side or stacked, with whiskers for the spread
+// over seeds and, hatched beside ours, a paper's figures.
 #pragma once
 
 #include <limits>
@@ -23,7 +23,7 @@ struct Bar {
 struct BarSeries {
   std::string name = {};
   std::vector<Bar> bars = {};  // one per category; missing ones are no bars
-  // A paper's figures: hatched; without a colour of its own it has that of the series before it.
+  // A paper's figures: hatched; without a colour of their own they have the previous series' colour.
   bool paper = false;
   std::optional<Colour> colour = std::nullopt;
 };
@@ -34,7 +34,7 @@ struct BarChart {
   std::vector<std::string> categories = {};
   Axis y = {};  // with a logarithmic scale, a bar of zero has no height, and says 0
   std::vector<BarSeries> series = {};
-  // Of all series on one bar; the paper's on a second one beside it. Meant for a linear scale.
+  // Stacks all series on one bar, and the paper's on a second one beside it. Meant for a linear scale.
   bool stacked = false;
   bool values = true;  // written above the bars where there is room
   int width = 800;

@@ -1,4 +1,4 @@
-// BarLayout: which rectangles a bar chart has, in values, before anything is measured in pixels.
+// BarLayout: the rectangles of a bar chart in values, before any measure in pixels.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct BarPiece {
   double value = 0;    // its own
   double total = 0;    // of the stack up to here
   bool is_end = true;  // nothing is stacked on it in its direction
-  // The whisker, moved with the stack; NaN: none.
+  // The whisker, moved with the stack; NaN: no whisker.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
 };

@@ -21,7 +21,7 @@ struct Box {
   [[nodiscard]] double height() const { return bottom - top; }
 };
 
-// "12", "12.3": what coordinates look like.
+// The format of coordinates: "12", "12.3".
 void AppendPixel(std::string& out, double pixel);
 // A command of a path ("M", "L") and its point.
 void AppendPoint(std::string& out, char command, double x, double y);
@@ -30,27 +30,27 @@ class Canvas {
  public:
   Canvas(int width, int height) : width_(width), height_(height) {}
 
-  // Title and note at the top, wrapped to the width and cut after some lines; returns where they end.
+  // Draws title and note at the top, wrapped to the width and cut after some lines; returns where they end.
   double Heading(std::string_view title, std::string_view note);
 
-  // Everything until Close is in this class.
+  // All elements until Close are in this class.
   void Open(std::string_view classes);
-  // Everything until CloseClip is cut off outside the box. (A nested <svg>: a <clipPath> would need an id,
-  // and ids are not unique among the pictures of a page.)
+  // Clips all elements until CloseClip to the box. (A nested <svg>: a <clipPath> would need an id, and ids
+  // are not unique among the pictures of a page.)
   void OpenClip(const Box& box);
   void Close() { body_ += "</g>\n"; }
   void CloseClip() { body_ += "</svg>\n"; }
 
-  // A tooltip is what the pointer shows; none if empty.
+  // The pointer shows the tooltip; an empty one shows nothing.
   void Line(double x1, double y1, double x2, double y2, std::string_view classes);
   void Rect(const Box& box, std::string_view classes, std::string_view tooltip = {}, double rounding = 0);
   void Circle(double x, double y, double radius, std::string_view classes, std::string_view tooltip = {});
   void Path(std::string_view path, std::string_view classes, std::string_view attributes = {},
             std::string_view tooltip = {});
-  // A tooltip that says the same as the text is left out.
+  // Omits a tooltip that equals the text.
   void Text(double x, double y, std::string_view text, std::string_view classes,
             std::string_view tooltip = {});
-  // Turned by so many degrees around its anchor.
+  // Turns the text by so many degrees around its anchor.
   void TurnedText(double x, double y, double degrees, std::string_view text, std::string_view classes,
                   std::string_view tooltip = {});
 

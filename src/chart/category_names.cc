@@ -18,7 +18,8 @@ constexpr double kTurnedApart = 16;  // pixels between turned names
 
 double WidthOf(std::string_view text) { return TextWidth(text, kCategoryFont); }
 
-// Where a name is broken into two lines of about the same width: behind a space or a sign that joins words.
+// Returns where to break a name into two lines of about the same width: behind a space or a sign that joins
+// words.
 std::size_t BreakOf(std::string_view name) {
   std::size_t best = name.size();
   double least = WidthOf(name);
@@ -43,7 +44,7 @@ double WidthOnTwoLines(std::string_view name) {
 CategoryNames::CategoryNames(std::span<const std::string> names, double band) : names_(names) {
   const auto fits = [&](auto width_of) {
     return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-      // Nobody breaks a name of a thousand characters.
+      // A name of a thousand characters is not broken.
       return name.size() < 200 && width_of(name) <= band - 6;
     });
   };

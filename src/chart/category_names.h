@@ -11,11 +11,12 @@ namespace leeway::chart {
 
 class CategoryNames {
  public:
-  // `band` is the width of a category. `names` outlive this.
+  // `band` is the width of a category. REQUIRES: `names` outlive this.
   CategoryNames(std::span<const std::string> names, double band);
-  // Room that they need below the bars.
+  // The room that the names need below the bars.
   [[nodiscard]] double height() const { return height_; }
-  // Below the box, which the categories part evenly. Where turned names are too dense, some are left out.
+  // Draws below the box, which the categories divide evenly. Omits some of the turned names where they are
+  // too dense.
   void Draw(Canvas& canvas, const Box& box) const;
 
  private:

@@ -12,7 +12,7 @@ namespace leeway::chart {
 struct Drawing {
   int width = 0;      // pixels
   int height = 0;     // pixels
-  std::string title;  // for those who cannot see it; escaped when it is written
+  std::string title;  // for readers who cannot see it; escaped when it is written
   std::string body;   // SVG elements in the classes of DrawingStyle; written as it is
 };
 

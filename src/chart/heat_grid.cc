@@ -9,7 +9,7 @@
 namespace leeway::chart {
 namespace {
 
-// So many go into one that at most `most` come out.
+// How many cells to merge into one, so that at most `most` remain.
 std::size_t MergedEach(std::size_t count, std::size_t most) {
   return std::max<std::size_t>(1, (count + most - 1) / most);
 }
@@ -33,7 +33,7 @@ Range ScaleOf(const HeatMap& map, const std::vector<double>& values) {
   if (range.empty()) range = {0, 1};
   if (range.low > 0 && range.low < 0.5 * range.high) range.low = 0;
   if (range.high - range.low > std::abs(range.high) * 1e-9 && range.high - range.low > 1e-100) {
-    // Ends that are easy to read, and to halve.
+    // Chooses ends that are easy to read, and to halve.
     const double step = NiceStep(range, 4);
     range = {std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step};
   }

@@ -1,4 +1,4 @@
-// HeatGrid: the cells of a heat map as they are drawn: neighbours merged until there are few enough.
+// HeatGrid: the cells of a heat map as drawn: neighbours are merged until few enough remain.
 #pragma once
 
 #include <cstddef>

@@ -56,8 +56,8 @@ void DrawScaleOfColours(Canvas& canvas, const HeatMap& map, const HeatGrid& grid
   canvas.Text(left - 10, top + 9, Clipped(map.value_label, left - 110, 12), "e", map.value_label);
 }
 
-// Each level is one path of horizontal strokes, a stroke for a run of equal cells: a few bytes per run, and
-// none of the seams that rectangles have. In units of cells, stretched by the transformation.
+// Each level is one path of horizontal strokes, one stroke for a run of equal cells: a few bytes per run, and
+// no seams as between rectangles. In units of cells; a transformation stretches them.
 void DrawCells(Canvas& canvas, const HeatGrid& grid, const Box& box) {
   std::array<std::string, kHeatLevels> paths;
   for (std::size_t row = 0; row < grid.rows; ++row) {

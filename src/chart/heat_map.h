@@ -15,7 +15,7 @@ struct HeatMap {
   std::string title = {};
   std::string note = {};
   std::vector<std::string> rows = {};  // their names, from the top
-  // Either names, one per column, or a linear axis that the columns part evenly.
+  // Either names, one per column, or a linear axis that the columns divide evenly.
   std::vector<std::string> columns = {};
   Axis x = {};
   double x_low = 0;
@@ -24,7 +24,7 @@ struct HeatMap {
   std::vector<double> values = {};  // row by row; NaN or missing: no value
   std::string value_label = {};     // of the scale of colours
   std::string value_unit = {};
-  // Of the scale of colours; else what the values say.
+  // The ends of the scale of colours; by default those of the values.
   std::optional<double> low = std::nullopt;
   std::optional<double> high = std::nullopt;
   // How the chart merges cells of a matrix with more lines or columns than it draws. The picture says so.

@@ -17,11 +17,11 @@ struct LegendEntry {
   bool paper = false;  // hatched
 };
 
-// Below `top`, over the width of the canvas; returns where it ends, which is `top` with no entries.
+// Draws below `top`, over the width of the canvas; returns where it ends, which is `top` with no entries.
 double DrawLegend(Canvas& canvas, const std::vector<LegendEntry>& entries, double top);
 
-// A rectangle filled with colour; or an outline with hatching, for figures of a paper. REQUIRES: within a
-// class of colour.
+// A rectangle filled with colour; or an outline with hatching, for a paper's figures. REQUIRES: called within
+// a class of colour.
 void DrawSwatch(Canvas& canvas, const Box& box, bool paper, std::string_view tooltip = {});
 
 }  // namespace leeway::chart

@@ -110,8 +110,8 @@ std::string LinePath(const Stroke& stroke) {
   return path;
 }
 
-// Every point of a short series; of a long one a few, at other places than those of its neighbours, and those
-// that a line alone would not show, since they have a gap on both sides.
+// Marks every point of a short series. Of a long one it marks a few, at other places than its neighbours'
+// marks, and those with a gap on both sides, which a line alone would not show.
 std::vector<std::size_t> MarkedPoints(const Stroke& stroke) {
   const std::vector<std::size_t>& kept = stroke.kept;
   const bool all = stroke.points.size() <= kMarkedPointsMax;
@@ -162,7 +162,7 @@ void DrawStroke(Canvas& canvas, const Stroke& stroke) {
     DrawMarker(canvas, stroke.look, stroke.points[i].x, stroke.points[i].y);
 }
 
-// How much of the lines runs through a box, in points a few pixels apart.
+// Measures how much of the lines runs through a box, in points a few pixels apart.
 double CrowdIn(const std::vector<Stroke>& strokes, const Box& box) {
   double crowd = 0;
   for (const Stroke& stroke : strokes) {
@@ -181,8 +181,8 @@ double CrowdIn(const std::vector<Stroke>& strokes, const Box& box) {
   return crowd;
 }
 
-// Beside a reference line there are four places for its name, at either end and on either side: the one that
-// fewest lines run through.
+// The name of a reference line has four possible places, at either end and on either side: takes the one that
+// the fewest lines cross.
 void NameReference(Canvas& canvas, const std::vector<Stroke>& strokes, const ReferenceLine& line, double at,
                    const Box& box) {
   const std::string name = Clipped(line.name, box.width() / 2, 11);

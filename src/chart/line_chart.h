@@ -24,8 +24,8 @@ struct Point {
 struct Series {
   std::string name = {};
   std::vector<Point> points = {};  // joined in this order
-  // Figures of a paper: dashed, with hollow markers; without a colour of its own it has that of the series
-  // before it.
+  // A paper's figures: dashed, with hollow markers; without a colour of their own they have the previous
+  // series' colour.
   bool dashed = false;
   std::optional<Colour> colour = std::nullopt;  // else by its place among the series
 };
@@ -48,7 +48,7 @@ struct LineChart {
   int height = 380;
 };
 
-// A series is drawn with at most this many points; the rest would be less than a pixel.
+// A series is drawn with at most this many points; more would be less than a pixel apart.
 inline constexpr std::size_t kSeriesPointsMax = 400;
 
 // The names stand at the right, each near the end of its line, so that they are in the order of the lines.

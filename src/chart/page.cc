@@ -98,7 +98,7 @@ std::string Slug(std::string_view title) {
   return slug.empty() ? "section" : slug;
 }
 
-// A browser that is told so loads nothing from anywhere, whatever is in the page.
+// This policy tells the browser to load nothing from anywhere, even if the page asks for it.
 constexpr std::string_view kHead =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

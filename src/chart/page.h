@@ -1,7 +1,7 @@
 // Page: a report as one HTML file that needs nothing else: no script, no font, no picture, no address.
 //
-// Every text is escaped when it is written; a Drawing comes from a chart of this module and is written as it
-// is.
+// Every text is escaped when it is written. A Drawing comes from a chart of this module and is written
+// unchanged.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace leeway::chart {
 
 enum class Tone : std::uint8_t { kPlain, kGood, kWarning, kBad };
 
-// With a tone other than plain it has a coloured edge.
+// A tone other than plain gives it a coloured edge.
 struct Paragraph {
   std::string text = {};
   Tone tone = Tone::kPlain;
@@ -35,15 +35,15 @@ struct Cards {
   std::vector<Card> cards = {};
 };
 
-// Figures that follow each other and are narrow enough stand beside each other.
+// Narrow figures that follow each other stand side by side.
 struct Figure {
   Drawing drawing;
   std::string caption = {};
-  // The same for windows narrower than 700 pixels; else the first one is scrolled there.
+  // Replaces the drawing in windows narrower than 700 pixels; without it the window scrolls.
   std::optional<Drawing> narrow = std::nullopt;
 };
 
-// A text as it is (a scenario), behind a line that opens it.
+// A verbatim text (a scenario), behind a line that opens it.
 struct Fold {
   std::string summary = {};
   std::string text = {};

@@ -17,7 +17,7 @@ struct Shades {
 
 // Chosen so that with normal sight, and with red-, green- or blue-blindness as Machado models them, no two of
 // the first six are nearer than 16 in Lab, and no two of all twelve nearer than 13; and with a contrast of at
-// least 2.6 to the page. That takes lightness as much as hue: what two hues look like to some is the same.
+// least 2.6 to the page. That takes lightness as much as hue, because two hues look the same to some people.
 constexpr std::array<Shades, kSeriesColours + 1> kColours = {{
     {0x2B62B8, 0x7396DE},  // blue
     {0xC8400F, 0xDD7B2E},  // orange

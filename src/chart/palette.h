@@ -1,7 +1,7 @@
-// The colours of pictures, as classes of the style sheet: twelve for series, told apart with the common kinds
-// of colour blindness as far as twelve can be (dashes and markers tell them apart as well), grey for what
-// stands back, and a ladder from little to much for heat maps. Every colour has a shade for light pages and
-// one for dark ones.
+// The colours of pictures, as classes of the style sheet. Twelve are for series, as distinct under the common
+// kinds of colour blindness as twelve can be (dashes and markers distinguish them as well). Grey is for the
+// background of attention, and a ladder from little to much is for heat maps. Every colour has a shade for
+// light pages and one for dark ones.
 #pragma once
 
 #include <cstddef>

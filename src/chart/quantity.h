@@ -13,7 +13,7 @@
 
 namespace leeway::chart {
 
-// How quantities of one magnitude are shown: value / factor, then `suffix` at once, then a space and
+// The format of quantities of one magnitude: value / factor, then `suffix` without a space, then a space and
 // `symbol`.
 struct DisplayUnit {
   double factor = 1;
@@ -22,15 +22,16 @@ struct DisplayUnit {
 };
 DisplayUnit UnitFor(double magnitude, std::string_view unit);
 
-// What `shown` shows of a value, without the symbol: "12.3k".
+// Formats a value in `shown`, without the symbol: "12.3k".
 std::string FormatIn(double value, const DisplayUnit& shown, int digits = 3);
 
-// With `digits` significant digits, or more where the whole part has more; no zeros at the end. "–" for NaN.
+// Formats with `digits` significant digits, or more where the whole part has more; no zeros at the end. "–"
+// for NaN.
 std::string FormatNumber(double value, int digits = 3);
 std::string FormatQuantity(double value, std::string_view unit, int digits = 3);
 // "92.13 ± 0.41 %": the spread with two significant digits, the mean as exact as the spread.
 std::string FormatSpread(double mean, double spread, std::string_view unit);
-// Always `decimals` of them; groups of three digits before the point are parted by commas.
+// Always shows `decimals` decimals; commas separate groups of three digits before the point.
 std::string FormatFixed(double value, int decimals);
 
 }  // namespace leeway::chart

@@ -1,5 +1,5 @@
-// Scale: values -> pixels, linear or logarithmic, and round numbers to mark on the way (1, 2, 5 times a power
-// of ten). Pure functions.
+// Scale: maps values to pixels, linearly or logarithmically, and finds round numbers for marks (1, 2, 5 times
+// a power of ten). Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class Scale {
   double pixel_high_;
 };
 
-// The smallest of 1, 2, 5 times a power of ten that parts the range into at most `parts_max`.
+// The smallest of 1, 2, 5 times a power of ten that divides the range into at most `parts_max`.
 double NiceStep(const Range& range, std::size_t parts_max);
 // The multiples of the step within the range. REQUIRES: the range is longer than a billionth of its larger
 // end.

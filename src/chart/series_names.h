@@ -1,4 +1,4 @@
-// How the series of a line chart look, and their names at the right of it.
+// The looks of the series of a line chart, and their names at its right.
 #pragma once
 
 #include <string>

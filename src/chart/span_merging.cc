@@ -10,7 +10,7 @@ constexpr double kVisible = 1.5;  // pixels
 constexpr double kMergedWidth =
     2;  // pixels of a stretch of merged spans, so that a row has a few hundred at most
 
-// How much of each stretch of some pixels each kind takes.
+// The share of each kind in each stretch of some pixels.
 class Shares {
  public:
   Shares(double left, double right, std::size_t kinds)
@@ -26,7 +26,7 @@ class Shares {
   }
   void Add(std::size_t kind, double begin, double end) {
     Cover(begin, end);
-    // Even what has no length at all leaves a trace where nothing else is.
+    // Even a span of no length leaves a trace where nothing else is.
     ForEach(begin, end, [&](std::size_t stretch, double share) {
       shares_[stretch * kinds_ + kind] += std::max(1e-9, share);
     });
@@ -83,8 +83,7 @@ std::vector<PixelSpan> MergedSpans(std::span<const Span> spans, std::size_t kind
   if (kinds == 0) return out;
   Shares shares(left, right, kinds);
   std::vector<PixelSpan> wide;
-  // Of spans that can be seen a row has room for so many; more of them overlap, and are merged like the
-  // others.
+  // A row has room for this many visible spans; more of them overlap, and are merged like the others.
   const auto wide_max = static_cast<std::size_t>((right - left) / kVisible);
   for (const Span& one : spans) {
     const double begin = scale.At(one.begin);

@@ -1,5 +1,5 @@
-// Span merging: the spans of one row of a timeline, in pixels, with those that nobody could see made into
-// some that everybody can.
+// Span merging: the spans of one row of a timeline, in pixels; merges spans too small to see into visible
+// ones.
 #pragma once
 
 #include <cstddef>

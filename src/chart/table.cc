@@ -10,7 +10,8 @@
 namespace leeway::chart {
 namespace {
 
-// Columns of a terminal: one per code point. Wide characters of East Asia come out too short, as they may.
+// Columns of a terminal: one per code point. Wide characters of East Asia come out too short, which we
+// accept.
 std::size_t Length(std::string_view text) {
   std::size_t length = 0;
   for (std::size_t at = 0; at < text.size(); ++length) NextCodePoint(text, at);
@@ -36,7 +37,7 @@ std::string MarkdownOf(std::string_view text) {
   const std::string line = OnOneLine(text);
   std::string out;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    // An underscore within a word is just that, in every Markdown that has tables.
+    // An underscore within a word is plain text in every Markdown that has tables.
     const bool within_word =
         i > 0 && i + 1 < line.size() && IsWordByte(line[i - 1]) && IsWordByte(line[i + 1]);
     if (std::string_view("\\|*`<[]&~").find(line[i]) != std::string_view::npos ||

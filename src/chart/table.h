@@ -1,5 +1,4 @@
-// Table: cells in columns, to be read in a page, in a Markdown file and in a terminal. (Not a table of
-// parameters.)
+// Table: cells in columns, for a page, a Markdown file and a terminal. (Not a table of parameters.)
 #pragma once
 
 #include <cstdint>
@@ -34,12 +33,11 @@ struct Table {
   std::string note = {};  // below the table
 };
 
-// Line breaks in cells become spaces. Texts are escaped where the format has signs of its own.
+// Line breaks in cells become spaces. Texts are escaped where the format has special characters.
 std::string TableHtml(const Table& table);
 // Columns are padded, so that the file reads well too. Strong cells in **.
 std::string TableMarkdown(const Table& table);
-// Aligned with spaces, a rule below the head, every line indented by so many spaces. Without columns:
-// nothing.
+// Aligned with spaces, a rule below the head, every line indented by `indent` spaces. Empty without columns.
 std::string TableText(const Table& table, int indent = 0);
 
 }  // namespace leeway::chart

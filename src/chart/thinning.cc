@@ -123,7 +123,7 @@ std::vector<PixelPoint> ThinnedBand(std::span<const PixelPoint> points, std::siz
     in_gap = false;
     PixelPoint& widest = out.back();
     widest.x = (first_x + point.x) / 2;
-    // Pixels grow downwards, values upwards: which of the two is larger depends on who asks.
+    // Pixels grow downwards, values upwards: the caller's direction decides which of the two is larger.
     const bool upside_down = widest.low > widest.high;
     widest.low = upside_down ? std::max(widest.low, point.low) : std::min(widest.low, point.low);
     widest.high = upside_down ? std::min(widest.high, point.high) : std::max(widest.high, point.high);

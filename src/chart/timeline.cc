@@ -75,7 +75,7 @@ std::string RowTooltip(const Timeline& timeline, const TimelineRow& row) {
   return text;
 }
 
-// One element each, with what it is.
+// One element each, with its tooltip.
 void DrawToldSpans(Canvas& canvas, const Timeline& timeline, const TimelineRow& row,
                    const std::vector<PixelSpan>& spans, const Lane& lane) {
   for (const PixelSpan& span : spans) {
@@ -88,7 +88,7 @@ void DrawToldSpans(Canvas& canvas, const Timeline& timeline, const TimelineRow& 
                              FormatQuantity(span.source->end - span.source->begin, timeline.x.unit),
                              FormatQuantity(span.source->begin, timeline.x.unit, 4));
     }
-    // A hair's breadth between neighbours, so that two steps are not one.
+    // A thin gap between neighbours, so that two steps do not look like one.
     const double gap = span.end - span.begin > 3 ? 0.6 : 0;
     canvas.Open(ClassOf(kind.colour));
     canvas.Rect({span.begin, lane.middle - height / 2, span.end - gap, lane.middle + height / 2}, "fl",

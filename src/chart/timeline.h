@@ -1,4 +1,4 @@
-// Timeline: what each worker or server did when, as coloured spans in rows.
+// Timeline: the activities of each worker or server over time, as coloured spans in rows.
 #pragma once
 
 #include <cstddef>
@@ -35,20 +35,20 @@ struct Timeline {
   std::string note = {};
   std::vector<SpanKind> kinds = {};
   std::vector<TimelineRow> rows = {};
-  // Linear, whatever it says.
+  // Always drawn linearly.
   Axis x = {.label = "time", .unit = "s"};
   int width = 800;
 };
 
-// More rows than this are left out evenly, and the picture says so.
+// With more rows than this the chart omits some evenly, and says so.
 inline constexpr std::size_t kTimelineRowsMax = 64;
 
-// compute, wait, push, pull: the kinds that most timelines have, in this order.
+// compute, wait, push, pull: the kinds of most timelines, in this order.
 std::vector<SpanKind> WorkerSpanKinds();
 
-// Spans too narrow to be seen are merged: every two pixels show what took most of their time, lower if much
-// of it was nothing. A span that is not finite, of an unknown kind, or that ends before it begins is left
-// out.
+// Merges spans too narrow to see: every two pixels show the kind that took most of their time, with a lower
+// bar if much of it was idle. Omits a span that is not finite, of an unknown kind, or that ends before it
+// begins.
 Drawing Draw(const Timeline& timeline);
 
 }  // namespace leeway::chart

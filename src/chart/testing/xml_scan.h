@@ -1,4 +1,4 @@
-// XmlFault: what keeps a text from being well-formed XML, or nothing. For tests: it knows elements,
+// XmlFault: the reason why a text is not well-formed XML, or nothing. For tests: it knows elements,
 // attributes, texts, entities and the doctype of HTML, which is all that the charts write.
 #pragma once
 
@@ -17,7 +17,7 @@ class XmlScan {
  public:
   explicit XmlScan(std::string_view text) : text_(text) {}
 
-  // Empty if all is well.
+  // Empty if the text is well-formed.
   std::string Fault() {
     if (text_.substr(0, 15) == "<!DOCTYPE html>") at_ = 15;
     while (fault_.empty() && at_ < text_.size()) {
