@@ -13,13 +13,14 @@
 namespace leeway {
 namespace {
 
-// A record is also read without the head of its file, so its own magic says which layout it has.
+// A tool may read a record without the head of its file, so the record's own magic names its layout.
 constexpr std::uint32_t kRecordMagic = 0x3242574C;  // "LWB2"
 constexpr std::size_t kChecksumAt = 16;             // in the head: it covers the bytes before it
-// Blocks are at most block_bytes long, which has 32 bits. Keeps every product below from overflowing.
+// A block is at most block_bytes long, which has 32 bits. The limit keeps every product below from
+// overflowing.
 constexpr std::uint64_t kElementsMax = std::uint64_t{1} << 30;
 
-// Calls `visit` with each buffer of the state (a reference, so that it may be filled), in the order of the
+// Calls `visit` with a reference to each buffer of the state, so that it can fill them, in the order of the
 // payload.
 template <typename State, typename Visit>
 void EachBuffer(State& state, Visit visit) {

@@ -1,7 +1,7 @@
 // BlockRecord: one block of a checkpoint, and its bytes: a head of kRecordHeadBytes, a body (identity and all
-// that is small), the payload (values, optimizer slots, gradients of open sums, as raw floats).
+// small state), the payload (values, optimizer slots, gradients of open sums, as raw floats).
 //
-// Pure functions on bytes; docs/checkpoint-format.md has the layout. Nothing here reads or writes a file.
+// Pure functions on bytes; docs/checkpoint-format.md has the layout. This file reads and writes no files.
 #pragma once
 
 #include <cstddef>
@@ -32,18 +32,18 @@ struct BlockRecord {
   BlockState state;
 };
 
-// Where in its file a record is, and what it must be.
+// The place of a record in its file, and its expected identity.
 struct RecordPlace {
   BlockId block{};
   std::uint64_t offset = 0, bytes = 0;
   Iteration v_train{};
   Term term{};
-  std::uint64_t checksum = 0;  // the record's own: tells it from one of another checkpoint
+  std::uint64_t checksum = 0;  // the record's own: tells it from a record of another checkpoint
   friend bool operator==(const RecordPlace&, const RecordPlace&) = default;
 };
 
 inline constexpr std::size_t kRecordHeadBytes = 24;
-// A body is read as a whole before anything of it is believed.
+// A reader reads a body as a whole before it trusts any of it.
 inline constexpr std::uint32_t kRecordBodyBytesMax = 64U << 20;
 
 struct RecordHead {
@@ -58,8 +58,8 @@ struct EncodedRecord {
   std::vector<Pinned> pieces;  // the head and the body in one, then the payload, pinned and not copied
 };
 
-// REQUIRES: values and every slot and gradient have id.elements floats; values are there unless version is 0,
-// and then there are no slots either.
+// REQUIRES: values and every slot and gradient have id.elements floats. Values are present unless version is
+// 0; then slots are absent too.
 [[nodiscard]] EncodedRecord EncodeRecord(const BlockRecord& record);
 
 // Decodes a record's head before its payload: magic and lengths, and a body that fits them. Checks no
@@ -67,12 +67,12 @@ struct EncodedRecord {
 [[nodiscard]] Result<RecordHead> DecodeRecordHead(std::span<const std::byte> head);
 [[nodiscard]] Result<BlockRecord> DecodeRecordBody(const RecordHead& head, std::span<const std::byte> body);
 
-// A BufferPool's Take, which gives null if there is no memory. Values are kSent, all else is kKept.
+// A BufferPool's Take, which returns null if memory is short. Values are kSent, all other buffers kKept.
 using TakeBuffer = std::function<BufferRef(std::size_t elements, Arena::Use use)>;
 
-// Checks and decodes the bytes of one record. `take` is called only when all has been checked.
+// Checks and decodes the bytes of one record. Calls `take` only after all checks.
 [[nodiscard]] Result<BlockRecord> DecodeRecord(std::span<const std::byte> bytes, const TakeBuffer& take);
-// And that it is the one that the manifest means.
+// Also checks that it is the record that the manifest names.
 [[nodiscard]] Result<BlockRecord> DecodeRecord(const RecordPlace& place, std::span<const std::byte> bytes,
                                                const TakeBuffer& take);
 

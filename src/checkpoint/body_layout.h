@@ -1,8 +1,8 @@
-// The layout of a record's body, written down once: Fields functions visit the fields in the order of their
-// bytes, and writing, reading and measuring are three visitors. Packed, little-endian; a list is a u32 count
-// and its entries. Of buffers only their number is here; they are the payload.
+// The layout of a record's body, defined once. Fields functions visit the fields in the order of their bytes;
+// writing, reading and measuring are three visitors. Packed, little-endian; a list is a u32 count and its
+// entries. The body holds only the number of buffers; the payload holds the buffers.
 //
-// Included by block_record.cc alone.
+// Only block_record.cc includes this file.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class Writer {
   ByteWriter out_;
 };
 
-// Checks every length before it is believed. After the first problem it gives zeros and empty lists.
+// Checks every length before use. After the first error it gives zeros and empty lists.
 class Reader {
  public:
   static constexpr bool kReads = true;
@@ -41,7 +41,7 @@ class Reader {
   void operator()(T& field) {
     field = in_.Read<T>();
   }
-  // A bool that holds anything but 0 or 1 is undefined behaviour, so the byte is looked at first.
+  // A bool with a value other than 0 or 1 is undefined behaviour, so the reader checks the byte first.
   void operator()(bool& field) {
     const auto value = in_.Read<std::uint8_t>();
     if (value > 1) Refuse(InvalidArgument("a bool: got {}, wanted 0 or 1", value));
@@ -68,7 +68,7 @@ class Reader {
   void Refuse(Status problem) {
     if (problem_.ok()) problem_ = std::move(problem);
   }
-  // Fewer than four zeros may be left, up to a multiple of four.
+  // At most three zeros may be left, up to a multiple of four.
   Status Finish() {
     if (!in_.ok()) Refuse(InvalidArgument("the body ends too early"));
     if (in_.left() > 3) Refuse(InvalidArgument("{} bytes are left over in the body", in_.left()));

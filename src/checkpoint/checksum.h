@@ -1,4 +1,4 @@
-// Checksum: XXH3 (64 bits) over bytes that come in pieces; what checkpoints are checked with.
+// Checksum: XXH3 (64 bits) over bytes that come in pieces. Checkpoints use it.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 
 namespace leeway {
 
-// The same value however the bytes are cut. value() may be asked at any time, and more be added after.
+// The value does not depend on how the bytes are cut. A caller may ask value() at any time, and add more
+// after it.
 class Checksum {
  public:
   Checksum();

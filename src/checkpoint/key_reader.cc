@@ -11,7 +11,7 @@
 namespace leeway {
 namespace {
 
-// Long or binary values do not belong into a message whole.
+// Cuts long or binary values for a message.
 std::string Shown(const KeyReader::Json& value) {
   std::string text = value.dump(-1, ' ', true, KeyReader::Json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 60) + "...";

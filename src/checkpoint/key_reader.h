@@ -21,7 +21,7 @@ class KeyReader {
  public:
   using Json = nlohmann::json;
 
-  // `object` and `first_error` are borrowed.
+  // Borrows `object` and `first_error`. REQUIRES: both outlive the reader.
   KeyReader(const Json& object, std::string path, Status& first_error);
 
   [[nodiscard]] std::uint64_t Number(std::string_view key, std::uint64_t low, std::uint64_t high);
@@ -33,13 +33,13 @@ class KeyReader {
   [[nodiscard]] std::uint64_t Checksum(std::string_view key);
   // The index of the text in `known`.
   [[nodiscard]] std::size_t OneOf(std::string_view key, std::initializer_list<std::string_view> known);
-  // An empty one if it is not there or no list or no object.
+  // Returns an empty value if the key is missing, or is no list or no object.
   [[nodiscard]] const Json& List(std::string_view key);
   [[nodiscard]] KeyReader Object(std::string_view key);
-  // Call last: a key that nobody asked for is an error.
+  // Call it last: a key that was not asked for is an error.
   void Finish();
 
-  // A problem with the value of a key.
+  // Reports a problem with the value of a key.
   void Refuse(std::string_view key, const std::string& problem);
   [[nodiscard]] std::string PathOf(std::string_view key) const;
   [[nodiscard]] bool ok() const { return error_.ok(); }

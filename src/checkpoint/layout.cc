@@ -36,7 +36,7 @@ std::optional<std::uint64_t> CheckpointIdOf(std::string_view name) {
   const std::string_view digits = name.substr(kCheckpointPrefix.size());
   std::uint64_t id = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-  // Every id has one name: "checkpoint-12" and "checkpoint-000000012" are somebody else's.
+  // Every id has one name: "checkpoint-12" and "checkpoint-000000012" are not ours.
   if (error != std::errc() || CheckpointName(id) != name) return std::nullopt;
   return id;
 }

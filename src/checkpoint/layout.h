@@ -1,14 +1,14 @@
-// Names within a folder of checkpoints, and what a listing of one says.
+// Names within a folder of checkpoints, and the meaning of a listing of one.
 //
 //   <folder>/checkpoint-00000012/shard-000.lwc      one per shard
 //                                rank-000.1.state   one per worker that gave one, by rank and incarnation
 //                                manifest.json      last: a folder without it is no checkpoint
 //            checkpoints.lock                        held by the scheduler of the job that writes here
 //
-// To write one: Create and Sync every file; Create manifest.json.tmp and Sync it; SyncFolder the checkpoint's
-// folder; Rename to manifest.json; SyncFolder it again, and SyncFolder <folder>. To remove one: Remove its
-// manifest.json and SyncFolder first, then the folder, so that a removal cut short leaves no checkpoint with
-// parts missing.
+// To write a checkpoint: Create and Sync every file; Create manifest.json.tmp and Sync it; SyncFolder the
+// checkpoint's folder; Rename to manifest.json; SyncFolder it again, and SyncFolder <folder>. To remove one:
+// Remove its manifest.json and SyncFolder first, then Remove the folder. So an interrupted removal leaves no
+// checkpoint with parts missing.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +29,15 @@ inline constexpr std::size_t kCheckpointsKept = 2;
 
 [[nodiscard]] std::string CheckpointName(std::uint64_t checkpoint);  // "checkpoint-00000012"
 [[nodiscard]] std::string ShardFileName(ShardId shard);              // "shard-000.lwc"
-// "rank-000.1.state": a life never writes into the file of another, which may still be at it.
+// "rank-000.1.state": a life never writes into the file of another life, which may still be writing.
 [[nodiscard]] std::string RankFileName(WorkerId rank, Incarnation incarnation);
 // "folder/name"; no second slash if the folder ends in one.
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 // The folder that `path` is in.
 [[nodiscard]] std::string FolderOf(std::string path);
-// The id in a name that CheckpointName gave; nothing for any other name.
+// Returns the id in a name that CheckpointName gave; nullopt for any other name.
 [[nodiscard]] std::optional<std::uint64_t> CheckpointIdOf(std::string_view name);
-// Whether a name can be that of a file in a checkpoint: not empty, no slash, not "." or "..".
+// Returns whether a name can be a file's in a checkpoint: not empty, no slash, not "." or "..".
 [[nodiscard]] bool IsPlainFileName(std::string_view name);
 
 struct FoundCheckpoint {
@@ -46,17 +46,17 @@ struct FoundCheckpoint {
   friend bool operator==(const FoundCheckpoint&, const FoundCheckpoint&) = default;
 };
 
-// Ids of the folders in a listing of <folder> that are named like a checkpoint, ascending.
+// Returns the ids of the folders in a listing of <folder> that have a checkpoint's name, ascending.
 [[nodiscard]] std::vector<std::uint64_t> CheckpointIds(const std::vector<Storage::Entry>& folder);
 // Whether a listing of a checkpoint's own folder has a manifest.
 [[nodiscard]] bool IsComplete(const std::vector<Storage::Entry>& checkpoint_folder);
 
 // Returns the newest complete checkpoint; nullopt if no checkpoint is complete.
 [[nodiscard]] std::optional<std::uint64_t> NewestCheckpoint(const std::vector<FoundCheckpoint>& found);
-// Above every id that is there, complete or not: leftovers are never written into.
+// Returns an id above every present one, complete or not: no job writes into leftovers.
 [[nodiscard]] std::uint64_t NextCheckpointId(const std::vector<std::uint64_t>& ids);
-// All complete ones but the newest `keep`, and incomplete ones older than the newest complete one, ascending.
-// An incomplete one that is newer may be under way.
+// Returns all complete ones but the newest `keep`, and incomplete ones older than the newest complete one,
+// ascending. A newer incomplete one may be under way.
 [[nodiscard]] std::vector<std::uint64_t> CheckpointsToRemove(const std::vector<FoundCheckpoint>& found,
                                                              std::size_t keep = kCheckpointsKept);
 

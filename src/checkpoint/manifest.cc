@@ -61,7 +61,7 @@ OrderedJson ToJson(const JobOptions& job) {
 
 OrderedJson ToJson(const std::string& text) { return text; }
 
-// One entry per line: a manifest has thousands of blocks, and a line each is what people can read and diff.
+// One entry per line: a manifest has thousands of blocks, and people can read and diff lines.
 template <typename List>
 std::string Lines(const List& list, const char* indent) {
   std::string text = "[";

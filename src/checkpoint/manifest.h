@@ -1,5 +1,5 @@
-// Manifest: what a checkpoint is made of, as readable JSON. It is written last: without it there is no
-// checkpoint.
+// Manifest: the parts of a checkpoint, as readable JSON. The scheduler writes it last: a folder without it is
+// no checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -41,52 +41,52 @@ struct ManifestFile {
 struct ManifestRank {
   WorkerId rank{};
   Incarnation incarnation{};
-  Iteration iteration{};  // that it was about to begin
+  Iteration iteration{};  // the iteration that the rank was about to begin
   std::string file;       // within the folder of the checkpoint
   std::uint64_t bytes = 0;
   std::uint64_t checksum = 0;  // ChecksumOf the whole file
   friend bool operator==(const ManifestRank&, const ManifestRank&) = default;
 };
 
-// A pool of batches, as far as the blocks of the checkpoint hold its gradients.
+// A pool of batches, with the batches whose gradients the checkpoint's blocks hold.
 struct ManifestPool {
   std::string name;
   std::uint64_t batches = 0;
   std::uint64_t next = 0;           // no batch from here on was ever leased
-  std::vector<std::uint64_t> open;  // below `next`, ascending: batches whose gradients are not in the blocks
+  std::vector<std::uint64_t> open;  // below `next`, ascending: batches whose gradients the blocks do not hold
   friend bool operator==(const ManifestPool&, const ManifestPool&) = default;
 };
 
 struct Manifest {
   std::uint64_t checkpoint = 0;
   JobOptions job{};
-  std::vector<std::string> rules;  // of synchronization, in force when it was written, in their order
+  std::vector<std::string> rules;  // synchronization rules in force at the checkpoint, in their order
   Iteration iteration{};           // the highest that a rank begins with
-  // Every block that follows the job's clock was written when it advanced to `iteration`, with nothing of it
-  // or later ones in it but open sums: all ranks begin there.
+  // Each block on the job's clock was written when it advanced to `iteration`, and holds no later
+  // contribution except in open sums. So all ranks begin there.
   bool exact = false;
-  // It is exact, and the state of every rank is of just that moment.
+  // The checkpoint is exact, and the state of every rank is of the same moment.
   bool consistent = false;
   Epoch epoch{};
   std::vector<Incarnation> incarnations;  // the highest of each rank, by rank
   std::vector<Iteration>
-      begins;  // by rank: above all that any block holds of it, and that its state knows of
-  // Pushes that blocks do not hold, in all of the job's history and below `begins`: acknowledged by servers
-  // that died, or of workers that died and whose pushes reached only some of the blocks.
+      begins;  // by rank: above every iteration that a block holds of it, and that its state knows
+  // Pushes that blocks do not hold, over all of the job's history and below `begins`. Lost: acknowledged by
+  // servers that died. Torn: of workers that died after their pushes reached only some of the blocks.
   std::uint64_t lost = 0, torn = 0;
   std::vector<ManifestTable> tables;  // by id, dense from 0
   std::vector<ManifestFile> files;
-  std::vector<ManifestRank> ranks;  // ascending; those that gave their state
+  std::vector<ManifestRank> ranks;  // ascending; the ranks that gave their state
   std::vector<ManifestPool> pools;  // ascending by name
 };
 
 // Indented JSON whose last key is the checksum of all text before it.
 [[nodiscard]] std::string WriteManifest(const Manifest& manifest);
-// Strict: a wrong checksum or format, a key that is missing or unknown, blocks that overlap or leave a gap, a
-// block or table twice, an index out of range are errors that name the key.
+// Strict: errors name the key. A wrong checksum or format, a missing or unknown key, blocks that overlap or
+// leave a gap, a duplicate block or table, and an index out of range are errors.
 [[nodiscard]] Result<Manifest> ReadManifest(std::string_view text);
-// The end of WriteManifest: `members` is the text of an object up to where its last key would begin. For
-// tests and tools that change a manifest by hand.
+// Appends the end of WriteManifest: `members` is the text of an object up to its last key. For tests and
+// tools that change a manifest by hand.
 [[nodiscard]] std::string SealManifest(std::string members);
 
 }  // namespace leeway

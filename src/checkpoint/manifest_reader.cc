@@ -1,4 +1,4 @@
-// ReadManifest. Numbers are checked where they are read, what spans several keys after it.
+// ReadManifest. It checks each number as it reads it, and relations between keys afterwards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Reading {
     Begins(top, top.List("begins"));
     manifest_.lost = top.Number("lost", 0, kU64Max);
     manifest_.torn = top.Number("torn", 0, kU64Max);
-    // Files come before what refers to them.
+    // Files come before the blocks that refer to them.
     Each(top, "files", [this](KeyReader& file) { File(file); });
     Each(top, "tables", [this](KeyReader& table) { Table(table); });
     Each(top, "ranks", [this](KeyReader& rank) { Rank(rank); });
@@ -188,7 +188,7 @@ class Reading {
     std::uint64_t elements = 1;
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const Json& size = shape[i];
-      // A table without elements has no bound on its other sizes but this one.
+      // For a table without elements this is the only bound on its other sizes.
       const std::uint64_t size_max = kTableElementsMax / std::max<std::uint64_t>(elements, 1);
       if (!size.is_number_unsigned() || size.get<std::uint64_t>() > size_max) {
         return table.Refuse(fmt::format("shape[{}]", i), "wanted whole numbers with a product up to 2^48");
@@ -287,7 +287,7 @@ Result<Manifest> ReadManifest(std::string_view text) {
   if (text.size() < tail)
     return InvalidArgument("the manifest: got {} bytes, wanted {} or more", text.size(), tail);
   const std::string_view members = text.substr(0, text.size() - tail);
-  // The end as it would be written over this text: a bit that changed anywhere shows here.
+  // Compares with the end that WriteManifest would write over this text: any changed bit shows here.
   if (SealManifest(std::string(members)) != text) {
     return InvalidArgument(
         "checksum: got an end that does not fit the {} bytes before it, wanted \"checksum\": \"{}\"",

@@ -18,7 +18,7 @@
 namespace leeway {
 
 inline constexpr std::uint32_t kRankFileFormat = 1;
-// A client holds its state in memory, and so does whoever reads it.
+// A client holds its state in memory, and so does its reader.
 inline constexpr std::uint64_t kRankStateBytesMax = 1ULL << 32;
 
 using RankBytes = std::shared_ptr<const std::vector<std::byte>>;  // shared with the storage that writes it
@@ -28,7 +28,7 @@ struct RankFileHead {
   std::uint64_t checkpoint = 0;
   WorkerId rank{};
   Incarnation incarnation{};
-  Iteration iteration{};  // that the worker is about to begin
+  Iteration iteration{};  // the iteration that the worker is about to begin
   friend bool operator==(const RankFileHead&, const RankFileHead&) = default;
 };
 

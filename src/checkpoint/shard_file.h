@@ -1,7 +1,7 @@
 // The file that one shard writes into a checkpoint: a header, one record per block, a footer.
 //
-// The writer gives out bytes in the order in which they are appended; the checker reads them back in pieces.
-// Neither touches a file. Belong to the thread of whoever made them.
+// The writer gives bytes out in the order of the appends; the checker reads them back in pieces. Neither
+// touches a file. Thread rule: one thread at a time uses an object.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class ShardFileWriter {
   [[nodiscard]] std::vector<Pinned> Footer();
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // Of the header, of the head of every record (which holds the checksum of the rest of it) and of the
-  // footer, so far: each payload is read once, not twice, and still every bit counts.
+  // The checksum, so far, of the header, of the head of every record (which holds the checksum of the rest of
+  // the record) and of the footer. So each payload is read once, not twice, and still every bit counts.
   [[nodiscard]] std::uint64_t checksum() const { return checksum_.value(); }
   [[nodiscard]] const std::vector<RecordPlace>& records() const { return records_; }
 
@@ -62,7 +62,7 @@ struct ShardFileInfo {
   std::vector<RecordPlace> records;
 };
 
-// `bytes` from `offset` of a file; an answer of another size is taken as the end of the file.
+// Reads `bytes` from `offset` of a file. The checker takes an answer of another size as the end of the file.
 using ReadPiece = std::function<Result<std::vector<std::byte>>(std::uint64_t offset, std::uint64_t bytes)>;
 
 // Walks a whole file of `file_bytes`: header, every record with its checksum and body, footer, nothing after
