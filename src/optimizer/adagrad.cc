@@ -1,6 +1,6 @@
 // adagrad: torch.optim.Adagrad. Weight decay is added to the gradient.
 //   lr_decay  the learning rate of run t is lr / (1 + (t - 1) * lr_decay)
-//   initial   what the sum of squares begins with (initial_accumulator_value)
+//   initial   the initial sum of squares (initial_accumulator_value)
 #include "base/policy_config.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernels.h"

@@ -6,7 +6,7 @@
 
 namespace leeway {
 
-// In double, as torch computes them in Python, and rounded once.
+// Computed in double, as torch does in Python, and rounded once.
 kernels::AdamStep AdamStepOf(const StepInput& in, Decay decay) {
   const double lr = LearningRate(in);
   const double beta1 = in.hyper.momentum;

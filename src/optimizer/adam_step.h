@@ -1,4 +1,4 @@
-// AdamStepOf: the constants of one run of adam or adamw, which differ only in where the weight decay goes.
+// AdamStepOf: the constants of one run of adam or adamw, which differ only in the place of the weight decay.
 #pragma once
 
 #include "leeway/optimizer.h"

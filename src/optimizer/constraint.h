@@ -1,5 +1,5 @@
-// Constraint: where the values of a table may be. Applied to one block at a time, after every run of the
-// optimizer and to initial and assigned values.
+// Constraint: limits the values of a table. The server applies it to one block at a time, after every run of
+// the optimizer and to initial and assigned values.
 //
 //   clamp:low,high   every value is at least `low` and at most `high`
 //
@@ -17,7 +17,7 @@ namespace leeway {
 class Constraint {
  public:
   virtual ~Constraint() = default;
-  // Moves what lies outside to the nearest place inside. Finite values stay finite.
+  // Moves each value outside of the range to the nearest one inside. Finite values stay finite.
   virtual void Apply(std::span<float> values) const = 0;
 };
 

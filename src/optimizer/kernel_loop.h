@@ -1,5 +1,5 @@
-// The loop that the kernels share, once for every vector unit: whole vectors, then value by value with the
-// same code on vectors of one. No pragma once: Highway includes this anew for each.
+// The loop that the kernels share, compiled once for every vector unit: whole vectors, then single values
+// with the same code on vectors of one. No pragma once: Highway includes this file anew for each unit.
 #if defined(LEEWAY_OPTIMIZER_KERNEL_LOOP_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef LEEWAY_OPTIMIZER_KERNEL_LOOP_H
 #undef LEEWAY_OPTIMIZER_KERNEL_LOOP_H
@@ -17,8 +17,8 @@ namespace leeway::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The top bit is set exactly where all exponent bits of x are, that is for infinities and NaNs: the addition
-// carries into it. ORed over a loop it costs three integer operations per vector and no branch.
+// Sets the top bit exactly where all exponent bits of x are set, that is for infinities and NaNs: the
+// addition carries into it. ORed over a loop it costs three integer operations per vector and no branch.
 template <class D, class V>
 HWY_INLINE auto NonFiniteBits(D /*d*/, V x) {
   const hn::RebindToUnsigned<D> du;
@@ -31,9 +31,9 @@ HWY_INLINE bool NoneSet(D /*d*/, V bits) {
   return hn::AllFalse(di, hn::Lt(hn::BitCast(di, bits), hn::Zero(di)));
 }
 
-// body(d, i) computes the values of vector `d` from the i-th on, stores them and returns their
-// NonFiniteBits. A class and not a lambda, since Highway's target attributes do not reach into lambdas
-// everywhere. Returns whether all is finite.
+// body(d, i) computes the values of vector `d` from the i-th on, stores them and returns their NonFiniteBits.
+// It is a class, because Highway's target attributes do not reach into lambdas everywhere. Returns whether
+// all values are finite.
 template <class Body>
 HWY_INLINE bool ForAll(const Body body, std::size_t n) {
   const hn::ScalableTag<float> d;

@@ -1,4 +1,4 @@
-// Which vector unit the kernels run on. Chosen by the processor; tests and benches may choose another.
+// The vector unit that the kernels run on. The processor chooses it; tests and benches may choose another.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace leeway::kernels {
 
-// Of those compiled in, the ones that this processor has, the best first ("AVX3", "AVX2", ..., "SCALAR" or
-// "EMU128", which are plain C++).
+// The compiled targets that this processor has, the best first ("AVX3", "AVX2", ..., "SCALAR" or "EMU128",
+// which are plain C++).
 [[nodiscard]] std::vector<std::string> Targets();
-// The one in use.
+// The target in use.
 [[nodiscard]] std::string Target();
-// From now on, in all threads; "" is the processor's choice again. Returns whether there is such a target.
-// For tests and benches: nothing else may run a kernel meanwhile.
+// Selects a target for all threads from now on; "" is the processor's choice again. Returns false for an
+// unknown target. For tests and benches. REQUIRES: no thread runs a kernel meanwhile.
 bool UseTarget(const std::string& name);
 
 }  // namespace leeway::kernels

@@ -1,10 +1,10 @@
 // Kernels: the loops that run over every value of a block, as free functions on spans.
 //
-// All spans of one call have the same size and outputs overlap no input (but for `acc`, which is both); any
-// alignment of a float will do. Each is compiled for several vector units and the best one that the processor
-// has is taken at run time (kernel_target.h). All of them compute the same bits: every operation is rounded
-// by itself (no fused multiply-add, no approximate division or root), and a sum over values has 16 fixed
-// lanes whatever the width of the vectors. Only which NaN a NaN is may differ. docs/decisions/0015 says why.
+// All spans of one call have the same size, and outputs overlap no input (except `acc`, which is both); any
+// alignment of a float will do. Each kernel is compiled for several vector units, and the processor's best
+// one runs (kernel_target.h). All units compute the same bits: every operation is rounded by itself (no fused
+// multiply-add, no approximate division or root), and a sum over values has 16 fixed lanes for any vector
+// width. Only the bits of a NaN may differ. docs/decisions/0015 gives the reasons.
 //
 // Except for the sums over values, each kernel works element by element. So a caller may decode and pass a
 // block piece by piece: the bits equal those of one call for all.
@@ -17,7 +17,7 @@ namespace leeway::kernels {
 [[nodiscard]] bool AllFinite(std::span<const float> x);
 // acc += s * x. Returns whether all of x is finite.
 bool AddScaled(std::span<float> acc, std::span<const float> x, float s);
-// out = acc + s * x, with x read once. Returns whether all of x is finite: the sum may overflow all the same.
+// out = acc + s * x, with x read once. Returns whether all of x is finite; the sum may still overflow.
 [[nodiscard]] bool AddScaledInto(std::span<float> out, std::span<const float> acc, std::span<const float> x,
                                  float s);
 // out = s * x. Returns whether all of out is finite.
@@ -31,8 +31,8 @@ void Scale(std::span<float> x, float s);
 // least one input, as many weights.
 [[nodiscard]] bool MeanInto(std::span<float> out, std::span<const float* const> inputs,
                             std::span<const float> weights, float scale);
-// out = g + lambda * g * g * (w - base): the gradient at `base` as it would be at `w`, to first order, with g
-// * g for the diagonal of the Hessian (DC-ASGD). Returns whether all of out is finite.
+// out = g + lambda * g * g * (w - base): moves the gradient at `base` to `w`, to first order, with g * g for
+// the diagonal of the Hessian (DC-ASGD). Returns whether all of out is finite.
 [[nodiscard]] bool Compensate(std::span<float> out, float lambda, std::span<const float> g,
                               std::span<const float> w, std::span<const float> base);
 
@@ -55,7 +55,7 @@ struct MomentumStep {
   float g_scale, lr, decay, mu;
   float keep;  // 1 - dampening
   float trust;
-  bool first;  // buf = grad, undampened; the buffer of the step before is not read
+  bool first;  // buf = grad, undampened; the step ignores the old buffer
   bool nesterov;
 };
 [[nodiscard]] bool Momentum(const MomentumStep& step, std::span<const float> w, std::span<const float> g,
@@ -88,7 +88,7 @@ struct AdagradStep {
 struct RmspropStep {
   float g_scale, lr, decay, alpha, keep, eps, mu;
 };
-// `mean` and `buf` are empty, in and out, where they are not wanted.
+// `mean` and `buf` are empty, in and out, unless centered or momentum needs them.
 struct RmspropState {
   std::span<const float> square, mean, buf;
 };

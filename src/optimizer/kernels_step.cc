@@ -1,4 +1,4 @@
-// The kernels that are an optimizer's step. Flags are compile-time in them, so that a loop has no branch.
+// The kernels of optimizers' steps. Their flags are compile-time, so that a loop has no branch.
 #include "optimizer/kernel_set.h"
 #include "optimizer/kernels.h"
 

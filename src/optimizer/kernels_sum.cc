@@ -87,7 +87,7 @@ bool CompensateLoop(std::span<float> out, float lambda, std::span<const float> g
   return ForAll(CompensateBody{out.data(), lambda, g.data(), w.data(), base.data()}, out.size());
 }
 
-// Inputs are walked four vectors at a time, so that their pointers are read once per four.
+// Walks the inputs four vectors at a time, so that their pointers are read once per four.
 struct MeanBody {
   float* out;
   const float* const* inputs;

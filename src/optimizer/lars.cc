@@ -35,7 +35,7 @@ class Lars final : public Optimizer {
   }
 
  private:
-  // A norm that is not finite makes the ratio 0 or NaN; the value behind it is told by the kernel.
+  // A norm that is not finite makes the ratio 0 or NaN; the kernel then reports the value behind it.
   [[nodiscard]] double Ratio(const StepInput& in) const {
     const double w = std::sqrt(kernels::SumOfSquares(in.w));
     const double g = std::sqrt(kernels::SumOfSquares(in.g)) * std::abs(static_cast<double>(in.g_scale));

@@ -1,7 +1,7 @@
 // MakeOptimizer: the optimizer of a spec, with the constraints that follow it: "sgd+clamp:-0.01,0.01".
 //
-// A constraint says where values may be. The optimizer that comes out puts them there after every run, and
-// puts initial and assigned values there as well.
+// A constraint limits values. The returned optimizer enforces it after every run, and on initial and assigned
+// values.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace leeway {
 
 // The first term is a row of `optimizers`, all others are constraints (constraint.h). `resolved`, if given,
-// gets the spec with every argument in it: two specs that mean the same are equal.
+// gets the spec with every argument filled in, so that two specs with the same meaning are equal.
 [[nodiscard]] Result<OptimizerPtr> MakeOptimizer(const Registry<Optimizer>& optimizers, std::string_view spec,
                                                  std::string* resolved = nullptr);
 

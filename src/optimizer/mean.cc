@@ -1,4 +1,4 @@
-// mean: w = the weighted mean of what was pushed in the iteration. For push_pull (averaging without a model).
+// mean: w = the weighted mean of the iteration's pushes. For push_pull (averaging without a model).
 #include "base/policy_config.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernels.h"

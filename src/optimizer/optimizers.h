@@ -1,4 +1,4 @@
-// The optimizers that come with Leeway: the rows of builtin.def.
+// The built-in optimizers: the rows of builtin.def.
 #pragma once
 
 #include "base/registry.h"

@@ -1,7 +1,7 @@
 // rmsprop: torch.optim.RMSprop. alpha is Hyper's beta2; weight decay is added to the gradient.
 //   centered  1: the root is of the variance, with a running mean of the gradient
 //   momentum  1: moves are added up with Hyper's momentum (which is 0 in torch by default)
-// Both are here and not in Hyper, since they decide how many arrays of state there are.
+// Both are arguments here and not in Hyper, because they decide the number of state arrays.
 #include "base/policy_config.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernels.h"

@@ -1,5 +1,5 @@
-// sum: w += g as pushed, whatever the learning rate and the scales. For counters and plain tables: every push
-// adds exactly its values (times its samples under aggregate).
+// sum: w += g as pushed, independent of the learning rate and the scales. For counters and plain tables:
+// every push adds exactly its values (times its samples under aggregate).
 #include "base/policy_config.h"
 #include "leeway/optimizer.h"
 #include "optimizer/kernels.h"
