@@ -14,7 +14,7 @@ struct ScoreRow {
   double exponentials = 0;  // the sum of e^(score - highest)
 };
 
-// Scores count from the highest one, so that no exponential overflows.
+// Subtracts the highest score from all, so that no exponential overflows.
 ScoreRow Summarize(std::span<const float> scores) {
   ScoreRow row;
   row.best = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
@@ -25,7 +25,7 @@ ScoreRow Summarize(std::span<const float> scores) {
 
 void Count(const ScoreRow& row, std::span<const float> scores, std::size_t label, CrossEntropy& sum) {
   sum.loss_sum += std::log(row.exponentials) - (scores[label] - row.highest);
-  // A score that is not a number beats nothing, and nothing beats it: that row is wrong.
+  // A NaN score beats no other and no other beats it: that row counts as wrong.
   if (row.best == label && row.exponentials >= 1.0) ++sum.right;
 }
 

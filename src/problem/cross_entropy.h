@@ -1,5 +1,5 @@
-// Cross entropy of classes given by scores: the loss of a classifier, its gradient, and how often it is
-// right.
+// Cross entropy of classes given by scores: the loss of a classifier, its gradient, and its number of right
+// answers.
 #pragma once
 
 #include <cstddef>

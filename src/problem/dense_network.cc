@@ -14,8 +14,8 @@
 namespace leeway::problem {
 namespace {
 
-// Only products are Eigen's. Its sums begin where memory is aligned, so their rounding would depend on
-// addresses; BLAS packs what it multiplies first.
+// Eigen does only the products. Its sums begin where memory is aligned, so their rounding would depend on
+// addresses; BLAS packs its inputs first.
 using DenseMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // The first rows x columns of the values.
@@ -27,9 +27,9 @@ Eigen::Map<DenseMatrix> MutableMatrix(std::span<float> values, std::size_t rows,
   return {values.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
 }
 
-// OpenBLAS without threads hands the same packing buffer to two threads that multiply at the same time: seen
-// as runs of one study that ran together and both came out with other bits than alone. So one product at a
-// time in a process; nothing else is shared.
+// OpenBLAS without threads hands the same packing buffer to two threads that multiply at the same time. We
+// saw two runs of one study, side by side, both give other bits than alone. So a process does one product at
+// a time; the threads share nothing else.
 std::mutex& OneProductAtATime() {
   static std::mutex mutex;
   return mutex;
@@ -70,7 +70,7 @@ std::span<const float> DenseNetwork::Forward(Values at, std::size_t rows) {
       float* out = activations_[layer + 1].data() + row * outputs;
       for (std::size_t i = 0; i < outputs; ++i) out[i] += bias[i];
       if (last) continue;
-      // Written so that a NaN stays one: a job that diverged must not look sound.
+      // Written so that a NaN stays a NaN: a job that diverged must not look sound.
       for (std::size_t i = 0; i < outputs; ++i) out[i] = out[i] < 0.0F ? 0.0F : out[i];
     }
   }

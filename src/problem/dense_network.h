@@ -1,8 +1,8 @@
 // DenseNetwork: fully connected layers with ReLU between them, over values that its caller holds.
 //
-// Values come in pairs, the weight [outputs, inputs] and the bias [outputs] of each layer. All memory is
-// taken at construction. The products are done by BLAS on the calling thread alone, and the same input gives
-// the same bits wherever its buffers lie. One thread at a time.
+// Values come in pairs, the weight [outputs, inputs] and the bias [outputs] of each layer. The constructor
+// allocates all memory. BLAS computes the products on the calling thread alone, and the same input gives the
+// same bits at any address. Thread rule: one thread at a time.
 #pragma once
 
 #include <cstddef>

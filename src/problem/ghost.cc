@@ -1,6 +1,5 @@
-// ghost: the sizes of a real model and nothing else, for runs in which only bytes and times matter. One
-// element stands for `grain` of the model's, so that a simulation of VGG16 does not move half a gigabyte for
-// each worker.
+// ghost: only the sizes of a real model, for runs in which bytes and times matter. One element stands for
+// `grain` elements of the model, so that a simulation of VGG16 does not move half a gigabyte for each worker.
 #include "problem/ghost.h"
 
 #include <fmt/ranges.h>
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::string_view kLayersEnding = ".layers";
 
-// Elements of the problem's that stand for a tensor of the model's.
+// The number of problem elements that stand for a tensor of the model.
 std::int64_t GrainsOf(const Table& tensor, std::uint32_t grain) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : tensor.shape) elements *= extent;
@@ -47,8 +46,8 @@ class Ghost final : public Problem {
     return std::numeric_limits<double>::quiet_NaN();
   }
 
-  // All tables share the memory of the largest. Made by the first who asks: a problem that is only checked
-  // needs none.
+  // All tables share the memory of the largest. The first call allocates it: a problem that is only checked
+  // needs no memory.
   Values FixedGradient() override {
     if (!fixed_.empty()) return fixed_;
     const auto elements = [](const Table& table) { return static_cast<std::size_t>(table.shape[0]); };
@@ -63,7 +62,7 @@ class Ghost final : public Problem {
   }
 
  private:
-  // Not zero, so that whoever looks at values sees that something was pushed.
+  // Not zero, so that a reader of the values sees that something was pushed.
   static constexpr float kSlope = 1e-3F;
 
   std::vector<Table> tables_;

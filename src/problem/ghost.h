@@ -1,5 +1,4 @@
-// NewGhost: the problem `ghost` for tables that are in no layer file, such as those of a run that was
-// recorded.
+// NewGhost: the problem `ghost` for tables outside of the layer files, such as those of a recorded run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace leeway::problem {
 
-// One element of the problem's stands for `grain` of `model`'s.
+// One element of the problem stands for `grain` elements of `model`.
 [[nodiscard]] ProblemPtr NewGhost(std::vector<Table> model, std::uint32_t grain, std::uint32_t batch);
 
 }  // namespace leeway::problem

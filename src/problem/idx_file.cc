@@ -17,7 +17,7 @@ struct GzClose {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 
-// A file that zlib unpacks, or passes on as it is if it was never packed.
+// A file that zlib unpacks, or passes on unchanged if it was never packed.
 class UnpackedFile {
  public:
   static Result<UnpackedFile> Open(const std::string& path) {
@@ -38,7 +38,7 @@ class UnpackedFile {
       int error = Z_OK;
       const char* words = gzerror(file_.get(), &error);
       if (error == Z_ERRNO) return FileError(errno, "cannot read \"" + path_ + "\"");
-      // A packed file that ends too soon is a short one, like any other.
+      // A truncated packed file counts as a short file, like any other.
       if (count < 0 && error != Z_BUF_ERROR)
         return InvalidArgument("\"{}\" cannot be unpacked: {}", path_, words);
       if (count <= 0) break;
@@ -86,7 +86,7 @@ Result<IdxArray> ReadIdxFile(const std::string& path, std::uint32_t dimensions) 
                                kIdxBytesMax);
     }
   }
-  // One byte more than wanted, to see whether there is one.
+  // Asks for one byte more than wanted, to notice a file that is too long.
   array.bytes.resize(wanted + 1);
   LW_ASSIGN_OR_RETURN(const std::size_t got, file.Read(array.bytes));
   if (got < wanted) {

@@ -1,5 +1,5 @@
-// IDX: the file format of MNIST and its kin, plain or gzipped: a magic number, the extent of each dimension,
-// then the values. Only bytes as values are read, as those files have them.
+// IDX: the file format of MNIST and its relatives, plain or gzipped: a magic number, the extent of each
+// dimension, then the values. The reader accepts only bytes as values, as in those files.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct IdxArray {
 
 inline constexpr std::uint64_t kIdxBytesMax = 256ULL << 20;  // four times the largest file of MNIST
 
-// An error names the file, what was found and what was wanted.
+// An error names the file, what it got and what it wanted.
 [[nodiscard]] Result<IdxArray> ReadIdxFile(const std::string& path, std::uint32_t dimensions);
 
 }  // namespace leeway::problem

@@ -35,7 +35,7 @@ std::uint64_t BytesOf(const std::vector<std::size_t>& sizes, std::uint64_t batch
   return floats * sizeof(float);
 }
 
-// One of `count`, each as likely as the others but for one part in 2^32 / count.
+// Picks one of `count`, with equal chances up to one part in 2^32 / count.
 std::size_t Pick(std::size_t count, std::uint64_t bits) {
   return static_cast<std::size_t>(((bits >> 32) * static_cast<std::uint64_t>(count)) >> 32);
 }

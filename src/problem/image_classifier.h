@@ -1,5 +1,5 @@
-// ImageClassifier: a problem whose workers learn the classes of images by a network of dense layers. What
-// softmax and mlp have in common, which is all but the layers.
+// ImageClassifier: a problem whose workers learn the classes of images with a network of dense layers.
+// softmax and mlp share it, and differ only in their layers.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class ImageClassifier final : public Problem {
   std::vector<DenseNetwork> judging_;  // none until the first judgement, since not every instance judges
 };
 
-// An error if its parameters and the activations of a batch are more than kProblemBytesMax.
+// Returns an error if its parameters and the activations of a batch exceed kProblemBytesMax.
 [[nodiscard]] Result<ProblemPtr> MakeImageClassifier(const PolicyConfig& config, ImageTask task,
                                                      const std::vector<ImageClassifier::Layer>& layers);
 

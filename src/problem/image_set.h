@@ -1,8 +1,7 @@
-// ImageSets: small grey images with their classes, as MNIST and Fashion-MNIST have them, read from four IDX
-// files.
+// ImageSets: small grey images with their classes, as in MNIST and Fashion-MNIST, read from four IDX files.
 //
 // Pixels stay bytes and become floats batch by batch: as floats the sets would take four times the memory.
-// Nothing changes after reading, so any thread may look.
+// Nothing changes after reading, so any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +33,7 @@ struct ImageSets {
   ImageSet test;
 };
 
-// Where a set of images comes from: the rows of `data=`.
+// The source of a set of images: the rows of `data=`.
 struct ImageSource {
   std::string name;
   std::string folder;      // unless the spec names another

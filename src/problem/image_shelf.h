@@ -1,5 +1,5 @@
-// ImageShelf: the image sets that were read, by folder, so that a folder is read once for all problems that
-// one registry makes. Any thread; the second one that asks for a folder waits for the first.
+// ImageShelf: a cache of image sets by folder, so that all problems of one registry read a folder once.
+// Thread rule: any thread; a second thread that asks for a folder waits for the first.
 #pragma once
 
 #include <map>
@@ -12,12 +12,12 @@
 
 namespace leeway::problem {
 
-// Shared by the shelf and by every problem that draws from it; none of them can say who ends last.
+// Shared by the cache and by every problem that draws from it, because their order of destruction is unknown.
 using ImageSetsPtr = std::shared_ptr<const ImageSets>;
 
 class ImageShelf {
  public:
-  // An error is not kept: the next one who asks looks at the files again.
+  // The cache keeps no errors: the next call reads the files again.
   [[nodiscard]] Result<ImageSetsPtr> Get(const std::string& folder);
 
  private:

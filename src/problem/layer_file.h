@@ -24,7 +24,7 @@ struct LayerLimits {
   std::int64_t elements_max = std::int64_t{1} << 40;  // of one tensor
 };
 
-// `file` is for messages, which name the line too.
+// `file` is for messages, which also name the line.
 [[nodiscard]] Result<std::vector<Table>> ParseLayers(std::string_view file, std::string_view text,
                                                      const LayerLimits& limits = {});
 [[nodiscard]] Result<std::vector<Table>> ReadLayerFile(const std::string& path,

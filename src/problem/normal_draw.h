@@ -1,4 +1,4 @@
-// NormalDraw: a draw from very nearly the standard normal distribution, made of hashes.
+// NormalDraw: a nearly standard normal draw, made of hashes.
 //
 // The number of ones among 64 fair bits is binomial, with mean 32 and variance 16; the sum of two uniform
 // draws joins its steps by straight lines and adds 1/6 to the variance. The density is within 0.003 of the

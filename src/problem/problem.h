@@ -1,9 +1,9 @@
-// Problem: what simulated workers train. One file per kind in src/problem/, one row in builtin.def.
+// Problem: the training task of simulated workers. One file per kind in src/problem/, one row in builtin.def.
 //
 // A problem has tables, in the order in which a forward pass uses them, a batch and a gradient for every
-// (rank, step), and a judgement of parameters. It keeps no state of a run: what it gives depends on its spec
-// and on its arguments alone, so the same seed gives the same run. One thread at a time; instances that one
-// registry made share what they have read.
+// (rank, step), and a judgement of parameters. It keeps no state of a run: its results depend only on its
+// spec and its arguments, so the same seed gives the same run. Thread rule: one thread at a time; instances
+// of one registry share the files that they have read.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace leeway::problem {
 
 struct Table {
   std::string name;
-  std::vector<std::int64_t> shape;  // one element stands for grain() of them
+  std::vector<std::int64_t> shape;  // one element stands for grain() of the model's
 };
 
 // The values of every table, in their order: of parameters, or of gradients.
 using Values = std::span<const std::span<const float>>;
 using MutableValues = std::span<const std::span<float>>;
 
-// Which batch: samples are drawn by a hash of all three.
+// Names a batch: a hash of all three draws its samples.
 struct BatchKey {
   std::uint64_t seed = 0;
   std::uint32_t rank = 0;
   std::uint64_t step = 0;
 };
 
-// Of parameters. Not a number where a problem has no such figure.
+// A judgement of parameters. NaN for a figure that the problem does not have.
 struct Judgement {
   double loss = 0;
   double accuracy = 0;  // share of a test set that is classified rightly
@@ -42,8 +42,8 @@ class Problem {
  public:
   virtual ~Problem() = default;
   [[nodiscard]] virtual const std::vector<Table>& tables() const = 0;
-  // How many elements of the true model one element stands for: above 1, values mean nothing and sizes are to
-  // be multiplied.
+  // The number of model elements that one element stands for. Above 1, values mean nothing and sizes must be
+  // multiplied.
   [[nodiscard]] virtual std::uint32_t grain() const { return 1; }
   // Samples in a batch, for learning rates and for people.
   [[nodiscard]] virtual std::uint32_t batch() const = 0;
@@ -51,11 +51,11 @@ class Problem {
   virtual void Begin(std::uint64_t seed, MutableValues values) const = 0;
   // The gradient of the mean loss over the batch, written into `gradient`; returns that loss.
   virtual double Gradient(const BatchKey& batch, Values at, MutableValues gradient) = 0;
-  // The gradient of every batch at all values, where it is always the same: simulated workers then lend this
-  // one, which lives as long as the problem, and none of them computes or keeps its own. The laziest correct
-  // implementation has none.
+  // Returns the gradient of every batch, for problems whose gradient is always the same. Simulated workers
+  // then lend this one, which lives as long as the problem, and none computes or keeps its own. The laziest
+  // correct implementation returns an empty list.
   [[nodiscard]] virtual Values FixedGradient() { return {}; }
-  // Over all that is held back for it. May take much longer than a gradient.
+  // Judges over all held-back data. May take much longer than a gradient.
   [[nodiscard]] virtual Judgement Judge(Values at) = 0;
 };
 

@@ -8,7 +8,7 @@ namespace leeway::problem {
 #undef LW_PROBLEM
 
 Registry<Problem> BuiltinProblems() {
-  // Shared by the factories below, since a registry and its copies are to read a folder once.
+  // The factories below share it, so that a registry and its copies read a folder once.
   const auto shelf = std::make_shared<ImageShelf>();
   Registry<Problem> problems("problem");
 #define LW_PROBLEM(name, make) \

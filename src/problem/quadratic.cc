@@ -1,5 +1,5 @@
-// quadratic: f(w) = 1/2 sum_i a_i (w_i - w*_i)^2, whose optimum is known. The a_i are spaced evenly on a
-// logarithmic scale from 1 / condition to 1; a gradient has noise in every component.
+// quadratic: f(w) = 1/2 sum_i a_i (w_i - w*_i)^2, with a known optimum. The a_i lie evenly on a logarithmic
+// scale from 1 / condition to 1; a gradient has noise in every component.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class Quadratic final : public Problem {
       : batch_(shape.batch), noise_(shape.noise / std::sqrt(static_cast<double>(shape.batch))) {
     const double steps = std::max<double>(1.0, static_cast<double>(shape.dimensions) - 1.0);
     for (std::size_t t = 0; t < shape.tables; ++t) {
-      // Every tables-th dimension, so that each table has flat and steep ones alike.
+      // Takes every tables-th dimension, so that each table has flat and steep ones alike.
       for (std::size_t i = t; i < shape.dimensions; i += shape.tables) {
         const double down = 1.0 - static_cast<double>(i) / steps;
         steepness_.push_back(

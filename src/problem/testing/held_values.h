@@ -1,4 +1,4 @@
-// HeldValues: memory for the values of every table of a problem, wherever a test wants it to lie.
+// HeldValues: memory for the values of every table of a problem, at an alignment that the test chooses.
 #pragma once
 
 #include <cstring>

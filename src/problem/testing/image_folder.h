@@ -1,5 +1,5 @@
-// ImageFolder: a folder with four small IDX files that are right until a test breaks one of them. Gone with
-// the object.
+// ImageFolder: a folder with four small IDX files that are valid until a test breaks one. The destructor
+// removes it.
 #pragma once
 
 #include <gtest/gtest.h>
