@@ -40,7 +40,8 @@ Status CheckPolicies(const Scenario& scenario) {
       At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;
   if (Begin(said, policies).ok()) return Status::Ok();
-  // One after the other, each after those that it may depend on: the first that fails is the culprit.
+  // Checks one key after the other, each after those that it may depend on: the first failure names the
+  // culprit.
   JobOptions job;
   const std::pair<const char*, std::function<void()>> steps[] = {
       {"cluster.workers", [&] { job.workers = said.workers; }},

@@ -1,6 +1,6 @@
-// CheckPolicies: whether a job of this scenario would begin: its models, placement, rules and optimizer are
-// known and fit each other. As its scheduler says, so that nothing is checked in two ways. An error names the
-// first key that such a job does not begin with, and where it was said.
+// CheckPolicies: checks that a job of this scenario would begin: its models, placement, rules and optimizer
+// are known and fit each other. It asks a scheduler, so that nothing is checked in two ways. An error names
+// the first wrong key, and where it was set.
 #pragma once
 
 #include "leeway/status.h"

@@ -10,10 +10,10 @@
 namespace leeway::scenario {
 namespace {
 
-// Which draw; mixed with seed, rank and iteration.
+// Names a draw; mixed with seed, rank and iteration.
 enum Drawn : std::uint64_t { kOwn = 1, kSpread = 3, kTailCoin = 5, kTail, kPhaseCoin, kPhaseLength, kSample };
 
-// Standard normal out of two uniforms (Box and Muller 1958).
+// A standard normal draw from two uniform ones (Box and Muller 1958).
 double Normal(double a, double b) {
   return std::sqrt(-2.0 * std::log(a)) * std::cos(2.0 * std::numbers::pi * b);
 }

@@ -1,5 +1,5 @@
-// ComputeTime: how long the gradients of one worker take, one after the other, by a ComputeModel. Drawn by a
-// hash of (seed, rank, iteration), so that two policies meet the same machines.
+// ComputeTime: the compute times of one worker, one gradient after the other, by a ComputeModel. A hash of
+// (seed, rank, iteration) draws them, so that two policies meet the same machines.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class ComputeTime {
  public:
   // `batch`: samples of one gradient.
   ComputeTime(const ComputeModel& model, std::uint32_t batch, std::uint64_t seed, std::uint32_t rank);
-  // Of iteration `iteration`. Iterations may be left out, and do not go back.
+  // The time of iteration `iteration`. The caller may skip iterations, and never goes back.
   [[nodiscard]] Duration Of(std::uint64_t iteration);
   // The lasting part of the worker's time: base and its own factors.
   [[nodiscard]] double usual_s() const { return usual_s_; }
@@ -25,7 +25,7 @@ class ComputeTime {
   const ComputeModel model_;
   const std::uint64_t seed_, rank_;
   double usual_s_;
-  std::uint64_t looked_until_ = 0;  // iterations before it have been asked whether a phase begins
+  std::uint64_t looked_until_ = 0;  // iterations before it have drawn whether a phase begins
   std::uint64_t slow_until_ = 0;
 };
 

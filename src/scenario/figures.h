@@ -1,4 +1,4 @@
-// Figures: the numbers of a run that tables and plots are made of, and what they are over several seeds.
+// Figures: the numbers of a run behind tables and plots, and their spread over several seeds.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct Figure {
 };
 // In the order in which tables show them.
 [[nodiscard]] std::span<const Figure> AllFigures();
-// REQUIRES: there is such a figure.
+// REQUIRES: a figure has this name.
 [[nodiscard]] const Figure& FigureNamed(std::string_view name);
 
 struct Spread {

@@ -17,7 +17,7 @@ namespace {
 
 using Factors = std::vector<std::pair<std::uint32_t, double>>;
 
-// One thing that can be said: how it is read from what was written, and how it is written.
+// One key: how it is parsed, and how it is written.
 struct Key {
   std::string name;
   std::string wanted;
@@ -33,13 +33,13 @@ bool ReadNumber(const std::string& text, Number low, Number high, Number& number
   Number read{};
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, read);
-  // Not a number fails both comparisons.
+  // NaN fails both comparisons.
   if (error != std::errc() || stopped != end || !(read >= low && read <= high)) return false;
   number = read;
   return true;
 }
 
-// "3:2.5": who, and how much.
+// "3:2.5": the rank or server, and its factor.
 bool ReadFactor(const std::string& text, std::pair<std::uint32_t, double>& factor) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return false;
@@ -47,7 +47,7 @@ bool ReadFactor(const std::string& text, std::pair<std::uint32_t, double>& facto
          ReadNumber(text.substr(colon + 1), 1e-3, 1e3, factor.second);
 }
 
-// Where a value is in a scenario.
+// The place of a value in a scenario.
 template <typename Value>
 using Place = std::function<Value&(Scenario&)>;
 
@@ -162,7 +162,7 @@ Key TextsKey(std::string name, std::string wanted, const Place<std::vector<std::
           .write = [=](const Scenario& s) { return At(place, s); }};
 }
 
-// The learning rate and its kin are floats where they are used.
+// The learning rate and its relatives are floats where they are used.
 Key FloatKey(std::string name, double low, double high, const Place<float>& place, std::string help) {
   return {.name = std::move(name),
           .wanted = fmt::format("a number from {} to {}", low, high),
@@ -177,7 +177,7 @@ Key FloatKey(std::string name, double low, double high, const Place<float>& plac
           .write = [=](const Scenario& s) { return std::vector{fmt::format("{}", At(place, s))}; }};
 }
 
-// Bytes per second, said in Gbit/s.
+// Bytes per second, written in Gbit/s.
 Key GigabitKey(std::string name, const Place<double>& place, std::string help) {
   constexpr double kBytesPerGigabit = 125e6;
   return {
@@ -298,7 +298,7 @@ const std::vector<Key>& AllKeys() {
 
 constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
 
-// The code point at `at`, which moves behind it; kNoCodePoint for a byte that is no UTF-8.
+// Returns the code point at `at` and moves `at` behind it; kNoCodePoint for an invalid byte.
 std::uint32_t TakeCodePoint(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at++]);
   if (first < 0x80) return first;
@@ -310,7 +310,7 @@ std::uint32_t TakeCodePoint(std::string_view text, std::size_t& at) {
     if ((next & 0xC0U) != 0x80) return kNoCodePoint;
     code = (code << 6U) | (next & 0x3FU);
   }
-  // Written longer than need be, half of a pair of UTF-16, or beyond the last.
+  // An overlong form, half of a UTF-16 pair, or a code beyond the last.
   constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
   if (code < kSmallest[more] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return kNoCodePoint;
   at += more;
@@ -328,8 +328,8 @@ bool IsReadable(std::string_view text) {
   return true;
 }
 
-// Scenario files are ASCII (apps/leeway/toml), so all else is escaped. What SetKey would refuse may come from
-// the name of a file: that is shown as well as it can be.
+// Scenario files are ASCII (apps/leeway/toml), so all other characters are escaped. A file's name may hold a
+// text that SetKey would refuse: it is shown as well as possible.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (std::size_t at = 0; at < text.size();) {

@@ -1,5 +1,5 @@
-// Keys: everything of a scenario that can be said, by name: "compute.spread". Scenario files, --set and
-// --sweep all speak through this table, and so does what a report prints of a scenario.
+// Keys: every setting of a scenario, by name: "compute.spread". Scenario files, --set, --sweep and the
+// reports' print of a scenario all use this table.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace leeway::scenario {
 
-// A value as somebody wrote it: one text, or several of a list.
+// A value as a user wrote it: one text, or several in a list.
 struct Written {
   std::vector<std::string> texts;
   bool is_list = false;
-  bool is_quoted = false;  // in quotes where quotes mean something: no number
-  std::string got;         // how a message calls it
+  bool is_quoted = false;  // in quotes where quotes have a meaning: no number
+  std::string got;         // its name in a message
 };
 
 // A value written without quotes and brackets: "--set compute.spread=0.2". A key that wants a list takes
 // "a,b,c".
 [[nodiscard]] Written Plain(std::string_view text);
 
-// Nothing changes on an error, which says key, got and wanted, and suggests a name for one that is unknown.
+// Changes nothing on an error, which names key, got and wanted, and suggests a known name for an unknown one.
 // Texts are UTF-8 without control characters.
 [[nodiscard]] Status SetKey(Scenario& scenario, const std::string& key, const Written& value);
 
@@ -32,7 +32,7 @@ struct KeyText {
 };
 // All of them, in the order of the table.
 [[nodiscard]] std::vector<KeyText> KeysOf(const Scenario& scenario);
-// The scenario as a file that says all of it.
+// The scenario as a file with every key.
 [[nodiscard]] std::string ToToml(const Scenario& scenario);
 
 // Checks what no key can check alone: that numbers fit together.

@@ -1,4 +1,4 @@
-// RunBooks: what the workers of one run write down while it goes on.
+// RunBooks: the notes of one run's workers while it goes on.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct RunBooks {
   std::vector<Step> steps;
   std::uint64_t drawn = 0;        // from the pool
   std::vector<CurvePoint> curve;  // its seconds are since the world began
-  // At the end; not a number if nobody came there.
+  // At the end; NaN if no worker reached it.
   double loss = std::numeric_limits<double>::quiet_NaN(), accuracy = std::numeric_limits<double>::quiet_NaN();
   WorkerCounters workers;       // of all together, as far as they are read
   std::uint32_t computing = 0;  // workers that are in an iteration

@@ -1,4 +1,4 @@
-// RunRecord: what one run of a scenario gave. Simulated time everywhere, from the moment at which all workers
+// RunRecord: the results of one run of a scenario. All times are simulated, from the moment when all workers
 // begin their first iteration.
 #pragma once
 
@@ -8,21 +8,21 @@
 
 namespace leeway::scenario {
 
-// Parameters as rank 0 sees them when it begins an iteration, and at the end those of the servers.
+// The parameters that rank 0 sees when it begins an iteration, and at the end those of the servers.
 struct CurvePoint {
   double seconds = 0;
   std::uint64_t iteration = 0;
   double loss = 0, accuracy = 0;
 };
 
-// One iteration of one worker: it asks for parameters, has them, has a gradient.
+// One iteration of one worker: when it asks for parameters, has them, has a gradient.
 struct IterationSpan {
   std::uint32_t rank = 0;
   std::uint64_t iteration = 0;
   double asked_s = 0, began_s = 0, ended_s = 0;
 };
 
-// Values of one thing by worker (rows) and time (columns).
+// Values of one quantity by worker (rows) and time (columns).
 struct TimeMap {
   std::uint32_t rows = 0, columns = 0;
   double column_s = 0;
@@ -37,7 +37,7 @@ struct RunRecord {
   std::uint64_t iterations = 0;      // that workers went through, together
   std::uint64_t skipped = 0;         // ... and that they left out to catch up
   double loss = 0, accuracy = 0;     // of the servers' parameters at the end; not a number if it has none
-  // Pulls that had to wait (DPRs), as requests of a worker to a server: blocks of one request count as one
+  // Pulls that had to wait (DPRs), as requests of a worker to a server: the blocks of one request count once
   // together.
   double dprs = 0;
   double dprs_per_100 = 0;  // ... per 100 iterations of the job
@@ -52,9 +52,9 @@ struct RunRecord {
   std::vector<IterationSpan> timeline;  // of the window
   TimeMap lag;                          // iterations behind the fastest worker
   TimeMap waits;                        // share of the time that was waited
-  // Of the iterations of all workers: how large a share waited for parameters as long as a bin says.
+  // The share of all workers' iterations that waited for parameters as long as each bin says.
   std::vector<double> wait_bins;
-  // Of the servers' answers while workers train: how large a share took so long from sending to delivery.
+  // The share of the servers' answers, while workers train, that took so long from sending to delivery.
   std::vector<double> answer_bins;
 };
 

@@ -29,7 +29,7 @@ constexpr std::uint64_t kEventsPerLook = 4096;
 constexpr std::uint64_t kDelayCoins = 21;  // which use of the seed
 constexpr std::chrono::hours kForever{24 * 365};
 
-// Simulated time in which nobody computes and nothing is under way: after that it is not waiting.
+// Simulated time in which no worker computes and no message is under way: after that the run is stuck.
 constexpr std::chrono::hours kStillLimit{1};
 
 Duration Seconds(double s) { return sim::SecondsAsDuration(s); }
@@ -101,8 +101,8 @@ class ScenarioRun {
     return options;
   }
 
-  // Of the model that the problem stands for. The scheduler sees the problem's elements alone, so what it
-  // would cut by need is found here.
+  // The block size of the model that the problem stands for. The scheduler sees only the problem's elements,
+  // so the size by need is computed here.
   [[nodiscard]] std::uint32_t BlockBytes() const {
     if (scenario_.job.block_bytes != 0) return scenario_.job.block_bytes;
     std::uint64_t model_bytes = 0;
@@ -178,7 +178,7 @@ class ScenarioRun {
     }
   }
 
-  // Some events, fewer if `done`. False: the run is over.
+  // Runs some events, fewer if `done`. False: the run is over.
   bool RunSome(const std::function<bool()>& done, const std::function<bool(const RunProgress&)>& progress,
                std::uint64_t all) {
     for (std::uint64_t i = 0; i < kEventsPerLook && !done(); ++i) {
@@ -219,7 +219,7 @@ class ScenarioRun {
     }
   }
 
-  // As the scenario says, or of what they drew from a pool.
+  // The iterations that the scenario sets, or the mean of those drawn from a pool.
   [[nodiscard]] double IterationsOfAWorker() const {
     if (scenario_.pool == 0) return static_cast<double>(std::max<std::uint64_t>(scenario_.iterations, 1));
     return std::max(static_cast<double>(books_.steps.size()), 1.0) / scenario_.job.workers;
@@ -302,7 +302,7 @@ class ScenarioRun {
     });
   }
 
-  // Steps are in the order of their ends, so the fastest so far is known at each.
+  // Steps are in the order of their ends, so the fastest worker so far is known at each.
   void FillMaps(RunRecord& record) const {
     TimeMap map;
     map.rows = scenario_.job.workers;

@@ -1,4 +1,5 @@
-// RunScenario: one scenario, one seed, from the first connection to the last goodbye, in a simulated cluster.
+// RunScenario: runs one scenario with one seed in a simulated cluster, from the first connection to the last
+// goodbye.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace leeway::scenario {
 
-// How far a run is, for a bar: iterations of all workers, simulated seconds, messages.
+// The progress of a run, for a bar: iterations of all workers, simulated seconds, messages.
 struct RunProgress {
   std::uint64_t iterations = 0, iterations_all = 0;
   double simulated_s = 0;
@@ -19,9 +20,9 @@ struct RunProgress {
   std::uint32_t training = 0;  // workers that have iterations left
 };
 
-// An error: the scenario cannot be run (an unknown policy or problem, data that is not there). A job that did
-// not end well is no error here: RunRecord::errors says so. `progress` is called now and then; false: stop.
-// Runs of one registry share the data that their problems read; they may run on several threads.
+// Returns an error if the scenario cannot run (an unknown policy or problem, missing data). A job that fails
+// is no error here: RunRecord::errors has it. RunScenario calls `progress` now and then; false stops the run.
+// Thread rule: runs of one registry share the data that their problems read; they may run on several threads.
 [[nodiscard]] Result<RunRecord> RunScenario(const Scenario& scenario,
                                             const Registry<problem::Problem>& problems, std::uint64_t seed,
                                             const std::function<bool(const RunProgress&)>& progress = {});

@@ -1,7 +1,7 @@
-// Scenario: everything that decides a simulated training job. The same scenario and seed give the same run.
+// Scenario: every input of a simulated training job. The same scenario and seed give the same run.
 //
-// docs/simulator.md says what the models of compute, links and servers leave out; scenario files
-// (apps/leeway/simulate/) say the same words.
+// docs/simulator.md lists the limits of the models of compute, links and servers; scenario files
+// (apps/leeway/simulate/) use the same words.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace leeway::scenario {
 
-// How long one worker computes one gradient:
+// The compute time of one gradient of one worker:
 //   (base + batch x per sample) x its own factor x (lognormal of this iteration) x (tail of it) x (slow
 //   phase)
 struct ComputeModel {
@@ -24,9 +24,9 @@ struct ComputeModel {
   double per_sample_s = 0;   // of the problem's batch, beside the base
   double spread = 0;         // sigma of the lognormal factor of each iteration; its median is 1
   double heterogeneity = 0;  // sigma of the lognormal factor that a worker keeps; its median is 1
-  // Factors of single ranks, beside that.
+  // Further factors of single ranks.
   std::vector<std::pair<std::uint32_t, double>> factors = {};
-  // A share of the iterations takes longer by a factor with a Pareto tail: above x with chance x^-alpha.
+  // In a share of the iterations a factor with a Pareto tail applies: above x with chance x^-alpha.
   double tail_chance = 0;
   double tail_alpha = 2;
   double tail_max = 100;
@@ -34,21 +34,21 @@ struct ComputeModel {
   double phase_chance = 0;
   double phase_iterations = 10;
   double phase_factor = 1;
-  // The part of it in which gradients become ready, table by table from the last; 0: all at its end.
+  // The part of the time in which gradients become ready, table by table from the last; 0: all at its end.
   double backward_share = 0;
-  // Measured on a real run, rank by rank, in units of base_s; a rank above takes those of another. Drawn one
-  // by one: that a slow iteration often follows a slow one is lost. Empty: none.
+  // Times measured on a real run, rank by rank, in units of base_s; a rank beyond the list takes another
+  // rank's times. Drawn one by one, so the correlation of slow iterations is lost. Empty: not measured.
   std::vector<std::vector<float>> samples = {};
-  // Measured as well: the share of the compute time after which each table's gradient is ready. Empty: by
+  // Also measured: the share of the compute time after which each table's gradient is ready. Empty: by
   // backward_share.
   std::vector<double> ready = {};
   double elsewhere_s = 0;  // of each iteration that needs no core: a GPU's part, a disk's
-  // Ranks that sleep when they have computed and pushed, until it has taken so many times as long: what
+  // Ranks that sleep after computing and pushing, until the iteration has taken so many times as long, as
   // `leeway run --slow-worker` does.
   std::vector<std::pair<std::uint32_t, double>> slowed = {};
 };
 
-// Of the answers with parameters of a server to a worker in an iteration, this share takes so much longer.
+// This share of a server's answers with parameters, per worker and iteration, takes so much longer.
 struct AnswerDelay {
   double chance = 0;
   double seconds = 0;
@@ -64,7 +64,7 @@ struct LinkModel {
 struct ServerModel {
   double per_message_s = 0;
   double per_byte_s = 0;  // of gradients that it gets and of parameters that it sends
-  // Factors on both of single servers: a slow one has more than 1.
+  // Factors of single servers on both: above 1 for a slow one.
   std::vector<std::pair<std::uint32_t, double>> factors = {};
 };
 
@@ -75,7 +75,7 @@ struct RateSchedule {
   std::vector<std::uint64_t> at = {};
 };
 
-// How much of a run is kept for pictures.
+// The data of a run to keep for pictures.
 struct Recording {
   std::uint64_t judge_every = 0;  // iterations of rank 0 between judgements; 0: at the end only
   double timeline_from_s = 0;     // what every worker does when, in this window
@@ -86,7 +86,7 @@ struct Recording {
 struct Scenario {
   std::string name = "scenario";
   JobOptions job;  // workers, servers, shards, policies, block_bytes; its seed is that of the run
-  // That all workers and servers share, as processes of one host do; 0: each has one of its own.
+  // The cores that all workers and servers share, as processes of one host; 0: each has one of its own.
   double cores = 0;
   ComputeModel compute;
   AnswerDelay answer_delay;
@@ -97,17 +97,18 @@ struct Scenario {
   Hyper hyper;  // its lr is that of `rate`
   RateSchedule rate;
   std::uint64_t iterations = 100;  // of every worker
-  // Of all workers together: each draws its next one from here, as from a BatchPool. 0: `iterations` of each.
+  // The iterations of all workers together: each worker draws its next one, as from a BatchPool. 0:
+  // `iterations` of each.
   std::uint64_t pool = 0;
   double seconds_max =
       std::numeric_limits<double>::infinity();  // simulated; a job that is not done is stopped
   Recording recording;
-  // Where each key stands that somebody has said: "uneven.toml line 7". For messages only.
+  // Where a user set each key: "uneven.toml line 7". For messages only.
   std::map<std::string, std::string> said_at = {};
 };
 
-// How a message names a key of the scenario: "uneven.toml line 7: policies.sync", or with the scenario's name
-// if nobody said it.
+// The name of a key in a message: "uneven.toml line 7: policies.sync", or with the scenario's name if no user
+// set it.
 [[nodiscard]] inline std::string KeyWithPlace(const Scenario& scenario, const std::string& key) {
   const auto found = scenario.said_at.find(key);
   return (found == scenario.said_at.end() ? scenario.name : found->second) + ": " + key;

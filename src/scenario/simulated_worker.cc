@@ -11,7 +11,7 @@
 namespace leeway::scenario {
 namespace {
 
-// Which use of the run's seed.
+// The uses of the run's seed.
 enum Use : std::uint64_t { kComputeTimes = 11, kBatches, kFirstValues };
 
 std::vector<std::span<float>> SpansOf(std::vector<std::vector<float>>& tables) {
@@ -29,12 +29,12 @@ double RateAt(const RateSchedule& schedule, std::uint64_t iteration) {
   return rate;
 }
 
-// When the gradient of each table is ready, as a share of the compute time: from the last table on, each
-// after as much of the backward pass as it has elements, unless it was measured.
+// The share of the compute time after which the gradient of each table is ready. From the last table on, each
+// takes a part of the backward pass in proportion to its elements, unless it was measured.
 std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
   if (compute.ready.size() == tables.size()) {
     std::vector<double> shares = compute.ready;
-    // None before one that is pushed earlier.
+    // No table is ready before one that is pushed earlier.
     for (std::size_t i = shares.size(); i-- > 1;) shares[i - 1] = std::max(shares[i - 1], shares[i]);
     return shares;
   }
@@ -111,7 +111,7 @@ void SimulatedWorker::MakeTables() {
 void SimulatedWorker::OfferValues() {
   auto first = std::make_shared<std::vector<std::vector<float>>>();
   for (const auto& pair : pairs_) first->emplace_back(pair->elements());
-  // All offer the same: whose values are taken is the scheduler's choice of a rank, not ours.
+  // All workers offer the same values: the scheduler chooses the rank whose values are taken.
   problem_.Begin(Hash64({seed_, kFirstValues}), SpansOf(*first));
   auto left = std::make_shared<std::size_t>(pairs_.size());
   for (std::size_t table = 0; table < pairs_.size(); ++table) {
@@ -211,7 +211,7 @@ void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
   cluster_.queue().At(Now() + takes, std::move(next));
 }
 
-// Waits until the table below `above` is ready, pushes it and all others that are, and goes on.
+// Waits until the table below `above` is ready, pushes it and all other ready ones, and continues.
 void SimulatedWorker::PushFrom(std::size_t above) {
   if (above > 0) return ComputeUntil(ready_share_[above - 1], [this, above] { PushReady(above); });
   ComputeUntil(1.0, [this] { SleepIfSlowed(); });

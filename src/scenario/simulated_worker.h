@@ -1,5 +1,5 @@
-// SimulatedWorker: one rank of a simulated job. Drives the node as the PyTorch front drives it: parameters
-// when they are usable, a gradient that takes its time, pushes from the last table to the first.
+// SimulatedWorker: one rank of a simulated job. It drives the node as the PyTorch front does: parameters when
+// they are usable, a gradient that takes its time, pushes from the last table to the first.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace leeway::scenario {
 
 class SimulatedWorker final {
  public:
-  // Borrows all of them. `cores` may be null: then it has one of its own. `seed` is that of the run.
+  // Borrows all of them. With a null `cores` it has a core of its own. `seed` is the run's.
   SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
                   problem::Problem& problem, RunBooks& books, std::uint64_t seed, std::uint32_t rank);
 
   void Begin();
-  // Where it is and what it waits for, for people.
+  // Its position and the cause of its wait, for people.
   [[nodiscard]] std::string Where() const;
 
  private:
@@ -32,7 +32,7 @@ class SimulatedWorker final {
     std::vector<std::vector<float>> values;  // by table
   };
   [[nodiscard]] Done Then(std::function<void()> next);
-  // Does the next thing if `status` is ok.
+  // Continues only if `status` is ok.
   [[nodiscard]] bool Ok(const Status& status);
   [[nodiscard]] Duration Now() const { return cluster_.queue().now(); }
 

@@ -101,7 +101,7 @@ std::string CommaHint(const Sweep& sweep) {
 
 namespace {
 
-// Sets the keys of a sweep, which go together, to one of its values.
+// Sets the keys of a sweep, which change together, to one of its values.
 Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
   const std::vector<std::string> keys = SplitAt(sweep.key, '+');
   const std::vector<std::string> texts =
@@ -119,7 +119,7 @@ Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
   return Status::Ok();
 }
 
-// Only its name, before hours of runs: making one may read all of a data set.
+// Checks only its name, before hours of runs: making one may read a whole data set.
 Status CheckProblem(const Scenario& scenario, const Registry<problem::Problem>& problems) {
   const Status known = problems.CheckName(scenario.problem);
   if (known.ok()) return Status::Ok();

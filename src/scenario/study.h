@@ -1,4 +1,4 @@
-// Study: one scenario, with every combination of the values that are swept over, and every seed for each.
+// Study: one scenario, with every combination of the swept values, and every seed for each.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace leeway::scenario {
 
-// "policies.sync" over "bsp" and "ssp:3". Several keys go together, parted by "+":
-// "cluster.workers+iterations" over "8+400" and "16+200"; what a table and an axis show is the first.
+// "policies.sync" over "bsp" and "ssp:3". Keys joined by "+" change together: "cluster.workers+iterations"
+// over "8+400" and "16+200"; tables and axes show the first.
 struct Sweep {
   std::string key;
   std::vector<std::string> values;
 };
-// "key=a,b,c"; values with commas of their own are parted by ";": "policies.sync=ssp:3;pssp:3,0.5".
+// "key=a,b,c"; ";" separates values that contain commas: "policies.sync=ssp:3;pssp:3,0.5".
 [[nodiscard]] Result<Sweep> ParseSweep(const std::string& text);
 // A hint for an error of a sweep whose values contain the commas that separate them, as in
 // "policies.sync=bsp,pssp:3,0.5": the same sweep with ";". Empty if no value contains a comma.
@@ -52,9 +52,9 @@ struct StudyProgress {
   std::uint64_t messages = 0;
 };
 
-// Runs all of it, `threads` runs at a time. The records do not depend on how many. An error of one run ends
-// the others. `progress` is called by one thread at a time; false: stop. Then it is kCancelled, and the
-// records of runs that had not ended have errors.
+// Runs all of it, `threads` runs at a time. The records do not depend on that number. An error of one run
+// ends the others. One thread at a time calls `progress`; false stops the study. Then it returns kCancelled,
+// and the records of unfinished runs have errors.
 [[nodiscard]] Status RunStudy(Study& study, const Registry<problem::Problem>& problems, std::uint32_t threads,
                               const std::function<bool(const StudyProgress&)>& progress = {});
 
