@@ -1,5 +1,5 @@
-// "host:port", "local:<name>" or "file:<path>" as options give it -> an AddressSource that is asked at every
-// connect.
+// Turns an address of the options ("host:port", "local:<name>" or "file:<path>") into an AddressSource, which
+// every connect asks.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace leeway {
 [[nodiscard]] AddressSource MakeAddressSource(const std::string& scheduler);
-// Where a node listens that only processes of this host look for: at a Unix socket of any free name, and
-// where the transport is "tcp" at any free port of loopback.
+// The listen address of a node that only processes of this host reach: a Unix socket with any free name, or,
+// with transport "tcp", any free port of loopback.
 [[nodiscard]] std::string ListenOnThisHost(const std::string& transport);
 }  // namespace leeway

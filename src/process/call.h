@@ -1,4 +1,4 @@
-// Call: one call of a user's thread to the node, as it lies in the CallQueue.
+// Call: one call of a user's thread to the node, as the CallQueue stores it.
 //
 // The calls of every iteration have fields of their own, so that queueing them allocates nothing. Every other
 // call is a function.
@@ -36,11 +36,11 @@ struct Call {
   Kind kind = Kind::kFunction;
   TableId table;
   Ticket ticket = 0;
-  std::optional<std::uint32_t> group;  // kClock: whose iteration ends; nothing: that of all
+  std::optional<std::uint32_t> group;  // kClock: the group whose iteration ends; nothing: all groups
   LentGradient gradient;               // kUpdate, kPush, kPushPull
   std::span<float> values;             // kPull, kPushPull
   Done also;                           // hears of the outcome before the ticket does; may be empty
-  std::function<void(Done)> function;  // kFunction: gets what to end with
+  std::function<void(Done)> function;  // kFunction: gets the callback that ends it
 };
 
 // Makes the calls on the node's thread: several between Begin and End.
@@ -50,8 +50,8 @@ class CallMaker {
   virtual void BeginCalls() = 0;
   virtual void Make(Call& call) = 0;
   virtual void EndCalls() = 0;
-  // Whether who made the calls sleeps until one of them has ended (LoopSource::CallersSleep). The laziest
-  // correct answer is no.
+  // Returns whether the callers sleep until one of the calls has ended (LoopSource::CallersSleep). The
+  // laziest correct answer is no.
   [[nodiscard]] virtual bool CallersSleep() const { return false; }
   // LoopSource::CallersWait.
   [[nodiscard]] virtual bool CallersWait() const { return false; }

@@ -43,15 +43,15 @@ Status CallQueue::Push(Call&& call, std::chrono::milliseconds limit) {
 bool CallQueue::TryPush(Call& call) {
   std::uint64_t position = tail_.load(std::memory_order_relaxed);
   do {
-    // The head may be older than the tail: then the ring only looks fuller than it is. One that is younger
-    // belongs to a tail that has moved since, and the exchange fails.
+    // The head may be older than the tail: then the ring only looks fuller than it is. A younger head belongs
+    // to a tail that has moved since, and the exchange fails.
     const auto used = static_cast<std::int64_t>(position - head_.load(std::memory_order_seq_cst));
     if (used >= static_cast<std::int64_t>(max_)) return false;
   } while (!tail_.compare_exchange_weak(position, position + 1, std::memory_order_relaxed));
   Cell& cell = At(position);
   Renew(cell.call, std::move(call));
-  // In one order with the loop's word that it sleeps: either it sees this call, or WakeIfAsleep sees its
-  // word.
+  // Sequentially consistent with the loop's announcement that it sleeps: either the loop sees this call, or
+  // WakeIfAsleep sees the announcement.
   cell.sequence.store(position + 1, std::memory_order_seq_cst);
   return true;
 }
@@ -67,7 +67,7 @@ bool CallQueue::IsOwnThread() const {
 }
 
 Status CallQueue::PushOwn(Call& call) {
-  // Behind what it has queued before, or its calls would change their order.
+  // Behind this thread's earlier calls, so that they keep their order.
   if (own_.empty() && TryPush(call)) return Status::Ok();  // it is awake
   if (own_.size() >= max_) {
     return ResourceExhausted("{} calls of the worker's own I/O thread wait for it, at most {} may",
@@ -161,7 +161,7 @@ void CallQueue::Close(const Status& why) {
     room_.notify_all();
   }
   TakeAll([](Call&) {});
-  own_.clear();  // also behind a call that somebody never finished to queue
+  own_.clear();  // also behind a call that its thread never finished queueing
 }
 
 }  // namespace leeway

@@ -1,8 +1,9 @@
 // CallQueue: calls from the user's threads to the node's, in one order, bounded.
 //
-// A ring without a lock. The eventfd is written only when the node's loop has said that it is about to sleep
-// (LoopSource::MaySleep), so calls made while it is awake cost no system call. Push and HasWork from any
-// thread, the node's included; the rest on the node's: the one that runs its loop (OnRunner).
+// A ring without a lock. A caller writes the eventfd only when the node's loop has announced that it is about
+// to sleep (LoopSource::MaySleep), so calls to an awake loop cost no system call. Thread rule: any thread
+// calls Push and HasWork, the node's included; only the thread that runs the node's loop (OnRunner) calls the
+// rest.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class CallQueue final : public LoopSource {
   // At most kRingMax of the `max` calls wait. More would fall out of the caches between the two threads, and
   // a caller that is so far ahead loses nothing by waiting for room.
   static constexpr std::size_t kRingMax = 1024;
-  // `maker` outlives it.
+  // REQUIRES: `maker` outlives it.
   CallQueue(std::size_t max, CallMaker& maker);
   ~CallQueue() override;
   CallQueue(const CallQueue&) = delete;
@@ -33,9 +34,9 @@ class CallQueue final : public LoopSource {
 
   // Readable when there are calls and the node was asleep.
   [[nodiscard]] int fd() const { return fd_; }
-  // Waits at most `limit` while the queue is full. An error: the call will not be made. On the node's own
-  // thread, which cannot wait for itself, a full queue takes `max` more. A call has its place until it and
-  // those made with it, 64 at the most, have been made.
+  // Waits at most `limit` while the queue is full. On an error the call will not be made. The node's own
+  // thread cannot wait for itself, so its full queue takes `max` more. A call keeps its place until it and
+  // the calls made with it, 64 at the most, have been made.
   [[nodiscard]] Status Push(Call&& call, std::chrono::milliseconds limit);
   // The descriptor was readable.
   void OnReadable();
@@ -69,7 +70,7 @@ class CallQueue final : public LoopSource {
   void WakeIfAsleep();
   // The cells below this position may be filled again.
   void FreeBelow(std::uint64_t position);
-  // Gives `take` every call that was queued when it began, where it lies.
+  // Gives `take` every call that was queued when it began, in place.
   template <typename Take>
   void TakeAll(Take take);
 

@@ -21,8 +21,8 @@ double ClockSeconds(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// The second number of a schedstat file: nanoseconds on a run queue. 0 where the kernel does not count them:
-// then what others took counts as elsewhere.
+// The second number of a schedstat file: nanoseconds on a run queue. 0 if the kernel does not count them:
+// then the time that other processes took counts as elsewhere.
 double QueuedSeconds(int schedstat) {
   std::array<char, 96> text{};
   if (schedstat < 0) return 0;

@@ -24,9 +24,9 @@ namespace leeway {
 
 class ComputeRecord {
  public:
-  // Times are counted by their logarithm: bucket n is around kBucketBase^n microseconds.
+  // Counts times by their logarithm: bucket n is around kBucketBase^n microseconds.
   static constexpr double kBucketBase = 1.04;
-  // Of more tables than this it is not noted when each was ready.
+  // With more tables than this the record does not note when each was ready.
   static constexpr std::uint32_t kTablesMax = 512;
 
   ComputeRecord() = default;
@@ -36,11 +36,11 @@ class ComputeRecord {
 
   void BeginWait();
   void EndWait();
-  // A gradient of this table is handed over.
+  // The user hands over a gradient of this table.
   void NoteReady(TableId table);
   void EndIteration();
 
-  // True now and then: it is time to report.
+  // True now and then: a report is due.
   [[nodiscard]] bool IsDue();
   // record.iterations, record.seconds (from the end of the first to the end of the last), record.cpu_s,
   // record.elsewhere_s, record.wait_cpu_s, record.cpu.N for bucket N, and record.ready.T for table T: the sum
@@ -48,7 +48,7 @@ class ComputeRecord {
   [[nodiscard]] std::vector<std::pair<std::string, double>> Figures() const;
 
  private:
-  // Since some moment, in seconds.
+  // Times since some fixed moment, in seconds.
   struct Reading {
     double wall_s = 0;
     double process_cpu_s = 0;

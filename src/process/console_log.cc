@@ -12,7 +12,7 @@
 namespace leeway {
 namespace {
 
-// Longer lines come from peers that say more than anyone will read.
+// Longer lines come from peers that send more than anyone will read.
 constexpr std::size_t kLineBytesMax = 8 * 1024;
 
 }  // namespace
@@ -37,8 +37,8 @@ void ConsoleLog::Write(LogLevel level, std::string_view line) {
   const std::string text =
       fmt::format("{:02}:{:02}:{:02}.{:03} {} {}: {}\n", local.tm_hour, local.tm_min, local.tm_sec, ms,
                   kLetters[static_cast<int>(level)], who_, PrintableLines(line, kLineBytesMax));
-  // One write, so that lines of several processes on one terminal do not mix. There is nobody to tell if it
-  // fails.
+  // One write, so that lines of several processes on one terminal do not mix. A failure has no place to be
+  // reported.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 

@@ -58,7 +58,7 @@ Result<std::vector<int>> CoresOf(std::string_view spec, std::uint32_t server, st
         return InvalidArgument("cores \"{}\": this process may not run on core {}", spec, core);
     }
   }
-  // The servers before this one have theirs.
+  // The servers before this one have the cores before.
   const std::size_t first = std::size_t{server} * shards;
   std::vector<int> of;
   for (std::size_t shard = 0; shard < shards; ++shard) of.push_back(cores[(first + shard) % cores.size()]);

@@ -1,7 +1,7 @@
-// CoreList: which core each shard of a server runs on.
+// CoreList: the core of each shard of a server.
 //
-// A shard that keeps its core keeps its caches; but one that must share a core with a script that computes is
-// better off where the system puts it.
+// A shard that keeps its core keeps its caches. But a shard that would share its core with a computing script
+// is faster where the system puts it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace leeway {
 
-// The core of each of `shards` shards of server number `server`, as `spec` says (ServerOptions::cores);
-// empty: none is pinned. `allowed` are the cores that this process may use.
+// Returns the core of each of `shards` shards of server number `server`, by `spec` (ServerOptions::cores).
+// Empty: no shard is pinned. `allowed` are the cores that this process may use.
 [[nodiscard]] Result<std::vector<int>> CoresOf(std::string_view spec, std::uint32_t server,
                                                std::uint32_t shards, std::span<const int> allowed);
 // The cores that this process may use.

@@ -1,4 +1,4 @@
-// EndLatch: tells waiting threads that all of some nodes have ended, and with which status. Thread-safe.
+// EndLatch: tells waiting threads that all nodes of a group have ended, and with which status. Thread-safe.
 #pragma once
 
 #include <chrono>

@@ -11,9 +11,9 @@ namespace leeway {
 
 class HelpGate {
  public:
-  // False once it is closed.
+  // False once the gate is closed.
   [[nodiscard]] bool Enter() {
-    // In one order with Close: either that is seen here, or this is seen by WaitEmpty.
+    // Sequentially consistent with Close: either this thread sees the Close, or WaitEmpty sees this thread.
     inside_.fetch_add(1, std::memory_order_seq_cst);
     if (!closed_.load(std::memory_order_seq_cst)) return true;
     Leave();

@@ -17,7 +17,7 @@ class LocalThreads final : public LocalJob {
  public:
   ~LocalThreads() override {
     if (scheduler_ == nullptr) return;
-    // A worker that was shut down has said goodbye a moment ago, and the job ends by itself.
+    // A worker that was shut down has just said goodbye, and the job ends by itself.
     if (scheduler_->Wait(std::chrono::milliseconds(200)).code() == StatusCode::kDeadlineExceeded) {
       scheduler_->Stop(Cancelled("the process that runs this job ends"));
     }
@@ -39,8 +39,7 @@ class LocalThreads final : public LocalJob {
     server.link = scheduler.link;
     server.job = job.job;
     server.scheduler = scheduler_->address();
-    server.cores =
-        "none";  // a script's own process: it may have several, and they know nothing of each other
+    server.cores = "none";  // a script's own process: a host may run several, which do not know each other
     LW_ASSIGN_OR_RETURN(server_, ServerProcess::Start(server, 1, policies_, log));
     return Status::Ok();
   }

@@ -1,4 +1,4 @@
-// LocalJob: a whole job's scheduler and one server inside this process, for a script that runs alone.
+// LocalJob: the scheduler and the only server of a job inside this process, for a script that runs alone.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace leeway {
 
 class LocalJob {
  public:
-  // One worker, one server, with a secret of its own. No port is opened, unless `transport` is "tcp". `log`
-  // outlives it.
+  // One worker, one server, with a secret of its own. It opens no port, unless `transport` is "tcp".
+  // REQUIRES: `log` outlives it.
   static Result<std::unique_ptr<LocalJob>> Start(const JobOptions& job, Log& log,
                                                  const std::string& transport = "auto");
   virtual ~LocalJob() = default;  // ends the job
   [[nodiscard]] virtual const std::string& scheduler() const = 0;
-  // For LinkOptions::secret of the worker.
+  // For the worker's LinkOptions::secret.
   [[nodiscard]] virtual const std::string& secret() const = 0;
 };
 

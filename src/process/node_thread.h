@@ -1,8 +1,8 @@
-// NodeThread: one RealEnv and the thread that runs its loop, unless one of the user's does (RealEnv::Help). A
-// node lives on it.
+// NodeThread: one RealEnv and the thread that runs its loop, unless a user's thread runs it (RealEnv::Help).
+// A node lives on it.
 //
-// Build and destroy the node through Call, so that its calls come one at a time; or destroy it after
-// Stop, when there is no thread any more.
+// Build and destroy the node through Call, so that its calls come one at a time. Or destroy it after Stop,
+// when the thread has ended.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,7 @@ namespace leeway {
 
 class NodeThread {
  public:
-  // Starts the thread. `log` outlives it.
-  // Calls `prepare` (may be empty) before the loop runs.
+  // Starts the thread. Calls `prepare` (may be empty) before the loop runs. REQUIRES: `log` outlives it.
   explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto,
                       const std::function<void(RealEnv&)>& prepare = {});
   ~NodeThread();  // stops
@@ -26,11 +25,12 @@ class NodeThread {
 
   [[nodiscard]] RealEnv& real() { return env_; }
   [[nodiscard]] Env& env() { return env_.env(); }
-  // Runs `task` on the loop and waits for its end; directly when called from the loop itself. False if the
-  // loop has stopped, or has not got to it within `limit` (it may run it later: it must own what it uses).
+  // Runs `task` on the loop and waits for its end; runs it directly when called from the loop itself. False
+  // if the loop has stopped, or has not reached the task within `limit`. The loop may then run it later, so
+  // the task must own everything it uses.
   bool Call(std::function<void()> task, std::chrono::milliseconds limit = std::chrono::minutes(1));
-  // Ends the loop after the current turn and joins. Tasks that have not begun never run. Not from the loop
-  // itself.
+  // Ends the loop after the current turn and joins. Tasks that have not begun never run. REQUIRES: not called
+  // from the loop itself.
   void Stop();
 
  private:

@@ -10,7 +10,7 @@
 namespace leeway {
 namespace {
 
-// A scheduler that is destroyed ends its job first; nodes that do not answer may cost this much.
+// A scheduler that is destroyed ends its job first; it waits this long for nodes that do not answer.
 constexpr std::chrono::milliseconds kEndLimit{3'000};
 constexpr std::chrono::milliseconds kLook{2};
 

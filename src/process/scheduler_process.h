@@ -13,15 +13,15 @@ namespace leeway {
 
 class SchedulerProcess {
  public:
-  // Listens, and has its log if it keeps one, before it returns. `log` and `policies` outlive it.
+  // Listens, and holds its log if it keeps one, before it returns. REQUIRES: `log` and `policies` outlive it.
   static Result<std::unique_ptr<SchedulerProcess>> Start(const SchedulerOptions& options,
                                                          const Policies& policies, Log& log);
   virtual ~SchedulerProcess() = default;
   [[nodiscard]] virtual const std::string& address() const = 0;
-  // Any thread.
+  // Thread rule: any thread.
   [[nodiscard]] virtual std::string StatusJson() = 0;
-  // A checkpoint now. `done` is called once, on the scheduler's own thread: when it is whole or given up, or
-  // at once when there can be none. Never after the destructor.
+  // Starts a checkpoint now. Calls `done` once, on the scheduler's own thread: when the checkpoint is
+  // complete or given up, or at once when none is possible. Never after the destructor.
   virtual void RequestCheckpoint(CheckpointRequests::Done done) = 0;
   // Ends the job; Wait then returns.
   virtual void Stop(const Status& why) = 0;

@@ -52,7 +52,7 @@ Result<std::string> ReadAll(int fd, const std::string& path) {
 
 Result<std::string> NewSecret() {
   std::array<unsigned char, kSecretBytes> bytes{};
-  // No more than 256 bytes are asked for, which come whole.
+  // At most 256 bytes, which getrandom gives whole.
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     return Internal("the system gives no random bytes: {}", ErrnoText(errno));
   std::string text;

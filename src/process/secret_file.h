@@ -15,11 +15,11 @@ namespace leeway {
 [[nodiscard]] Result<std::string> NewSecret();
 // Returns the contents of the file, without the end of its line.
 [[nodiscard]] Result<std::string> ReadSecretFile(const std::string& path);
-// Makes the file, which must not exist, for this user alone, with a new secret, and returns that.
+// Creates the file, which must not exist, for this user alone, with a new secret, and returns the secret.
 [[nodiscard]] Result<std::string> MakeSecretFile(const std::string& path);
 
-// How the process of a role gets its secret: it is given (`given`), or it is in `file`, or `insecure` says
-// that the job has none. If none is given, the result is an error that lists the choices.
+// The source of a role's secret: `given`, or `file`, or `insecure` for a job without one. Without any of them
+// the result is an error that lists the choices.
 struct SecretSource {
   std::string given = {};
   std::string file = {};

@@ -38,7 +38,7 @@ class ServerThreads final : public ServerProcess {
     auto started = std::make_shared<Status>(Internal("the thread of shard {} does not run", index));
     const int core = cores.empty() ? -1 : cores[index];
     const bool ran = shard.thread.Call([this, options, core, &shard, &policies, started, &log] {
-      // Not being pinned costs a little speed and no more.
+      // An unpinned shard only loses a little speed.
       if (core >= 0) {
         if (const Status stays = StayOn(core); !stays.ok()) log.Write(LogLevel::kWarning, stays.message());
       }

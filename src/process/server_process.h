@@ -12,11 +12,11 @@ namespace leeway {
 
 class ServerProcess {
  public:
-  // `options.shard` is ignored: shards 0 .. shards - 1 are started. `log` and `policies` outlive it.
+  // Starts shards 0 .. shards - 1; ignores `options.shard`. REQUIRES: `log` and `policies` outlive it.
   static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards,
                                                       const Policies& policies, Log& log);
   virtual ~ServerProcess() = default;
-  // Summed over all blocks of all shards, as far as their threads answer. Any thread.
+  // Sums over all blocks of all shards whose threads answer. Thread rule: any thread.
   [[nodiscard]] virtual BlockCounters counters() = 0;
   virtual void Stop() = 0;
   // Waits until every shard has ended (the first error counts), at most `limit` (kDeadlineExceeded then; may

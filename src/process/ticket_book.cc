@@ -11,16 +11,16 @@
 namespace leeway {
 namespace {
 
-// How long a person who presses Ctrl-C may have to wait.
+// The longest wait after Ctrl-C.
 constexpr std::chrono::milliseconds kStopPoll{100};
-// Tickets with a slot: what a window of calls under way needs, and no more than a core's first cache holds.
+// Tickets with a slot: enough for a window of calls under way, and no more than a core's first cache holds.
 constexpr std::size_t kSlotsMax = 4096;
 
 constexpr int kFlagBits = 8;
 constexpr std::uint64_t kFlags = (1U << kFlagBits) - 1;
 constexpr std::uint64_t kPending = 1;    // no outcome yet
-constexpr std::uint64_t kDone = 2;       // an outcome that nobody has taken; neither of the two: free
-constexpr std::uint64_t kForgotten = 4;  // with kPending: nobody will ask
+constexpr std::uint64_t kDone = 2;       // an outcome that no thread has taken; neither of the two: free
+constexpr std::uint64_t kForgotten = 4;  // with kPending: no thread will ask
 constexpr std::uint64_t kTwoParts = 8;   // with kPending: one more part has to end before the last
 constexpr std::uint64_t kFailed = 16;    // errors_ has its outcome
 constexpr std::uint64_t kSleeper = 32;   // with kPending: somebody sleeps on the word
@@ -57,7 +57,7 @@ Ticket TicketBook::New(int parts) {
   Word word = slot.load(std::memory_order_relaxed);
   while (true) {
     if (TicketOf(word) > ticket) {
-      // Overtaken by a whole round of the ring, between two instructions.
+      // A whole round of the ring overtook this thread between two instructions.
       const std::lock_guard lock(mutex_);
       aside_.emplace(ticket, static_cast<std::uint8_t>(flags));
       break;
@@ -68,7 +68,7 @@ Ticket TicketBook::New(int parts) {
     }
     word = slot.load(std::memory_order_relaxed);
   }
-  // In one order with FinishAll: either that sees this ticket, or this sees that.
+  // Sequentially consistent with FinishAll: either FinishAll sees this ticket, or this thread sees FinishAll.
   if (ended_.load(std::memory_order_seq_cst)) {
     Status why;
     {
@@ -99,7 +99,7 @@ bool TicketBook::Evict(std::atomic<Word>& slot, Word word, Word next) {
 
 void TicketBook::KeepAside(Ticket ticket) {
   aside_finished_.push_back(ticket);
-  if (!all_.ok()) return;  // at the end every call under way gets its outcome, however many they are
+  if (!all_.ok()) return;  // at the end every call under way gets its outcome, whatever their number
   while (aside_finished_.size() > aside_kept_max_) {
     const Ticket oldest = aside_finished_.front();
     aside_finished_.pop_front();
@@ -132,7 +132,7 @@ std::atomic<TicketBook::Word>* TicketBook::End(Ticket ticket, const Status& outc
     }
     if ((word & kPending) == 0) return nullptr;
     if (!outcome.ok() && !error_kept) {
-      // Before anyone can see that there is one.
+      // Stored before any thread can see that the call has ended.
       const std::lock_guard lock(mutex_);
       errors_.try_emplace(ticket, outcome);
       error_kept = true;
@@ -187,7 +187,7 @@ void TicketBook::FinishAll(const Status& why) {
     for (const auto& [ticket, flags] : aside_) {
       if ((flags & kPending) != 0) open.push_back(ticket);
     }
-    // Under the lock as well: what moves aside meanwhile would be in neither.
+    // Under the lock: a ticket that moves aside meanwhile would be in neither place.
     for (std::atomic<Word>& slot : slots_) {
       const Word word = slot.load(std::memory_order_seq_cst);
       if ((word & kPending) != 0) open.push_back(TicketOf(word));
@@ -287,7 +287,8 @@ std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, cons
 }
 
 void TicketBook::SpinOrSleep(Ticket ticket, Clock::time_point until, Helper* helper) {
-  // First counted, then told: who leaves the loop meanwhile sees the one, or is seen by the other.
+  // Counts before it tells: a thread that leaves the loop meanwhile sees the count, or is seen by this
+  // thread.
   waiters_.fetch_add(1, std::memory_order_seq_cst);
   if (helper != nullptr) helper->LeaveToOthers();
   if (!SpinFor(ticket) && !Done(ticket)) {
@@ -304,7 +305,7 @@ void TicketBook::GiveUpSleep(Ticket ticket) {
   while (TicketOf(word) == ticket && (word & kSleeper) != 0) {
     if (!slot.compare_exchange_weak(word, word & ~kSleeper, std::memory_order_acq_rel)) continue;
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
-    // Another thread may sleep on the same word: it looks again, and says so.
+    // Another thread may sleep on the same word: it looks again, and sets the flag anew.
     FutexWake(slot);
     return;
   }

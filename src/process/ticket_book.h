@@ -1,12 +1,12 @@
 // TicketBook: the outcomes of asynchronous calls, and the threads that wait for them. Thread-safe.
 //
-// A ticket has a slot in a ring by its number. Its state is one atomic word with the number in it, so
-// beginning, finishing and taking a call that went well touch that word and nothing else; errors lie aside. A
-// ticket whose slot is needed again before anyone took its outcome moves aside as well. A thread that has to
-// sleep says so in the word, and sleeps on it: only the end of that very call wakes it.
+// A ticket has a slot in a ring by its number. Its state is one atomic word that contains the number, so that
+// a successful call touches only that word to begin, finish and be taken; errors lie in a side table. A
+// ticket moves to the side table too when its slot is needed again before a thread took its outcome. A thread
+// that has to sleep sets a flag in the word and sleeps on it: only the end of that call wakes it.
 //
-// Outcomes that nobody asks for are kept up to a limit; beyond it the oldest are forgotten. Calls under way
-// never are.
+// The book keeps outcomes that no thread asks for up to a limit; beyond it, it forgets the oldest. It never
+// forgets calls under way.
 #pragma once
 
 #include <atomic>
@@ -31,19 +31,20 @@ class TicketBook {
  public:
   explicit TicketBook(std::size_t kept_max);
 
-  // A call that ends once its Finish has come so many times (one or two).
+  // A call that ends after `parts` Finish calls (one or two).
   [[nodiscard]] Ticket New(int parts = 1);
   // The first error of a call with two parts is its outcome.
   void Finish(Ticket ticket, const Status& outcome);
-  // The same, but who waits sleeps on until WakeFinished, so that one who waits for many is not woken for
-  // each. Both on one thread at a time, the one that runs the node's loop.
+  // Finishes a call but leaves its waiting thread asleep until WakeFinished, so that a thread that waits for
+  // many calls wakes up once. Thread rule: one thread at a time makes both calls, the one that runs the
+  // node's loop.
   void FinishQuietly(Ticket ticket, const Status& outcome);
   void WakeFinished();
   // Every ticket without an outcome, now and later, gets `why`.
   void FinishAll(const Status& why);
 
-  // The outcome, if it is there: it is forgotten then. Nothing while the call is under way. kNotFound for 0,
-  // unknown and forgotten tickets.
+  // Returns the outcome, if it is there, and forgets it. nullopt while the call is under way. kNotFound for
+  // 0, unknown and forgotten tickets.
   [[nodiscard]] std::optional<Status> Take(Ticket ticket);
 
   struct Limits {
@@ -54,22 +55,22 @@ class TicketBook {
   class Helper {
    public:
     virtual ~Helper() = default;
-    // Does it itself, until `finished` or `until`. False: not now.
+    // Does the work itself, until `finished` or `until`. False: not now.
     virtual bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) = 0;
-    // It waits without (HasWaiter says so): somebody else has to do it.
+    // This thread waits without helping (HasWaiter is true): another thread has to do the work.
     virtual void LeaveToOthers() = 0;
   };
-  // Waits until Take gives something. After warn_after calls `warn` once; after give_up_after, or when `stop`
-  // (asked now and then, on this thread) says so, returns nothing, and the ticket stays.
+  // Waits until Take returns an outcome. After warn_after it calls `warn` once. After give_up_after, or when
+  // `stop` (asked now and then, on this thread) returns true, it returns nullopt and keeps the ticket.
   [[nodiscard]] std::optional<Status> Wait(Ticket ticket, const Limits& limits,
                                            const std::function<void()>& warn,
                                            const std::function<bool()>& stop = {}, Helper* helper = nullptr);
-  // Nobody will ask for this one.
+  // No thread will ask for this ticket.
   void Forget(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;
-  // Whether a thread sleeps until a call has ended that has not: what it runs on is free meanwhile.
+  // Returns whether a thread sleeps until a pending call ends: its core is free meanwhile.
   [[nodiscard]] bool HasSleeper() const { return sleepers_.load(std::memory_order_relaxed) > 0; }
-  // Whether a thread is in Wait and not in its Helper's Help.
+  // Returns whether a thread is in Wait and not in its Helper's Help.
   [[nodiscard]] bool HasWaiter() const { return waiters_.load(std::memory_order_seq_cst) > 0; }
 
  private:
@@ -80,7 +81,7 @@ class TicketBook {
   [[nodiscard]] const std::atomic<Word>& SlotOf(Ticket ticket) const {
     return slots_[ticket & (slots_.size() - 1)];
   }
-  // The call ends, or its first part. Returns the slot of one who sleeps on it.
+  // Ends the call, or its first part. Returns the slot if a thread sleeps on it.
   std::atomic<Word>* End(Ticket ticket, const Status& outcome);
   void EndAside(Ticket ticket, const Status& outcome);
   // Gives the slot to `ticket` and moves its present ticket aside. False if the slot no longer holds `word`.
@@ -89,10 +90,10 @@ class TicketBook {
   // REQUIRES: mutex_.
   [[nodiscard]] Status TakeError(Ticket ticket);
   void KeepAside(Ticket ticket);
-  // Until the ticket may have changed; false: not before `until`.
+  // Sleeps until the ticket may have changed; false: not before `until`.
   bool Sleep(Ticket ticket, Clock::time_point until);
   void GiveUpSleep(Ticket ticket);
-  // Without a Helper, or without its help.
+  // Waits without a Helper, or without its help.
   void SpinOrSleep(Ticket ticket, Clock::time_point until, Helper* helper);
   [[nodiscard]] bool SpinFor(Ticket ticket);
 

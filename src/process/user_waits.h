@@ -1,7 +1,7 @@
-// UserWaits: whether a thread of the user is in a call that waits, as the worker's node reports it.
+// UserWaits: tells the worker's node whether a thread of the user waits in a call.
 //
-// Threads of the user enter and leave, the node's thread asks; no locks, since every blocking call comes
-// here. The client owns it.
+// The user's threads enter and leave, the node's thread asks. It has no locks, because every blocking call
+// comes here. The client owns it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace leeway {
 
 class UserWaits {
  public:
-  // The calling thread waits for the ticket. `trains`: false while the worker joins. Another thread may do
-  // that than the one that trains.
+  // The calling thread waits for the ticket. `trains` is false while the worker joins, because another thread
+  // than the training one may join.
   void Enter(Ticket ticket, bool trains) {
     newest_.store(ticket, std::memory_order_relaxed);
     inside_.fetch_add(1, std::memory_order_relaxed);
@@ -26,14 +26,15 @@ class UserWaits {
   }
   void Leave() { inside_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // Whether a thread waits. `ended(ticket)`: the call has ended, and its thread may not have noticed yet.
+  // Returns whether a thread waits. `ended(ticket)`: the call has ended, and its thread may not have noticed
+  // yet.
   template <typename Ended>
   [[nodiscard]] bool AnyWaits(Ended ended) const {
-    // Of several threads, the one that holds the newest ticket need not be the one that waits.
+    // Of several threads, the one with the newest ticket may not be the one that waits.
     return inside_.load(std::memory_order_relaxed) > 0 &&
            (SeveralWaited() || !ended(newest_.load(std::memory_order_relaxed)));
   }
-  // Whether more than one thread has ever waited. Then one may compute while another waits.
+  // Returns whether more than one thread has ever waited. Then one may compute while another waits.
   [[nodiscard]] bool SeveralWaited() const { return several_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,4 +1,4 @@
-// WaitTimes: how long the user's thread was held up, by what it waited for. Any thread.
+// WaitTimes: how long the user's thread waited, by cause. Thread rule: any thread.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class WaitTimes {
     const std::chrono::steady_clock::time_point begin_;
   };
 
-  // Is told of waits from now on. Outlives this.
+  // Reports later waits to `record`. REQUIRES: `record` outlives this.
   void Tell(ComputeRecord& record) { record_ = &record; }
 
   [[nodiscard]] std::uint64_t total_ns() const {
@@ -53,7 +53,7 @@ class WaitTimes {
     for (const auto& ns : ns_) sum += ns.load(std::memory_order_relaxed);
     return sum;
   }
-  // Calls set(name, seconds) for `wait_s` and for every cause that was met.
+  // Calls set(name, seconds) for `wait_s` and for every cause so far.
   template <typename Set>
   void ForEachFigure(Set set) const {
     set("wait_s", Seconds(total_ns()));

@@ -1,4 +1,4 @@
-// Setting and reading what the servers hold, outside of any iteration: values, and the optimizer's state.
+// Sets and reads the servers' arrays outside of any iteration: values, and the optimizer's state.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -37,7 +37,7 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
                            table->elements);
   }
   LW_RETURN_IF_ERROR(PinOrCopy(*table, "new values", values, pin));
-  // The node gets the pin itself, so that it is gone when the call returns.
+  // The node holds the only pin, so that the pin is gone when the call returns.
   return Block(
       [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Assign(id, array, {values, std::move(pin), {}, 1}, std::move(done));

@@ -12,7 +12,7 @@ namespace {
 
 // Longer than any wait.
 constexpr std::chrono::hours kForever{100 * 24};
-// How long peers may take to say why a call waits; the node gives each of them less.
+// The longest time for peers to explain a wait; the node gives each of them less.
 constexpr std::chrono::seconds kExplainLimit{5};
 
 }  // namespace
@@ -108,7 +108,7 @@ void WorkerClient::Make(Call& call) {
 void WorkerClient::MakePushPull(Call& call) {
   leeway::Done part = DoneOf(call);
   if (call.also) {
-    // The user hears of both parts at once.
+    // The user hears of both parts together.
     struct Both {
       int left = 2;
       Status first_error;
@@ -131,14 +131,14 @@ void WorkerClient::MakePushPull(Call& call) {
 
 void WorkerClient::EndIteration(std::optional<std::uint32_t> group) {
   waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
-  // An error means that the worker has failed meanwhile: the next call says why.
+  // An error means that the worker has failed meanwhile: the next call reports it.
   (void)node_->EndIteration(group);
   // The node's count includes iterations that it skipped while this call was queued; ours does not yet.
   OnIteration(node_->iteration());
 }
 
 void WorkerClient::ReportRecord() {
-  // A report that is not taken is made up for by the next one.
+  // The next report makes up for one that is not taken.
   (void)calls_.Push(Call::Of([this, figures = record_->Figures()] {
                       for (const auto& [name, value] : figures) node_->SetFigure(name, value);
                     }),
@@ -152,7 +152,7 @@ Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, 
 
 Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   const auto warn = [&] {
-    // Told by the node's thread when it has found out: this one goes on as soon as it may.
+    // The node's thread reports the cause when it has found it: this thread continues as soon as it may.
     auto tell = [this, what = what()](const std::string& why, bool) {
       log_.Write(LogLevel::kWarning,
                  fmt::format("{}: has waited {:.1f} s for {}", what,
@@ -275,7 +275,7 @@ void WorkerClient::OnIteration(Iteration now) {
 
 Status WorkerClient::End(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(CheckMember());
-  // Before the node hears of it, which may then say a later one.
+  // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Call call;
   call.kind = Call::Kind::kClock;
@@ -297,8 +297,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   LW_RETURN_IF_ERROR(CheckFork());
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
   if (table->synced == clocks_) return table->pair->Front();
-  // Final values stay readable after the shutdown, so whether the worker lives matters only if there is a
-  // need to wait.
+  // Final values stay readable after the shutdown, so the worker must be alive only if this call has to wait.
   const Iteration needed = iteration() - 1;
   const bool asks = gated_.load(std::memory_order_acquire) && !left_;
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {

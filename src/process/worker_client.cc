@@ -30,7 +30,7 @@ constexpr std::uint64_t kElementsMax = 1ULL << 34;
 // The longest wait_max, as good as no limit. A longer one is a mistake in a unit, and a time point plus it
 // might overflow.
 constexpr std::chrono::hours kWaitMaxLimit{30 * 24};
-// Without a wait_max. Links give up a lost peer far earlier.
+// The limit without a wait_max. Links give up a lost peer far earlier.
 constexpr std::chrono::minutes kWaitMaxDefault{10};
 
 std::chrono::milliseconds AnswerMax(const WorkerOptions& options) {
@@ -60,7 +60,7 @@ Status CheckOptions(const WorkerOptions& options) {
   return Status::Ok();
 }
 
-// A job for this worker alone; `options` then say where it is.
+// Starts a job for this worker alone and sets its address in `options`.
 Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
   if (options.rank > 0) {
     return InvalidArgument(
@@ -116,8 +116,8 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
 
 WorkerClient::~WorkerClient() {
   if (fork_.forked()) {
-    // A forked child: the node's thread is in the parent, and its memory may be in any state. Let go of both
-    // as they are.
+    // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
+    // purpose.
     (void)node_.release();
     (void)thread_.release();
     (void)own_job_.release();
@@ -163,7 +163,7 @@ Status WorkerClient::Join() {
 }
 
 std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
-  // After its end, and in a forked child, there is nobody to send it to: any memory does.
+  // After its end, and in a forked child, the worker sends nothing: any memory will do.
   HeapArena heap;
   const bool alone = stopped_ || fork_.forked();
   Arena& arena = alone ? static_cast<Arena&>(heap) : thread_->env().arena;
@@ -203,7 +203,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
         done(created.status());
       },
       "creating a table"));
-  // The node made a table for a call that was broken off before its answer: the two count differently now.
+  // The node made a table for a call that was broken off before its answer: the two counts differ now.
   if (id->index() != tables_.size()) {
     return FailedPrecondition("table \"{}\": an earlier CreateTable was broken off; start the worker anew",
                               spec.name);
@@ -238,7 +238,7 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
                            table->elements);
   }
   LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
-  // The node gets the pin itself, so that it is gone when the call returns.
+  // The node holds the only pin, so that the pin is gone when the call returns.
   return Block(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Broadcast(id, values, std::move(pin), std::move(done));
@@ -262,8 +262,8 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
                                               std::uint32_t wanted, std::span<const Iteration> used) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
-  // Shared: the call may outlive a wait that is broken off. Then nobody works on its batches, so they are
-  // kept for the next call. Only the node's thread looks into it until the wait is over.
+  // Shared: the call may outlive a wait that is broken off. Then no thread works on its batches, so the
+  // client keeps them for the next call. Only the node's thread reads it until the wait is over.
   struct Question {
     BatchLease lease;
     bool broken_off = false;
@@ -297,7 +297,8 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
   if (state.size() > kRankStateBytesMax) {
     return InvalidArgument("a state of {} bytes, wanted at most {}", state.size(), kRankStateBytesMax);
   }
-  // So that it is not given twice. If a newer question has come meanwhile it stays, unless this answers it.
+  // Clears the question, so that the state is not given twice. A newer question stays, unless this state
+  // answers it.
   std::int64_t from = state_wanted_from_;
   if (iteration().value() < from) return Status::Ok();
   state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
@@ -324,7 +325,7 @@ Status WorkerClient::Finish() {
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
-  // The next Sync of every table takes the final values, whatever was synced in this iteration.
+  // The next Sync of every table takes the final values, even after a Sync in this iteration.
   for (const std::unique_ptr<Table>& table : tables_)
     table->synced = std::numeric_limits<std::int64_t>::min();
   return Status::Ok();
@@ -381,7 +382,7 @@ WorkerCounters WorkerClient::counters() const {
 
 void WorkerClient::SetFigure(const std::string& name, double value) {
   if (!CheckAlive().ok()) return;
-  // A figure that finds the queue full is lost: the next one brings a newer value.
+  // A figure that finds the queue full is lost; the next one brings a newer value.
   (void)calls_.Push(Call::Of([this, name, value] { node_->SetFigure(name, value); }),
                     std::chrono::milliseconds(0));
 }

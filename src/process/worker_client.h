@@ -1,8 +1,8 @@
 // WorkerClient: leeway::Worker over a WorkerNode on a thread of its own.
 //
 // The user's threads queue calls to the node and own all blocking waits, in which they may run the node's
-// loop: "the node's thread" is whichever runs it. Using a table that is ready takes no lock and no call: Sync
-// looks at the atomics of its ParameterPair. Checks that need no node are made on the caller's thread.
+// loop: "the node's thread" is the thread that runs it now. Using a ready table takes no lock and no call:
+// Sync reads the atomics of its ParameterPair. The caller's thread makes all checks that need no node.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@
 
 namespace leeway {
 
-// The rest of the job of a worker that was given no scheduler.
+// The scheduler and server of a worker that was given no scheduler.
 struct OwnJob {
   ConsoleLog log{"worker", LogLevel::kWarning};
   std::unique_ptr<LocalJob> job;
@@ -41,9 +41,8 @@ class WorkerClient final : public Worker,
                            private CallMaker,
                            private TicketBook::Helper {
  public:
-  // `interrupted` (may be empty) is asked ten times a second by a thread that waits in a call; true ends the
-  // wait with kCancelled.
-  // `own_job` (may be null) ends with the worker.
+  // A thread that waits in a call asks `interrupted` (may be empty) ten times a second; true ends the wait
+  // with kCancelled. `own_job` (may be null) ends with the worker.
   WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted,
                std::unique_ptr<OwnJob> own_job = nullptr);
   ~WorkerClient() override;
@@ -111,7 +110,7 @@ class WorkerClient final : public Worker,
  private:
   // The caller's side of a table. The node shares only `pair`.
   struct Table {
-    // First what every call looks at, together in one line of a cache.
+    // The members that every call reads come first, together in one line of a cache.
     bool started = false;
     TableClock clock = TableClock::kJob;
     std::size_t elements = 0;
@@ -134,7 +133,7 @@ class WorkerClient final : public Worker,
   }
   [[nodiscard]] bool UserMayCompute() const override { return user_waits_.SeveralWaited(); }
 
-  // The state that every call begins with: not forked, not shut down, not failed.
+  // The checks at the start of every call: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
   [[nodiscard]] Status CheckFork() const;
   [[nodiscard]] Status CheckMember() const;
@@ -143,14 +142,14 @@ class WorkerClient final : public Worker,
   Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
   // Names the thing a call waits for; called only if the words are shown.
   using What = std::function<std::string()>;
-  // Without a pin: a copy, since the wait may be broken off while the node still sends. `what` is for the
-  // error that there is no memory.
+  // Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
+  // error that memory is short.
   [[nodiscard]] Status PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
                                  std::shared_ptr<const void>& pin);
   Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                      std::shared_ptr<const void> pin);
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
-  // Begin, and waits for the outcome.
+  // Makes the call and waits for the outcome.
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
   Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
     return Block(std::move(call), [&what] { return what; });
@@ -161,7 +160,7 @@ class WorkerClient final : public Worker,
   // Returns whether this worker waits for other workers, as far as servers and scheduler tell. It waits for
   // those as long as the scheduler counts them.
   [[nodiscard]] bool WaitsForMembers();
-  // While one is there, a thread of the user waits for the ticket.
+  // While it lives, a thread of the user waits for the ticket.
   class UserWait {
    public:
     UserWait(WorkerClient& client, Ticket ticket);
@@ -172,24 +171,24 @@ class WorkerClient final : public Worker,
    private:
     WorkerClient& client_;
   };
-  // Why the worker ends without its Shutdown.
+  // Returns why the worker ends without its Shutdown.
   [[nodiscard]] Status GoodbyeReason() const;
   // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };
-  // The condition of this kind that these tables have now. An error if it cannot be written as a formula, or
-  // is not the same for all of them; `call` is named in it.
+  // Returns the present condition of this kind for these tables. An error, which names `call`, if it is no
+  // formula or differs among the tables.
   Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
   [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
                                         const UpdateOptions& how);
-  // The table, if it may have this update now.
+  // Returns the table, if it may take this update now.
   [[nodiscard]] Result<Table*> CheckUpdate(TableId id, std::span<const float> gradient,
                                            const UpdateOptions& how);
   [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
   // A call that lends a gradient.
   [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
                                     UpdateOptions&& how);
-  // TicketBook::Helper: instead of sleeping until the I/O thread has sent the call and received its outcome,
-  // who waits runs the node's loop itself.
+  // TicketBook::Helper: a waiting thread runs the node's loop itself, instead of sleeping until the I/O
+  // thread has sent the call and received its outcome.
   bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) override;
   void LeaveToOthers() override;
   // CallMaker, on the node's thread.
@@ -206,7 +205,7 @@ class WorkerClient final : public Worker,
   void ReportRecord();
   // The callback that ends a call, or each of its parts.
   [[nodiscard]] leeway::Done DoneOf(const Call& call);
-  // Joins the thread and lets go of the node. Nothing is called back afterwards.
+  // Joins the thread and destroys the node. No callback follows.
   void StopThread(const Status& why);
 
   std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
@@ -220,24 +219,24 @@ class WorkerClient final : public Worker,
   JobOptions job_;
   bool goes_on_ = false;
 
-  // Buffers outlive the node, which lands in them: also those of tables that it refused.
+  // Buffers outlive the node, which lands values in them; this includes tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  HelpGate helpers_;                               // who runs the loop of thread_ in a wait
+  HelpGate helpers_;                               // threads that run the loop of thread_ in a wait
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 
-  // Counted here by every Clock, so that none waits for the node; raised by the node where that goes on in a
-  // later one. Both only ever raise it, and the node's is never lower.
+  // Every Clock raises it here, so that no Clock waits for the node. The node raises it when it skips to a
+  // later iteration. Both only ever raise it, and the node's count is never lower.
   std::atomic<std::int64_t> iteration_{0};
   std::int64_t clocks_ = 0;  // iterations that this process has ended
   std::atomic<bool> gated_{false};
   std::atomic<std::int64_t> state_wanted_from_{kIterationMax.value()};
   std::vector<std::byte> restored_state_;
-  std::unique_ptr<ComputeRecord> record_;  // null: nobody wants it
+  std::unique_ptr<ComputeRecord> record_;  // null: not wanted
   WaitTimes waits_;
   leeway::UserWaits user_waits_;
   std::atomic<bool> failed_{false};
@@ -252,7 +251,7 @@ class WorkerClient final : public Worker,
   WorkerCounters final_counters_;  // once stopped
 };
 
-// Worker::Initialize for callers with signals of their own to look after.
+// Worker::Initialize for callers with signal handling of their own.
 [[nodiscard]] Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
                                                                std::function<bool()> interrupted);
 

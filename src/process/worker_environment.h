@@ -1,4 +1,4 @@
-// WorkerOptionsFrom: the variables that a launcher gives to its workers -> WorkerOptions.
+// WorkerOptionsFrom: turns a launcher's variables into WorkerOptions.
 //
 // python/leeway/environment.py reads the same variables for Python scripts.
 #pragma once

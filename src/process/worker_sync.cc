@@ -1,4 +1,4 @@
-// How a worker's user changes the synchronization of the job.
+// The calls with which a user changes the synchronization of the job.
 #include <fmt/ranges.h>
 
 #include <memory>

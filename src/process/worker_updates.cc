@@ -16,7 +16,7 @@ Result<std::vector<Ticket>> WorkerClient::UpdateAll(std::vector<TableUpdate> upd
   for (const TableUpdate& update : updates) {
     const Result<Table*> table = CheckUpdate(update.table, update.gradient, update.how);
     if (!table.ok()) return take_back(table.status());
-    // At once, so that a table that is here twice is seen.
+    // Marked at once, so that a duplicate table is noticed.
     marked.emplace_back(*table, std::exchange((*table)->updated, clocks_));
   }
   if (record_ != nullptr) {

@@ -1,4 +1,4 @@
-// QuietLog: keeps the lines of several threads for a test to look at.
+// QuietLog: keeps the lines of several threads for a test to read.
 #pragma once
 
 #include <mutex>
