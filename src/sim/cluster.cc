@@ -24,7 +24,7 @@ LinkOptions ClusterOptions::QuickLinks() {
 
 namespace {
 
-// Drawn from the seed, and short enough that the thousands of links that copy it need no memory for it.
+// Drawn from the seed, and short enough that the thousands of links that copy it allocate nothing for it.
 ClusterOptions WithSecret(ClusterOptions options) {
   options.link.secret = fmt::format("{:015x}", Hash64({options.seed, StreamOf(Stream::kSecret)}) >> 4);
   return options;
@@ -67,7 +67,7 @@ HostId Cluster::AddHost() {
 }
 
 Cluster::~Cluster() {
-  // Nodes before the Envs they use.
+  // Destroys nodes before the Envs that they use.
   for (const auto& worker : workers_) worker->node.reset();
   for (const auto* lives : {&shards_, &usurped_}) {
     for (const auto& shard : *lives) {
@@ -162,8 +162,8 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
                          at.ended = true;
                          const bool usurped = shards_[index].get() != &at;
                          if (usurped && why.code() == StatusCode::kFenced) ++fenced_shards_;
-                         // One that is started when all is over finds nobody; one whose place is not free
-                         // after all goes again.
+                         // A process that starts after the job's end finds no peer. A process whose place is
+                         // not free yet tries again.
                          const bool unavailable = why.code() == StatusCode::kUnavailable;
                          const bool too_late = unavailable && (scheduler_ended_ || IsTakenByAnother(index));
                          if (!why.ok() && !usurped && !too_late) Report(name, why);
@@ -262,7 +262,7 @@ bool Cluster::RunUntil(const std::function<bool()>& done, Duration limit) {
 
 bool Cluster::Ended() const {
   if (!scheduler_ended_) return false;
-  // Of several lives that wanted a place one had it; the others may still be asking for it.
+  // Of several lives that asked for a place one got it; the others may still be asking.
   for (const auto& shard : shards_) {
     if (shard == nullptr || shard->ended) continue;
     const bool another = std::ranges::any_of(usurped_, [&shard](const auto& former) {

@@ -1,8 +1,7 @@
-// Cluster: a whole job in a simulated world. Scheduler, servers with their shards, workers; each node built
-// by assembly, exactly as in the real world, over an Env of its own.
+// Cluster: a whole job in a simulated world. Scheduler, servers with their shards, workers; assembly builds
+// each node exactly as in the real world, over an Env of its own.
 //
-// One thread, and nothing shared with other clusters. Workloads drive the workers' nodes from their
-// callbacks.
+// Thread rule: one thread; clusters share nothing. Workloads drive the workers' nodes from their callbacks.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,8 @@ struct ClusterOptions {
   Policies policies = Policies::Builtin();
   LinkOptions link = QuickLinks();
   NetworkOptions network;
-  // Makes another network for the nodes, on the clock given. Then there are no faults, and nobody can be
-  // paused.
+  // Makes another network for the nodes, on the given clock. Then the cluster has no faults and cannot pause
+  // a process.
   std::function<std::unique_ptr<Network>(EventQueue&)> make_network;
   DiskOptions disk;             // one in every host
   Disk* shared_disk = nullptr;  // or this one for all of them, which outlives the cluster,
@@ -40,17 +39,17 @@ struct ClusterOptions {
   bool faults = true;
   FaultOptions fault_plan;
   Duration start_spread = std::chrono::milliseconds(5);  // nodes start at random times within it
-  // Longer than all faults of a plan together: nobody is declared dead, unless a workload wants it.
+  // Longer than all faults of a plan together: no member is declared dead, unless a workload wants it.
   std::chrono::milliseconds suspect_after{1500}, expel_after{3000};
   std::chrono::milliseconds gather_timeout{60'000};
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   OnServerLoss on_server_loss = OnServerLoss::kPatch;
   std::uint32_t min_workers = 0;
   bool keeps_state = false;  // of every worker
-  // Asked when a worker's node has failed: whether that is all right. Nothing: it never is.
+  // Asked when a worker's node has failed: whether the failure is allowed. Empty: never.
   std::function<bool(std::uint32_t rank, const Status& why)> may_fail;
 
-  // Beats and limits that fit links of a tenth of a millisecond, so that healing takes little virtual time.
+  // Beats and limits for links of a tenth of a millisecond, so that healing takes little virtual time.
   static LinkOptions QuickLinks();
 };
 
@@ -61,41 +60,40 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Schedules the start of every node. `on_worker` is called when the node of rank i exists, and again for
-  // every life that follows: the workload begins with worker(i).Join.
+  // Schedules the start of every node. Calls `on_worker` when the node of rank i exists, and again for every
+  // later life: the workload begins with worker(i).Join.
   void Start(std::function<void(std::uint32_t rank)> on_worker);
-  // Ends the process of a worker as kill -9 does: its connections close, and nothing of it runs any more. Not
-  // from inside a callback of the node.
+  // Ends the process of a worker as kill -9 does: its connections close, and none of its code runs any more.
+  // REQUIRES: not called from inside a callback of the node.
   void CrashWorker(std::uint32_t rank);
-  // Starts another process with this rank. REQUIRES: the one before has crashed.
+  // Starts another process with this rank. REQUIRES: the previous one has crashed.
   void RestartWorker(std::uint32_t rank) { StartWorker(rank); }
-  // Stops the process, as SIGSTOP does, until `until`: neither its timers nor what arrives for it is seen
-  // before.
+  // Stops the process, as SIGSTOP does, until `until`: its timers and incoming bytes wait.
   void PauseWorker(std::uint32_t rank, Duration until);
   // The same for a server, with all its shards. Its disk stays.
   void CrashServer(std::uint32_t server);
-  // REQUIRES: the one before has crashed.
+  // REQUIRES: the previous process has crashed.
   void RestartServer(std::uint32_t server);
   void PauseServer(std::uint32_t server, Duration until);
-  // Starts another process in the place of one that is taken for dead, and goes on beside it until it learns
-  // of it.
+  // Starts another process in the place of a server that counts as dead. The old process continues beside it
+  // until it learns of it.
   void UsurpServer(std::uint32_t server);
   [[nodiscard]] bool ServerIsUp(std::uint32_t server) const;
   [[nodiscard]] bool AnyServerGone() const;  // crashed, and not started again
-  // Former processes of servers that have learned that others have their places.
+  // Counts former processes of servers that have learned that others have their places.
   [[nodiscard]] std::uint64_t fenced_shards() const { return fenced_shards_; }
-  // Ends the process of the scheduler, with all power of its host or alone. Its disk stays. Not from inside a
-  // callback of the node.
+  // Ends the process of the scheduler, alone or with its host's power. Its disk stays. REQUIRES: not called
+  // from inside a callback of the node.
   enum class Crash : std::uint8_t { kProcess, kPower };
   void CrashScheduler(Crash how);
-  // Starts another one at the same address, with the same options and disk. REQUIRES: the one before has
-  // crashed.
+  // Starts another scheduler at the same address, with the same options and disk. REQUIRES: the previous one
+  // has crashed.
   void RestartScheduler();
   void PauseScheduler(Duration until);
-  // It runs: it has not crashed, nor ended.
+  // True if the scheduler runs: it has neither crashed nor ended.
   [[nodiscard]] bool scheduler_up() const { return scheduler_ != nullptr && !scheduler_ended_; }
-  // Runs events until `done` (asked after each), or until none is left or virtual time passes `limit`. True:
-  // done.
+  // Runs events until `done` (asked after each), or until no event is left or virtual time passes `limit`.
+  // Returns whether `done`.
   bool RunUntil(const std::function<bool()>& done, Duration limit);
   [[nodiscard]] bool SchedulerEnded() const { return scheduler_ended_; }
   // The scheduler and every shard that runs have ended.
@@ -105,12 +103,12 @@ class Cluster {
 
   [[nodiscard]] std::uint32_t workers() const { return static_cast<std::uint32_t>(workers_.size()); }
   [[nodiscard]] WorkerNode& worker(std::uint32_t rank) { return *workers_[rank]->node; }
-  // Timers and random bits of the process that a worker's node is in.
+  // Timers and random bits of the process of a worker's node.
   [[nodiscard]] Env& worker_env(std::uint32_t rank) { return workers_[rank]->env->env(); }
-  // The block, whichever shard owns it, under the highest term; null if none does.
+  // Returns the block of the shard that owns it under the highest term; null without an owner.
   [[nodiscard]] const Block* FindBlock(BlockId id) const;
   [[nodiscard]] BlockCounters ServerCounters() const;  // summed over shards
-  // Of every block, by the server that has it now.
+  // Elements of every block, by the server that has it now.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ElementsOfServers() const;
   [[nodiscard]] const SchedulerNode& scheduler() const { return *scheduler_; }
 
@@ -163,9 +161,9 @@ class Cluster {
   [[nodiscard]] Mount SharedFolder() const {
     return options_.shared_folder.empty() ? Mount{} : Mount{options_.shared_folder, options_.shared_disk};
   }
-  // A former life of this shard goes on.
+  // Returns whether a former life of this shard still runs.
   [[nodiscard]] bool IsTakenByAnother(std::size_t index) const;
-  // From every other host to this one.
+  // Blocks the paths from every other host to this one.
   void BlockInbound(HostId host, Duration until);
   void StartWorker(std::uint32_t rank);
   [[nodiscard]] AddressSource SchedulerAddress();

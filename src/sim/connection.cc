@@ -29,7 +29,7 @@ void ConnectionEnd::Shut() {
   state = State::kClosed;
   events = nullptr;
   out.DropQueued();
-  // A reader that is at work sees the state and gives its landing back by itself.
+  // A reader in the middle of a frame sees the state and gives its landing back itself.
   if (!receiving_) reader_.reset();
 }
 

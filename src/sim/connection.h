@@ -1,4 +1,4 @@
-// Connection: two ends and a pipe each way. Held by SimNetwork and by the events under way that speak of it.
+// Connection: two ends and a pipe each way. SimNetwork and the pending events of a connection share it.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace leeway::sim {
 
-// One end, as its node sees it: what arrives goes through the real frame decoder to the node's events.
+// One end, as its node sees it: incoming bytes go through the real frame decoder to the node's events.
 class ConnectionEnd final : private wire::FrameSink {
  public:
   enum class State : std::uint8_t {
@@ -30,7 +30,7 @@ class ConnectionEnd final : private wire::FrameSink {
   ConnectionEnd(ConnectionId id, HostId host, const void* owner, State state, TransportEvents* events,
                 const EventQueue& queue, TraceHash& trace);
 
-  // Bytes arrive. An error is final, and not yet told to the node.
+  // Takes incoming bytes. An error is final; the node does not know of it yet.
   [[nodiscard]] Status Receive(std::span<const std::byte> bytes);
   void SetLimits(const FrameLimits& limits) {
     if (reader_.has_value()) reader_->SetLimits(limits);

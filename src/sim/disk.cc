@@ -87,10 +87,11 @@ Status Disk::Write(const std::string& path, const std::vector<Pinned>& data, Fil
 void Disk::Tear(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there) {
   const std::uint64_t all = BytesOf(data);
   const std::uint64_t part = crashes_.Between(0, all);
-  // Nothing of it is there: not even the file, if it is new.
+  // Leaves nothing of the write: not even the file, if it is new.
   if (!CheckPath(path).ok() || (part == 0 && crashes_.Chance(0.5))) return;
   if (part > 0 && part < all) ++counters_.torn_appends;
-  static_cast<void>(WriteFirst(path, data, if_there, part));  // nobody is left to be told
+  // the process is dead, so the result goes nowhere
+  static_cast<void>(WriteFirst(path, data, if_there, part));
 }
 
 Status Disk::CheckUnlocked(const std::string& path, const Process* asks) const {

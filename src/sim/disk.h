@@ -23,7 +23,7 @@
 namespace leeway::sim {
 
 struct DiskOptions {
-  // Of a common SSD; each call takes between half and one and a half of it.
+  // The latency of a common SSD; each call takes between half and one and a half of it.
   Duration call_latency = std::chrono::microseconds(20);
   Duration sync_latency = std::chrono::microseconds(500);  // of Sync and SyncFolder
   std::uint64_t bytes_per_second = 500'000'000;            // appended or read
@@ -34,7 +34,7 @@ struct DiskOptions {
 struct DiskCounters {
   std::uint64_t appends = 0;        // carried out, or tried
   std::uint64_t full_answers = 0;   // appends that did not fit
-  std::uint64_t dropped_calls = 0;  // not carried out, since the process died first
+  std::uint64_t dropped_calls = 0;  // not carried out, because the process died first
   std::uint64_t torn_appends = 0;   // of which a dying process left a part, but not all
   PowerLossCounters power;          // what losses of power took
 
@@ -47,12 +47,12 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  // Every process of the host dies (kill -9). Calls not yet carried out vanish; of an append under way a
-  // prefix may be there, another call under way may be carried out or not. All else stays: the system's cache
-  // outlives processes. Their Envs get no further answers and are to be destroyed.
+  // Kills every process of the host (kill -9). Calls not yet carried out vanish. An append under way may
+  // leave a prefix; another call under way may be carried out or not. All else stays: the system's cache
+  // outlives processes. Their Envs get no further answers; the caller destroys them.
   void ProcessCrash();
-  // The same, and the cache is lost: of each file's unsynced appends a random number survives, perhaps with a
-  // part of the next; names made, renamed or removed since the last SyncFolder that covers them may each be
+  // The same, and the cache is lost. A random number of each file's unsynced appends survives, perhaps with a
+  // part of the next. Each name made, renamed or removed since the last SyncFolder that covers it may be
   // undone.
   void PowerLoss();
 
@@ -60,8 +60,8 @@ class Disk {
   void set_slow(double factor) { slow_ = factor; }
   // May fall below the bytes in use: then every append that has bytes is answered with kResourceExhausted.
   void set_capacity_bytes(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
-  // The append that follows `appends` further ones fills the disk with this part of its bytes: the capacity
-  // is set then. For tests that try every write of a job.
+  // The append that follows `appends` further ones fills the disk with this part of its bytes: it sets the
+  // capacity. For tests that try every write of a job.
   void FillUpAfter(std::uint64_t appends, double part) {
     fill_up_ = FillUp{counters_.appends + appends, part};
   }
@@ -91,17 +91,17 @@ class Disk {
   };
   void Attach(Process* process) { processes_.push_back(process); }
   void Detach(Process* process) { std::erase(processes_, process); }
-  // What Storage::Lock does for this process; it has no locks any more.
+  // Storage::Lock for this process; Unlock drops all its locks.
   Status Lock(const std::string& path, const Process* owner);
   [[nodiscard]] Status CheckUnlocked(const std::string& path, const Process* asks) const;
   void Unlock(const Process* owner) {
     std::erase_if(locks_, [owner](const auto& lock) { return lock.second == owner; });
   }
-  // When a call that is made now will be carried out. The disk serves one call after another.
+  // Returns when a call that is made now will be carried out. The disk serves one call after another.
   [[nodiscard]] Duration Occupy(Duration now, bool sync, std::uint64_t bytes);
-  // A process dies inside a write: none, a part or all of it is there.
+  // The process dies inside a write: none, a part or all of it is there.
   void Tear(const std::string& path, const std::vector<Pinned>& data, FileTree::IfThere if_there);
-  // A process dies inside another call: whether it was carried out.
+  // The process dies inside another call: returns whether it was carried out.
   [[nodiscard]] bool WasCarriedOut() { return crashes_.Chance(0.5); }
   void NoteDropped(std::uint64_t calls) { counters_.dropped_calls += calls; }
 

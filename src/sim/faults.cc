@@ -54,7 +54,7 @@ void FaultPlan::Strike() {
       return network_.Block(at->hosts[1], at->hosts[0], until, fault);
     }
     case FaultKind::kRefused:
-      // hosts[1] is the one that listens. The cut sends its peer there.
+      // hosts[1] is the listening host. The cut makes its peer connect there again.
       network_.Refuse(at->hosts[1], until, Name(kind));
       return network_.Cut(at->number);
   }
@@ -100,14 +100,14 @@ FaultId FaultPlan::Name(FaultKind kind) {
 
 void FaultPlan::OnFaultMet(FaultId fault) {
   const std::size_t index = fault.index() - 1;
-  if (met_[index]) return;  // a cut in both directions is met in each, and is one
+  if (met_[index]) return;  // each direction of a two-way cut meets it, but it counts once
   met_[index] = true;
   ++counters_.kinds[static_cast<std::size_t>(named_[index])];
 }
 
 void FaultPlan::OnLeft(std::uint64_t connection, bool verdict) {
   std::uint32_t& armed = verdict && verdict_cuts_armed_ > 0 ? verdict_cuts_armed_ : cuts_armed_;
-  // Not always the first: else it would be the same moment of an iteration again and again.
+  // Not always the first: otherwise every cut would fall at the same moment of an iteration.
   if (armed == 0 || !random_.Chance(0.3)) return;
   --armed;
   // Some time later, so that a part of the bytes in flight has arrived.

@@ -1,8 +1,8 @@
-// FaultPlan: what goes wrong in a simulated network, and when, drawn from a seed.
+// FaultPlan: draws the faults of a simulated network and their times from a seed.
 //
 // Faults come at random times from the start of the world to `span`, each of a random kind at a random place;
-// everything is healed soon after. Half of the connection cuts wait for traffic, so that they fall among
-// bytes in flight.
+// each heals soon after. Half of the connection cuts wait for traffic, so that they fall among bytes in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct FaultOptions {
   double long_share = 0.08;
 };
 
-// How often each thing really happened: a fault that met no traffic does not count.
+// Counts the faults that took effect: a fault that met no traffic does not count.
 struct FaultCounters {
   std::uint64_t kinds[kFaultKinds] = {};
   std::uint64_t cuts_inside_frame = 0;
@@ -45,14 +45,14 @@ struct FaultCounters {
 
 class FaultPlan final : private NetworkWatcher {
  public:
-  // Borrows both. Starts nothing before Start.
+  // Borrows both. Nothing happens before Start.
   FaultPlan(EventQueue& queue, SimNetwork& network, const FaultOptions& options, std::uint64_t seed);
   ~FaultPlan() override;
   FaultPlan(const FaultPlan&) = delete;
   FaultPlan& operator=(const FaultPlan&) = delete;
 
   void Start();
-  // By then every fault has healed.
+  // Every fault has healed by then.
   [[nodiscard]] Duration healed_by() const { return options_.span + options_.long_max; }
   [[nodiscard]] FaultCounters counters() const;
 

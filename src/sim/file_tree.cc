@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kNameBytesMax = 255;  // NAME_MAX of Linux
 
-// The names on the way, with "." and ".." worked out by words alone: there are no links here.
+// The names of the path, with "." and ".." resolved textually: the tree has no links.
 std::vector<std::string> Split(const std::string& path) {
   std::vector<std::string> names;
   for (std::size_t begin = 0; begin < path.size();) {
@@ -95,8 +95,8 @@ int FileTree::Sync(const std::string& path) {
 int FileTree::SyncFolder(const std::string& path) {
   NodeId id;
   if (const int error = FindExisting(path, true, id); error != 0) return error;
-  // From the last to the first: what a settled change builds on is settled with it, as a journal would. A
-  // rename takes along the making of the folder that it goes to, or the file would be nowhere.
+  // From the last to the first: a settled change settles every change that it builds on, as a journal would.
+  // A rename settles the creation of its target folder too, or the file would be nowhere.
   Touched needed;
   std::vector<bool> settled(pending_.size());
   for (std::size_t i = pending_.size(); i-- > 0;) {
@@ -221,7 +221,7 @@ void FileTree::Settle(const Change& change) {
     }
     const auto gone = names.find(name.name);
     if (gone == names.end()) continue;
-    // Nobody can sync a folder that is gone for good: what waits for it waits no more.
+    // No call can sync a folder that is gone for good: changes stop waiting for it.
     if (change.kind == Change::Kind::kRemoval) {
       for (Change& other : pending_) other.unsynced.erase(gone->second);
     }
@@ -287,7 +287,7 @@ std::uint64_t FileTree::BytesBelow(NodeId id) const {
 }
 
 void FileTree::Sweep() {
-  // A pending change leads from each of its folders to the other and to what it puts there.
+  // A pending change links each of its folders to the other and to the node it puts there.
   std::multimap<NodeId, NodeId> leads;
   for (const Change& change : pending_) {
     for (const auto& [name, node] : change.sets) {

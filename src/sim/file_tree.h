@@ -35,8 +35,8 @@ class FileTree {
  public:
   FileTree();
 
-  // Appends what of `data` fits into `room` bytes; ENOSPC if that is not all. A file that must be new and is
-  // there: EEXIST.
+  // Appends the part of `data` that fits into `room` bytes; ENOSPC if it does not all fit. EEXIST if the file
+  // must be new and exists.
   enum class IfThere : std::uint8_t { kAppend, kError };
   int Append(const std::string& path, const std::vector<std::span<const std::byte>>& data, std::uint64_t room,
              IfThere if_there = IfThere::kAppend);

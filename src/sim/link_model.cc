@@ -19,8 +19,8 @@ class NicLinks final : public LinkModel {
     Duration& out = cards_[from.index()].out_free;
     out = std::max(out, now) + service;
     const Duration left = out;
-    // The receiving card serves pieces in the order in which they were handed over; jitter comes after it, or
-    // one late piece would hold up what other hosts send.
+    // The receiving card serves pieces in the order of their sending. Jitter comes after it, or one late
+    // piece would delay other hosts' pieces.
     Duration& in = cards_[to.index()].in_free;
     in = std::max(in, left + options_.latency) + service;
     return {left, in + random_.Exponential(options_.jitter_mean)};

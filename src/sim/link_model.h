@@ -1,5 +1,5 @@
-// LinkModel: when bytes that leave one host reach another. The seam for better models of the network (a
-// processor-sharing queue per NIC direction); NicLinks below is the simple one.
+// LinkModel: decides when bytes that leave one host reach another. The seam for better models of the network
+// (a processor-sharing queue per NIC direction); NicLinks below is the simple one.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct Passage {
 class LinkModel {
  public:
   virtual ~LinkModel() = default;
-  // Bytes are handed to the card of `from` at `now`. Pieces of one stream are handed over in order; a model
-  // need not keep them in order (the network does).
+  // Hands bytes to the card of `from` at `now`. Pieces of one stream come in order; a model need not keep
+  // their order (the network does).
   virtual Passage Carry(HostId from, HostId to, std::size_t bytes, Duration now) = 0;
 };
 

@@ -1,4 +1,4 @@
-// LogRing: the last lines that the nodes of a world wrote, for the report of a failure.
+// LogRing: keeps the last lines of a world's nodes, for the report of a failure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Network: what the nodes of one simulated world are connected by. SimNetwork carries bytes and breaks in
-// every way that a test can think of; FlowNetwork carries whole messages and keeps time.
+// Network: connects the nodes of one simulated world. SimNetwork carries bytes and fails in every way that a
+// test can ask for; FlowNetwork carries whole messages and models their times.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class Network {
  public:
   virtual ~Network() = default;
   [[nodiscard]] virtual HostId AddHost() = 0;
-  // Of one node on `host`, with its own clock. Gone before the network is.
+  // Makes the transport of one node on `host`, with its own clock. REQUIRES: the network outlives it.
   [[nodiscard]] virtual std::unique_ptr<Transport> MakeTransport(HostId host, const Clock& clock) = 0;
 };
 

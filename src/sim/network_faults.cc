@@ -1,4 +1,4 @@
-// The ways in which a SimNetwork fails on request.
+// The faults of a SimNetwork.
 #include <algorithm>
 
 #include "sim/sim_network.h"
@@ -6,8 +6,8 @@
 namespace leeway::sim {
 namespace {
 
-// How long an end takes to learn that its connection was torn: mostly soon, sometimes so late that its peer
-// is back under a new connection before.
+// The mean time after which an end learns that its connection was torn: mostly soon, sometimes so late that
+// its peer has reconnected before.
 constexpr Duration kLearnMean = std::chrono::milliseconds(1);
 constexpr Duration kLearnLate = std::chrono::milliseconds(150);
 constexpr double kLearnLateShare = 0.15;

@@ -1,8 +1,8 @@
-// Pipe: one direction of a connection. Queued frames, bytes in flight, and what has arrived, as one stream of
+// Pipe: one direction of a connection, as one stream of bytes: queued frames, bytes in flight, and arrived
 // bytes.
 //
-// Knows neither time nor readers: SimNetwork moves bytes from stage to stage. A tear can fall between any two
-// bytes.
+// It knows neither time nor readers: SimNetwork moves bytes from stage to stage. A tear can fall between any
+// two bytes.
 #pragma once
 
 #include <cstddef>
@@ -36,10 +36,9 @@ class Pipe {
   void Queue(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload,
              bool verdict);
   void QueueRaw(std::span<const std::byte> bytes);
-  // The next at most `n` queued bytes leave now.
+  // Takes at most `n` queued bytes, which leave now.
   [[nodiscard]] std::vector<std::byte> Leave(std::size_t n) { return queue_.Leave(n); }
-  // Puts a chunk in flight behind all others (its arrival is no earlier than theirs). A torn pipe swallows
-  // bytes.
+  // Puts a chunk in flight behind all others; it arrives no earlier than they do. A torn pipe drops bytes.
   void Fly(Chunk chunk);
   // The next chunk arrives. REQUIRES: flying().
   [[nodiscard]] Chunk Land();
@@ -54,7 +53,7 @@ class Pipe {
   [[nodiscard]] bool torn() const { return torn_; }
   [[nodiscard]] std::uint64_t bytes_queued() const { return queue_.bytes(); }
   [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
-  // A marked frame was queued and has not arrived whole.
+  // Returns whether a marked frame was queued and has not arrived whole.
   [[nodiscard]] bool VerdictUnderWay() const { return !verdict_ends_.empty(); }
 
  private:

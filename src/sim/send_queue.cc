@@ -35,7 +35,7 @@ std::vector<std::byte> SendQueue::Leave(std::size_t n) {
   n = std::min<std::uint64_t>(n, bytes_);
   std::vector<std::byte> out(n);
   std::size_t filled = 0;
-  // Dropped last: whoever learns by a pin that its bytes have left may queue more.
+  // Dropped last: a pin's owner that learns that its bytes have left may queue more.
   std::vector<std::shared_ptr<const void>> left;
   bytes_ -= n;
   while (filled < n) {

@@ -1,7 +1,7 @@
-// SendQueue: the frames that one end of a connection has queued, as the stream of bytes they will be.
+// SendQueue: the queued frames of one end of a connection, as a stream of bytes.
 //
-// Payload bytes are read when they leave, not when they are queued, and their pins are dropped right then: a
-// sender that changes pinned bytes too early is caught by what arrives.
+// It reads payload bytes when they leave, not when they are queued, and drops their pins right then. So a
+// test catches a sender that changes pinned bytes too early, by the bytes that arrive.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class SendQueue {
   void Push(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload);
   // Bytes that need not be a frame.
   void PushRaw(std::span<const std::byte> bytes);
-  // The next at most `n` bytes of the stream, which have left now.
+  // Returns at most `n` next bytes of the stream, which have left now.
   [[nodiscard]] std::vector<std::byte> Leave(std::size_t n);
   // Drops everything, pins included.
   void Clear();

@@ -5,7 +5,7 @@
 namespace leeway::sim {
 namespace {
 
-// About the time in which another thread wakes up, does a little and posts back.
+// About the time in which another thread wakes up, does a little work and posts back.
 constexpr Duration kJobMean = std::chrono::microseconds(20);
 
 }  // namespace
@@ -24,8 +24,8 @@ void SimCompute::Finish() {
   jobs_.pop_front();
   if (!jobs_.empty()) StartNext();
   job.run();
-  job.run = nullptr;  // what the job held is free before `done` may look
-  job.done();         // last: it may be the end of this process
+  job.run = nullptr;  // the job releases its captures before `done` may look
+  job.done();         // last: it may end this process
 }
 
 }  // namespace leeway::sim

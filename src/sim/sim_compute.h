@@ -1,5 +1,5 @@
 // SimCompute: the Compute of one simulated process. A job runs inline, as an event of its own, some random
-// time after the one before; what it costs is not modelled.
+// time after the previous one; its cost is not modelled.
 #pragma once
 
 #include <cstdint>

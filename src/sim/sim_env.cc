@@ -7,7 +7,7 @@
 namespace leeway::sim {
 namespace {
 
-// Which stream of random bits, where it is not the node's own; mixed with the seed of the Env.
+// The streams of random bits beside the node's own; mixed with the seed of the Env.
 enum EnvStream : std::uint64_t { kJobTimes = 1 };
 
 }  // namespace
@@ -39,7 +39,7 @@ void SimTimers::OnEvent(std::uint32_t index) {
   const std::function<void()> fire = std::exchange(timers_[index].fire, nullptr);
   timers_[index].event = {};
   free_.push_back(index);
-  fire();  // it may end the node, and its timers with it
+  fire();  // it may destroy the node, and its timers with it
 }
 
 void SimTimers::Cancel(TimerId id) {

@@ -1,6 +1,6 @@
-// SimEnv: the Env of one node in a simulated world. Virtual clock and timers, a seeded stream of bits, the
-// world's network, its host's disk, and a log that goes to the world's ring. Gone before the world is; its
-// timers and connections and what it waits for go with it.
+// SimEnv: the Env of one node in a simulated world: virtual clock and timers, a seeded stream of bits, the
+// world's network, its host's disk, and a log that goes to the world's ring. Lifetime rule: the world
+// outlives it; its timers, connections and pending calls end with it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace leeway::sim {
 
-// Shows the world's time with an offset of its own, since points of different nodes do not compare.
+// Shows the world's time with an offset of its own, because points of different nodes do not compare.
 class SimClock final : public Clock {
  public:
   SimClock(const EventQueue& queue, Duration offset) : queue_(queue), offset_(offset) {}
@@ -49,7 +49,7 @@ class SimTimers final : public Timers {
   struct Timer {
     std::function<void()> fire;
     EventId event;                 // none: it is not set
-    std::uint32_t generation = 0;  // an id of an earlier use does not fit
+    std::uint32_t generation = 0;  // tells an id of an earlier use apart
   };
   void Schedule(std::uint32_t index, Duration when);
   void OnEvent(std::uint32_t index);
@@ -62,7 +62,7 @@ class SimTimers final : public Timers {
 
 class SimEnv {
  public:
-  // `disk` is that of `host`.
+  // REQUIRES: `disk` belongs to `host`.
   SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,
          std::uint64_t seed, Mount mount = {});
   SimEnv(const SimEnv&) = delete;
@@ -71,7 +71,7 @@ class SimEnv {
   [[nodiscard]] Env& env() { return env_; }
   // The process stands still until `until`. The network holds the bytes that arrive for it.
   void Pause(Duration until) { timers_.Pause(until); }
-  // The process that this Env belongs to dies: what it asked of its disk is torn or dropped. Destroy it then.
+  // The process of this Env dies: its disk calls are torn or dropped. Destroy the Env then.
   void ProcessCrash() { storage_.ProcessCrash(); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using State = ConnectionEnd::State;
 
-// Does the frame tell a worker what became of a push?
+// Returns whether the frame gives a worker the verdict of a push.
 bool CarriesVerdict(std::uint8_t kind, std::span<const std::byte> body) {
   if (kind != static_cast<std::uint8_t>(wire::Kind::kVerdicts)) return false;
   wire::Verdicts verdicts;
@@ -129,7 +129,7 @@ std::optional<Duration> SimNetwork::SilentFor(ConnectionId id) const {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return std::nullopt;
   const ConnectionEnd& end = *connection->ends[SideOf(id)];
-  // The entry outlives an end that has closed until the other one has heard of it.
+  // The entry outlives a closed end until the other end has heard of it.
   const std::optional<Duration> received = end.state == State::kClosed ? std::nullopt : end.last_received();
   return received ? std::optional(queue_.now() - *received) : std::nullopt;
 }
@@ -218,7 +218,7 @@ void SimNetwork::Land(const ConnectionRef& connection, int side) {
   end.landing_due = false;
   if (!end.out.flying()) return;
   const ConnectionEnd& other = *connection->ends[1 - side];
-  // A tear may have taken away the chunk that this event was for.
+  // A tear may have removed the chunk of this event.
   const Duration due = std::max(end.out.next_arrival(), BlockedUntil(end.host, other.host));
   if (due > queue_.now()) return ScheduleLanding(connection, side, due);
   Deliver(connection, 1 - side, end.out.Land());
@@ -275,7 +275,7 @@ void SimNetwork::End(const ConnectionRef& connection, int side, const Status& wh
 
 void SimNetwork::Shut(const ConnectionRef& connection, int side) {
   connection->ends[side]->Shut();
-  // A torn connection tells its ends by itself.
+  // A torn connection tells its ends itself.
   if (connection->ends[1 - side] != nullptr && !connection->torn) {
     Signal(connection, side, Chunk::Kind::kClosed, OneWay());
   }

@@ -1,10 +1,8 @@
-// SimNetwork: the network of one simulated world. Listeners, connections, links, and the ways in which they
-// fail.
+// SimNetwork: the network of one simulated world: listeners, connections, links, and their faults.
 //
 // Connections carry the encoded bytes of frames in chunks of random size, in order, through the real frame
-// decoder. The faults (Cut, Block, Slow, Refuse) are called by the fault plan; everything else by the
-// SimTransports of the nodes. Callbacks into nodes are made from the event queue alone, never from inside a
-// call.
+// decoder. The fault plan calls the faults (Cut, Block, Slow, Refuse); the SimTransports of the nodes call
+// everything else. Only the event queue calls into nodes, never a call of a node.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +41,7 @@ struct NetworkCounters {
   std::uint64_t bytes = 0;
 };
 
-// Told of what the fault plan waits for; during an event, and it may call the faults.
+// Hears of the events that the fault plan waits for, during an event; it may call the faults.
 class NetworkWatcher {
  public:
   virtual ~NetworkWatcher() = default;
@@ -65,21 +63,21 @@ class SimNetwork final : public Network {
   [[nodiscard]] std::uint32_t hosts() const { return hosts_; }
   void Watch(NetworkWatcher* watcher) { watcher_ = watcher; }
 
-  // As in Transport, for the node on `host` that `owner` stands for.
+  // As in Transport, for the node on `host` that `owner` identifies.
   Result<std::string> Listen(HostId host, const void* owner, const std::string& address,
                              TransportEvents& events);
   ConnectionId Connect(HostId host, const void* owner, const std::string& address, TransportEvents& events);
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
             std::span<const Pinned> payload);
-  // Bytes that need not be a frame: for tests of what a bad peer may send.
+  // Sends bytes that need not be a frame: for tests of bad peers.
   void SendRaw(ConnectionId id, std::span<const std::byte> bytes);
   void SetLimits(ConnectionId id, const FrameLimits& limits);
   void Close(ConnectionId id);
   void CloseAfterSend(ConnectionId id);
   [[nodiscard]] std::uint64_t QueuedBytes(ConnectionId id) const;
-  // How long ago bytes last arrived; nothing if none have.
+  // The time since bytes last arrived; nullopt before the first.
   [[nodiscard]] std::optional<Duration> SilentFor(ConnectionId id) const;
-  // The node is gone: its listeners and connections end, and nobody calls its events again.
+  // The node is gone: its listeners and connections end, and its events are not called again.
   void Forget(const void* owner);
 
   // Faults. Connections are named by number.
@@ -128,14 +126,14 @@ class SimNetwork final : public Network {
   void Land(const ConnectionRef& connection, int side);
   void Deliver(const ConnectionRef& connection, int to, Chunk chunk);
   void Signal(const ConnectionRef& connection, int side, Chunk::Kind kind, Duration delay);
-  // The end is gone for its own node, and told so if it is still listening.
+  // Ends this end for its own node, and tells the node if it still listens.
   void End(const ConnectionRef& connection, int side, const Status& why);
-  // The end has closed: nothing it queued leaves, and the other end will hear of it.
+  // Closes this end: nothing queued leaves, and the other end will hear of it.
   void Shut(const ConnectionRef& connection, int side);
   void EraseIfOver(const ConnectionRef& connection);
   [[nodiscard]] std::size_t ChunkBytes(std::uint64_t queued);
   [[nodiscard]] Duration OneWay();
-  // Until when the path is blocked (and marks the fault as met), if it is.
+  // Returns until when the path is blocked, if it is, and marks the fault as met.
   [[nodiscard]] Duration BlockedUntil(HostId from, HostId to);
   [[nodiscard]] Duration ExtraDelay(HostId from, HostId to);
   void Meet(Impairment& impairment);

@@ -45,11 +45,11 @@ void SimStorage::StartNext() {
 
 void SimStorage::Finish() {
   calls_.front().carry_out();
-  // Only the answer is left of it: what it lent is let go before.
+  // Only the answer is left of the call: it releases its pins before.
   const std::function<void()> answer = std::move(calls_.front().answer);
   calls_.pop_front();
   if (!calls_.empty()) StartNext();
-  answer();  // last: it may be the end of this process
+  answer();  // last: it may end this process
 }
 
 void SimStorage::OnCrash() {

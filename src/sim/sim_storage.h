@@ -1,5 +1,5 @@
-// SimStorage: the Storage of one simulated process, a queue of calls on its host's Disk. A call is carried
-// out and answered when the disk has taken its time for it, as an event.
+// SimStorage: the Storage of one simulated process, a queue of calls on its host's Disk. Each call is carried
+// out and answered, as an event, once the disk has taken its time for it.
 //
 // Destroyed without a crash it ends as the real one does: the call under way is carried out, the rest is
 // dropped. After a crash it takes no calls and makes none.
@@ -18,7 +18,7 @@
 
 namespace leeway::sim {
 
-// A folder that lies on another disk than the rest: one that several hosts share.
+// A folder on another disk than the rest: one that several hosts share.
 struct Mount {
   std::string folder;  // and all that is in it
   Disk* disk = nullptr;
@@ -26,7 +26,7 @@ struct Mount {
 
 class SimStorage final : public Storage, private Disk::Process {
  public:
-  // Borrows the queue and the disks. `disk` is that of the host: with its power goes the process.
+  // Borrows the queue and the disks. `disk` is the host's: a loss of its power ends the process.
   SimStorage(EventQueue& queue, Disk& disk, Mount mount = {})
       : queue_(queue), disk_(disk), mount_(std::move(mount)) {
     disk_.Attach(this);
@@ -54,8 +54,8 @@ class SimStorage final : public Storage, private Disk::Process {
   struct Call {
     std::function<void()> carry_out;       // on the disk; keeps the answer
     std::function<void()> answer;          // to the node
-    std::function<void()> tear;            // the process dies inside it; none: it is carried out or not
-    std::function<std::uint64_t()> bytes;  // to move, asked when its turn comes; none: none
+    std::function<void()> tear;            // the process dies inside it; empty: it is carried out or not
+    std::function<std::uint64_t()> bytes;  // bytes to move, asked when its turn comes; empty: no bytes
     bool sync = false;
     Disk* disk = nullptr;
   };

@@ -12,16 +12,16 @@ enum class Stream : std::uint64_t {
   kStart,
   kScheduler,
   kSecret,
-  // One for each of their kind.
+  // One stream for each of their kind.
   kShards = 1000,
   kWorkers = 2000,
   kDisks = 3000
 };
 
-// Of the only one of its kind.
+// The stream of the only one of its kind.
 [[nodiscard]] constexpr std::uint64_t StreamOf(Stream kind) { return static_cast<std::uint64_t>(kind); }
 
-// Of one of many. From the thousandth on the plain sum would be a stream of the next kind.
+// The stream of one of many. From the thousandth on a plain sum would be a stream of the next kind.
 [[nodiscard]] constexpr std::uint64_t StreamOf(Stream kind, std::uint64_t index) {
   constexpr std::uint64_t kPlain = 1000;
   return index < kPlain ? StreamOf(kind) + index : (StreamOf(kind) << 32) + index;

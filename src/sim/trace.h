@@ -1,5 +1,5 @@
-// TraceHash: one number for everything that arrived anywhere in a run. Same seed + same commit = same hash,
-// so a replay that gives the same hash went the same way.
+// TraceHash: one number over everything that arrived anywhere in a run. The same seed and commit give the
+// same hash, so a replay with the same hash took the same course.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class TraceHash {
   // A whole frame is about to be handed to a node.
   void Frame(Duration when, ConnectionId connection, const FrameHead& head, std::span<const std::byte> body,
              const Landing& landing);
-  // Anything else that belongs to the trace (a connection that closed).
+  // Adds any other event of the trace (a connection that closed).
   void Note(Duration when, ConnectionId connection, std::uint64_t what);
 
   [[nodiscard]] std::uint64_t value() const { return hash_; }
@@ -26,7 +26,7 @@ class TraceHash {
   std::uint64_t frames_ = 0;
 };
 
-// Of some bytes, in the order given.
+// Hashes some bytes, in the order given.
 [[nodiscard]] std::uint64_t HashBytes(std::uint64_t seed, std::span<const std::byte> bytes);
 
 }  // namespace leeway::sim

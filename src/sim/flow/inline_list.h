@@ -1,5 +1,5 @@
-// InlineList: a list that is set as a whole and lies in its owner while it has at most N entries. Beyond that
-// all of them are in memory of their own, which is kept.
+// InlineList: a list that is set as a whole and lies in its owner while it has at most N entries. A longer
+// list lies in memory of its own, which is kept.
 #pragma once
 
 #include <algorithm>

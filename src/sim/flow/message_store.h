@@ -1,5 +1,5 @@
-// MessageStore: the messages under way in a FlowNetwork. Each has a number and a place that is used again
-// with the memory it has; lists of them are chains through the store.
+// MessageStore: the messages under way in a FlowNetwork. Each has a number and a place, whose memory is
+// reused; lists of messages are chains through the store.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace leeway::sim {
 using MessageId = std::uint32_t;
 inline constexpr MessageId kNoMessage = UINT32_MAX;
 
-// With most bodies and payloads in it: one of a single block is three lines of memory, and no more.
+// Most bodies and payloads fit into it: a message of a single block takes three cache lines.
 struct alignas(64) Message {
   std::uint8_t kind = 0;
-  bool is_end = false;  // no frame: the sender has closed, and this is how its peer hears of it
+  bool is_end = false;  // no frame: tells the peer that the sender has closed
   MessageId next = kNoMessage;
   Duration sent{0};
-  Duration ready{0};  // the sender is not done with it before
+  Duration ready{0};  // the sender needs until then
   std::uint64_t payload_bytes = 0;
   double wire_bytes = 0;
   InlineList<Pinned, 1> payload;
@@ -38,7 +38,7 @@ struct MessageList {
 class MessageStore {
  public:
   [[nodiscard]] MessageId New();
-  // Its pins are dropped, which may call into nodes.
+  // Drops its pins, which may call into nodes.
   void Free(MessageId id);
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
   [[nodiscard]] const Message& operator[](MessageId id) const { return messages_[id]; }

@@ -19,7 +19,7 @@ namespace leeway::sim {
 
 class SharedCores {
  public:
-  // Borrows `queue`. `cores` may be a fraction: others on the host have the rest.
+  // Borrows `queue`. `cores` may be a fraction: other processes on the host have the rest.
   SharedCores(EventQueue& queue, double cores);
 
   // Calls `done` when so much work has been done, all on one core at a time.
@@ -56,7 +56,7 @@ class WorkLine {
   };
   static void Next(const std::shared_ptr<State>& state);
 
-  std::shared_ptr<State> state_;  // shared: by what runs on the cores when this goes
+  std::shared_ptr<State> state_;  // shared: by the job that runs on the cores when this is destroyed
 };
 
 }  // namespace leeway::sim

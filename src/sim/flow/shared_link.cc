@@ -37,7 +37,7 @@ std::optional<Duration> SharedLink::NextEnd() const {
 std::optional<std::uint32_t> SharedLink::TakeEnded(Duration now) {
   if (flows_.empty()) return std::nullopt;
   Serve(now);
-  // Times are whole nanoseconds: what would be through within the next one is.
+  // Times are whole nanoseconds: a flow that ends within the next one has ended.
   if (flows_.front().ends > served_ + std::min(rate_, flow_max_)) return std::nullopt;
   const std::uint32_t flow = flows_.front().id;
   std::pop_heap(flows_.begin(), flows_.end(), Later);

@@ -19,15 +19,15 @@ namespace leeway::sim {
 
 class SharedLink {
  public:
-  // No flow gets more than `flow_max` of it: a thread runs on one core, however many are free.
+  // Limits each flow to `flow_max` of it: a thread runs on one core, however many are free.
   explicit SharedLink(double bytes_per_second, double flow_max = std::numeric_limits<double>::infinity())
       : rate_(bytes_per_second * 1e-9), flow_max_(flow_max * 1e-9) {}
 
-  // A flow of so many bytes begins. Times never go back from call to call.
+  // A flow of so many bytes begins. REQUIRES: times never go back from call to call.
   void Begin(std::uint32_t flow, double bytes, Duration now);
   // When the next flow ends, if no flow begins before; nullopt without flows.
   [[nodiscard]] std::optional<Duration> NextEnd() const;
-  // A flow that is through by `now`, and is forgotten; in the order of their ends.
+  // Removes and returns a flow that has ended by `now`, in the order of their ends.
   std::optional<std::uint32_t> TakeEnded(Duration now);
 
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
@@ -35,12 +35,12 @@ class SharedLink {
  private:
   struct Flow {
     double ends;             // in virtual time
-    std::uint32_t sequence;  // comes round: those under way at once are less than half of it apart
+    std::uint32_t sequence;  // wraps around: flows under way at once are less than half of it apart
     std::uint32_t id;
   };
   [[nodiscard]] static bool Later(const Flow& a, const Flow& b);
   void Serve(Duration until);
-  // Of each flow now. REQUIRES: there is one.
+  // The present rate of each flow. REQUIRES: at least one flow.
   [[nodiscard]] double Share() const {
     return std::min(flow_max_, rate_ / static_cast<double>(flows_.size()));
   }
