@@ -1,6 +1,6 @@
 // The colours of pictures, as classes of the style sheet. Twelve are for series, as distinct under the common
-// kinds of colour blindness as twelve can be (dashes and markers distinguish them as well). Grey is for the
-// background of attention, and a ladder from little to much is for heat maps. Every colour has a shade for
+// kinds of colour blindness as twelve can be (dashes and markers distinguish them as well). Grey is for
+// secondary elements, and a ladder from little to much is for heat maps. Every colour has a shade for
 // light pages and one for dark ones.
 #pragma once
 
