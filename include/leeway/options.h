@@ -18,7 +18,7 @@ namespace leeway {
 // Shared by all roles.
 struct LinkOptions {
   std::chrono::milliseconds beat{1000};  // a node sends a ping this long after its last frame
-  // a node cuts off a peer that is silent this long, and reconnects
+  // A node cuts off a peer that is silent this long, and reconnects.
   std::chrono::milliseconds silence_max{10'000};
   std::chrono::milliseconds hello_timeout{2'000};  // limit of connect + hello + welcome together
   std::chrono::milliseconds backoff_min{20};       // first pause before reconnecting; doubles, with jitter
@@ -99,9 +99,9 @@ struct SchedulerOptions {
   std::string listen = "127.0.0.1:0";
   bool bind_any = false;            // allow `listen` to be an address that other machines can reach
   std::uint32_t monitors_max = 64;  // limit of connected monitors: `leeway ctl`, the launcher's bar
-  // the scheduler reports a member without a beat for this long
+  // The scheduler reports a member without a beat for this long.
   std::chrono::milliseconds suspect_after{3'000};
-  // the scheduler declares a member without a beat for this long dead
+  // The scheduler declares a member dead that sends no beat for this long.
   std::chrono::milliseconds expel_after{10'000};
   // The scheduler declares a worker dead that beats but has made no call for this long while others wait for
   // it. 0: they wait as long as it beats. A worker may set its own limit: WorkerOptions::wait_max.

@@ -51,7 +51,7 @@ struct Landing {
   // conclude that no cache holds them.
   std::uint64_t of_bytes = 0;
   bool in_place = false;
-  // the transport's memory; each begins at a multiple of 4
+  // The transport's memory; each view begins at a multiple of 4.
   std::span<const std::span<const std::byte>> views = {};
   Witness witness = {};
 };

@@ -94,19 +94,20 @@ struct WorkerCounters {
   // Counts blocks that a gradient was computed on, by the lead over their v_train; the last entry counts all
   // higher leads.
   std::array<std::uint64_t, 17> lead = {};
-  // wait_ns by the thing that came last: "server.0", "table.w". "worker.3" is the part that lasted until
-  // worker 3 had sent its missing push. Each kind has a few dozen entries at most, then "others". Without
-  // overlap, "step.barrier" is the time until the barrier of the step.
+  // The parts of wait_ns by the thing that came last: "server.0", "table.w". "worker.3" is the part that
+  // lasted until worker 3 had sent its missing push. Each kind has a few dozen entries at most, then
+  // "others". Without overlap, "step.barrier" is the time until the barrier of the step.
   std::map<std::string, std::uint64_t> wait_by_ns = {};
   std::uint64_t skipped_blocks = 0;  // used without a newer version (partial pull)
-  // gradients not sent because they were known to be late (counted in absent too)
+  // Gradients not sent because they were known to be late (counted in absent too).
   std::uint64_t skipped_late = 0;
   std::uint64_t iterations_skipped = 0;  // skipped to catch up
-  // of tables: their gradients were added up here (counted in absent too)
+  // Exchanges of tables whose gradients were added up here instead (counted in absent too).
   std::uint64_t exchanges_skipped = 0;
 };
 
-// A run of batch numbers leased from a pool (leeway.BatchPool); `exhausted` when the pool is used up.
+// A run of batch numbers leased from a pool (leeway.BatchPool); no batches and `exhausted` when the pool is
+// used up.
 struct BatchLease {
   std::vector<std::uint64_t> batches;
   bool exhausted = false;

@@ -90,7 +90,7 @@ void Disk::Tear(const std::string& path, const std::vector<Pinned>& data, FileTr
   // Leaves nothing of the write: not even the file, if it is new.
   if (!CheckPath(path).ok() || (part == 0 && crashes_.Chance(0.5))) return;
   if (part > 0 && part < all) ++counters_.torn_appends;
-  // the process is dead, so the result goes nowhere
+  // The process is dead, so the result goes nowhere.
   static_cast<void>(WriteFirst(path, data, if_there, part));
 }
 

@@ -1,4 +1,4 @@
-// EventHeap: events by (time, sequence of scheduling), the first of them at hand.
+// EventHeap: a heap of events by (time, sequence of scheduling), the first in front.
 //
 // A heap with four children to a node, which lie in one or two cache lines.
 #pragma once

@@ -8,12 +8,12 @@
 namespace leeway::sim {
 namespace {
 
-// How many come near at a time. The fewer, the smaller is the heap that most events go through; but where
-// fewer than kRunsPerMove run for each that was moved, too many go through both, and where more than
-// kRunsManyPerMove do, fewer will do.
+// The number of events that become near at a time. The fewer, the smaller the heap that most events pass. But
+// if fewer than kRunsPerMove events run for each moved one, too many pass both heaps; and if more than
+// kRunsManyPerMove run, fewer will do.
 constexpr std::size_t kMovesMin = 64, kMovesMax = 1024;
 constexpr std::uint64_t kRunsPerMove = 4, kRunsManyPerMove = 16;
-// Cancelled events are left in their places until they are this many, and most.
+// Cancelled events stay in their places until there are this many, and they are the majority.
 constexpr std::size_t kSweepMin = 1024;
 
 }  // namespace
@@ -100,7 +100,7 @@ bool EventQueue::RunOne() {
   const Entry entry = near_.front();
   near_.Pop();
   now_ = entry.when;
-  // Out of its slot first: what runs may schedule, cancel and so move the slots.
+  // Moved out of its slot first: the event may schedule, cancel and so move the slots.
   Slot& slot = slots_[entry.slot()];
   const std::function<void()> run = std::move(slot.run);
   slot.run = nullptr;

@@ -1,10 +1,10 @@
-// EventQueue: virtual time. Events run in the order of (time, sequence of scheduling), so a run depends on
-// nothing but what was scheduled. One per simulated world; everything in a world happens on the thread that
+// EventQueue: virtual time. Events run in the order of (time, sequence of scheduling), so a run depends only
+// on its schedule. One per simulated world. Thread rule: everything in a world happens on the thread that
 // calls RunOne.
 //
-// A world of a thousand workers has tens of thousands of timers pending, nearly all of them far away, and
-// every message is some events that are near. So there are two heaps: what comes within the next few pending
-// events is in a small one, and most of it never was in the large one.
+// A world of a thousand workers has tens of thousands of pending timers, nearly all of them far away, and
+// every message is a few near events. So there are two heaps: a small one holds the next few pending events,
+// and most of these were never in the large one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace leeway::sim {
 
-using EventId = StrongInt<struct EventTag, std::uint64_t>;  // 0 is none
+using EventId = StrongInt<struct EventTag, std::uint64_t>;  // 0: no event
 
 class EventQueue {
  public:
@@ -26,11 +26,11 @@ class EventQueue {
   // Runs `run` at `when`; a time in the past means now, after everything already scheduled for now.
   EventId At(Duration when, std::function<void()> run);
   EventId After(Duration delay, std::function<void()> run) { return At(now_ + delay, std::move(run)); }
-  // Forgets an event; one that ran or was cancelled already is ignored.
+  // Forgets an event. Ignores an event that ran or was cancelled.
   void Cancel(EventId id);
-  // Moves time to the next event and runs it. False: there is none.
+  // Moves time to the next event and runs it. False if no event is pending.
   bool RunOne();
-  // Time of the next event; Duration::max() with none.
+  // Time of the next event; Duration::max() if no event is pending.
   [[nodiscard]] Duration next();
   [[nodiscard]] std::uint64_t events_run() const { return events_run_; }
   [[nodiscard]] std::size_t pending() const { return pending_; }
@@ -39,7 +39,7 @@ class EventQueue {
   using Entry = EventHeap::Entry;
   struct alignas(64) Slot {
     std::function<void()> run;
-    std::uint32_t generation = 0;  // an id of an earlier use of the slot does not fit
+    std::uint32_t generation = 0;  // tells an id of an earlier use of the slot apart
     bool live = false;
   };
   static_assert(sizeof(Slot) == 64);
@@ -48,7 +48,7 @@ class EventQueue {
   bool FindNext();
   // Takes the first few of far_ into near_. REQUIRES: near_ is empty.
   void Refill();
-  // Throws out what was cancelled, wherever it is.
+  // Removes cancelled events from both heaps.
   void Sweep();
 
   Duration now_{0};

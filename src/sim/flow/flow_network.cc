@@ -234,7 +234,7 @@ void FlowNetwork::StartNext(EndIndex index) {
 
 void FlowNetwork::Watch(Direction& direction) {
   const std::optional<Duration> next = direction.link.NextEnd();
-  // A look that comes too early costs an event; one for every flow that begins would cost more.
+  // A look that comes too early costs an event; one look for every flow that begins would cost more.
   if (!next || *next >= direction.looked_at) return;
   direction.looked_at = *next;
   queue_.At(*next, [this, at = &direction] { LookAt(*at); });
@@ -366,7 +366,7 @@ void FlowNetwork::Shut(EndIndex index) {
   end.events = nullptr;
   end.queued_bytes = 0;
   MessageList dropped = std::exchange(end.out, {});
-  // One that is still connecting hears it after the answer to its connect.
+  // An end that is still connecting hears of it after the answer to its connect.
   if (peer(index).state != State::kClosed) {
     const MessageId last = messages_.New();
     messages_[last].is_end = true;

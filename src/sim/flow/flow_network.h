@@ -1,12 +1,13 @@
-// FlowNetwork: a network that keeps time. Whole messages, as flows through the cards of the hosts.
+// FlowNetwork: a network that models time. It carries whole messages, as flows through the cards of the
+// hosts.
 //
-// Each direction of each card is a SharedLink. A message is served by the card it leaves and by the card it
-// reaches at once, and is there when the later of the two is through with it, and the latency has passed:
-// what one sender, or one receiver, can carry bounds it, and nobody stores it on the way. Messages of one
+// Each direction of each card is a SharedLink. The card of the sender and the card of the receiver serve a
+// message at the same time. The message arrives when the later of the two is done and the latency has passed.
+// So the rate of one sender, or of one receiver, bounds it, and nothing stores it on the way. Messages of one
 // connection follow each other. A node that is not infinitely fast (NodeCost) takes one message after the
-// other. Nothing is encoded and nothing is copied: a receiver reads payloads where they lie.
+// other. Nothing is encoded and nothing is copied: a receiver reads payloads in place.
 //
-// Nothing fails here; for that there is SimNetwork.
+// Nothing fails here; SimNetwork has the faults.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,9 @@
 
 namespace leeway::sim {
 
-// What a node does for each message that it gets or sends.
+// The cost of each message that a node gets or sends.
 struct NodeCost {
-  Duration per_message{0};  // that it gets
+  Duration per_message{0};  // of a message that it gets
   double per_byte_ns = 0;   // of payloads that it gets or sends
   [[nodiscard]] bool none() const { return per_message == Duration::zero() && per_byte_ns == 0; }
 };
@@ -44,11 +45,11 @@ struct FlowOptions {
   Duration latency{50'000};          // of every path, one way
   std::uint64_t small_bytes = 1500;  // messages up to this size pass between the packets of others
   std::uint64_t payload_grain = 1;   // bytes that one byte of a payload stands for
-  // Of each host, by its number; nothing: the default of HostModel.
+  // The model of each host, by its number; empty: the default of HostModel.
   std::function<HostModel(HostId)> host_model;
-  // What a message takes longer than the links say; nothing: no longer.
+  // The extra delay of a message beyond the links; empty: no extra delay.
   std::function<Duration(HostId from, HostId to, std::uint8_t kind)> extra_delay;
-  // Told of every message that is delivered, and how long after it was sent; nothing: nobody is.
+  // Called for every delivered message, with the time since it was sent; may be empty.
   std::function<void(HostId from, std::uint8_t kind, Duration took)> delivered;
 };
 
@@ -66,26 +67,26 @@ class FlowNetwork final : public Network {
   [[nodiscard]] HostId AddHost() override;
   [[nodiscard]] std::unique_ptr<Transport> MakeTransport(HostId host, const Clock& clock) override;
   [[nodiscard]] const FlowCounters& counters() const { return counters_; }
-  // A message is on some card.
+  // Returns whether a message is on some card.
   [[nodiscard]] bool IsCarrying() const;
 
  private:
   class NodeTransport;
   enum class State : std::uint8_t { kConnecting, kOpen, kClosed };
-  // A line of memory each: every message of a job looks at both ends of another connection.
+  // A cache line each: every message of a job reads both ends of another connection.
   struct alignas(64) End {
     NodeTransport* node = nullptr;  // of an end that is not closed
     TransportEvents* events = nullptr;
     HostId host;
     std::uint32_t slot = 0;    // among those of its node
-    std::uint32_t limits = 0;  // of what this end gets: which of limits_
+    std::uint32_t limits = 0;  // index into limits_, for frames that this end gets
     State state = State::kConnecting;
-    bool drains = false;          // closed by its node, once what is queued has left
+    bool drains = false;          // its node closes it once the queue has left
     std::uint8_t links_left = 0;  // of the message under way: cards that are not through with it
     bool busy = false;            // the first message of `out` is under way
     MessageList out;              // not yet through the links, the one under way in front
     std::uint64_t queued_bytes = 0;
-    Duration last_arrival{0};  // of what this end has sent
+    Duration last_arrival{0};  // of the messages that this end has sent
     Duration last_received{-1};
   };
   static_assert(sizeof(End) == 64);
@@ -133,30 +134,30 @@ class FlowNetwork final : public Network {
   void GiveTo(NodeTransport& node, TransportEvents& events, EndIndex index);
   void Knock(EndIndex index);   // a connect reaches the other host
   void Answer(EndIndex index);  // ... and its answer the one that asked
-  // Begins with what is queued, if nothing is under way.
+  // Starts the first queued message, if no message is under way.
   void StartNext(EndIndex index);
-  // Asks to look at the link when its next flow is through; LookAt takes out all that are.
+  // Schedules a look at the link for the end of its next flow; LookAt takes out all ended flows.
   void Watch(Direction& direction);
   void LookAt(Direction& direction);
   // The message in front has passed both cards.
   void Through(EndIndex index);
-  // Calls `done` when the node has done so much, after what it has to do already.
+  // Calls `done` when the node has done this work, after its earlier work.
   void Work(NodeTransport& node, Duration takes, std::function<void()> done);
-  // Puts a message on its way; it arrives after all before it.
+  // Sends a message on its way; it arrives after all earlier ones.
   void Fly(EndIndex from, MessageId id, Duration takes);
   void Arrive(EndIndex from, MessageId id);
   void Hand(EndIndex from, MessageId id);
   [[nodiscard]] Status HandFrame(EndIndex to, const Message& message);
-  // The end is gone for its node; its peer will hear of it.
+  // Closes the end for its node; its peer will hear of it.
   void Shut(EndIndex index);
-  // ... and its node is told.
+  // Closes the end and tells its node.
   void Fail(EndIndex index, const Status& why);
 
   EventQueue& queue_;
   const FlowOptions options_;
   std::vector<std::unique_ptr<Card>> cards_;  // by HostId
   StableList<Connection> connections_;        // callbacks may add some
-  std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end was ever given: few
+  std::vector<FrameLimits> limits_{1};        // the defaults, and all others that some end ever got: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
   std::uint32_t next_port_ = 10'000;
