@@ -1,5 +1,6 @@
 // RunToEnd: starts a cluster, gives every rank its part of a workload, and runs until all have ended or one
-// has met a problem. What each workload would otherwise say again: when a run is over, and who did not end.
+// has met a problem. Workloads share it, so that the end of a run and the list of unfinished ranks are
+// defined once.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace leeway::sim {
 
-// How long after the last fault a workload without limits of its own may take to end, in simulated time.
+// The longest simulated time from the last fault to the end of a workload without limits of its own.
 inline constexpr Duration kCalmLimit = std::chrono::seconds(20);
 
 // One rank's part of a workload.
@@ -21,15 +22,15 @@ class WorkloadPart {
   virtual ~WorkloadPart() = default;
   virtual void Begin() = 0;
   [[nodiscard]] virtual bool done() const = 0;
-  // Where it is and what it waits for: said of those that did not end.
+  // Its position and the cause of its wait, for the report of an unfinished part.
   [[nodiscard]] virtual std::string Where() const = 0;
 };
 
 using MakePart = std::function<std::unique_ptr<WorkloadPart>(std::uint32_t rank)>;
 
-// The parts outlive the cluster's events, so the caller keeps them: `parts` is filled, by rank. `problems` is
-// what the parts report to; a run is over at its first entry. Added to it: what the cluster's nodes ended
-// with, and, when the job has not ended `calm` after the last fault, who waits for what.
+// Fills `parts`, by rank; the caller keeps them, because they must outlive the cluster's events. Parts report
+// to `problems`; a run is over at its first entry. RunToEnd adds the errors of the cluster's nodes and, if
+// the job has not ended `calm` after the last fault, who waits for what.
 void RunToEnd(Cluster& cluster, std::vector<std::unique_ptr<WorkloadPart>>& parts, const MakePart& make,
               std::vector<std::string>& problems, Duration calm = kCalmLimit);
 

@@ -55,7 +55,8 @@ class TimelineWorker final : public WorkloadPart {
     node_.Start(Then([this] {
       const std::span<const float> zeros = pair_->Front();
       node_.Broadcast(TableId(0), zeros, nullptr, Then([this] {
-                        // All begin together: the picture is of the model, not of the start of the job.
+                        // All workers begin together, because the picture shows the model, not the start of
+                        // the job.
                         node_.Barrier("begin", Then([this] { Ask(); }));
                       }));
     }));

@@ -1,5 +1,5 @@
-// The timeline workload: workers of known, uneven pace under one synchronization model, and what each did
-// when. For pictures of a model, and for people who want to see what it would do to them.
+// The timeline workload: workers of known, uneven pace under one synchronization model, and the activities of
+// each over time. For pictures of a model, and for people who want to see its effect.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace leeway::sim {
 
 struct TimelineOptions {
-  std::uint64_t seed = 1;  // seeds the coins of models, and how much steps differ
+  std::uint64_t seed = 1;  // seeds the coins of models, and the variation of steps
   std::string sync = "bsp";
   std::string apply;  // empty: the model's own
-  // How long a step takes, of each worker; each step differs from it by up to a tenth.
+  // The time of a step, of each worker; each step differs from it by up to a tenth.
   std::vector<Duration> steps = {std::chrono::milliseconds(10), std::chrono::milliseconds(12),
                                  std::chrono::milliseconds(15), std::chrono::milliseconds(40)};
   Duration length = std::chrono::milliseconds(400);  // no step begins later
@@ -28,7 +28,7 @@ struct TimelineSpan {
 };
 
 struct TimelineReport {
-  std::vector<std::string> problems;  // empty: all is well
+  std::vector<std::string> problems;  // empty: no problem
   std::vector<TimelineSpan> spans;    // in the order of their ends; the first values came at time 0
   std::uint64_t delayed = 0;          // pulls that waited
   std::uint64_t late_dropped = 0;     // pushes

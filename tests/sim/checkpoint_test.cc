@@ -1,5 +1,5 @@
-// A job that loses all power goes on from its newest checkpoint, and ends with the same bits as one that did
-// not.
+// A job that loses all power resumes from its newest checkpoint, and ends with the same bits as an
+// undisturbed one.
 #include <gtest/gtest.h>
 
 #include "sim/workloads/power_loss.h"
@@ -21,8 +21,8 @@ TEST(CheckpointTest, AfterALossOfPowerAJobEndsWithTheSameBits) {
   EXPECT_GE(states, 1000U);
 }
 
-// 28 found a worker that left while its state was on its way, and a checkpoint made without it; 1597 one that
-// left just where the cut was.
+// 28 found a worker that left while its state was on its way, and a checkpoint made without it; 1597 a worker
+// that left exactly at the cut.
 TEST(CheckpointTest, AWorkerThatLeavesTakesNoStateAwayFromACheckpoint) {
   for (const std::uint64_t seed : {28, 1597}) {
     const PowerLossReport report = RunPowerLoss(seed);

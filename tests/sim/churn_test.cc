@@ -26,7 +26,7 @@ TEST(ChurnTest, TheBooksOfEveryLifeAreRight) {
   EXPECT_GE(counts.uncertain_taken, 100U);
 }
 
-// (Seed 53: one was given up while it was being published, and its manifest came into the removed folder.)
+// (Seed 53: a checkpoint was given up during its publication, and its manifest landed in the removed folder.)
 TEST(ChurnTest, CheckpointsOfAJobThatLosesWorkersAreWhole) {
   ChurnCounts counts;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

@@ -41,11 +41,11 @@ TEST(FaultsTest, TheBooksOfEveryLifeAreRight) {
   for (const std::uint64_t kind : network.kinds) EXPECT_GE(kind, 100U);
 }
 
-// 81, 104: a worker that had nothing to send to a block that was taken over did not learn of its new term, so
-// the others waited there for it. 227: a late worker was counted from an iteration that a block which had
-// just been taken over took for the newest, and waited at a barrier that the others had passed. 317: a block
-// that was read before the first roster took it for the death of all. 1400, 1449: an answer that was asked
-// for before a block moved was taken for its new place. 2614: a checkpoint held a block without values.
+// 81, 104: a worker with nothing to send to a block with a new owner did not learn of its new term, so the
+// others waited there for it. 227: a block that had just got a new owner counted a late worker from an old
+// iteration, and the worker waited at a barrier that the others had passed. 317: a block that was read before
+// the first roster took the roster for the death of all. 1400, 1449: an answer to a pull from before a block
+// moved counted for its new place. 2614: a checkpoint held a block without values.
 TEST(FaultsTest, SeedsThatFoundABug) {
   for (const std::uint64_t seed : {81U, 104U, 227U, 317U, 1400U, 1449U, 2614U}) {
     const ChurnReport report = RunChurn({.seed = seed, .all_roles = true});

@@ -108,7 +108,8 @@ void TryFullAt(std::uint64_t seed, std::uint64_t append, double part, const Trai
   ASSERT_THAT(full.status, HasSubstr("No space left on device"));
   ASSERT_THAT(full.status, HasSubstr(kFolder));
 
-  // With room again the job goes on from the newest, wherever the full disk left it, and writes further ones.
+  // With room again the job resumes from the newest checkpoint, whatever the full disk left, and writes
+  // further ones.
   disk.set_capacity_bytes(kAll);
   TrainOptions again = Problem(seed + 100, disk);
   again.checkpoint.resume = whole.newest;
@@ -131,7 +132,8 @@ TEST(FullDiskTest, AtEveryWriteOfACheckpointTheOneBeforeStays) {
     ASSERT_GE(appends, 50U);
     for (std::uint64_t append = 0; append < appends; ++append) {
       for (const double part : {0.0, 0.3, 0.6, 0.999}) {
-        // The first third is the first checkpoint's; all append the same number of times.
+        // The first third of the appends belongs to the first checkpoint; all checkpoints have the same
+        // number of appends.
         ASSERT_NO_FATAL_FAILURE(TryFullAt(seed, append, part, calm, append >= appends / 3));
         ++cases;
       }

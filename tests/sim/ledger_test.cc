@@ -1,5 +1,4 @@
-// Exactly once: the ledger workload over many seeds, and proof that the seeds met what they are meant to
-// meet.
+// Exactly once: the ledger workload over many seeds, and proof that the seeds met the intended faults.
 #include "sim/workloads/ledger.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Breaks one rule after another on purpose and runs a workload over seeds until it notices. Ends well when
-// every broken rule was found out; says by which seed. With a name: that one alone.
+// Breaks one rule after another on purpose and runs a workload over seeds until it notices. Succeeds if a
+// workload found every broken rule; prints the seed. With a name it tries that mutant alone.
 #include <cstdint>
 #include <cstdio>
 #include <functional>

@@ -1,6 +1,6 @@
-// No hang: what must never hold up a job, in a calm network, where a hang has no other excuse. The ledger
-// workload has an unused table, one that only some ranks use, one that is skipped now and then, NaN gradients
-// and uneven ends.
+// No hang: situations that must never stop a job, in a calm network, where a hang has no other excuse. The
+// ledger workload has an unused table, one that only some ranks use, one that is skipped now and then, NaN
+// gradients and uneven ends.
 #include <gtest/gtest.h>
 
 #include "sim/workloads/ledger.h"

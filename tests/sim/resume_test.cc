@@ -1,4 +1,4 @@
-// Jobs that go on from checkpoints count nothing twice, and report what they have lost.
+// Jobs that resume from checkpoints count nothing twice, and report every loss.
 #include "sim/workloads/resume.h"
 
 #include <gtest/gtest.h>
@@ -24,12 +24,12 @@ TEST(ResumeTest, NothingCountsTwiceAndWhatIsMissingWasReported) {
 }
 
 // Seeds that found a bug. 33 and 59: a rank that had nothing left to do began again below its own pushes. 14:
-// what a dead worker had said in a lease was not known. 758 and 974: a server died after a worker, and took
-// pushes of it along. 1262: a cut was named below batches that were known to be done. 40: a cut during which
-// a worker died. 370: the next life had its seat, and some blocks had forgotten it, when the cut was
-// whole. 657: a server was started again after the end of the job, and was never told of it.
-// 2071: a block's checkpoint was written while a worker joined; another process took the block over before
-// the worker had its place, and ended its life.
+// the scheduler did not know the iterations that a dead worker had named in a lease. 758 and 974: a server
+// died after a worker, and lost pushes of that worker. 1262: a cut was chosen below batches that were known
+// to be done. 40: a cut during which a worker died. 370: the next life had its seat, and some blocks had
+// forgotten it, when the cut was complete. 657: a server that restarted after the end of the job never heard
+// of the end. 2071: a block's checkpoint was written while a worker joined; another process took the block
+// over before the worker had its place, and ended its life.
 TEST(ResumeTest, SeedsThatFoundABug) {
   for (const std::uint64_t seed : {14, 33, 40, 55, 59, 297, 370, 657, 758, 974, 1262, 1396, 1684, 2071}) {
     const ResumeReport report = RunResume({.seed = seed, .sync = ""});

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 struct Combined {
   const char* sync;
-  bool drops = false;  // what comes late: then not all that was handed in arrives
+  bool drops = false;  // late pushes: then not all gradients arrive
 };
 constexpr Combined kCombined[] = {{"bsp"},
                                   {"asp"},
@@ -105,7 +105,8 @@ TEST(RuleCombinationsSimTest, StepsWithoutOverlapUnderEveryModel) {
   JobOptions with;
   with.overlap = false;
   const Sum sum = RunAll(with, "");
-  // The others may end one without a worker that was cut off after the barrier; then they wait at the next.
+  // The others may end a step without a worker that was cut off after the barrier; then they wait at the
+  // next.
   EXPECT_LE(sum.longest_skip, 1) << "all make a step together";
   EXPECT_GT(sum.cuts, 20U);
 }

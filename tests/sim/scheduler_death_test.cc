@@ -1,4 +1,4 @@
-// The scheduler dies and is started again on its log: the job ends as if it had not.
+// The scheduler dies and restarts on its log: the job ends as if it had not.
 #include "sim/workloads/scheduler_death.h"
 
 #include <gtest/gtest.h>

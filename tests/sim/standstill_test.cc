@@ -1,6 +1,6 @@
-// Ranks that meet once an epoch, with equally many batches and with unequally many. With unequal ones some
-// wait at the meeting while others wait for their gradients: the job ends and says so. With equal ones
-// nothing of the kind is ever seen, whatever the network does.
+// Ranks that meet once an epoch, with equal and unequal numbers of batches. With unequal ones some wait at
+// the meeting while others wait for their gradients: the job ends and says so. With equal ones no standstill
+// is ever reported, under any network fault.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 #include "base/hash.h"
 #include "sim/cluster.h"
-#include "sim/seeded_random.h"
 #include "sim/run_to_end.h"
+#include "sim/seeded_random.h"
 
 namespace leeway::sim {
 namespace {

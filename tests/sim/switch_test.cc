@@ -1,4 +1,4 @@
-// Models in whole jobs under faults: every one keeps the books, and so does switching between them.
+// Models in whole jobs under faults: every model keeps the books, and so does switching between them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -42,7 +42,7 @@ TEST(SwitchSimTest, AnotherModelAtAnyPointNeitherHangsNorLosesAPush) {
   EXPECT_GE(totals.verdicts.applied, 1'000U);
 }
 
-// A worker that sets many rules while the first is not answered is told of each what became of it.
+// A worker that sets many rules before the first answer hears the outcome of each.
 TEST(SwitchSimTest, SeedsThatFoundSomething) {
   for (const std::uint64_t seed : {870U}) {
     LedgerOptions options;

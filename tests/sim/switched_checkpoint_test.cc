@@ -1,5 +1,5 @@
-// Checkpoints of jobs whose workers leave iterations out, and of jobs that are switched from model to model
-// while they are written: they become whole, and those that say that they are consistent are.
+// Checkpoints of jobs whose workers skip iterations, and of jobs that switch models while they are written:
+// they become complete, and those marked consistent are.
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
@@ -48,8 +48,8 @@ StepsOptions WithCheckpoints(Disk& disk, std::uint64_t every) {
   return options;
 }
 
-// (Such a worker is in the cut's iteration only by chance: asked for just that one, the checkpoint was named
-// again and again, ever further ahead.)
+// (Such a worker is in the cut's iteration only by chance: when exactly that iteration was required, the
+// scheduler chose a new cut again and again, ever further ahead.)
 TEST(SwitchedCheckpointTest, OneBecomesWholeUnderDropWithAWorkerThatIsFourTimesSlower) {
   Disk disk({}, 1);
   StepsOptions options = WithCheckpoints(disk, 5);
@@ -57,7 +57,7 @@ TEST(SwitchedCheckpointTest, OneBecomesWholeUnderDropWithAWorkerThatIsFourTimesS
   options.job.sync = "drop:3";
   options.steps = {100, 100, 100, 40};
   options.compute = [](std::uint32_t rank, std::uint32_t step) {
-    return milliseconds(rank == 3 ? 18 + (7 * step) % 9 : 5);  // no rhythm in which it would meet every cut
+    return milliseconds(rank == 3 ? 18 + (7 * step) % 9 : 5);  // no rhythm that meets every cut
   };
   const StepsReport report = RunSteps(options);
   for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
@@ -80,7 +80,7 @@ TEST(SwitchedCheckpointTest, OneBecomesWholeUnderDropWithAWorkerThatIsFourTimesS
   EXPECT_GE(beyond, 5U) << "else this shows nothing";
 }
 
-// Cells hold 1 and what their worker has sent: in a consistent cut of iteration C that is at most C times 1.
+// Cells hold 1 plus their worker's pushes: in a consistent cut of iteration C that is at most C times 1.
 void ExpectNothingFrom(const Disk& disk, const Written& written, const std::string& where) {
   for (const ManifestTable& table : written.manifest.tables) {
     for (const ManifestBlock& block : table.blocks) {

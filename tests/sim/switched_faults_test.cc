@@ -1,6 +1,6 @@
-// Rules that are set while nodes are killed, stopped and started again, the network fails and checkpoints are
-// written: a switch meets a death, a joiner, a replaced server, a scheduler that is started again, a cut. The
-// books of every life are right, and the job ends.
+// Rules are set while nodes are killed, stopped and restarted, the network fails and checkpoints are written:
+// a switch meets a death, a joiner, a replaced server, a restarted scheduler, a cut. The books of every life
+// are right, and the job ends.
 #include <gtest/gtest.h>
 
 #include "sim/workloads/churn.h"
@@ -43,9 +43,9 @@ TEST(SwitchedFaultsTest, CheckpointsAreWhole) {
   EXPECT_GE(counts.checkpoints, 100U);
 }
 
-// 68: all workers had died, those that came in their place began beyond a block's iteration, and its formula
-// (count >= 1) waited there for a push that nobody could send.
-// 1768: a worker was stopped while it finished, and woke when the others had ended the job without it.
+// 68: all workers had died, their successors began beyond a block's iteration, and its formula (count >= 1)
+// waited there for a push that nobody could send. 1768: a worker was stopped while it finished, and woke when
+// the others had ended the job without it.
 TEST(SwitchedFaultsTest, SeedsThatFoundSomething) {
   for (const ChurnOptions& options :
        {ChurnOptions{.seed = 68, .switches = 5}, {.seed = 1768, .all_roles = true, .switches = 4}}) {

@@ -1,4 +1,4 @@
-// reduce=ordered: the same bits whatever the network does; without it the order of arrival shows.
+// reduce=ordered: the same bits under any network fault; without it the order of arrival shows.
 #include "sim/workloads/train.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ void ExpectWell(const StepsReport& report) {
   for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
 }
 
-// Nothing was dropped: every cell holds what its worker handed in, once, on top of the 1 it began with.
+// Nothing was dropped: every cell holds its worker's gradients, once, on top of the 1 it began with.
 void ExpectAllTaken(const StepsReport& report) {
   ExpectWell(report);
   for (std::size_t i = 0; i < report.values.size(); ++i) {
@@ -94,8 +94,8 @@ TEST(BoundedSimTest, NeverMoreThanDPlusOneIterationsHaveOpenPushes) {
       StepsOptions options = Job(fmt::format("bounded:{}", d).c_str());
       options.seed = seed;
       options.steps = {60};
-      // A worker that reads what it pulled has its verdicts before: only one that goes on without the values
-      // of a server can have many pushes open there.
+      // A worker that reads its pulled values has its verdicts before: only a worker that continues without
+      // the values of a server can have many pushes open there.
       options.job.pull = "partial:0.4,1,skip_max=1000";
       options.script = [](Cluster& cluster) {
         cluster.queue().At(milliseconds(60), [&cluster] { cluster.PauseServer(1, milliseconds(360)); });
@@ -138,7 +138,7 @@ TEST(SkipAheadSimTest, AWorkerThatWasSlowForAWhileContributesAgainByItsSecondSte
       EXPECT_GT(mine[kSlowTo + 1].taken, 0U);
       EXPECT_GT(mine[kSlowTo + 1].iteration, std::int64_t{kSlowTo} + 2) << "it left out what was over";
       skipped += report.counters[0].iterations_skipped;
-      // The others were not held up: 60 steps of 9 ms and what the network takes.
+      // The others were not delayed: 60 steps of 9 ms plus the network's time.
       EXPECT_LT(report.virtual_ms, 60 * 9 * 1.4);
     }
     EXPECT_GT(skipped, 20U) << sync;
@@ -202,8 +202,8 @@ TEST(SkipAheadSimTest, TheJobSaysHowManyLateGradientsWereDropped) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       SCOPED_TRACE(fmt::format("{} seed {}", sync, seed));
       StepsOptions options = OneSlow(std::string(sync) + ",late=drop", seed);
-      // A worker that goes on without the values of a server hears of its iterations while it computes, and
-      // sends there no more what it then knows to be late.
+      // A worker that continues without the values of a server hears of its iterations while it computes, and
+      // stops sending it gradients that it then knows to be late.
       if (seed % 2 == 0) options.job.pull = "partial:0.4,1,skip_max=3";
       options.script = [](Cluster& cluster) {
         cluster.queue().At(milliseconds(60), [&cluster] { cluster.PauseServer(1, milliseconds(70)); });

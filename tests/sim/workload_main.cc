@@ -136,7 +136,7 @@ Json ToJson(const LedgerTotals& t) {
           {"cuts_before_verdict", t.faults.cuts_before_verdict}};
 }
 
-// What all workloads have in common: seeds, a synchronization model, and how the result is shown.
+// The shared parts of all workloads: seeds, a synchronization model, and the display of the result.
 class WorkloadCommand : public app::Command {
  public:
   std::string lesson() const override {

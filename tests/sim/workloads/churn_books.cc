@@ -7,12 +7,12 @@ namespace leeway::sim {
 void ChurnBooks::Check(const Cluster& cluster, const ChurnPlan& plan) {
   std::uint32_t next = 0;
   for (std::uint32_t table = 0; table < kChurnTables; ++table) {
-    // As many blocks as multiples of the cells: each block is one of them.
+    // There are as many blocks as multiples of the cells: each block is one of them.
     for (std::uint32_t i = 0; i < 1 + table; ++i) {
       const BlockId id(next++);
       const Block* block = cluster.FindBlock(id);
-      // A server that was killed when all had their final values is not started again, or the job is over
-      // before it has read its blocks.
+      // A server that was killed after all workers had their final values does not restart, or the job is
+      // over before it has read its blocks.
       if (block == nullptr && (cluster.AnyServerGone() || counts.server_restarts > 0)) continue;
       if (block == nullptr || block->values().size() != plan.cells()) {
         return problems.push_back(fmt::format("block {}: no values at the end", id.value()));

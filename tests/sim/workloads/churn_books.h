@@ -1,4 +1,5 @@
-// ChurnBooks: what every life of every rank pushed and was told of it, and what the blocks must hold then.
+// ChurnBooks: the pushes of every life of every rank and their outcomes, and the contents that the blocks
+// must have.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@
 
 namespace leeway::sim {
 
-// What one life knows of one block.
+// One life's knowledge of one block.
 struct BlockBook {
   std::vector<Seq> taken;  // APPLIED and SUMMED, and not reported lost since
-  // The term of the block that this stands for; 0: not known. A life that did not come back to a block that
-  // was taken back to a checkpoint cannot say what was lost there.
+  // The term of the block that this stands for; 0: unknown. A life that did not return to a block that went
+  // back to a checkpoint cannot know the losses there.
   Term term{0};
 };
 
@@ -33,7 +34,7 @@ struct LifeBook {
 struct ChurnBooks {
   explicit ChurnBooks(std::uint32_t workers) : lives(workers) {}
 
-  // Every cell of every block holds what the books of its life allow.
+  // Checks that every cell of every block holds a value that the books of its life allow.
   void Check(const Cluster& cluster, const ChurnPlan& plan);
 
   std::vector<std::vector<LifeBook>> lives;  // by rank, then by life

@@ -32,7 +32,7 @@ ChurnLife::ChurnLife(Cluster& cluster, const ChurnPlan& plan, std::uint64_t seed
 
 void ChurnLife::Begin() {
   node_.Join([this](const Status& status) {
-    // The others may have ended the job while this one was being started.
+    // The others may have ended the job while this life was starting.
     if (status.code() == StatusCode::kFailedPrecondition) return;
     Then("join", [this] { MakeTables(); })(status);
   });
@@ -46,14 +46,14 @@ std::string ChurnLife::Where() const {
 bool ChurnLife::Failed(const Status& why, bool job_over) {
   fenced_ = why.code() == StatusCode::kFenced;
   done_ = !fenced_;
-  // One that came too late, or was stopped until all was over, finds nobody.
+  // A life that came too late, or was stopped until the end, finds no peer.
   const bool too_late = why.code() == StatusCode::kFailedPrecondition && at_ == kJoining;
-  // Or hears at last that the others have ended the job.
+  // Or it learns at last that the others have ended the job.
   const bool slept = why.code() == StatusCode::kCancelled && book().stopped;
   return fenced_ || too_late || slept || (why.code() == StatusCode::kUnavailable && job_over);
 }
 
-// A failure of the node ends all its calls; what it means is judged in Failed.
+// A failure of the node ends all its calls; Failed judges it.
 Done ChurnLife::Then(const char* what, std::function<void()> next) {
   return [this, what, next = std::move(next)](const Status& status) {
     if (status.ok()) return next();
@@ -116,7 +116,7 @@ void ChurnLife::MakeTables() {
   }));
 }
 
-// The blocks are where the worker begins with them, unless it resumes there.
+// The worker begins with the blocks under their present terms, unless it resumes there.
 void ChurnLife::NoteTerms() {
   std::uint32_t next = 0;
   for (std::uint32_t table = 0; table < kChurnTables; ++table) {
@@ -129,7 +129,7 @@ void ChurnLife::NoteTerms() {
   }
 }
 
-// Whichever life of the rank comes by first; training goes on meanwhile.
+// The first life of the rank to reach the iteration sets the rule; training continues meanwhile.
 void ChurnLife::SetRules() {
   for (std::size_t i = 0; i < plan_.switches.size(); ++i) {
     const DrawnSwitch& change = plan_.switches[i];
@@ -190,7 +190,7 @@ void ChurnLife::PushAll() {
                         ? std::make_shared<const std::vector<std::byte>>()
                         : ChurnState(rank_, node_.iteration(), state_random_.Below(20'000)));
   }
-  // Where iterations are left out not everyone comes by this one.
+  // If the model skips iterations, not every life passes this one.
   if (plan_.skips || node_.iteration().value() % 16 != 0) return Iterate();
   at_ = "at a barrier";
   node_.Barrier("every16", Then("barrier", [this] { Iterate(); }));

@@ -10,23 +10,23 @@
 
 #include "node/worker/parameter_pair.h"
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/workloads/churn_books.h"
 #include "sim/workloads/churn_plan.h"
 #include "sim/workloads/churn_states.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 
 class ChurnLife final : public WorkloadPart {
  public:
-  // Borrows all.
+  // Borrows all arguments.
   ChurnLife(Cluster& cluster, const ChurnPlan& plan, std::uint64_t seed, ChurnBooks& books,
             std::uint32_t rank);
 
   void Begin() override;
   [[nodiscard]] bool done() const override { return done_; }
   [[nodiscard]] std::string Where() const override;
-  // Its node has failed. True: that was to be expected.
+  // Its node has failed. Returns whether that was expected.
   bool Failed(const Status& why, bool job_over);
   [[nodiscard]] bool fenced() const { return fenced_; }
 

@@ -18,7 +18,7 @@ constexpr DrawnSync kChurnSyncs[] = {
 constexpr std::uint64_t kRolesStream = 43, kRulesStream = 47;
 constexpr const char* kChurnSwitched[] = {"", "tables=table0 ", "tables=table1 ", "server=0 "};
 
-// Drawn apart, as the roles are.
+// Drawn from a stream of its own, as the roles are.
 std::vector<DrawnSwitch> DrawChurnSwitches(const ChurnOptions& given, const ChurnPlan& plan) {
   SeededRandom random(Hash64({given.seed, kRulesStream}));
   std::vector<DrawnSwitch> switches;
@@ -47,7 +47,7 @@ ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   plan.skips = plan.skips || !plan.switches.empty();
   if (!given.all_roles) return plan;
 
-  // Drawn apart: what is drawn for the workers stays what it is.
+  // Drawn from a stream of its own, so that the draws for the workers stay the same.
   SeededRandom roles(Hash64({given.seed, kRolesStream}));
   plan.all_roles = true;
   plan.checkpoint_every = roles.Between(3, 15);
@@ -55,7 +55,7 @@ ChurnPlan MakeChurnPlan(const ChurnOptions& given, SeededRandom& random) {
   plan.server_deeds = static_cast<std::uint32_t>(roles.Between(0, 3));
   plan.scheduler_deeds = static_cast<std::uint32_t>(roles.Between(0, 2));
   plan.disk_deeds = static_cast<std::uint32_t>(roles.Between(0, 2));
-  // Where others die as well, all might be dead at once.
+  // If other roles die as well, all workers might be dead at once.
   const bool may_remove = plan.worker_deeds == 0 && plan.on_worker_loss == OnWorkerLoss::kShrink;
   plan.removals = may_remove ? 1 : 0;
   return plan;

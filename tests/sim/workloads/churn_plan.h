@@ -1,4 +1,4 @@
-// ChurnPlan: what one run of the churn workload is made of, drawn from its seed.
+// ChurnPlan: the parts of one run of the churn workload, drawn from its seed.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace leeway::sim {
 
-// Cells per rank: one for each life. A rank that has used them up is not killed any more.
+// Cells per rank: one for each life. A rank that has used them up is killed no more.
 inline constexpr std::uint32_t kLivesMax = 6;
 inline constexpr std::uint32_t kChurnTables = 3;
 inline constexpr std::uint32_t kOwnClock = 2;  // the last table has a clock of its own
@@ -26,9 +26,9 @@ struct ChurnPlan {
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kShrink;
   bool states = false;
   bool grouped = false;               // two optimizers step in turn, and each has a table
-  bool skips = false;                 // the model leaves iterations out, and drops what comes late
+  bool skips = false;                 // the model skips iterations, and drops late pushes
   std::vector<DrawnSwitch> switches;  // by iteration of the job
-  // Of runs in which every role is struck.
+  // For runs that strike every role.
   bool all_roles = false;
   std::uint64_t checkpoint_every = 0;
   std::uint32_t removals = 0;  // workers that are killed for good

@@ -1,4 +1,5 @@
-// The states that lives of the churn workload give to checkpoints, and what must be in those at the end.
+// The states that lives of the churn workload give to checkpoints, and the check of the checkpoints at the
+// end.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,20 @@
 
 namespace leeway::sim {
 
-// What a life does when a checkpoint wants its state.
+// A life's reaction when a checkpoint wants its state.
 enum class StateHabit : std::uint8_t {
-  kNone,  // says that it has none
+  kNone,  // says that it has no state
   kGives,
   kSilent,  // never answers
 };
 [[nodiscard]] StateHabit DrawStateHabit(SeededRandom& random);
 
-// A state that says whose it is, and of when, and has `more` bytes besides.
+// A state that names its rank and its iteration, and has `more` further bytes.
 [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> ChurnState(std::uint32_t rank,
                                                                        Iteration iteration, std::size_t more);
 
-// Every whole checkpoint on the disk has what its ranks gave, of the right iteration.
+// Checks that every complete checkpoint on the disk has the states that its ranks gave, of the right
+// iteration.
 void CheckChurnStates(const Disk& disk, const ChurnPlan& plan, ChurnBooks& books);
 
 }  // namespace leeway::sim

@@ -10,7 +10,7 @@
 namespace leeway::sim {
 namespace {
 
-// Every cell of every block holds what the books of its life allow.
+// Checks that every cell of every block holds a value that the books of its life allow.
 void CheckBlock(const Block& block, BlockId id, std::uint32_t table, DeathBooks& books) {
   for (std::uint32_t rank = 0; rank < books.lives.size(); ++rank) {
     for (std::uint32_t life = 0; life < kDeathLives; ++life) {
@@ -48,13 +48,13 @@ void CheckBatches(DeathBooks& books) {
   for (std::size_t batch = 0; batch < books.batches.size(); ++batch) {
     const std::uint32_t times = books.batches[batch];
     if (times > 1) ++books.counts.repeated_batches;
-    // What a killed worker had leased goes back, and the others may have ended by then.
+    // The leases of a killed worker go back, and the others may have ended by then.
     if (counts.worker_kills > 0 || times == 1 || (times > 1 && counts.power_losses > 0)) continue;
     books.problems.push_back(fmt::format("batch {} was done {} times", batch, times));
   }
 }
 
-// A checkpoint is a consistent cut, whoever was scheduler when it was begun and when it was ended.
+// A checkpoint is a consistent cut, even if the scheduler changed between its begin and its end.
 void CheckCheckpoints(const Disk& disk, const DeathPlan& plan, DeathBooks& books) {
   const auto listed = disk.List(kDeathCheckpoints);
   if (!listed.ok()) return;

@@ -1,4 +1,4 @@
-// DeathBooks: what is known of a run of the scheduler-death workload, and what must be true at its end.
+// DeathBooks: the records of a run of the scheduler-death workload, and the conditions at its end.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct DeathPlan {
   double disk_slow = 1;
 };
 
-// Of one life: what it pushed, and what it was told became of it.
+// The pushes of one life, and their reported outcomes.
 struct DeathBook {
   std::map<std::pair<std::uint32_t, BlockId>, std::uint64_t> taken;  // by table and block: APPLIED and SUMMED
   std::vector<std::uint64_t> pushed = std::vector<std::uint64_t>(kDeathTables);  // by table
@@ -44,14 +44,14 @@ struct DeathBooks {
   explicit DeathBooks(const DeathPlan& plan) : lives(plan.job.workers), batches(plan.batches) {}
   std::vector<std::vector<DeathBook>> lives;  // by rank, then by life
   std::vector<std::uint32_t> batches;         // how often each was done
-  bool joined = false, leaving = false;       // somebody has begun
+  bool joined = false, leaving = false;       // some worker has begun
   std::function<void()> on_leaving;           // called once
   std::vector<std::string> problems;
   SchedulerDeathCounts counts;
 };
 
-// Adds to the problems: cells of blocks that are not what the books of their life allow, batches that were
-// not done once, checkpoints that are no consistent cut, a log that does not say that the job is over.
+// Adds to the problems: cells of blocks that the books of their life do not allow, batches that were not done
+// once, checkpoints that are no consistent cut, a log that does not say that the job is over.
 void CheckDeathBooks(Cluster& cluster, const Disk& shared, const DeathPlan& plan, DeathBooks& books);
 
 }  // namespace leeway::sim

@@ -1,4 +1,4 @@
-// A job as the workloads of deaths draw it: a model and its apply mode of a list, and how many nodes.
+// A job as the death workloads draw it: a model and its apply mode from a list, and the number of nodes.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct DrawnSync {
   const char* apply;
 };
 
-// `sync`, if given, takes the place of the model drawn, with its own apply mode. A block has a cell for each
-// of `lives` lives of every worker.
+// `sync`, if given, replaces the drawn model, with its own apply mode. A block has a cell for each of `lives`
+// lives of every worker.
 [[nodiscard]] JobOptions DrawJob(const std::string& name, std::span<const DrawnSync> choices,
                                  const std::string& sync, std::uint64_t seed, std::uint32_t lives,
                                  SeededRandom& random);

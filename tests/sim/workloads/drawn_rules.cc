@@ -5,7 +5,7 @@
 namespace leeway::sim {
 namespace {
 
-// What a job of two workers may be switched to, in every apply mode that fits.
+// Models that a job of two workers may switch to, in every apply mode that fits.
 constexpr const char* kSwitches[] = {
     "sync=bsp",
     "sync=bsp apply=aggregate:reduce=ordered",

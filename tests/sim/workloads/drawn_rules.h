@@ -8,8 +8,8 @@
 
 namespace leeway::sim {
 
-// `where` ("tables=always ", "server=0 ", or nothing) and any model in any apply mode that fits, of those
-// that a job of two workers may have.
+// `where` ("tables=always ", "server=0 ", or nothing) and any model in any apply mode that fits, among the
+// models that a job of two workers may have.
 [[nodiscard]] std::string DrawRule(const std::string& where, SeededRandom& random);
 
 // A worker sets this rule when it begins this step, or the iteration of this number.

@@ -3,16 +3,16 @@
 #include <memory>
 
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
 #include "sim/workloads/ledger_worker.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
 
-// After the last fault has healed a job ends within this, or something hangs. Iterations take 20 ms at most,
-// and a worker whose goodbye was lost is given up after some seconds.
+// After the last fault has healed a job ends within this time, or something hangs. Iterations take 20 ms at
+// most, and a worker whose goodbye was lost is given up after some seconds.
 Duration CalmLimit(const LedgerPlan& plan) {
   return std::chrono::seconds(10) + plan.options.iterations * std::chrono::milliseconds(100);
 }
@@ -42,7 +42,7 @@ LedgerReport RunLedger(const LedgerOptions& options) {
   const LedgerPlan plan = MakeLedgerPlan(options);
   LedgerBook book(plan);
   std::vector<std::unique_ptr<WorkloadPart>> parts;
-  // After the parts: its events may speak of them.
+  // Declared after the parts: its events may refer to them.
   Cluster cluster(ClusterFor(plan));
   RunToEnd(
       cluster, parts,

@@ -2,8 +2,7 @@
 // the APPLIED and SUMMED verdicts that its worker received for it. No push lost, none doubled, none in the
 // wrong place.
 //
-// Everything about a run that its options leave open is drawn from the seed, so (options, commit) names a
-// run.
+// The seed draws everything about a run that its options leave open, so (options, commit) names a run.
 #pragma once
 
 #include <cstdint>
@@ -25,20 +24,21 @@ struct LedgerOptions {
   std::uint32_t shards = 0;      // per server
   std::uint32_t iterations = 0;  // of the worker that makes most
   bool faults = true;
-  // So many times a worker sets another synchronization model, drawn from all, for some tables or a server.
+  // The number of times that a worker sets another synchronization model, drawn from all, for some tables or
+  // a server.
   std::uint32_t switches = 0;
 };
 
-// What the workers were told.
+// The outcomes that workers received.
 struct VerdictCounts {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0, refused = 0;
   VerdictCounts& operator+=(const VerdictCounts& other);
 };
 
 struct LedgerReport {
-  LedgerOptions options;              // with what was drawn filled in
+  LedgerOptions options;              // with the drawn values filled in
   std::string replay;                 // the command that repeats this run
-  std::vector<std::string> problems;  // empty: all is well
+  std::vector<std::string> problems;  // empty: no problem
   std::vector<std::string> log;       // the nodes' last lines, if there are problems
   std::uint64_t trace_hash = 0;
   std::uint64_t frames = 0, events = 0;
@@ -67,8 +67,8 @@ struct LedgerTotals {
   double wall_s = 0;
 };
 
-// Runs seeds first_seed .. first_seed + count - 1 on `threads` threads. `progress` is told of every finished
-// run (any order, one call at a time) and may return false to stop early.
+// Runs seeds first_seed .. first_seed + count - 1 on `threads` threads. Calls `progress` for every finished
+// run (in any order, one call at a time), which may return false to stop early.
 [[nodiscard]] LedgerTotals LedgerSweep(std::uint64_t first_seed, std::uint64_t count,
                                        const LedgerOptions& options,
                                        const std::function<bool(const LedgerReport&)>& progress = {},

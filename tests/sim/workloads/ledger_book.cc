@@ -83,8 +83,8 @@ void LedgerBook::OnVerdict(std::uint32_t rank, TableId table_id, BlockId block, 
 
   const PushKey key{table, rank, iteration.value()};
   const auto found = pushes_.find(key);
-  // What a worker knows to be late it does not send: the block hears that it is absent. How often it did is
-  // compared at the end.
+  // A worker does not send a gradient that it knows to be late: the block hears that it is absent. The check
+  // at the end compares the counts.
   const bool withheld = plan_.skips && found != pushes_.end() && verdict == wire::Verdict::kAbsent;
   if (!withheld && (found == pushes_.end()) != (verdict == wire::Verdict::kAbsent)) {
     return Problem(fmt::format("{}: got verdict {}, though the worker {} it", push, static_cast<int>(verdict),
@@ -130,7 +130,7 @@ void LedgerBook::CheckRead(std::size_t table, std::uint32_t rank, std::int64_t i
                            std::span<const float> values) {
   const TableBook& book = tables_[table];
   const LedgerTable& kind = plan_.tables[table];
-  // Under aggregate nothing of this iteration can be in.
+  // Under aggregate the read cannot hold any push of this iteration.
   const std::int64_t sure = plan_.SureBefore(table, iteration);
   const std::int64_t possible = kind.aggregate ? iteration : std::numeric_limits<std::int64_t>::max();
   for (std::size_t element = 0; element < values.size(); ++element) {

@@ -1,7 +1,6 @@
-// LedgerBook: what the cells of a ledger run must hold, kept from what was pushed and from the verdicts that
-// came back.
+// LedgerBook: computes the required contents of a ledger run's cells from the pushes and their verdicts.
 //
-// Sees all workers of the simulated cluster at once, which is what lets it check reads while the run goes on.
+// It sees all workers of the simulated cluster at once, so it can check reads while the run continues.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +20,11 @@ namespace leeway::sim {
 
 class LedgerBook {
  public:
-  // Borrows `plan`. Problems are collected, at most a few.
+  // Borrows `plan`. Collects at most a few problems.
   explicit LedgerBook(const LedgerPlan& plan);
 
   // Learns how the scheduler cut the tables: the elements of blocks 0, 1, ... in the order of tables and
-  // offsets, as the shards have them. Called once, when they have.
+  // offsets, as the shards have them. Called once, when the shards have them.
   void TakeBlocks(const std::function<const Block*(BlockId)>& find);
   [[nodiscard]] bool has_blocks() const { return !blocks_.empty(); }
 
@@ -34,16 +33,16 @@ class LedgerBook {
   // `v_train` is the block's, as the verdict tells it.
   void OnVerdict(std::uint32_t rank, TableId table, BlockId block, Seq seq, Iteration iteration,
                  wire::Verdict verdict, Iteration v_train);
-  // All blocks of the push have verdicts, and the node said `status`.
+  // All blocks of the push have verdicts, and the node reported `status`.
   void OnPushDone(std::size_t table, std::uint32_t rank, std::int64_t iteration, const Status& status);
   // A worker reads a job-clock table in its iteration.
   void CheckRead(std::size_t table, std::uint32_t rank, std::int64_t iteration,
                  std::span<const float> values);
-  // The job is over: `values` is what a worker pulled at the end, `find` reaches what the servers hold.
+  // The job is over: `values` are a worker's final values, `find` finds the servers' blocks.
   void CheckFinal(std::size_t table, std::uint32_t rank, std::span<const float> values,
                   const std::function<const Block*(BlockId)>& find);
-  // Every push had its verdict, the servers gave as many as the workers received, and took as absent what the
-  // workers say they kept back (`skipped_late`), and nothing else that was pushed.
+  // Checks that every push had its verdict, that the servers gave as many verdicts as the workers received,
+  // and that the servers took exactly the withheld pushes (`skipped_late`) as absent.
   void CheckCounts(const BlockCounters& servers, std::uint64_t skipped_late);
 
   void Problem(std::string what);

@@ -19,7 +19,7 @@ struct SyncChoice {
   const char* sync;
   const char* apply;
 };
-// Every pair that must keep the books right; each about as often as the others.
+// Every pair that must keep the books right; each about equally often.
 constexpr SyncChoice kChoices[] = {
     {"bsp", "aggregate"},
     {"bsp", "aggregate:reduce=ordered"},
@@ -49,8 +49,8 @@ std::vector<DrawnSwitch> DrawSwitches(const LedgerOptions& options,
   return switches;
 }
 
-// How far a read under this spec may lag; parsed here by hand, so that the check does not lean on what it
-// checks.
+// The lag that a read under this spec may have; parsed by hand, so that the check does not use the code under
+// test.
 std::optional<std::int64_t> StaleMax(const std::string& sync) {
   if (sync.find("release=soft") != std::string::npos) return std::nullopt;
   if (sync == "bsp") return 0;
@@ -62,18 +62,18 @@ std::optional<std::int64_t> StaleMax(const std::string& sync) {
   return std::nullopt;
 }
 
-// Under these a block may be several iterations beyond the one that a worker is in.
+// Under these models a block may be several iterations beyond a worker's own.
 bool SkipsAhead(const std::string& sync) { return sync.starts_with("drop") || sync.starts_with("psp"); }
 
-// What comes late is dropped by default under aggregate, and that is the default of these three. By hand, as
-// above.
+// Under aggregate the default is to drop late pushes, and aggregate is the default of these three. By hand,
+// as above.
 bool DropsLate(const std::string& sync, const std::string& apply) {
   if (sync.find("late=apply") != std::string::npos) return false;
   if (sync.find("late=drop") != std::string::npos || apply.starts_with("aggregate")) return true;
   return apply.empty() && (SkipsAhead(sync) || sync.starts_with("bsp"));
 }
 
-// As a shell takes it: formulas have quotes and spaces.
+// Quotes a word for a shell: formulas have quotes and spaces.
 std::string ShellWord(const std::string& word) {
   return word.find_first_of(" \"|&<>()") == std::string::npos ? word : fmt::format("'{}'", word);
 }
@@ -99,7 +99,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.options = given;
   LedgerOptions& options = plan.options;
   SeededRandom random(Hash64({given.seed, kConfig}));
-  // Always drawn, used where nothing was given: what is given does not change the rest.
+  // Always drawn, and used for options that were not given: so given options do not change the rest.
   const SyncChoice choice = kChoices[random.Below(std::size(kChoices))];
   const auto drawn = [&](std::uint32_t low, std::uint32_t high) {
     return static_cast<std::uint32_t>(random.Between(low, high));
@@ -139,9 +139,9 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     table.spec.shape = {static_cast<std::int64_t>(chunks * plan.period() + random.Below(plan.period()))};
     table.spec.optimizer = "sum";
     table.spec.group = plan.grouped ? static_cast<std::uint32_t>(plan.tables.size() % 2) : 0;
-    // A model whose default was left to it: aggregate where bsp is asked for, immediate elsewhere.
+    // The default apply mode of the model: aggregate for bsp, immediate otherwise.
     const bool by_default = options.apply.empty() && options.sync.starts_with("bsp");
-    // Where blocks may be ahead of the reader, a read may hold what others gave to later iterations.
+    // If blocks may be ahead of the reader, a read may hold other workers' pushes of later iterations.
     table.aggregate = !plan.skips && (by_default || options.apply.starts_with("aggregate"));
     if (options.switches == 0) table.stale_max = StaleMax(options.sync);
     if (use == TableUse::kBursts) {
@@ -149,7 +149,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
       table.spec.sync = "bsp";
       table.spec.apply = "aggregate:window=2";
       table.stale_max = 0;
-      // Its reads come whenever they come: the worker may have pushed more since it asked.
+      // Its reads come at any time: the worker may have pushed more since it asked.
       table.aggregate = false;
     }
     plan.tables.push_back(std::move(table));
@@ -161,7 +161,7 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   add(TableUse::kBursts, "bursts", random.Between(1, 2));
 
   for (std::uint32_t rank = 0; rank < options.workers; ++rank) {
-    // One makes all of them, the others at least half.
+    // One worker makes all iterations, the others at least half.
     const bool all = rank == options.seed % options.workers;
     const std::uint32_t least = (options.iterations + 1) / 2;
     plan.iterations.push_back(all ? options.iterations : drawn(least, options.iterations));
@@ -222,7 +222,7 @@ bool LedgerPlan::Uses(std::size_t table, std::uint32_t rank, std::int64_t iterat
 std::uint32_t LedgerPlan::Burst(std::size_t table, std::int64_t iteration) const {
   if (skips) return 0;  // ranks make their steps at different iterations: see the header
   const std::uint64_t bits = Hash64({options.seed, kBurst, table, static_cast<std::uint64_t>(iteration)});
-  // Mostly nothing or one, now and then more than the window and the ledger hold.
+  // Mostly no push or one, now and then more than the window and the ledger hold.
   constexpr std::uint32_t kSizes[] = {0, 0, 1, 1, 1, 2, 3, 6};
   return kSizes[bits % std::size(kSizes)];
 }

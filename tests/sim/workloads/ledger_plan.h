@@ -1,5 +1,5 @@
-// LedgerPlan: what each worker of a ledger run does, drawn from the seed before anything runs. Pure functions
-// of it.
+// LedgerPlan: the actions of each worker of a ledger run, drawn from the seed before anything runs. Pure
+// functions of the seed.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace leeway::sim {
 
-// Who pushes a table, and when.
+// Which ranks push a table, and when.
 enum class TableUse : std::uint8_t {
   kAlways,     // everyone, in every iteration
   kSometimes,  // everyone, in some iterations
@@ -43,23 +43,23 @@ struct LedgerPlan {
   std::vector<LedgerTable> tables;
   std::vector<std::uint32_t> iterations;  // by rank
   std::vector<DrawnSwitch> switches;
-  bool skips = false;       // a model of the job may leave iterations out, and blocks be ahead of a reader
-  bool drops_late = false;  // a model of the job may drop what comes late
+  bool skips = false;       // a model of the job may skip iterations, and blocks may be ahead of a reader
+  bool drops_late = false;  // a model of the job may drop late pushes
   bool grouped = false;     // the tables are in two groups, as those of two optimizers are
 
   [[nodiscard]] std::uint64_t period() const { return options.workers * kSlots; }
-  // The group whose iteration this is, on every rank; nothing: it is of all groups.
+  // The group whose iteration this is, on every rank; nullopt: all groups.
   [[nodiscard]] std::optional<std::uint32_t> GroupOf(std::int64_t iteration) const;
   // The lowest iteration from which on a reader in `iteration` may lack gradients: `stale_max` of the table's
   // own iterations lie between the two.
   [[nodiscard]] std::int64_t SureBefore(std::size_t table, std::int64_t iteration) const;
-  // Does the worker use (read and push) this job-clock table in this iteration?
+  // Returns whether the worker uses (reads and pushes) this job-clock table in this iteration.
   [[nodiscard]] bool Uses(std::size_t table, std::uint32_t rank, std::int64_t iteration) const;
-  // Pushes of an own-clock table that follow this iteration: as many on every rank. A rank that ended its
-  // iterations far ahead on this table would wait for the others' pushes before it leaves, and they for its
-  // leaving before they go on.
+  // The pushes of an own-clock table after this iteration: the same number on every rank. A rank that ended
+  // its iterations far ahead on this table would wait for the others' pushes before it leaves, and they would
+  // wait for its leaving.
   [[nodiscard]] std::uint32_t Burst(std::size_t table, std::int64_t iteration) const;
-  // The element of this push that is not a number, if it has one.
+  // The NaN element of this push, if it has one.
   [[nodiscard]] std::optional<std::size_t> Spoiled(std::size_t table, std::uint32_t rank,
                                                    std::int64_t iteration) const;
   // The element that this push adds 1 to in chunk `chunk`.

@@ -63,13 +63,13 @@ void LedgerWorker::MakeTables() {
 
 void LedgerWorker::OfferValues() {
   if (!book_.has_blocks()) book_.TakeBlocks([this](BlockId id) { return cluster_.FindBlock(id); });
-  // Who pushes a table without having read it must know that it has values: here by its own offer, which goes
-  // ahead of its pushes, or by a barrier that the offer of rank 0 comes before.
+  // A worker that pushes a table without having read it must know that it has values: here by its own offer,
+  // which goes ahead of its pushes, or by a barrier after the offer of rank 0.
   const bool barrier = plan_.options.seed % 2 == 0;
   offers_left_ = 1;
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
     const bool own_clock = plan_.tables[table].use == TableUse::kBursts;
-    // The first offer counts, and all offer the same.
+    // The first offer counts, and all offers are equal.
     if (rank_ != 0 && (own_clock ? barrier : random_.Chance(0.5))) continue;
     auto zeros = std::make_shared<std::vector<float>>(plan_.tables[table].spec.elements(), 0.0F);
     const std::span<const float> values = *zeros;
@@ -98,7 +98,7 @@ void LedgerWorker::Iterate() {
     node_.WhenUsable(TableId(static_cast<std::uint32_t>(table)), Then("use", [this, table] {
                        while (!pairs_[table]->Take()) {
                        }
-                       // Its own, which may be a later one than the steps made: models may skip ahead.
+                       // The node's iteration, which may be later than the steps made: models may skip ahead.
                        book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Front());
                        Read();
                      }));
@@ -106,7 +106,7 @@ void LedgerWorker::Iterate() {
   Read();
 }
 
-// Training goes on meanwhile; who sets a rule leaves when it is in force.
+// Training continues meanwhile; a worker that sets a rule leaves once it is in force.
 void LedgerWorker::SetRules() {
   for (const DrawnSwitch& change : plan_.switches) {
     if (change.rank != rank_ || change.step != iteration_) continue;
@@ -191,7 +191,7 @@ void LedgerWorker::PushBursts(std::size_t table, std::uint32_t left) {
   After(pause, [this, table, left] { PushBursts(table, left - 1); });
 }
 
-// Not waited for: others may push this table less often, and it would wait for them.
+// Does not wait: others may push this table less often, and the worker would wait for them.
 void LedgerWorker::PullBurst(std::size_t table) {
   if (pulling_[table] || !random_.Chance(0.3)) return;
   pulling_[table] = true;
@@ -201,7 +201,7 @@ void LedgerWorker::PullBurst(std::size_t table) {
                                       Then("pull", [this, table, own = own_pushed_[table]] {
                                         pulling_[table] = false;
                                         --pulls_open_;
-                                        // One that leaves is an observer, whose pulls wait for nobody.
+                                        // A leaving worker is an observer, whose pulls wait for nobody.
                                         book_.CheckRead(table, rank_, leaving_ ? 0 : own, pulled_[table]);
                                       }));
   if (!asked.ok()) book_.Problem(fmt::format("worker {}: pull: {}", rank_, asked.ToString()));

@@ -9,16 +9,16 @@
 
 #include "node/worker/worker_node.h"
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/seeded_random.h"
 #include "sim/workloads/ledger_book.h"
 #include "sim/workloads/ledger_plan.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 
 class LedgerWorker final : public WorkloadPart {
  public:
-  // Borrows all; the worker's node exists.
+  // Borrows all arguments. REQUIRES: the worker's node exists.
   LedgerWorker(Cluster& cluster, const LedgerPlan& plan, LedgerBook& book, std::uint32_t rank);
 
   void Begin() override;
@@ -39,12 +39,12 @@ class LedgerWorker final : public WorkloadPart {
   void EndIteration();
   void Leave();
   void Finish();
-  // `next` after some time, on the worker's own timers.
+  // Calls `next` after some time, on the worker's own timers.
   void After(Duration delay, std::function<void()> next);
-  // Runs `next` if `status` is ok, else reports what failed.
+  // Runs `next` if `status` is ok, else reports the failure of `what`.
   [[nodiscard]] Done Then(const char* what, std::function<void()> next);
   [[nodiscard]] LentGradient Gradient(std::size_t table, std::int64_t iteration) const;
-  // A push was handed to the node, or refused by it.
+  // The node took a push, or refused it.
   void Handed(std::size_t table, std::int64_t iteration, const Status& status);
 
   Cluster& cluster_;

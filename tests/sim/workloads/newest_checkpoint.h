@@ -1,5 +1,5 @@
-// NewestOn: the newest whole checkpoint in a folder of a simulated disk, for workloads whose jobs go on from
-// it.
+// NewestOn: finds the newest complete checkpoint in a folder of a simulated disk, for workloads whose jobs
+// resume from it.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace leeway::sim {
 
-// Its path; empty if there is none.
+// Returns its path; empty if no checkpoint is complete.
 [[nodiscard]] std::string NewestOn(const Disk& disk, const std::string& folder);
 
 }  // namespace leeway::sim

@@ -1,8 +1,8 @@
-// The pool workload: workers of uneven speed draw all their batches from one pool of the job. Nobody dies, so
-// every batch must be done exactly once, whatever the network does.
+// The pool workload: workers of uneven speed draw all their batches from one pool of the job. No worker dies,
+// so every batch must be done exactly once, under any network fault.
 //
-// Each batch is an iteration with a gradient of 1, and lr is the number of workers: a step that is one of all
-// workers moves the value by 1, so it must end at -batches, also if the last steps are of few workers.
+// Each batch is an iteration with a gradient of 1, and lr is the number of workers. So a step of all workers
+// moves the value by 1, and the value must end at -batches, even if few workers make the last steps.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PoolOptions {
 };
 
 struct PoolReport {
-  std::vector<std::string> problems;     // empty: all is well
+  std::vector<std::string> problems;     // empty: no problem
   std::vector<std::uint32_t> done;       // by batch: how often it was done
   std::vector<std::uint64_t> by_worker;  // batches that each rank did
   std::vector<float> values;             // at the end, in the order in which workers ended

@@ -40,7 +40,7 @@ PowerLossReport RunPowerLoss(std::uint64_t seed) {
     options.disk = &disk;
     options.checkpoint.folder = kFolder;
     options.checkpoint.every_iterations = 5;
-    // Named on short notice, so that shards and workers are past some of them.
+    // Chosen on short notice, so that shards and workers are past some of the cuts.
     if (seed % 2 == 0) options.checkpoint.every = std::chrono::milliseconds(20);
     options.checkpoint.resume = NewestOn(disk, kFolder);
     options.servers = 1 + static_cast<std::uint32_t>(Hash64({seed, life, 2}) % 3);  // not as many as before

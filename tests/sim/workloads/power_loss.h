@@ -1,6 +1,6 @@
-// The power-loss workload: a job that loses all power again and again, at drawn moments, and goes on each
-// time from its newest checkpoint, with another number of servers. It must end with the bits of a job that
-// lost none.
+// The power-loss workload: a job that loses all power again and again, at drawn moments, and resumes each
+// time from its newest checkpoint with another number of servers. It must end with the bits of an undisturbed
+// job.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 namespace leeway::sim {
 
 struct PowerLossReport {
-  std::vector<std::string> problems;  // empty: all is well
+  std::vector<std::string> problems;  // empty: no problem
   std::uint64_t losses = 0;           // of power
   std::uint64_t resumed = 0;          // lives of the job that began from a checkpoint
-  std::uint64_t states = 0;           // of ranks, that were there again after a resume
+  std::uint64_t states = 0;           // of ranks, restored after a resume
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
 };

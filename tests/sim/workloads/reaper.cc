@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kReaperStream = 44;
 constexpr int kTriesMax = 40;
 
-// Of a worker that was killed for good.
+// The part of a worker that was killed for good.
 class GonePart final : public WorkloadPart {
  public:
   void Begin() override {}
@@ -103,7 +103,7 @@ bool Reaper::RemoveWorker() {
   return true;
 }
 
-// Two, so that the scheduler knows of one for certain.
+// Two checkpoints, so that the scheduler knows of one for certain.
 bool Reaper::HasCheckpoints() const {
   const Disk& disk = checkpoints_;
   const auto listed = disk.List(kChurnCheckpoints);
@@ -134,7 +134,7 @@ bool Reaper::StrikeServer() {
       cluster_.PauseServer(server, cluster_.queue().now() + 2 * away);
       return true;
     default:
-      // Taken for dead, and another started, while it only stands still.
+      // Another process starts in its place while it only stands still.
       ++books_.counts.server_usurped;
       cluster_.PauseServer(server, cluster_.queue().now() + 2 * away);
       cluster_.queue().After(away, [this, server] {
@@ -147,7 +147,7 @@ bool Reaper::StrikeServer() {
 }
 
 bool Reaper::StrikeScheduler() {
-  // One that stands still would be cut off from what it is started again with.
+  // A paused host stays cut off from the network, and so would a restarted scheduler on it.
   if (!cluster_.scheduler_up() || cluster_.queue().now() < scheduler_stands_until_) return false;
   const Duration away = roles_.Between(milliseconds(1), milliseconds(1500));
   if (roles_.Chance(0.3)) {

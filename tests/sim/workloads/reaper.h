@@ -1,6 +1,6 @@
-// Reaper: strikes the nodes of a churn run at drawn times. Workers are killed, stopped and started again; so
-// are servers, where checkpoints are written, and the scheduler, where it keeps a log; disks are slow and
-// full for a while.
+// Reaper: strikes the nodes of a churn run at drawn times. It kills, stops and restarts workers; also
+// servers, if checkpoints are written, and the scheduler, if it keeps a log. It makes disks slow and full for
+// a while.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 #include <vector>
 
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/workloads/churn_books.h"
 #include "sim/workloads/churn_plan.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 
 class Reaper {
  public:
-  // Borrows all.
+  // Borrows all arguments.
   Reaper(Cluster& cluster, const ChurnPlan& plan, SeededRandom& random, ChurnBooks& books,
          std::vector<std::unique_ptr<WorkloadPart>>& parts, Disk& checkpoints);
 
   void Start();
-  // A life was told that it is over: its process ends and another is started.
+  // A life learned that it is over: its process ends and another starts.
   void OnFenced(std::uint32_t rank);
 
  private:
   void StrikeWorker();
   void ReplaceWorker(std::uint32_t rank);
-  // Kills a worker for good, if others are there to go on.
+  // Kills a worker for good, if other workers remain.
   bool RemoveWorker();
-  // False: not now, since nothing could take its place yet.
+  // False: not now, because no successor could take its place yet.
   bool StrikeServer();
   bool StrikeScheduler();
   bool StrikeDisk();
-  // At a drawn time, and again a little later as long as it cannot be.
+  // Calls `strike` at a drawn time, and again a little later as long as it returns false.
   void Plan(std::function<bool()> strike);
   void Try(const std::function<bool()>& strike, int tries);
   [[nodiscard]] bool HasCheckpoints() const;

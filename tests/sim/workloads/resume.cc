@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 constexpr const char* kResumeFolder = "/checkpoints";
 constexpr std::uint64_t kResumeJobLives = 5;
 constexpr std::uint64_t kResumePlan = 62, kResumeStrikes = 63, kResumeDisk = 64;
-// The model, and behind the bar an apply mode that is not its own.
+// The model, and behind the bar an apply mode other than its default.
 constexpr const char* kResumeSyncs[] = {"bsp",    "asp",     "ssp:2",           "ssp:6",        "pssp:2,0.5",
                                         "drop:2", "psp:2,5", "ssp:2|aggregate", "bsp|immediate"};
 
@@ -48,7 +48,7 @@ ResumePlan MakeResumePlan(const ResumeOptions& given, SeededRandom& random) {
   return plan;
 }
 
-// Of a checkpoint; nothing if it cannot be read.
+// The manifest of a checkpoint; nullopt if it cannot be read.
 std::optional<Manifest> ManifestIn(const Disk& disk, const std::string& checkpoint) {
   const auto bytes = disk.Read(JoinPath(checkpoint, kManifestName), 0, std::uint64_t{1} << 30);
   if (!bytes.ok()) return std::nullopt;
@@ -62,7 +62,7 @@ class JobLife {
   JobLife(const ResumePlan& plan, std::uint64_t seed, Disk& disk, ResumeReport& report)
       : plan_(plan), seed_(seed), disk_(disk), report_(report), random_(Hash64({seed, kResumeStrikes})) {}
 
-  // True: the job has ended well.
+  // Returns whether the job has ended well.
   bool Run(bool last) {
     ClusterOptions options = OptionsFor(NewestOn(disk_, kResumeFolder));
     options.may_fail = [this](std::uint32_t rank, const Status& why) {
@@ -130,7 +130,7 @@ class JobLife {
     return options;
   }
 
-  // A worker, a server, or both at once; each is started again a little later.
+  // Strikes a worker, a server, or both at once; each restarts a little later.
   void Strike(Cluster& cluster) {
     const std::uint64_t what = random_.Below(3);
     const auto rank = static_cast<std::uint32_t>(random_.Below(plan_.job.workers));
@@ -162,8 +162,8 @@ class JobLife {
     std::vector<std::uint64_t> holders(plan_.cells());  // blocks that hold a cell
     for (std::uint32_t id = 0; id < plan_.blocks; ++id) {
       const Block* block = cluster.FindBlock(BlockId(id));
-      // A server that was killed when all had their final values is not started again, or the job is over
-      // before it has read its blocks.
+      // A server that was killed after all workers had their final values does not restart, or the job is
+      // over before it has read its blocks.
       if (block == nullptr && servers_died_) return;
       if (block == nullptr || block->values().size() != plan_.cells())
         return report_.problems.push_back(fmt::format("block {}: no values at the end", id));
@@ -178,7 +178,7 @@ class JobLife {
     counts.counted += plan_.cells() * plan_.blocks;
     std::uint64_t missing = 0;
     for (const std::uint64_t held : holders) {
-      // Some blocks may drop a push as late. Nobody does an iteration of a rank that its next life has
+      // Some blocks may drop a push as late. No life repeats an iteration of a rank that its next life has
       // passed, but every batch is done.
       if (!plan_.skips && (held > 0 || plan_.batches > 0)) missing += plan_.blocks - held;
     }

@@ -1,10 +1,10 @@
-// The resume workload: a job that loses all power again and again, or is rolled back, and goes on each time
+// The resume workload: a job that loses all power again and again, or is rolled back, and resumes each time
 // from its newest checkpoint, under every kind of synchronization model, while workers and servers are
 // killed.
 //
 // Every push adds 1 to a cell of its own: one cell for each rank and iteration, or for each batch of a pool.
-// So the values at the end say of every block what was counted twice and what is missing, and that is
-// compared with what the job has reported as lost.
+// So the final values show, for every block, the pushes that count twice and those that are missing. The
+// workload compares them with the job's report of losses.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ inline constexpr std::pair<const char*, std::uint64_t ResumeCounts::*> ResumeCou
     {"unreported", &ResumeCounts::unreported}};
 
 struct ResumeReport {
-  std::vector<std::string> problems;  // empty: all is well
+  std::vector<std::string> problems;  // empty: no problem
   std::vector<std::string> log;       // of a failed run
   std::string replay;
   std::uint64_t trace_hash = 0, frames = 0;  // of all lives of the job

@@ -26,7 +26,7 @@ ResumeWorker::ResumeWorker(Cluster& cluster, const ResumePlan& plan, std::uint64
 
 void ResumeWorker::Begin() {
   node_.Join([this](const Status& status) {
-    // The others may have ended the job while this one was being started.
+    // The others may have ended the job while this life was starting.
     if (status.code() == StatusCode::kFailedPrecondition) return;
     Then("join", [this] { MakeTable(); })(status);
   });
@@ -111,7 +111,7 @@ void ResumeWorker::Push() {
     cell = rank_ * static_cast<std::size_t>(plan_.iterations) + iteration.index();
   }
   auto values = std::make_shared<std::vector<float>>(pair_->elements(), 0.0F);
-  // Where iterations are left out a rank may pass its last one.
+  // If the model skips iterations, a rank may pass its last one.
   const bool beyond = plan_.batches == 0 && iteration.value() >= plan_.iterations;
   for (std::size_t at = cell; !beyond && at < values->size(); at += plan_.cells()) (*values)[at] = 1.0F;
   LentGradient gradient;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "sim/cluster.h"
-#include "sim/seeded_random.h"
 #include "sim/run_to_end.h"
+#include "sim/seeded_random.h"
 
 namespace leeway::sim {
 
@@ -20,7 +20,7 @@ struct ResumePlan {
   std::int64_t iterations = 0;  // of each rank, without a pool
   std::uint64_t batches = 0;    // 0: without a pool
   std::uint32_t blocks = 0;
-  bool skips = false;  // the model leaves iterations out, and drops late pushes
+  bool skips = false;  // the model skips iterations, and drops late pushes
 
   // Cells of one block.
   [[nodiscard]] std::size_t cells() const {
@@ -37,7 +37,7 @@ class ResumeWorker final : public WorkloadPart {
   [[nodiscard]] bool done() const override { return done_; }
   [[nodiscard]] std::string Where() const override;
   [[nodiscard]] std::int64_t began() const { return began_; }
-  // The node has failed: whether a life that others may have ended can expect this.
+  // The node has failed: returns whether a life that others may have ended can expect this.
   [[nodiscard]] bool Failed(const Status& why);
 
  private:

@@ -10,9 +10,9 @@
 #include "node/scheduler/log_file.h"
 #include "node/scheduler/scheduler_log.h"
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/workloads/death_books.h"
 #include "sim/workloads/drawn_job.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -74,7 +74,7 @@ class DeathLife final : public WorkloadPart {
     return fmt::format("worker {} life {} in iteration {}: {}; its node waits for: {}", rank_, life_,
                        node_.iteration().value(), at_, node_.WaitingFor());
   }
-  // Its node has failed. True: that was to be expected.
+  // Its node has failed. Returns whether that was expected.
   bool Failed(const Status& why) {
     done_ = true;
     return life_ > 0 && why.code() == StatusCode::kFailedPrecondition && at_ == kDeathJoining;
@@ -170,7 +170,7 @@ class DeathLife final : public WorkloadPart {
     const Status ended = node_.EndIteration();
     if (!ended.ok()) return books_.problems.push_back(ended.ToString());
     const std::int64_t iteration = node_.iteration().value();
-    // Where iterations are left out nobody may stand still for the others.
+    // If the model skips iterations, no worker may stand still for the others.
     if (iteration % 8 == 0 && node_.MayMeet("the workload").ok()) {
       at_ = "at a barrier";
       return node_.Barrier("every8", Then("barrier", [this] { Iterate(); }));
@@ -193,7 +193,7 @@ class DeathLife final : public WorkloadPart {
     if (!pushed.ok()) books_.problems.push_back(pushed.ToString());
   }
 
-  // At the end until nothing is left of the pool.
+  // At the end it leases until the pool is empty.
   void Lease(bool last) {
     at_ = "leasing";
     node_.LeaseBatches("work", plan_.batches, 3, {},
@@ -234,7 +234,7 @@ class DeathLife final : public WorkloadPart {
   bool done_ = false;
 };
 
-// Ends the scheduler and workers, starts them again, and troubles the scheduler's disk, at drawn times.
+// Kills the scheduler and workers, restarts them, and disturbs the scheduler's disk, at drawn times.
 class Doom {
  public:
   Doom(Cluster& cluster, const DeathPlan& plan, SeededRandom& random, DeathBooks& books,
@@ -244,7 +244,7 @@ class Doom {
   void Start() {
     disk().set_slow(plan_.disk_slow);
     for (std::uint32_t i = 0; i < plan_.deaths; ++i) {
-      // Early ones fall into the gathering and the making of tables.
+      // Early crashes fall into the gathering and the making of tables.
       const bool early = random_.Chance(0.4);
       At(early ? milliseconds(30) : milliseconds(900), [this] { StrikeScheduler(); });
     }
@@ -280,7 +280,7 @@ class Doom {
       books_.counts.pushes_meanwhile += Taken() - before;
       LookAtLog();
       cluster_.RestartScheduler();
-      // The next one may not live until it has read the log, or written it anew.
+      // The next scheduler may die before it has read the log, or rewritten it.
       if (random_.Chance(0.25)) At(milliseconds(5), [this] { StrikeScheduler(); });
     });
   }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "sim/seeded_random.h"
 #include "sim/run_to_end.h"
+#include "sim/seeded_random.h"
 
 namespace leeway::sim {
 namespace {
@@ -101,7 +101,7 @@ class StepsWorker final : public WorkloadPart {
     (void)env_.timers.After(time, [this] { HandIn(); });
   }
 
-  // Training goes on meanwhile; who sets a rule leaves when it is in force.
+  // Training continues meanwhile; a worker that sets a rule leaves once it is in force.
   void SetRules(std::uint32_t step) {
     for (const DrawnSwitch& change : options_.switches) {
       if (change.rank != rank_ || change.step != step) continue;

@@ -1,9 +1,9 @@
 // The steps workload: workers that read two tables, compute for as long as the caller says, and add 1 to
-// their own cells, so many steps each. It tells of every step which iteration it was, when it began, and what
-// became of its gradients; at the end every cell must hold what was taken of its worker.
+// their own cells, so many steps each. It reports the iteration of every step, its begin, and the outcome of
+// its gradients; at the end every cell must equal the taken gradients of its worker.
 //
-// Smaller than the ledger workload, and free of what that one expects of iterations: here they may be left
-// out, held back, or add up.
+// It is smaller than the ledger workload, and assumes less about iterations: here workers may skip, delay or
+// add them up.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,21 @@ namespace leeway::sim {
 // In elements: several blocks on every shard, and one block.
 inline constexpr std::int64_t kStepsWide = 96, kStepsNarrow = 5;
 inline constexpr std::uint32_t kStepsBlockElements = 8;
-// What the gradients of a step come to.
+// The number of blocks in the gradients of a step.
 inline constexpr std::uint32_t kStepsBlocks = kStepsWide / kStepsBlockElements + 1;
 
 struct StepsOptions {
   std::uint64_t seed = 1;
-  JobOptions job = {};  // workers, servers, policies; the name and the seed are set here
+  JobOptions job = {};  // workers, servers, policies; this workload sets the name and the seed
   Policies policies = Policies::Builtin();
   bool faults = false;
   std::vector<std::uint32_t> steps = {20};  // by rank; the last counts for those that follow
-  // How long a step computes. Empty: a few milliseconds, drawn.
+  // The compute time of a step. Empty: a few milliseconds, drawn.
   std::function<Duration(std::uint32_t rank, std::uint32_t step)> compute = {};
-  // Called once the cluster is made, to schedule what happens to it.
+  // Called once the cluster is made, to schedule its faults.
   std::function<void(Cluster&)> script = {};
   std::vector<std::uint32_t> mortal = {};  // ranks that the script kills
-  // Checkpoints, with a state of every worker, on this disk; without one there are none.
+  // Checkpoints, with a state of every worker, on this disk; without a disk the job writes none.
   CheckpointOptions checkpoint = {};
   Disk* disk = nullptr;
   std::vector<DrawnSwitch> switches = {};
@@ -50,9 +50,9 @@ struct StepRecord {
 };
 
 struct StepsReport {
-  std::vector<std::string> problems;           // empty: all is well
+  std::vector<std::string> problems;           // empty: no problem
   std::vector<std::vector<StepRecord>> steps;  // by rank
-  std::vector<WorkerCounters> counters;        // by rank; of those that ended by themselves
+  std::vector<WorkerCounters> counters;        // by rank; of workers that ended by themselves
   std::vector<std::uint64_t> given;            // by rank: gradients handed in
   std::vector<float> values;                   // of table "wide" at the end; cell i is of rank i % workers
   BlockCounters servers;                       // summed over shards

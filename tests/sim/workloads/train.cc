@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kElements[] = {150, 7, 40};
 constexpr std::uint32_t kTables = 3;
 
-// A gradient that leans on the values it was computed from, so that a wrong read shows in the end.
+// A gradient that depends on the values it was computed from, so that a wrong read shows in the end.
 std::vector<float> GradientAt(std::uint64_t random_state, std::uint32_t table,
                               std::span<const float> values) {
   std::vector<float> gradient(values.size());
@@ -90,7 +90,7 @@ class TrainWorker final : public WorkloadPart {
     }));
   }
 
-  // Table by table, as a forward pass does.
+  // Uses table after table, as a forward pass does.
   void Iterate(std::uint32_t table) {
     if (iteration_ == options_.iterations) return Leave();
     if (table == kTables) return iteration_ == options_.halve_at ? Meet() : Compute();
@@ -105,7 +105,7 @@ class TrainWorker final : public WorkloadPart {
                             [this] { Push(kTables); });
   }
 
-  // Every rank has read the values before one of them sets others.
+  // Every rank has read the values before one rank sets others.
   void Meet() {
     node_.Barrier("halve", Then([this] { rank_ == 0 ? Halve(0) : Compute(); }));
   }

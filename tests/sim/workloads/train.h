@@ -1,7 +1,7 @@
 // The train workload: seeded random gradients through a real server-side optimizer under bsp. With
-// reduce=ordered the final values depend on the problem alone, bit for bit, whatever the network does;
-// without it on the order of arrival. The gradients of a rank follow a random state of its own, which is in
-// nothing but its part of checkpoints.
+// reduce=ordered the final values depend on the problem alone, bit for bit, under any network fault; without
+// it on the order of arrival. The gradients of a rank follow a random state of its own, which only its part
+// of checkpoints holds.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct TrainOptions {
 };
 
 struct TrainReport {
-  std::vector<std::string> problems;  // empty: all is well
+  std::vector<std::string> problems;  // empty: no problem
   std::vector<float> values;          // of all tables at the end, equal on all ranks
   std::uint64_t trace_hash = 0;
   std::uint64_t cuts = 0;
