@@ -60,7 +60,7 @@ function(leeway_test target)
   endif()
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  # What a test costs is in the libraries; its own expectations take two thirds of the time that -O1 takes to compile, less than
+  # The libraries make the cost of a test; its own expectations take two thirds of the time that -O1 takes to compile, less than
   # -O0 with its larger objects.
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Og>)
   add_test(NAME ${target} COMMAND ${target} --gtest_brief=1)
