@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "base/check.h"
+
 namespace leeway {
 
 namespace {
@@ -46,6 +48,28 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   for (const auto& [worker, waited] : other.waited_for) waited_for[worker] += waited;
   lead_read += other.lead_read;
   return *this;
+}
+
+void BlockCounters::CountVerdict(BlockVerdict verdict) {
+  switch (verdict) {
+    case BlockVerdict::kApplied:
+      ++applied;
+      return;
+    case BlockVerdict::kSummed:
+      ++summed;
+      return;
+    case BlockVerdict::kAbsent:
+      ++absent;
+      return;
+    case BlockVerdict::kLateDropped:
+      ++late_dropped;
+      return;
+    case BlockVerdict::kRefused:
+      ++refused;
+      return;
+    default:
+      LW_CHECK(false, "verdict {} consumes no sequence", static_cast<int>(verdict));
+  }
 }
 
 void BlockCounters::ChargeWait(WorkerId to, Duration waited) {

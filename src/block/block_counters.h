@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 
+#include "block/block_events.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 
@@ -52,6 +53,8 @@ struct BlockCounters {
   LeadHistogram lead_read;
 
   BlockCounters& operator+=(const BlockCounters& other);
+  // REQUIRES: a verdict that uses up a sequence number.
+  void CountVerdict(BlockVerdict verdict);
   // Adds to waited_for and keeps it short.
   void ChargeWait(WorkerId to, Duration waited);
 };

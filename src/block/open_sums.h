@@ -43,7 +43,7 @@ class OpenSums {
   [[nodiscard]] std::optional<Closed> Close(Iteration iteration);
   [[nodiscard]] std::vector<OpenSumState> Save() const;  // by iteration
   void Load(std::span<const OpenSumState> sums);
-  // Adds what is open above `into` to the sum of `into`.
+  // Adds the sums of iterations above `into` to that of `into`.
   void MergeInto(Iteration into);
   // How later gradients are added; what is there keeps its order.
   void SetOrdered(bool ordered) { ordered_ = ordered; }
