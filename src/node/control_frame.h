@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "base/printable.h"
 #include "leeway/status.h"
+#include "wire/control.pb.h"
 #include "wire/kind.h"
 
 namespace leeway {
@@ -47,6 +48,13 @@ namespace leeway {
 [[nodiscard]] inline std::string ClippedMessage(const std::string& message) {
   constexpr std::size_t kBytesMax = 2048;
   return Printable(message, kBytesMax);
+}
+
+[[nodiscard]] inline wire::pb::Goodbye GoodbyeOf(const Status& why) {
+  wire::pb::Goodbye goodbye;
+  goodbye.set_code(static_cast<std::uint32_t>(why.code()));
+  goodbye.set_message(ClippedMessage(why.message()));
+  return goodbye;
 }
 
 // The error that a peer sent, fit for whoever reads it here.

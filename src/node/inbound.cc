@@ -318,10 +318,7 @@ void Inbound::CutOff(ConnectionId id, const Status& why) {
 }
 
 void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
-  wire::pb::Goodbye goodbye;
-  goodbye.set_code(static_cast<std::uint32_t>(why.code()));
-  goodbye.set_message(ClippedMessage(why.message()));
-  SendControl(id, wire::Kind::kGoodbye, goodbye);
+  SendControl(id, wire::Kind::kGoodbye, GoodbyeOf(why));
 }
 
 bool Inbound::Erase(ConnectionId id) {

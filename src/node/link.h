@@ -14,7 +14,8 @@
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
-#include "node/secret_proof.h"
+#include "node/backoff.h"
+#include "node/connector_handshake.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -58,7 +59,7 @@ class alignas(64) Link final : private TransportEvents {
   // Another peer of the job has proven to know this secret, so it is the right one: whoever does not know it
   // is no peer, and the link looks for its own until give_up_after. Else the first that does not know it is
   // the end.
-  void TrustSecret() { secret_is_right_ = true; }
+  void TrustSecret() { handshake_.Trust(); }
   // Says goodbye if up, then closes for good. No event follows.
   void Stop(const Status& why = Status::Ok());
   // The peer is at another address now: leaves the old one, and has the whole time to find the new one.
@@ -103,7 +104,6 @@ class alignas(64) Link final : private TransportEvents {
   void SayIfNotShared(const std::string& host_key);
   void ArmBeat();
   void OnBeat();
-  [[nodiscard]] Duration LeftBeforeGivingUp() const;
 
   // First what every frame looks at, in one line of memory: a worker has a link to every shard.
   Env& env_;
@@ -121,14 +121,10 @@ class alignas(64) Link final : private TransportEvents {
   TimerId timer_;        // of the back-off or the greeting
   TimerId beat_timer_;
   TimePoint beat_due_;
-  Duration backoff_{};
-  TimePoint down_since_;
+  Backoff backoff_;
+  ConnectorHandshake handshake_;
   bool said_not_shared_ = false;
-  Greeting greeting_;
-  bool secret_is_right_ = false;
-  bool told_to_wait_ = false;  // the last welcome said: not now
-  bool was_up_ = false;        // has been welcomed before
-  Status last_error_;
+  bool was_up_ = false;  // has been welcomed before
 };
 
 }  // namespace leeway

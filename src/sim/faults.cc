@@ -44,18 +44,19 @@ void FaultPlan::Strike() {
     case FaultKind::kCut:
       return Cut();
     case FaultKind::kDelay:
-      return network_.Slow(at->hosts[0], at->hosts[1], random_.Between(Duration::zero(), options_.short_max),
-                           until, Name(kind));
+      return network_.impairments().Slow(at->hosts[0], at->hosts[1],
+                                         random_.Between(Duration::zero(), options_.short_max), until,
+                                         Name(kind));
     case FaultKind::kOneWay:
       return OneWay(*at, until);
     case FaultKind::kTwoWay: {
       const FaultId fault = Name(kind);
-      network_.Block(at->hosts[0], at->hosts[1], until, fault);
-      return network_.Block(at->hosts[1], at->hosts[0], until, fault);
+      network_.impairments().Block(at->hosts[0], at->hosts[1], until, fault);
+      return network_.impairments().Block(at->hosts[1], at->hosts[0], until, fault);
     }
     case FaultKind::kRefused:
       // hosts[1] is the one that listens. The cut sends its peer there.
-      network_.Refuse(at->hosts[1], until, Name(kind));
+      network_.impairments().Refuse(at->hosts[1], until, Name(kind));
       return network_.Cut(at->number);
   }
 }
@@ -73,7 +74,7 @@ void FaultPlan::Cut() {
 
 void FaultPlan::OneWay(const SimNetwork::LiveConnection& at, Duration until) {
   const std::uint64_t side = random_.Below(2);
-  network_.Block(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
+  network_.impairments().Block(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
   if (random_.Chance(0.5)) return;
   queue_.At(until, [this, at] { CutBetween(at.hosts[0], at.hosts[1]); });
 }

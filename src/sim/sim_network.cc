@@ -13,6 +13,12 @@ namespace {
 
 using State = ConnectionEnd::State;
 
+// How long an end takes to learn that its connection was torn: mostly soon, sometimes so late that its peer
+// is back under a new connection before.
+constexpr Duration kLearnMean = std::chrono::milliseconds(1);
+constexpr Duration kLearnLate = std::chrono::milliseconds(150);
+constexpr double kLearnLateShare = 0.15;
+
 // Does the frame tell a worker what became of a push?
 bool CarriesVerdict(std::uint8_t kind, std::span<const std::byte> body) {
   if (kind != static_cast<std::uint8_t>(wire::Kind::kVerdicts)) return false;
@@ -72,16 +78,13 @@ void SimNetwork::Knock(const ConnectionRef& connection) {
   if (near.state == State::kClosed) return EraseIfOver(connection);
   const auto found = listeners_.find(connection->address);
   if (found != listeners_.end()) {
-    const Duration open = BlockedUntil(near.host, found->second.host);
+    const Duration open = impairments_.BlockedUntil(near.host, found->second.host, queue_.now());
     if (open > queue_.now()) {
       queue_.At(open + OneWay(), [this, connection] { Knock(connection); });
       return;
     }
   }
-  const auto refusal = found == listeners_.end() ? refusals_.end() : refusals_.find(found->second.host);
-  const bool refused = refusal != refusals_.end() && queue_.now() < refusal->second.until;
-  if (refused) Meet(refusal->second);
-  if (refused || found == listeners_.end()) {
+  if (found == listeners_.end() || impairments_.IsRefused(found->second.host, queue_.now())) {
     queue_.After(OneWay(), [this, connection] {
       End(connection, 0, Unavailable("cannot connect to {}: connection refused", connection->address));
     });
@@ -170,6 +173,36 @@ void SimNetwork::Forget(const void* owner) {
   }
 }
 
+void SimNetwork::Cut(std::uint64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end() || found->second->torn || !found->second->Live()) return;
+  const ConnectionRef connection = found->second;
+  connection->torn = true;
+  ++counters_.cuts;
+  for (int side = 0; side < 2; ++side) {
+    Pipe& out = connection->ends[side]->out;
+    // Often all or nothing of what is in flight arrives; else the tear falls at any byte.
+    const std::uint64_t flying = out.bytes_in_flight();
+    const std::uint64_t keep = random_.Chance(0.7)   ? random_.Below(flying + 1)
+                               : random_.Chance(0.5) ? flying
+                                                     : 0;
+    out.Tear(keep);
+    const Duration learn = random_.Chance(kLearnLateShare) ? random_.Between(Duration::zero(), kLearnLate)
+                                                           : random_.Exponential(kLearnMean);
+    Signal(connection, side, Chunk::Kind::kReset, learn);
+  }
+}
+
+std::vector<SimNetwork::LiveConnection> SimNetwork::Live() const {
+  std::vector<LiveConnection> live;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->Live() && !connection->torn) {
+      live.push_back({number, {connection->ends[0]->host, connection->ends[1]->host}});
+    }
+  }
+  return live;
+}
+
 std::size_t SimNetwork::ChunkBytes(std::uint64_t queued) {
   const std::uint64_t most = std::min<std::uint64_t>(queued, options_.chunk_bytes_max);
   return random_.Chance(0.5) ? most : random_.Between(1, most);
@@ -195,7 +228,7 @@ void SimNetwork::Leave(const ConnectionRef& connection, int side) {
   end.leave_due = false;
   counters_.bytes += chunk.bytes.size();
   const Passage passage = links_->Carry(end.host, other.host, chunk.bytes.size(), queue_.now());
-  chunk.arrives = passage.arrives + ExtraDelay(end.host, other.host);
+  chunk.arrives = passage.arrives + impairments_.ExtraDelay(end.host, other.host, queue_.now());
   end.out.Fly(std::move(chunk));
   if (end.out.flying()) ScheduleLanding(connection, side, end.out.next_arrival());
   if (end.out.bytes_queued() > 0) {
@@ -219,7 +252,8 @@ void SimNetwork::Land(const ConnectionRef& connection, int side) {
   if (!end.out.flying()) return;
   const ConnectionEnd& other = *connection->ends[1 - side];
   // A tear may have taken away the chunk that this event was for.
-  const Duration due = std::max(end.out.next_arrival(), BlockedUntil(end.host, other.host));
+  const Duration due =
+      std::max(end.out.next_arrival(), impairments_.BlockedUntil(end.host, other.host, queue_.now()));
   if (due > queue_.now()) return ScheduleLanding(connection, side, due);
   Deliver(connection, 1 - side, end.out.Land());
   if (end.out.flying()) ScheduleLanding(connection, side, end.out.next_arrival());
