@@ -25,11 +25,11 @@ Block::Block(const BlockOptions& options, const SyncPolicy& sync, const Optimize
 
 void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   if (term != options_.term) return SayMoved(from, Seq(0));
-  const std::optional<BlockVerdict> verdict = updater_.Initialize(std::move(values), counters_);
+  const std::optional<Verdict> verdict = updater_.Initialize(std::move(values), counters_);
   if (!verdict) return;  // they come again
-  if (*verdict == BlockVerdict::kRefused) ++counters_.refused;
+  if (*verdict == Verdict::kRefused) ++counters_.refused;
   Say(from, Seq(0), *verdict);
-  if (*verdict == BlockVerdict::kInitialized) ReleaseBlocked(now);
+  if (*verdict == Verdict::kInitialized) ReleaseBlocked(now);
 }
 
 bool Block::Admits(MemberKey from, Term term, Seq seq) {
@@ -52,7 +52,7 @@ bool Block::Admits(MemberKey from, Term term, Seq seq) {
       return false;
     case Ledger::Decision::Kind::kGap:
       ++counters_.gaps;
-      Say(from, decision.last, BlockVerdict::kGap);
+      Say(from, decision.last, Verdict::kGap);
       return false;
     case Ledger::Decision::Kind::kTake:
       if (standing == Progress::Standing::kMember) return true;
@@ -66,10 +66,10 @@ bool Block::Admits(MemberKey from, Term term, Seq seq) {
 
 void Block::OnPush(const PushEvent& push, Gradient gradient, TimePoint now) {
   if (!Admits(push.from, push.term, push.seq)) return;
-  if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, BlockVerdict::kRefused, now);
+  if (push.iteration >= kIterationEnd) return Conclude(push.from, push.seq, Verdict::kRefused, now);
   idle_.MarkOwn(push.iteration);
   if (!FitsWindow(push, now)) return;
-  const std::optional<BlockVerdict> verdict = Take(push, std::move(gradient));
+  const std::optional<Verdict> verdict = Take(push, std::move(gradient));
   // It was taken back while it was read, and comes again. Iterations that FitsWindow passed stay passed.
   if (!verdict) return Release(push.from.worker, now);
   NoteSent(push.from.worker, push.iteration, now);
@@ -86,20 +86,20 @@ bool Block::FitsWindow(const PushEvent& push, TimePoint now) {
   if (!beyond()) return true;
   ++counters_.windows;
   notes_.Add({push.from, push.seq, push.iteration});
-  Say(push.from, push.seq, BlockVerdict::kWindow);
+  Say(push.from, push.seq, Verdict::kWindow);
   Release(push.from.worker, now);
   return false;
 }
 
-std::optional<BlockVerdict> Block::Take(const PushEvent& push, Gradient gradient) {
+std::optional<Verdict> Block::Take(const PushEvent& push, Gradient gradient) {
   const WorkerId worker = push.from.worker;
   const Iteration v_train = progress_.v_train();
   const Iteration first = progress_.FirstOf(worker);
   const bool late = push.iteration < std::max(v_train, first);
-  if (late && sync_.late() == Late::kDrop) return BlockVerdict::kLateDropped;
+  if (late && sync_.late() == Late::kDrop) return Verdict::kLateDropped;
   // An iteration counts once per life.
   if (!late && push.iteration <= progress_.ProgressOf(worker).value_or(Iteration(-1)))
-    return BlockVerdict::kRefused;
+    return Verdict::kRefused;
   Updater::Share share{.into = late || !updater_.SumsByIteration() ? v_train : push.iteration};
   // The N of the gradient's own iteration, so that the steps of an iteration add up to one of the whole lr. A
   // member that sends an iteration before its first is no member of that.
@@ -108,8 +108,8 @@ std::optional<BlockVerdict> Block::Take(const PushEvent& push, Gradient gradient
   const std::optional<std::uint64_t> staleness =
       updater_.StalenessOf(push.base_version, idle_.CountOwn(v_train, share.into - 1));
   share.staleness = staleness.value_or(0);
-  const std::optional<BlockVerdict> verdict = updater_.Take(push, std::move(gradient), share, counters_);
-  if (!verdict || *verdict == BlockVerdict::kRefused) return verdict;
+  const std::optional<Verdict> verdict = updater_.Take(push, std::move(gradient), share, counters_);
+  if (!verdict || *verdict == Verdict::kRefused) return verdict;
   if (staleness) events_.OnStaleness(worker, *staleness);
   if (late) ++counters_.late_applied;
   return verdict;
@@ -123,13 +123,12 @@ void Block::NoteSent(WorkerId worker, Iteration iteration, TimePoint now) {
 void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   if (absent.seq == Seq(0)) return Resume(absent, now);
   if (!Admits(absent.from, absent.term, absent.seq)) return;
-  if (absent.iteration >= kIterationEnd)
-    return Conclude(absent.from, absent.seq, BlockVerdict::kRefused, now);
+  if (absent.iteration >= kIterationEnd) return Conclude(absent.from, absent.seq, Verdict::kRefused, now);
   const bool is_idle = absent.idle && sync_.KeepsOrder(progress_);
   const bool newly_idle = is_idle && idle_.MarkIdle(absent.iteration);
   if (!absent.idle) idle_.MarkOwn(absent.iteration);
   NoteSent(absent.from.worker, absent.iteration, now);
-  Conclude(absent.from, absent.seq, BlockVerdict::kAbsent, now);
+  Conclude(absent.from, absent.seq, Verdict::kAbsent, now);
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);
 }
 
@@ -146,20 +145,20 @@ void Block::Resume(const AbsentEvent& where, TimePoint now) {
     AdvanceWhilePossible(now);
   }
   ++counters_.resumed;
-  Say(where.from, ledger_.LastOf(where.from), BlockVerdict::kGap);
+  Say(where.from, ledger_.LastOf(where.from), Verdict::kGap);
   Release(where.from.worker, now);
 }
 
 void Block::OnAssign(const AssignEvent& assign, Gradient array) {
   if (!Admits(assign.from, assign.term, assign.seq)) return;
-  const std::optional<BlockVerdict> verdict = updater_.Assign(assign, std::move(array), counters_);
+  const std::optional<Verdict> verdict = updater_.Assign(assign, std::move(array), counters_);
   if (!verdict) return;  // it comes again
   ledger_.Record(assign.from, assign.seq, *verdict);
-  ++(*verdict == BlockVerdict::kApplied ? counters_.assigned : counters_.unassigned);
+  ++(*verdict == Verdict::kApplied ? counters_.assigned : counters_.unassigned);
   Say(assign.from, assign.seq, *verdict);
 }
 
-void Block::Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now) {
+void Block::Conclude(MemberKey from, Seq seq, Verdict verdict, TimePoint now) {
   ledger_.Record(from, seq, verdict);
   notes_.Drop(from);
   counters_.CountVerdict(verdict);

@@ -150,12 +150,12 @@ class Block {
   bool FitsWindow(const PushEvent& push, TimePoint now);
   void Resume(const AbsentEvent& where, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
-  std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient);
+  std::optional<Verdict> Take(const PushEvent& push, Gradient gradient);
   // The worker's contribution to `iteration` is here, or its absence.
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.
-  void Conclude(MemberKey from, Seq seq, BlockVerdict verdict, TimePoint now);
+  void Conclude(MemberKey from, Seq seq, Verdict verdict, TimePoint now);
 
   void AdvanceWhilePossible(TimePoint now);
   void NotifyIfReached();
@@ -183,16 +183,16 @@ class Block {
   [[nodiscard]] bool IsDeserted() const {
     return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0;
   }
-  void Say(MemberKey to, Seq seq, BlockVerdict verdict) {
+  void Say(MemberKey to, Seq seq, Verdict verdict) {
     events_.OnVerdict(options_.id, options_.term, to, seq, verdict, progress_.v_train());
   }
   void SayMoved(MemberKey to, Seq seq) {
     ++counters_.moved;
-    Say(to, seq, BlockVerdict::kMoved);
+    Say(to, seq, Verdict::kMoved);
   }
   void SayFenced(MemberKey to, Seq seq) {
     ++counters_.fenced;
-    Say(to, seq, BlockVerdict::kFenced);
+    Say(to, seq, Verdict::kFenced);
   }
 
   // No job gets here; a peer that says so is refused before its arithmetic overflows ours.

@@ -50,21 +50,21 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   return *this;
 }
 
-void BlockCounters::CountVerdict(BlockVerdict verdict) {
+void BlockCounters::CountVerdict(Verdict verdict) {
   switch (verdict) {
-    case BlockVerdict::kApplied:
+    case Verdict::kApplied:
       ++applied;
       return;
-    case BlockVerdict::kSummed:
+    case Verdict::kSummed:
       ++summed;
       return;
-    case BlockVerdict::kAbsent:
+    case Verdict::kAbsent:
       ++absent;
       return;
-    case BlockVerdict::kLateDropped:
+    case Verdict::kLateDropped:
       ++late_dropped;
       return;
-    case BlockVerdict::kRefused:
+    case Verdict::kRefused:
       ++refused;
       return;
     default:

@@ -54,7 +54,7 @@ struct BlockCounters {
 
   BlockCounters& operator+=(const BlockCounters& other);
   // REQUIRES: a verdict that uses up a sequence number.
-  void CountVerdict(BlockVerdict verdict);
+  void CountVerdict(Verdict verdict);
   // Adds to waited_for and keeps it short.
   void ChargeWait(WorkerId to, Duration waited);
 };

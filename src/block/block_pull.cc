@@ -93,7 +93,7 @@ void Block::ReleaseBlocked(TimePoint now) {
 
 void Block::OpenWindow() {
   while (const auto note = notes_.TakeBelow(updater_.WindowEnd(idle_)))
-    Say(note->from, note->seq, BlockVerdict::kOpen);
+    Say(note->from, note->seq, Verdict::kOpen);
 }
 
 void Block::OnDisconnected(MemberKey who) {

@@ -25,7 +25,7 @@ inline constexpr std::size_t kVerdictsKept = 4;
 struct LedgerState {
   MemberKey member{};
   Seq last{};
-  std::array<BlockVerdict, kVerdictsKept> verdicts{};  // of seq s at s % kVerdictsKept
+  std::array<Verdict, kVerdictsKept> verdicts{};  // of seq s at s % kVerdictsKept
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };
 

@@ -185,35 +185,35 @@ class HandFedBlock final : public BlockEvents {
                ? fmt::format("{}", key.worker.value())
                : fmt::format("{}'{}", key.worker.value(), key.incarnation.value());
   }
-  static const char* Name(BlockVerdict verdict) {
+  static const char* Name(Verdict verdict) {
     switch (verdict) {
-      case BlockVerdict::kApplied:
+      case Verdict::kApplied:
         return "APPLIED";
-      case BlockVerdict::kSummed:
+      case Verdict::kSummed:
         return "SUMMED";
-      case BlockVerdict::kAbsent:
+      case Verdict::kAbsent:
         return "ABSENT";
-      case BlockVerdict::kLateDropped:
+      case Verdict::kLateDropped:
         return "LATE_DROPPED";
-      case BlockVerdict::kRefused:
+      case Verdict::kRefused:
         return "REFUSED";
-      case BlockVerdict::kInitialized:
+      case Verdict::kInitialized:
         return "INITIALIZED";
-      case BlockVerdict::kGap:
+      case Verdict::kGap:
         return "GAP";
-      case BlockVerdict::kFenced:
+      case Verdict::kFenced:
         return "FENCED";
-      case BlockVerdict::kMoved:
+      case Verdict::kMoved:
         return "MOVED";
-      case BlockVerdict::kWindow:
+      case Verdict::kWindow:
         return "WINDOW";
-      case BlockVerdict::kOpen:
+      case Verdict::kOpen:
         return "OPEN";
     }
     return "?";
   }
 
-  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                  Iteration v_train) override {
     EXPECT_EQ(block, BlockId(7));
     EXPECT_EQ(term, Term(1));

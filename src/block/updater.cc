@@ -38,10 +38,10 @@ Owned Own(Gradient array, Take take) {
 // Without memory a push is refused, and not left without a verdict: it would come again at once, with the
 // same memory missing, and its worker would stand still until then. Its sequence is used up, so that it never
 // counts twice.
-std::optional<BlockVerdict> Failed(Outcome outcome, BlockCounters& counters) {
+std::optional<Verdict> Failed(Outcome outcome, BlockCounters& counters) {
   if (outcome == Outcome::kTorn) return std::nullopt;
   if (outcome == Outcome::kNoMemory) ++counters.no_memory;
-  return BlockVerdict::kRefused;
+  return Verdict::kRefused;
 }
 
 }  // namespace
@@ -53,22 +53,22 @@ void Updater::Follow(const ApplyMode& apply, bool sums_ahead) {
   kept_.SetLimit(apply.dc_versions);
 }
 
-std::optional<BlockVerdict> Updater::Initialize(Gradient values, BlockCounters& counters) {
-  if (values.values().size() != values_.elements()) return BlockVerdict::kRefused;
-  if (values_.initialized()) return BlockVerdict::kInitialized;
+std::optional<Verdict> Updater::Initialize(Gradient values, BlockCounters& counters) {
+  if (values.values().size() != values_.elements()) return Verdict::kRefused;
+  if (values_.initialized()) return Verdict::kInitialized;
   Owned own = Own(std::move(values), [this] { return values_.TakeFirst(); });
   // One value that is not finite would make every later one so.
   const bool accepted = own.outcome == Outcome::kNonFinite && nonfinite_ == NonFinite::kAccept;
   if (own.outcome != Outcome::kPublished && !accepted) return Failed(own.outcome, counters);
   if (!values_.Initialize(std::move(own.buffer))) return Failed(Outcome::kNoMemory, counters);
-  return BlockVerdict::kInitialized;
+  return Verdict::kInitialized;
 }
 
 // The one pass that adds or applies a gradient also finds whether it is finite.
-std::optional<BlockVerdict> Updater::Take(const PushEvent& push, Gradient gradient, const Share& share,
-                                          BlockCounters& counters) {
+std::optional<Verdict> Updater::Take(const PushEvent& push, Gradient gradient, const Share& share,
+                                     BlockCounters& counters) {
   if (!values_.initialized() || gradient.values().size() != values_.elements() || push.samples == 0)
-    return BlockVerdict::kRefused;
+    return Verdict::kRefused;
   Outcome outcome{};
   if (aggregates()) {
     outcome = sums_.Add(share.into, push, std::move(gradient), nonfinite_ == NonFinite::kAccept);
@@ -76,7 +76,7 @@ std::optional<BlockVerdict> Updater::Take(const PushEvent& push, Gradient gradie
     outcome = Apply(push, gradient, share, counters);
   }
   if (outcome != Outcome::kPublished) return Failed(outcome, counters);
-  return aggregates() ? BlockVerdict::kSummed : BlockVerdict::kApplied;
+  return aggregates() ? Verdict::kSummed : Verdict::kApplied;
 }
 
 std::optional<std::uint64_t> Updater::StalenessOf(Version base, std::int64_t unapplied) const {
@@ -118,16 +118,15 @@ BufferRef Updater::Compensated(const PushEvent& push, const Gradient& gradient) 
   return compensated;
 }
 
-std::optional<BlockVerdict> Updater::Assign(const AssignEvent& assign, Gradient array,
-                                            BlockCounters& counters) {
+std::optional<Verdict> Updater::Assign(const AssignEvent& assign, Gradient array, BlockCounters& counters) {
   const std::size_t arrays = 1 + values_.slots().size();
   if (!values_.initialized() || assign.array >= arrays || array.values().size() != values_.elements())
-    return BlockVerdict::kRefused;
+    return Verdict::kRefused;
   // The worker has not seen what the optimizer has made since: setting values would undo gradients of others.
   // Version 0 is what a worker has read under an owner before: only an optimizer that never ran lets it pass.
   // A version that is not there yet is of such an owner as well.
   if (assign.base_version < values_.stepped() || assign.base_version > values_.version())
-    return BlockVerdict::kLateDropped;
+    return Verdict::kLateDropped;
   const bool sets_values = assign.array == 0;
   Owned own = Own(std::move(array), [&] {
     return pool_.Take(values_.elements(), sets_values ? Arena::Use::kSent : Arena::Use::kKept);
@@ -136,12 +135,12 @@ std::optional<BlockVerdict> Updater::Assign(const AssignEvent& assign, Gradient 
   if (own.outcome != Outcome::kPublished && !accepted) return Failed(own.outcome, counters);
   if (!sets_values) {
     values_.AssignSlot(assign.array - std::size_t{1}, std::move(own.buffer), assign.steps);
-    return BlockVerdict::kApplied;
+    return Verdict::kApplied;
   }
   values_.Assign(std::move(own.buffer));
   // A gradient of before is not compensated across it: the way between the two is nobody's gradient.
   kept_.Clear();
-  return BlockVerdict::kApplied;
+  return Verdict::kApplied;
 }
 
 void Updater::Fold(Iteration iteration, std::uint32_t members, BlockCounters& counters) {

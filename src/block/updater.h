@@ -41,7 +41,7 @@ class Updater {
   // changed, and the array comes again. They add to `counters` the memory that was missing.
 
   // kInitialized, also where there are values already; kRefused if the values do not fit or are not finite.
-  std::optional<BlockVerdict> Initialize(Gradient values, BlockCounters& counters);
+  std::optional<Verdict> Initialize(Gradient values, BlockCounters& counters);
   // The share of a gradient in the step of its iteration.
   struct Share {
     Iteration into{};             // whose sum it is added to (aggregate)
@@ -49,10 +49,10 @@ class Updater {
     std::uint64_t staleness = 0;  // in versions
   };
   // kApplied, kSummed or kRefused.
-  std::optional<BlockVerdict> Take(const PushEvent& push, Gradient gradient, const Share& share,
-                                   BlockCounters& counters);
+  std::optional<Verdict> Take(const PushEvent& push, Gradient gradient, const Share& share,
+                              BlockCounters& counters);
   // kApplied; kLateDropped if the optimizer has run since the version that the worker reads; kRefused.
-  std::optional<BlockVerdict> Assign(const AssignEvent& assign, Gradient array, BlockCounters& counters);
+  std::optional<Verdict> Assign(const AssignEvent& assign, Gradient array, BlockCounters& counters);
 
   // Applies what was summed for `iteration`, as d of so many members gave it. Without a gradient the
   // optimizer is not run (torch's grad=None).

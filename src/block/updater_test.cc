@@ -25,7 +25,7 @@ class UpdaterTest : public ::testing::Test {
   }
   void Begin(const ApplyMode& apply = {}, bool sums_ahead = false) {
     updater.Follow(apply, sums_ahead);
-    ASSERT_EQ(updater.Initialize(Fill({0, 0}), counters), BlockVerdict::kInitialized);
+    ASSERT_EQ(updater.Initialize(Fill({0, 0}), counters), Verdict::kInitialized);
   }
   float value() const { return updater.values().current()->floats()[0]; }
 
@@ -39,22 +39,22 @@ constexpr float kNotFinite = std::numeric_limits<float>::quiet_NaN();
 constexpr ApplyMode kAggregate{.kind = ApplyMode::Kind::kAggregate};
 
 TEST_F(UpdaterTest, InitialValuesThatDoNotFitOrAreNotFiniteAreRefused) {
-  EXPECT_EQ(updater.Initialize(Fill({1, 2, 3}), counters), BlockVerdict::kRefused);
-  EXPECT_EQ(updater.Initialize(Fill({1, kNotFinite}), counters), BlockVerdict::kRefused);
+  EXPECT_EQ(updater.Initialize(Fill({1, 2, 3}), counters), Verdict::kRefused);
+  EXPECT_EQ(updater.Initialize(Fill({1, kNotFinite}), counters), Verdict::kRefused);
   EXPECT_FALSE(updater.values().initialized());
-  EXPECT_EQ(updater.Initialize(Fill({1, 2}), counters), BlockVerdict::kInitialized);
-  EXPECT_EQ(updater.Initialize(Fill({5, 6}), counters), BlockVerdict::kInitialized);
+  EXPECT_EQ(updater.Initialize(Fill({1, 2}), counters), Verdict::kInitialized);
+  EXPECT_EQ(updater.Initialize(Fill({5, 6}), counters), Verdict::kInitialized);
   EXPECT_EQ(value(), 1.0F) << "the first ones count";
   EXPECT_EQ(counters.no_memory, 0U);
 }
 
 TEST_F(UpdaterTest, AGradientIsAppliedAtOnceWithTheShareOfItsMembers) {
   Begin();
-  EXPECT_EQ(updater.Take(From(0), Fill({8, 8}), {.members = 4}, counters), BlockVerdict::kApplied);
+  EXPECT_EQ(updater.Take(From(0), Fill({8, 8}), {.members = 4}, counters), Verdict::kApplied);
   EXPECT_EQ(value(), -2.0F);
   EXPECT_EQ(counters.steps, 1U);
-  EXPECT_EQ(updater.Take(From(0), Fill({8, kNotFinite}), {.members = 4}, counters), BlockVerdict::kRefused);
-  EXPECT_EQ(updater.Take(From(0), Fill({8}), {.members = 4}, counters), BlockVerdict::kRefused);
+  EXPECT_EQ(updater.Take(From(0), Fill({8, kNotFinite}), {.members = 4}, counters), Verdict::kRefused);
+  EXPECT_EQ(updater.Take(From(0), Fill({8}), {.members = 4}, counters), Verdict::kRefused);
   EXPECT_EQ(updater.values().version(), Version(2)) << "a refused gradient changes nothing";
 }
 
@@ -77,8 +77,8 @@ TEST_F(UpdaterTest, StalenessCountsVersionsSinceTheBaseAndThoseThatComeBefore) {
 
 TEST_F(UpdaterTest, SumsAreAppliedWhenTheirIterationIsFolded) {
   Begin(kAggregate);
-  EXPECT_EQ(updater.Take(From(0), Fill({4, 4}), {.into = Iteration(0)}, counters), BlockVerdict::kSummed);
-  EXPECT_EQ(updater.Take(From(1), Fill({8, 8}), {.into = Iteration(1)}, counters), BlockVerdict::kSummed);
+  EXPECT_EQ(updater.Take(From(0), Fill({4, 4}), {.into = Iteration(0)}, counters), Verdict::kSummed);
+  EXPECT_EQ(updater.Take(From(1), Fill({8, 8}), {.into = Iteration(1)}, counters), Verdict::kSummed);
   EXPECT_EQ(value(), 0.0F);
   EXPECT_EQ(updater.FirstOpen(), Iteration(0));
   updater.Fold(Iteration(0), 2, counters);
@@ -118,12 +118,12 @@ TEST_F(UpdaterTest, AnArrayIsSetOnlyOnTopOfTheVersionThatTheOptimizerMade) {
   Begin();
   (void)updater.Take(From(0), Fill({1, 1}), {}, counters);
   const AssignEvent before{.base_version = Version(1)}, now{.base_version = Version(2)};
-  EXPECT_EQ(updater.Assign(before, Fill({9, 9}), counters), BlockVerdict::kLateDropped);
-  EXPECT_EQ(updater.Assign(now, Fill({9, kNotFinite}), counters), BlockVerdict::kRefused);
-  EXPECT_EQ(updater.Assign(now, Fill({9, 9}), counters), BlockVerdict::kApplied);
+  EXPECT_EQ(updater.Assign(before, Fill({9, 9}), counters), Verdict::kLateDropped);
+  EXPECT_EQ(updater.Assign(now, Fill({9, kNotFinite}), counters), Verdict::kRefused);
+  EXPECT_EQ(updater.Assign(now, Fill({9, 9}), counters), Verdict::kApplied);
   EXPECT_EQ(value(), 9.0F);
   EXPECT_EQ(updater.Assign({.base_version = Version(3), .array = 1}, Fill({9, 9}), counters),
-            BlockVerdict::kRefused)
+            Verdict::kRefused)
       << "the optimizer has no state";
 }
 

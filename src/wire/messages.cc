@@ -235,10 +235,6 @@ Wrong CheckEncoding(DType dtype, std::uint8_t codec) {
   if (codec != 0) return {"codec", "0 (none)", codec};
   return {};
 }
-constexpr bool IsVerdict(Verdict v) {
-  return (v >= Verdict::kApplied && v <= Verdict::kInitialized) ||
-         (v >= Verdict::kGap && v <= Verdict::kOpen);
-}
 
 Wrong Check(const InitEntry&) { return {}; }
 Wrong Check(const PushEntry& e) {

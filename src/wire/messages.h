@@ -13,6 +13,7 @@
 #include "leeway/optimizer.h"
 #include "leeway/status.h"
 #include "leeway/table.h"
+#include "leeway/verdict.h"
 
 namespace leeway::wire {
 
@@ -68,24 +69,8 @@ struct Absent {
   std::vector<AbsentEntry> entries;
 };
 
-// What became of one push or absent push. The first six are verdicts and consume the sequence; the rest are
-// not.
-enum class Verdict : std::uint8_t {
-  kApplied = 1,
-  kSummed = 2,
-  kAbsent = 3,
-  kLateDropped = 4,
-  kRefused = 5,
-  kInitialized = 6,  // of an Init; consumes nothing
-  kGap = 16,         // seq is the last one taken; resend from seq + 1
-  kFenced = 17,      // this life of the worker is over
-  kMoved = 18,       // not owned here, or under another term
-  kWindow = 19,      // beyond the open iterations: keep it, OPEN follows
-  kOpen = 20,        // what WINDOW held back fits now
-};
-[[nodiscard]] constexpr bool ConsumesSeq(Verdict v) {
-  return v >= Verdict::kApplied && v <= Verdict::kRefused;
-}
+using leeway::ConsumesSeq;
+using leeway::Verdict;
 
 struct VerdictEntry {
   BlockId block;
