@@ -29,13 +29,13 @@ void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
   if (!verdict) return;  // they come again
   if (*verdict == Verdict::kRefused) ++counters_.refused;
   Say(from, Seq(0), *verdict);
-  if (*verdict == Verdict::kInitialized) ReleaseBlocked(now);
+  if (*verdict == Verdict::kInitialized) ReleaseUnready(now);
 }
 
 bool Block::Admits(MemberKey from, Term term, Seq seq) {
   const Progress::Standing standing = progress_.StandingOf(from);
   // A life that this shard has not heard of comes back when the map and the roster are here.
-  if (term != options_.term || standing == Progress::Standing::kStranger) {
+  if (term != options_.term || standing == Progress::Standing::kUnknown) {
     SayMoved(from, seq);
     return false;
   }
@@ -108,7 +108,7 @@ std::optional<Verdict> Block::Take(const PushEvent& push, Gradient gradient) {
   const std::optional<std::uint64_t> staleness =
       updater_.StalenessOf(push.base_version, idle_.CountOwn(v_train, share.into - 1));
   share.staleness = staleness.value_or(0);
-  const std::optional<Verdict> verdict = updater_.Take(push, std::move(gradient), share, counters_);
+  const std::optional<Verdict> verdict = updater_.Push(push, std::move(gradient), share, counters_);
   if (!verdict || *verdict == Verdict::kRefused) return verdict;
   if (staleness) events_.OnStaleness(worker, *staleness);
   if (late) ++counters_.late_applied;
@@ -134,7 +134,7 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
 
 void Block::Resume(const AbsentEvent& where, TimePoint now) {
   const Progress::Standing standing = progress_.StandingOf(where.from);
-  if (where.term != options_.term || standing == Progress::Standing::kStranger)
+  if (where.term != options_.term || standing == Progress::Standing::kUnknown)
     return SayMoved(where.from, Seq(0));
   if (standing == Progress::Standing::kReplaced) return SayFenced(where.from, Seq(0));
   // Pushes that it sent before and that are not in the ledger were lost with the owner before: nobody waits
@@ -181,13 +181,13 @@ void Block::OnMembers(Epoch epoch, std::span<const MemberState> members, TimePoi
   }
   if (!LW_MUTATED(dead_not_recounted)) AdvanceWhilePossible(now);
   // A gradient that came late to an iteration that nobody else will send has no advance to wait for.
-  if (!progress_.any_live()) updater_.FoldAll(progress_, members_before, counters_);
+  if (!progress_.any_live()) updater_.ApplyAllSums(progress_, members_before, counters_);
   for (const MemberKey life : ended) {
     const std::optional<WaitingPull> waiting = pulls_.Take(life);
     if (waiting && progress_.StandingOf(life) == Progress::Standing::kGone) AnswerOrWait(waiting->pull, now);
   }
   Release(ended.empty() ? progress_.LastSlowest() : ended.front().worker, now);
-  ReleaseBlocked(now);
+  ReleaseUnready(now);
 }
 
 void Block::OnTimer(TimePoint now) {
@@ -206,7 +206,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
       return;
     }
     const Iteration before = progress_.v_train();
-    updater_.Fold(before, progress_.StepMembersAt(before), counters_);
+    updater_.ApplySum(before, progress_.StepMembersAt(before), counters_);
     Iteration next = before + 1;
     // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
     if (steps >= kStepsBeforeStride) {
@@ -243,7 +243,7 @@ void Block::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t
   sync_.Follow(sync, updater_.aggregates(), coin_seed);
   if (!sync_.KeepsOrder(progress_)) idle_.Clear();
   ++counters_.switches;
-  if (!updater_.aggregates()) updater_.FoldAll(progress_, 1, counters_);
+  if (!updater_.aggregates()) updater_.ApplyAllSums(progress_, 1, counters_);
   if (updater_.sums_ahead()) updater_.MergeInto(progress_.v_train());
   AdvanceWhilePossible(now);
   Release(held_for, now);

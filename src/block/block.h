@@ -175,12 +175,12 @@ class Block {
   // The worker says that an iteration is idle. That may release pulls, and open the window, without an
   // advance.
   void ReleaseIdle(MemberKey from, TimePoint now);
-  void ReleaseBlocked(TimePoint now);
+  void ReleaseUnready(TimePoint now);
   // Says OPEN to the workers whose push fits now.
   void OpenWindow();
   // Every member has gone. Initial values that are not here by now never come. An observer that waits for
   // them gets version 0, without values.
-  [[nodiscard]] bool IsDeserted() const {
+  [[nodiscard]] bool HasNoMembers() const {
     return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0;
   }
   void Say(MemberKey to, Seq seq, Verdict verdict) {

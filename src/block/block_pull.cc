@@ -16,11 +16,11 @@ void Block::OnPull(const PullEvent& pull, TimePoint now) {
 }
 
 void Block::AnswerOrWait(const PullEvent& pull, TimePoint now) {
-  if (epoch_ < pull.epoch_min) return pulls_.Block(pull, now);
-  if (!initialized()) return pull.observer && IsDeserted() ? Answer(pull) : pulls_.Block(pull, now);
+  if (epoch_ < pull.epoch_min) return pulls_.HoldUnready(pull, now);
+  if (!initialized()) return pull.observer && HasNoMembers() ? Answer(pull) : pulls_.HoldUnready(pull, now);
   // A worker that has left waits for nobody: those it would wait for may be gone as well.
   const bool observer = pull.observer || progress_.StandingOf(pull.from) == Progress::Standing::kGone;
-  if (observer || sync_.Lets(pull, progress_, idle_, now)) return Answer(pull);
+  if (observer || sync_.MayAnswer(pull, progress_, idle_, now)) return Answer(pull);
   if (pulls_.Delay(pull, now)) ++counters_.delayed;
 }
 
@@ -45,7 +45,7 @@ void Block::Answer(const PullEvent& pull, WorkerId held_for) {
 }
 
 Duration Block::AskAgain(const WaitingPull& waiting, WorkerId held_for, TimePoint now) {
-  if (sync_.Lets(waiting.pull, progress_, idle_, now)) return AnswerDelayed(waiting, held_for, now);
+  if (sync_.MayAnswer(waiting.pull, progress_, idle_, now)) return AnswerDelayed(waiting, held_for, now);
   (void)pulls_.Delay(waiting.pull, waiting.since);
   return Duration(0);
 }
@@ -82,9 +82,9 @@ void Block::ReleaseIdle(MemberKey from, TimePoint now) {
   if (waiting) counters_.ChargeWait(from.worker, AskAgain(*waiting, from.worker, now));
 }
 
-void Block::ReleaseBlocked(TimePoint now) {
-  if (!pulls_.any_blocked() || !(initialized() || IsDeserted())) return;
-  for (const WaitingPull& waiting : pulls_.TakeBlocked()) {
+void Block::ReleaseUnready(TimePoint now) {
+  if (!pulls_.any_unready() || !(initialized() || HasNoMembers())) return;
+  for (const WaitingPull& waiting : pulls_.TakeUnready()) {
     counters_.blocked_wait += now - waiting.since;
     progress_.Held(waiting.pull.from.worker, now - waiting.since);
     AnswerOrWait(waiting.pull, now);

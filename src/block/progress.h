@@ -29,7 +29,7 @@ class Progress final : public ProgressView {
     kMember,
     kGone,      // was one; may pull as an observer
     kReplaced,  // a newer life of this worker is known
-    kStranger,  // not heard of (yet)
+    kUnknown,   // not heard of (yet)
   };
 
   // The whole roster. A life missing from it is gone. Returns the lives that this ended.

@@ -40,8 +40,8 @@ void SyncState::Follow(const SyncPolicy& policy, bool aggregates, std::uint64_t 
   late_ = LateOf(policy, aggregates);
 }
 
-bool SyncState::Lets(const PullEvent& pull, const Progress& progress, const IdleIterations& idle,
-                     TimePoint now) {
+bool SyncState::MayAnswer(const PullEvent& pull, const Progress& progress, const IdleIterations& idle,
+                          TimePoint now) {
   const Iteration own_progress = idle.Counted(pull.progress);
   const OwnProgress own(progress, idle);
   const ProgressView& members = progress;

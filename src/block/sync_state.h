@@ -29,7 +29,7 @@ class SyncState {
   void Follow(const SyncPolicy& policy, bool aggregates, std::uint64_t coin_seed);
 
   // Whether the model lets this pull be answered now.
-  bool Lets(const PullEvent& pull, const Progress& progress, const IdleIterations& idle, TimePoint now);
+  bool MayAnswer(const PullEvent& pull, const Progress& progress, const IdleIterations& idle, TimePoint now);
   // Whether the block may leave its iteration: yes, no, or at a time that is still to come.
   // REQUIRES: progress.MayPass().
   Advance MayAdvance(const Progress& progress, TimePoint now);

@@ -41,8 +41,8 @@ class SyncStateTest : public ::testing::Test {
   static PullEvent Pull(std::int64_t iteration) {
     return {.from = {WorkerId(0), Incarnation(1)}, .progress = Iteration(iteration)};
   }
-  bool Lets(SyncState& sync, std::int64_t iteration) {
-    return sync.Lets(Pull(iteration), progress, idle, At(0));
+  bool MayAnswer(SyncState& sync, std::int64_t iteration) {
+    return sync.MayAnswer(Pull(iteration), progress, idle, At(0));
   }
 
   Progress progress;
@@ -52,24 +52,24 @@ class SyncStateTest : public ::testing::Test {
 TEST_F(SyncStateTest, ThePullConditionIsTheModels) {
   const SyncPolicy policy = PolicyOf("ssp:2");
   SyncState sync(policy, true, 1);
-  EXPECT_TRUE(Lets(sync, 1));
-  EXPECT_FALSE(Lets(sync, 2));
+  EXPECT_TRUE(MayAnswer(sync, 1));
+  EXPECT_FALSE(MayAnswer(sync, 2));
 }
 
 TEST_F(SyncStateTest, IdleIterationsCountInNoLead) {
   const SyncPolicy policy = PolicyOf("ssp:2");
   SyncState sync(policy, true, 1);
   (void)idle.MarkIdle(Iteration(0));
-  EXPECT_TRUE(Lets(sync, 2));
-  EXPECT_FALSE(Lets(sync, 3));
+  EXPECT_TRUE(MayAnswer(sync, 2));
+  EXPECT_FALSE(MayAnswer(sync, 3));
 }
 
 TEST_F(SyncStateTest, APullThatNoAdvanceCouldReleaseIsAnsweredWhateverTheModelSays) {
   SyncPolicy policy = PolicyOf("bsp");
   policy.model = std::make_unique<CountingModel>();
   SyncState sync(policy, true, 1);
-  EXPECT_FALSE(Lets(sync, 0));
-  EXPECT_TRUE(Lets(sync, -1));
+  EXPECT_FALSE(MayAnswer(sync, 0));
+  EXPECT_TRUE(MayAnswer(sync, -1));
 }
 
 TEST_F(SyncStateTest, ATimeThatHasComeIsAYes) {

@@ -65,7 +65,7 @@ std::optional<Verdict> Updater::Initialize(Gradient values, BlockCounters& count
 }
 
 // The one pass that adds or applies a gradient also finds whether it is finite.
-std::optional<Verdict> Updater::Take(const PushEvent& push, Gradient gradient, const Share& share,
+std::optional<Verdict> Updater::Push(const PushEvent& push, Gradient gradient, const Share& share,
                                      BlockCounters& counters) {
   if (!values_.initialized() || gradient.values().size() != values_.elements() || push.samples == 0)
     return Verdict::kRefused;
@@ -143,7 +143,7 @@ std::optional<Verdict> Updater::Assign(const AssignEvent& assign, Gradient array
   return Verdict::kApplied;
 }
 
-void Updater::Fold(Iteration iteration, std::uint32_t members, BlockCounters& counters) {
+void Updater::ApplySum(Iteration iteration, std::uint32_t members, BlockCounters& counters) {
   const std::optional<OpenSums::Closed> closed = sums_.Close(iteration);
   if (!closed) return;
   if (closed->hyper_mismatch) ++counters.hyper_mismatches;
@@ -165,9 +165,10 @@ void Updater::Fold(Iteration iteration, std::uint32_t members, BlockCounters& co
   }
 }
 
-void Updater::FoldAll(const Progress& progress, std::uint32_t members_at_least, BlockCounters& counters) {
+void Updater::ApplyAllSums(const Progress& progress, std::uint32_t members_at_least,
+                           BlockCounters& counters) {
   while (const std::optional<Iteration> open = sums_.First())
-    Fold(*open, std::max(progress.StepMembersAt(*open), members_at_least), counters);
+    ApplySum(*open, std::max(progress.StepMembersAt(*open), members_at_least), counters);
 }
 
 void Updater::Save(BlockState& state) const {

@@ -49,16 +49,16 @@ class Updater {
     std::uint64_t staleness = 0;  // in versions
   };
   // kApplied, kSummed or kRefused.
-  std::optional<Verdict> Take(const PushEvent& push, Gradient gradient, const Share& share,
+  std::optional<Verdict> Push(const PushEvent& push, Gradient gradient, const Share& share,
                               BlockCounters& counters);
   // kApplied; kLateDropped if the optimizer has run since the version that the worker reads; kRefused.
   std::optional<Verdict> Assign(const AssignEvent& assign, Gradient array, BlockCounters& counters);
 
   // Applies what was summed for `iteration`, as d of so many members gave it. Without a gradient the
   // optimizer is not run (torch's grad=None).
-  void Fold(Iteration iteration, std::uint32_t members, BlockCounters& counters);
+  void ApplySum(Iteration iteration, std::uint32_t members, BlockCounters& counters);
   // The same for all iterations. Each counts at least so many members.
-  void FoldAll(const Progress& progress, std::uint32_t members_at_least, BlockCounters& counters);
+  void ApplyAllSums(const Progress& progress, std::uint32_t members_at_least, BlockCounters& counters);
   // The lowest iteration that has a sum.
   [[nodiscard]] std::optional<Iteration> FirstOpen() const { return sums_.First(); }
   // Adds the sums of iterations above `into` to that of `into`.

@@ -50,42 +50,42 @@ TEST_F(UpdaterTest, InitialValuesThatDoNotFitOrAreNotFiniteAreRefused) {
 
 TEST_F(UpdaterTest, AGradientIsAppliedAtOnceWithTheShareOfItsMembers) {
   Begin();
-  EXPECT_EQ(updater.Take(From(0), Fill({8, 8}), {.members = 4}, counters), Verdict::kApplied);
+  EXPECT_EQ(updater.Push(From(0), Fill({8, 8}), {.members = 4}, counters), Verdict::kApplied);
   EXPECT_EQ(value(), -2.0F);
   EXPECT_EQ(counters.steps, 1U);
-  EXPECT_EQ(updater.Take(From(0), Fill({8, kNotFinite}), {.members = 4}, counters), Verdict::kRefused);
-  EXPECT_EQ(updater.Take(From(0), Fill({8}), {.members = 4}, counters), Verdict::kRefused);
+  EXPECT_EQ(updater.Push(From(0), Fill({8, kNotFinite}), {.members = 4}, counters), Verdict::kRefused);
+  EXPECT_EQ(updater.Push(From(0), Fill({8}), {.members = 4}, counters), Verdict::kRefused);
   EXPECT_EQ(updater.values().version(), Version(2)) << "a refused gradient changes nothing";
 }
 
 TEST_F(UpdaterTest, AStaleGradientMakesASmallerStepWhereThatIsAskedFor) {
   Begin({.scale_by_staleness = true});
-  (void)updater.Take(From(0), Fill({8, 8}), {.members = 2, .staleness = 2}, counters);
+  (void)updater.Push(From(0), Fill({8, 8}), {.members = 2, .staleness = 2}, counters);
   EXPECT_EQ(value(), -4.0F) << "one iteration old, as all gradients are";
-  (void)updater.Take(From(0), Fill({8, 8}), {.members = 2, .staleness = 8}, counters);
+  (void)updater.Push(From(0), Fill({8, 8}), {.members = 2, .staleness = 8}, counters);
   EXPECT_EQ(value(), -5.0F);
 }
 
 TEST_F(UpdaterTest, StalenessCountsVersionsSinceTheBaseAndThoseThatComeBefore) {
   Begin();
-  for (int i = 0; i < 3; ++i) (void)updater.Take(From(0), Fill({1, 1}), {}, counters);
+  for (int i = 0; i < 3; ++i) (void)updater.Push(From(0), Fill({1, 1}), {}, counters);
   EXPECT_EQ(updater.StalenessOf(Version(2), 0), 2U);
   EXPECT_EQ(updater.StalenessOf(Version(4), 3), 3U);
   EXPECT_EQ(updater.StalenessOf(Version(0), 0), std::nullopt) << "no version";
   EXPECT_EQ(updater.StalenessOf(Version(5), 0), std::nullopt) << "not there yet";
 }
 
-TEST_F(UpdaterTest, SumsAreAppliedWhenTheirIterationIsFolded) {
+TEST_F(UpdaterTest, SumsAreAppliedWhenTheirIterationEnds) {
   Begin(kAggregate);
-  EXPECT_EQ(updater.Take(From(0), Fill({4, 4}), {.into = Iteration(0)}, counters), Verdict::kSummed);
-  EXPECT_EQ(updater.Take(From(1), Fill({8, 8}), {.into = Iteration(1)}, counters), Verdict::kSummed);
+  EXPECT_EQ(updater.Push(From(0), Fill({4, 4}), {.into = Iteration(0)}, counters), Verdict::kSummed);
+  EXPECT_EQ(updater.Push(From(1), Fill({8, 8}), {.into = Iteration(1)}, counters), Verdict::kSummed);
   EXPECT_EQ(value(), 0.0F);
   EXPECT_EQ(updater.FirstOpen(), Iteration(0));
-  updater.Fold(Iteration(0), 2, counters);
+  updater.ApplySum(Iteration(0), 2, counters);
   EXPECT_EQ(value(), -2.0F) << "one of two members gave it";
-  updater.Fold(Iteration(0), 2, counters);
+  updater.ApplySum(Iteration(0), 2, counters);
   EXPECT_EQ(counters.steps, 1U) << "nothing is left of it";
-  updater.FoldAll(Progress(), 4, counters);
+  updater.ApplyAllSums(Progress(), 4, counters);
   EXPECT_EQ(value(), -4.0F);
   EXPECT_EQ(updater.FirstOpen(), std::nullopt);
 }
@@ -104,19 +104,19 @@ TEST_F(UpdaterTest, TheWindowCountsOwnIterationsAndIsOpenWhereThereIsOneSum) {
 TEST_F(UpdaterTest, AGradientIsCompensatedWhileItsBaseIsKept) {
   Begin({.dc = 0.5F, .dc_versions = 2});
   updater.Sent(WorkerId(0));
-  (void)updater.Take(From(1, 7), Fill({2, 2}), {}, counters);
+  (void)updater.Push(From(1, 7), Fill({2, 2}), {}, counters);
   EXPECT_EQ(counters.uncompensated, 1U) << "nobody was sent version 7";
-  (void)updater.Take(From(0), Fill({2, 2}), {}, counters);
+  (void)updater.Push(From(0), Fill({2, 2}), {}, counters);
   EXPECT_EQ(counters.compensated, 1U);
   EXPECT_EQ(value(), -2.0F - (2.0F + 0.5F * 2 * 2 * -2));
   updater.Forget(WorkerId(0));
-  (void)updater.Take(From(0), Fill({2, 2}), {}, counters);
+  (void)updater.Push(From(0), Fill({2, 2}), {}, counters);
   EXPECT_EQ(counters.uncompensated, 2U);
 }
 
 TEST_F(UpdaterTest, AnArrayIsSetOnlyOnTopOfTheVersionThatTheOptimizerMade) {
   Begin();
-  (void)updater.Take(From(0), Fill({1, 1}), {}, counters);
+  (void)updater.Push(From(0), Fill({1, 1}), {}, counters);
   const AssignEvent before{.base_version = Version(1)}, now{.base_version = Version(2)};
   EXPECT_EQ(updater.Assign(before, Fill({9, 9}), counters), Verdict::kLateDropped);
   EXPECT_EQ(updater.Assign(now, Fill({9, kNotFinite}), counters), Verdict::kRefused);
@@ -129,13 +129,13 @@ TEST_F(UpdaterTest, AnArrayIsSetOnlyOnTopOfTheVersionThatTheOptimizerMade) {
 
 TEST_F(UpdaterTest, SumsAndValuesAreSavedAndLoaded) {
   Begin(kAggregate);
-  (void)updater.Take(From(0), Fill({4, 4}), {.into = Iteration(3)}, counters);
+  (void)updater.Push(From(0), Fill({4, 4}), {.into = Iteration(3)}, counters);
   BlockState state;
   updater.Save(state);
   Updater loaded(2, NonFinite::kRefuse, *sgd, pool);
   loaded.Follow(kAggregate, false);
   loaded.Load(state);
-  loaded.Fold(Iteration(3), 1, counters);
+  loaded.ApplySum(Iteration(3), 1, counters);
   EXPECT_EQ(loaded.values().current()->floats()[0], -4.0F);
   EXPECT_EQ(value(), 0.0F);
 }

@@ -103,7 +103,8 @@ class Inbound final : private TransportEvents {
   void OnClosed(ConnectionId id, const Status& why) override;
 
   // The frames of a peer that is not welcomed yet.
-  [[nodiscard]] Status OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body);
+  [[nodiscard]] Status OnFrameBeforeWelcome(ConnectionId id, wire::Kind kind,
+                                            std::span<const std::byte> body);
   [[nodiscard]] Status Challenge(ConnectionId id, std::span<const std::byte> body);
   [[nodiscard]] Status CheckProof(const Greeting& greeting, std::span<const std::byte> body) const;
   // The peer has proven to know the secret.
@@ -112,7 +113,7 @@ class Inbound final : private TransportEvents {
   // Of a peer that has proven to know the secret; what it is told may have to wait for the log.
   void Refuse(ConnectionId id, const Status& why);
   // Of one that has not: `why` says nothing of the job, and nothing is kept for it.
-  void RefuseStranger(ConnectionId id, const Status& why);
+  void RefuseUnproven(ConnectionId id, const Status& why);
   // The peer broke the protocol: says why, closes, tells the node.
   void CutOff(ConnectionId id, const Status& why);
   void SayGoodbye(ConnectionId id, const Status& why);
@@ -121,8 +122,8 @@ class Inbound final : private TransportEvents {
                 std::span<const Pinned> payload);
   void CloseAfterSend(ConnectionId id);
   // Closes at once; what is held for it is dropped.
-  void HangUp(ConnectionId id);
-  void LetGo(const HeldFrames::Held& held);
+  void CloseNow(ConnectionId id);
+  void SendHeld(const HeldFrames::Held& held);
   // Takes the peer out; true if it had been welcomed.
   bool Erase(ConnectionId id);
   // The same, with OnGone for a welcomed one.
@@ -137,7 +138,7 @@ class Inbound final : private TransportEvents {
   const LinkOptions options_;
   const std::string job_;
   InboundEvents& events_;
-  RateLimitedLog strangers_;
+  RateLimitedLog warnings_;
   ConnectionTable<Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;

@@ -132,7 +132,7 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
   if (id != connection_) return;
   last_heard_ = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
-  if (state_ == State::kGreeting) return OnStrangersFrame(kind, body);
+  if (state_ == State::kGreeting) return OnFrameBeforeProof(kind, body);
   if (kind == wire::Kind::kGoodbye) return OnGoodbye(body);
   if (state_ == State::kProven) {
     if (kind == wire::Kind::kWelcome) return OnWelcome(body);
@@ -154,7 +154,7 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
   }
 }
 
-void Link::OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body) {
+void Link::OnFrameBeforeProof(wire::Kind kind, std::span<const std::byte> body) {
   if (kind == wire::Kind::kChallenge) return OnChallenge(body);
   if (kind != wire::Kind::kWelcome) {
     return Lose(Protocol("{} at {} answered the hello with {}, wanted Challenge", peer_, address_,

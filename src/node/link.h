@@ -97,7 +97,7 @@ class alignas(64) Link final : private TransportEvents {
   // The other side has not proven to know the secret.
   void OnUnproven(const Status& why);
   // What it says before it has.
-  void OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body);
+  void OnFrameBeforeProof(wire::Kind kind, std::span<const std::byte> body);
   void OnWelcome(std::span<const std::byte> body);
   void OnGoodbye(std::span<const std::byte> body);
   void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);

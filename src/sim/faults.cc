@@ -51,8 +51,8 @@ void FaultPlan::Strike() {
       return OneWay(*at, until);
     case FaultKind::kTwoWay: {
       const FaultId fault = Name(kind);
-      network_.impairments().Block(at->hosts[0], at->hosts[1], until, fault);
-      return network_.impairments().Block(at->hosts[1], at->hosts[0], until, fault);
+      network_.impairments().Stall(at->hosts[0], at->hosts[1], until, fault);
+      return network_.impairments().Stall(at->hosts[1], at->hosts[0], until, fault);
     }
     case FaultKind::kRefused:
       // hosts[1] is the one that listens. The cut sends its peer there.
@@ -74,7 +74,7 @@ void FaultPlan::Cut() {
 
 void FaultPlan::OneWay(const SimNetwork::LiveConnection& at, Duration until) {
   const std::uint64_t side = random_.Below(2);
-  network_.impairments().Block(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
+  network_.impairments().Stall(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
   if (random_.Chance(0.5)) return;
   queue_.At(until, [this, at] { CutBetween(at.hosts[0], at.hosts[1]); });
 }

@@ -4,9 +4,9 @@
 
 namespace leeway::sim {
 
-void Impairments::Block(HostId from, HostId to, Duration until, FaultId fault) {
-  Impairment& block = blocks_[{from, to}];
-  if (until > block.until) block = {until, {}, fault, false};
+void Impairments::Stall(HostId from, HostId to, Duration until, FaultId fault) {
+  Impairment& stall = stalls_[{from, to}];
+  if (until > stall.until) stall = {until, {}, fault, false};
 }
 
 void Impairments::Slow(HostId from, HostId to, Duration extra, Duration until, FaultId fault) {
@@ -17,9 +17,9 @@ void Impairments::Refuse(HostId host, Duration until, FaultId fault) {
   refusals_[host] = {until, {}, fault, false};
 }
 
-Duration Impairments::BlockedUntil(HostId from, HostId to, Duration now) {
-  const Impairment* const block = Meet(blocks_, {from, to}, now);
-  return block != nullptr ? block->until : Duration::zero();
+Duration Impairments::StalledUntil(HostId from, HostId to, Duration now) {
+  const Impairment* const stall = Meet(stalls_, {from, to}, now);
+  return stall != nullptr ? stall->until : Duration::zero();
 }
 
 Duration Impairments::ExtraDelay(HostId from, HostId to, Duration now) {

@@ -19,7 +19,7 @@ using FaultId = StrongInt<struct FaultTag, std::uint64_t>;  // names one fault o
 class NetworkWatcher {
  public:
   virtual ~NetworkWatcher() = default;
-  // A block, slowness or refusal met its first traffic.
+  // A stall, slowness or refusal met its first traffic.
   virtual void OnFaultMet(FaultId fault) = 0;
   // Bytes have left on a connection that is up both ways; `verdict`: a frame with verdicts is under way
   // there.
@@ -32,14 +32,15 @@ class Impairments {
   void Watch(NetworkWatcher* watcher) { watcher_ = watcher; }
 
   // Bytes and connects from `from` to `to` stall until `until`.
-  void Block(HostId from, HostId to, Duration until, FaultId fault);
+  void Stall(HostId from, HostId to, Duration until, FaultId fault);
   // Bytes that leave before `until` take `extra` longer.
   void Slow(HostId from, HostId to, Duration extra, Duration until, FaultId fault);
   // Connects to `host` are refused until `until`.
   void Refuse(HostId host, Duration until, FaultId fault);
 
-  // Until when the path is blocked, if it is; zero else. This and the next two mark the fault as met.
-  [[nodiscard]] Duration BlockedUntil(HostId from, HostId to, Duration now);
+  // When the stall of the path ends; zero if the path does not stall. This and the next two mark the fault as
+  // met.
+  [[nodiscard]] Duration StalledUntil(HostId from, HostId to, Duration now);
   [[nodiscard]] Duration ExtraDelay(HostId from, HostId to, Duration now);
   [[nodiscard]] bool IsRefused(HostId host, Duration now);
 
@@ -57,7 +58,7 @@ class Impairments {
   const Impairment* Meet(std::map<Key, Impairment>& impairments, const Key& key, Duration now);
 
   NetworkWatcher* watcher_ = nullptr;
-  std::map<Path, Impairment> blocks_;
+  std::map<Path, Impairment> stalls_;
   std::map<Path, Impairment> slow_;
   std::map<HostId, Impairment> refusals_;
 };

@@ -20,22 +20,22 @@ class ImpairmentsTest : public ::testing::Test, private NetworkWatcher {
   void OnLeft(std::uint64_t, bool) override {}
 };
 
-TEST_F(ImpairmentsTest, ABlockIsOfOneWayAndEnds) {
-  impairments.Block(kA, kB, Duration(100), FaultId(1));
-  EXPECT_EQ(impairments.BlockedUntil(kB, kA, Duration(50)), Duration::zero());
+TEST_F(ImpairmentsTest, AStallIsOfOneWayAndEnds) {
+  impairments.Stall(kA, kB, Duration(100), FaultId(1));
+  EXPECT_EQ(impairments.StalledUntil(kB, kA, Duration(50)), Duration::zero());
   EXPECT_TRUE(met.empty());
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(50)), Duration(100));
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(60)), Duration(100));
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(100)), Duration::zero());
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(50)), Duration(100));
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(60)), Duration(100));
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(100)), Duration::zero());
   EXPECT_EQ(met, std::vector<std::uint64_t>{1}) << "it is met once";
 }
 
-TEST_F(ImpairmentsTest, AShorterBlockDoesNotReplaceALongerOne) {
-  impairments.Block(kA, kB, Duration(100), FaultId(1));
-  impairments.Block(kA, kB, Duration(50), FaultId(2));
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(0)), Duration(100));
-  impairments.Block(kA, kB, Duration(200), FaultId(3));
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(0)), Duration(200));
+TEST_F(ImpairmentsTest, AShorterStallDoesNotReplaceALongerOne) {
+  impairments.Stall(kA, kB, Duration(100), FaultId(1));
+  impairments.Stall(kA, kB, Duration(50), FaultId(2));
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(0)), Duration(100));
+  impairments.Stall(kA, kB, Duration(200), FaultId(3));
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(0)), Duration(200));
   EXPECT_EQ(met, (std::vector<std::uint64_t>{1, 3}));
 }
 
@@ -51,8 +51,8 @@ TEST_F(ImpairmentsTest, SlownessAndRefusalsEndAtTheirTime) {
 }
 
 TEST_F(ImpairmentsTest, NobodyHearsOfAFaultWithoutAName) {
-  impairments.Block(kA, kB, Duration(100), FaultId{});
-  EXPECT_EQ(impairments.BlockedUntil(kA, kB, Duration(0)), Duration(100));
+  impairments.Stall(kA, kB, Duration(100), FaultId{});
+  EXPECT_EQ(impairments.StalledUntil(kA, kB, Duration(0)), Duration(100));
   EXPECT_TRUE(met.empty());
 }
 

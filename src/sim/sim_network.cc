@@ -69,18 +69,18 @@ ConnectionId SimNetwork::Connect(HostId host, const void* owner, const std::stri
       std::make_unique<ConnectionEnd>(id, host, owner, State::kConnecting, &events, queue_, trace_);
   connections_[connection->number] = connection;
   ++counters_.connects;
-  queue_.After(OneWay(), [this, connection] { Knock(connection); });
+  queue_.After(OneWay(), [this, connection] { TryAccept(connection); });
   return id;
 }
 
-void SimNetwork::Knock(const ConnectionRef& connection) {
+void SimNetwork::TryAccept(const ConnectionRef& connection) {
   ConnectionEnd& near = *connection->ends[0];
   if (near.state == State::kClosed) return EraseIfOver(connection);
   const auto found = listeners_.find(connection->address);
   if (found != listeners_.end()) {
-    const Duration open = impairments_.BlockedUntil(near.host, found->second.host, queue_.now());
+    const Duration open = impairments_.StalledUntil(near.host, found->second.host, queue_.now());
     if (open > queue_.now()) {
-      queue_.At(open + OneWay(), [this, connection] { Knock(connection); });
+      queue_.At(open + OneWay(), [this, connection] { TryAccept(connection); });
       return;
     }
   }
@@ -253,7 +253,7 @@ void SimNetwork::Land(const ConnectionRef& connection, int side) {
   const ConnectionEnd& other = *connection->ends[1 - side];
   // A tear may have taken away the chunk that this event was for.
   const Duration due =
-      std::max(end.out.next_arrival(), impairments_.BlockedUntil(end.host, other.host, queue_.now()));
+      std::max(end.out.next_arrival(), impairments_.StalledUntil(end.host, other.host, queue_.now()));
   if (due > queue_.now()) return ScheduleLanding(connection, side, due);
   Deliver(connection, 1 - side, end.out.Land());
   if (end.out.flying()) ScheduleLanding(connection, side, end.out.next_arrival());

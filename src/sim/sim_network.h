@@ -98,7 +98,7 @@ class SimNetwork final : public Network {
     return ConnectionId(number * 2 + static_cast<std::uint64_t>(side) + 1);
   }
 
-  void Knock(const ConnectionRef& connection);  // a connect reaches the other host
+  void TryAccept(const ConnectionRef& connection);  // a connect reaches the other host
   void ScheduleLeave(const ConnectionRef& connection, int side, Duration when);
   void Leave(const ConnectionRef& connection, int side);
   void ScheduleLanding(const ConnectionRef& connection, int side, Duration when);

@@ -197,7 +197,7 @@ TEST(SimNetworkTest, ABlockedDirectionStallsBytesAndLetsTheOtherDirectionPass) {
   const ConnectionId id = world.Connect();
   world.Run();
   const Duration heal = world.queue.now() + milliseconds(500);
-  world.network.impairments().Block(world.client_host, world.server_host, heal, FaultId(1));
+  world.network.impairments().Stall(world.client_host, world.server_host, heal, FaultId(1));
   world.client.env().transport.Send(id, 1, TextBytes("up"), {});
   world.server.env().transport.Send(world.server_node.accepted[0], 1, TextBytes("down"), {});
   world.RunUntil(heal - Duration(1));
@@ -213,7 +213,7 @@ TEST(SimNetworkTest, ABlockedPathKeepsPinsOnceTheWindowIsFull) {
   const ConnectionId id = world.Connect();
   world.Run();
   world.server.env().transport.SetLimits(world.server_node.accepted[0], {4096, 1 << 20});
-  world.network.impairments().Block(world.client_host, world.server_host, world.queue.now() + seconds(1),
+  world.network.impairments().Stall(world.client_host, world.server_host, world.queue.now() + seconds(1),
                                     FaultId(1));
   const std::string payload(500'000, 'p');
   auto pin = std::make_shared<int>(1);
