@@ -49,7 +49,7 @@ struct BlockOptions {
 
 // The values of a block and its optimizer's state, of one version; pinned.
 struct BlockArrays {
-  Version version{0};  // 0: there are none yet
+  Version version{0};  // 0: the block has no values yet
   std::uint64_t steps = 0;
   ConstBufferRef values{};
   std::vector<ConstBufferRef> slots{};

@@ -12,7 +12,7 @@
 
 namespace leeway {
 
-// How often a lead was so many iterations. Bucket 15 is 15, the last one 16 and more; what is below 0 counts
+// How often a lead was so many iterations. Bucket 15 is 15, the last one 16 and more. A negative lead counts
 // as 0.
 struct LeadHistogram {
   std::array<std::uint64_t, 17> buckets{};

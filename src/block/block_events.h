@@ -1,4 +1,4 @@
-// BlockEvents: what goes into a block and what comes out of it, as plain structs.
+// BlockEvents: the events that a block takes and those that it raises, as plain structs.
 #pragma once
 
 #include <compare>
@@ -28,7 +28,7 @@ struct MemberState {
   bool finished = false;  // gone because its data had ended: steps are still divided by it
 };
 
-// What a block holds of one life.
+// The pushes of one life that a block holds.
 struct HeldLife {
   Iteration iteration{
       -1};             // the highest one; of a silent life the one before its first; -1: it is not known here
@@ -86,7 +86,7 @@ struct BlockAnswer {
   WorkerId held_for = kNoWorker;
 };
 
-// What a block says, always during one of its own calls.
+// The events that a block raises, always during one of its own calls.
 class BlockEvents {
  public:
   virtual ~BlockEvents() = default;

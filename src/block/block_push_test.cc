@@ -1,4 +1,4 @@
-// What becomes of pushes: windows, late ones, refused ones, absent ones.
+// Pushes of a block: beyond the window, late, refused, absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

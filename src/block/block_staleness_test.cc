@@ -1,4 +1,4 @@
-// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and what is counted.
+// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and their counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How long pulls wait and for whom.
+// How long pulls wait, and for which worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

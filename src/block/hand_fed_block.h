@@ -146,9 +146,9 @@ class HandFedBlock final : public BlockEvents {
 
   // Of the gradients of a worker: the sum of their staleness, and how many they are.
   std::array<std::uint64_t, 2> staleness(std::uint32_t worker) { return staleness_[WorkerId(worker)]; }
-  // For whom the pull behind the newest answer to a worker was held up.
+  // The worker that the pull behind the newest answer to `worker` had waited for.
   WorkerId held_for(std::uint32_t worker) { return held_for_[worker]; }
-  // What was said since the last call.
+  // The lines since the last call.
   std::vector<std::string> Heard() { return std::exchange(lines_, {}); }
   void Forget() { lines_.clear(); }
   std::vector<float> values() const { return {block_->values().begin(), block_->values().end()}; }

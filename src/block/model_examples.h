@@ -12,7 +12,7 @@
 
 namespace leeway {
 
-// What jobs of four workers may have.
+// Models that jobs of four workers may have.
 inline std::vector<std::string> ModelExamples() {
   const std::vector<std::string> arguments = {
       "",

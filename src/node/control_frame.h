@@ -22,8 +22,8 @@ namespace leeway {
   std::vector<std::byte> body(message.ByteSizeLong());
   google::protobuf::io::ArrayOutputStream array(body.data(), static_cast<int>(body.size()));
   google::protobuf::io::CodedOutputStream out(&array);
-  // Else the order of a map's entries changes from run to run, and a simulated run could not be told from
-  // another.
+  // Without it the order of a map's entries changes from run to run, and a simulated run could not be
+  // replayed.
   out.SetSerializationDeterministic(true);
   message.SerializeWithCachedSizes(&out);
   return body;
@@ -57,7 +57,7 @@ namespace leeway {
   return goodbye;
 }
 
-// The error that a peer sent, fit for whoever reads it here.
+// The error that a peer sent, fit for people who read it here.
 [[nodiscard]] inline Status StatusFromWire(std::uint32_t code, const std::string& message) {
   return {CodeFromWire(code), ClippedMessage(message)};
 }

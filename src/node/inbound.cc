@@ -207,7 +207,7 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
 
 void Inbound::OnClosed(ConnectionId id, const Status& why) {
   held_.Drop(id);
-  // What the transport could not read: an oversized frame, a header that is none.
+  // The transport could not read it: an oversized frame, or bytes that are no header.
   const Parting how = why.code() == StatusCode::kProtocol ? Parting::kCutOff : Parting::kLost;
   if (const Peer* const peer = peers_.Find(id); how == Parting::kCutOff && peer != nullptr) {
     warnings_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));

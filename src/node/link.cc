@@ -181,7 +181,7 @@ void Link::OnChallenge(std::span<const std::byte> body) {
   SendNow(wire::Kind::kProof, ControlBody(*proof), {});
 }
 
-// A stranger must not end this node: one that has had the right secret waits for its own peer.
+// A peer without the secret must not end this node: a link that knows its secret is right waits for its peer.
 void Link::OnUnproven(const Status& why) {
   backoff_.NoteToldToWait(false);
   return handshake_.trusted() || why.code() == StatusCode::kUnavailable ? Lose(why) : Fail(why);
@@ -192,9 +192,8 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
   if (!welcome.error().empty()) {
     const Status refusal = StatusFromWire(welcome.error_code(), welcome.error());
-    // Not now, but perhaps soon: the usual limit decides. One that had welcomed this link before and finds it
-    // wrong now is another process: the port of one that died may be another job's, until the next is
-    // elsewhere.
+    // A peer that says kUnavailable may say yes soon: the usual limit decides. A peer that welcomed this link
+    // before and now finds it wrong is another process: another job may have the port of a peer that died.
     const bool is_another = was_up_ && refusal.code() == StatusCode::kInvalidArgument;
     const bool told_to_wait = is_another || refusal.code() == StatusCode::kUnavailable;
     backoff_.NoteToldToWait(told_to_wait);
@@ -214,7 +213,7 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   events_.OnUp(link_, welcome);
 }
 
-// A process on this host that no memory is shared with: two containers with a network of their own each, say.
+// The peer may be on this host and still share no memory: two containers with a network of their own, say.
 void Link::SayIfNotShared(const std::string& host_key) {
   if (options_.transport != "auto" || said_not_shared_) return;
   std::string why = env_.transport.WhyNotShared(connection_);
@@ -255,7 +254,7 @@ void Link::ArmBeat() {
   });
 }
 
-// Sends do not move the timer: it looks at the clock when it fires, and is set for what is then due.
+// Sends do not move the timer: it looks at the clock when it fires, and is set for the next time then.
 void Link::OnBeat() {
   const TimePoint now = env_.clock.Now();
   last_heard_ = std::min(now, last_heard() + OwnPause(beat_due_, now, options_.beat));

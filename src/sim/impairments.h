@@ -13,9 +13,9 @@
 
 namespace leeway::sim {
 
-using FaultId = StrongInt<struct FaultTag, std::uint64_t>;  // names one fault of the plan; 0 is none
+using FaultId = StrongInt<struct FaultTag, std::uint64_t>;  // names one fault of the plan; 0 is no fault
 
-// Told of what the fault plan waits for; during an event, and it may call the faults.
+// The events that the fault plan waits for. They come during an event of the queue, and may call the faults.
 class NetworkWatcher {
  public:
   virtual ~NetworkWatcher() = default;
@@ -53,7 +53,7 @@ class Impairments {
   };
   using Path = std::pair<HostId, HostId>;
 
-  // The impairment of `key`, which traffic has met; null if there is none now.
+  // The impairment of `key`, if it has one now, else null. Traffic has met it.
   template <typename Key>
   const Impairment* Meet(std::map<Key, Impairment>& impairments, const Key& key, Duration now);
 

@@ -142,7 +142,7 @@ void SimNetwork::Close(ConnectionId id) {
   if (connection == nullptr) return;
   ConnectionEnd& end = *connection->ends[SideOf(id)];
   if (end.state != State::kConnecting && end.state != State::kOpen) return;
-  // Of what is in flight any suffix may be lost with the connection.
+  // Any suffix of the bytes in flight may be lost with the connection.
   if (random_.Chance(0.5)) end.out.Tear(random_.Below(end.out.bytes_in_flight() + 1));
   Shut(connection, SideOf(id));
 }
@@ -181,7 +181,7 @@ void SimNetwork::Cut(std::uint64_t number) {
   ++counters_.cuts;
   for (int side = 0; side < 2; ++side) {
     Pipe& out = connection->ends[side]->out;
-    // Often all or nothing of what is in flight arrives; else the tear falls at any byte.
+    // Often all or none of the bytes in flight arrive; else the tear falls at any byte.
     const std::uint64_t flying = out.bytes_in_flight();
     const std::uint64_t keep = random_.Chance(0.7)   ? random_.Below(flying + 1)
                                : random_.Chance(0.5) ? flying

@@ -72,8 +72,8 @@ class SimNetwork final : public Network {
   // The node is gone: its listeners and connections end, and nobody calls its events again.
   void Forget(const void* owner);
 
-  // Tears the connection of this number: each direction loses a random suffix of what is in flight, each end
-  // learns of it by itself.
+  // Tears the connection of this number: each direction loses a random suffix of the bytes in flight, and
+  // each end learns of it by itself.
   void Cut(std::uint64_t connection);
   [[nodiscard]] Impairments& impairments() { return impairments_; }
 
@@ -81,7 +81,7 @@ class SimNetwork final : public Network {
     std::uint64_t number;
     HostId hosts[2];
   };
-  // Those that are up at both ends, in the order of their numbers.
+  // The connections that are up at both ends, in the order of their numbers.
   [[nodiscard]] std::vector<LiveConnection> Live() const;
   [[nodiscard]] const NetworkCounters& counters() const { return counters_; }
 

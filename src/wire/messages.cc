@@ -115,7 +115,7 @@ constexpr void Fields(Visitor& visit, As<Visitor, ArraysEntry>& e) {
   visit(e.payload_bytes), visit(e.array), visit(e.arrays);
 }
 
-// What follows the three common fields of a head.
+// The fields after the three common ones of a head.
 template <typename Visitor>
 void HeadFields(Visitor&, As<Visitor, Init>&) {}
 template <typename Visitor>
@@ -202,8 +202,9 @@ constexpr std::size_t EntryBytes() {
   return measure.bytes();
 }
 
-// A field that no correct peer sends; none if `field` is null. Trivial, so that checking a right message
-// costs little more than its comparisons (with an optional of strings a decode took four times as long).
+// A field that no correct peer sends; all fields are right if `field` is null. Trivial, so that checking a
+// right message costs little more than its comparisons (with an optional of strings a decode took four times
+// as long).
 struct Wrong {
   const char* field = nullptr;
   const char* wanted = nullptr;

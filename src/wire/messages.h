@@ -37,7 +37,7 @@ struct PushEntry {
   BlockId block;
   Term term;
   Seq seq;
-  Version base_version;  // what the gradient was computed on
+  Version base_version;  // that the gradient was computed on
   std::uint32_t payload_bytes = 0;
   DType dtype = DType::kFloat32;
   std::uint8_t codec = 0;  // 0: none
@@ -128,7 +128,7 @@ struct AssignEntry {
   BlockId block;
   Term term;
   Seq seq;
-  Version base_version;     // what the worker reads
+  Version base_version;     // that the worker reads
   std::uint64_t steps = 0;  // runs of the optimizer behind its state; without a meaning for array 0
   std::uint32_t payload_bytes = 0;
   std::uint8_t array = 0;
@@ -139,7 +139,7 @@ struct Assign {
   std::vector<AssignEntry> entries;
 };
 
-// Answered at once, with what the block has then.
+// Answered at once, with the arrays that the block has then.
 enum class ReadWhat : std::uint8_t { kValues = 1, kState = 2 };
 struct ReadEntry {
   BlockId block;
