@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
-#include "block/model_examples.h"
+#include "block/testing/hand_fed_block.h"
+#include "block/testing/model_examples.h"
 
 namespace leeway {
 namespace {

@@ -37,7 +37,7 @@ class Updater {
   // Sums that are open stay as they are.
   void Follow(const ApplyMode& apply, bool sums_ahead);
 
-  // The next four return nothing if the owner of the array took it back while it was read: then nothing has
+  // The next three return nothing if the owner of the array took it back while it was read: then nothing has
   // changed, and the array comes again. They add to `counters` the memory that was missing.
 
   // kInitialized, also where there are values already; kRefused if the values do not fit or are not finite.
