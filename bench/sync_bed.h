@@ -49,7 +49,7 @@ class SyncBed final : public BlockEvents {
   double Phase(Event event, Range workers, std::int64_t beyond);
   void Feed(Block& block, Event event, std::uint32_t at, std::int64_t beyond);
 
-  void OnVerdict(BlockId, Term, MemberKey, Seq, BlockVerdict, Iteration) override {}
+  void OnVerdict(BlockId, Term, MemberKey, Seq, Verdict, Iteration) override {}
   void OnAnswer(BlockId, Term, MemberKey, const BlockAnswer&) override {}
   void OnWakeAt(BlockId, TimePoint) override {}
   void OnReached(BlockId) override {}

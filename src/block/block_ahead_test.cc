@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "base/check.h"
+
 namespace leeway {
 
 namespace {
@@ -46,6 +48,28 @@ BlockCounters& BlockCounters::operator+=(const BlockCounters& other) {
   for (const auto& [worker, waited] : other.waited_for) waited_for[worker] += waited;
   lead_read += other.lead_read;
   return *this;
+}
+
+void BlockCounters::CountVerdict(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kApplied:
+      ++applied;
+      return;
+    case Verdict::kSummed:
+      ++summed;
+      return;
+    case Verdict::kAbsent:
+      ++absent;
+      return;
+    case Verdict::kLateDropped:
+      ++late_dropped;
+      return;
+    case Verdict::kRefused:
+      ++refused;
+      return;
+    default:
+      LW_CHECK(false, "verdict {} consumes no sequence", static_cast<int>(verdict));
+  }
 }
 
 void BlockCounters::ChargeWait(WorkerId to, Duration waited) {

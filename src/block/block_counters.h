@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <map>
 
+#include "block/block_events.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 
 namespace leeway {
 
-// How often a lead was so many iterations. Bucket 15 is 15, the last one 16 and more; what is below 0 counts
+// How often a lead was so many iterations. Bucket 15 is 15, the last one 16 and more. A negative lead counts
 // as 0.
 struct LeadHistogram {
   std::array<std::uint64_t, 17> buckets{};
@@ -52,6 +53,8 @@ struct BlockCounters {
   LeadHistogram lead_read;
 
   BlockCounters& operator+=(const BlockCounters& other);
+  // REQUIRES: a verdict that uses up a sequence number.
+  void CountVerdict(Verdict verdict);
   // Adds to waited_for and keeps it short.
   void ChargeWait(WorkerId to, Duration waited);
 };

@@ -1,4 +1,4 @@
-// BlockEvents: what goes into a block and what comes out of it, as plain structs.
+// BlockEvents: the events that a block takes and those that it raises, as plain structs.
 #pragma once
 
 #include <compare>
@@ -8,24 +8,11 @@
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
+#include "leeway/verdict.h"
 
 namespace leeway {
 
-// What became of a push. Values as on the wire (wire::Verdict): the block is below the wire and does not
-// include it.
-enum class BlockVerdict : std::uint8_t {
-  kApplied = 1,
-  kSummed = 2,
-  kAbsent = 3,
-  kLateDropped = 4,
-  kRefused = 5,
-  kInitialized = 6,
-  kGap = 16,
-  kFenced = 17,
-  kMoved = 18,
-  kWindow = 19,
-  kOpen = 20,
-};
+using BlockVerdict = Verdict;  // in src/node/server
 
 // One life of one worker.
 struct MemberKey {
@@ -41,7 +28,7 @@ struct MemberState {
   bool finished = false;  // gone because its data had ended: steps are still divided by it
 };
 
-// What a block holds of one life.
+// The pushes of one life that a block holds.
 struct HeldLife {
   Iteration iteration{
       -1};             // the highest one; of a silent life the one before its first; -1: it is not known here
@@ -99,14 +86,14 @@ struct BlockAnswer {
   WorkerId held_for = kNoWorker;
 };
 
-// What a block says, always during one of its own calls.
+// The events that a block raises, always during one of its own calls.
 class BlockEvents {
  public:
   virtual ~BlockEvents() = default;
   // Of a push or absent push. Seq 0 concerns no push: kInitialized answers an Init; kMoved and kFenced with
   // seq 0 answer an Init or a pull. kGap carries the last seq taken, kOpen that of the push which got
   // kWindow.
-  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+  virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                          Iteration v_train) = 0;
   virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
   // A gradient was applied or summed. Its staleness: how many versions come between the one that it was

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

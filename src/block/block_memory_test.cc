@@ -1,4 +1,4 @@
-// What values and sums do when there is no memory: nothing changes, and they say so.
+// Values and sums without memory: nothing changes, and they say so.
 #include <gtest/gtest.h>
 
 #include "base/heap_arena.h"

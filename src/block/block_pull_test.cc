@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -1,4 +1,4 @@
-// What becomes of pushes: windows, late ones, refused ones, absent ones.
+// Pushes of a block: beyond the window, late, refused, absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

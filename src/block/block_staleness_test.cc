@@ -1,4 +1,4 @@
-// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and what is counted.
+// Steps that know how old a gradient is (immediate:scale=staleness, immediate:dc=...), and their counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 #include "block/kept_versions.h"
 
 namespace leeway {

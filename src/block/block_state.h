@@ -1,8 +1,8 @@
-// BlockState: all that a block is at one moment, as plain data: what a checkpoint keeps and what moves with a
-// block.
+// BlockState: a block at one moment, as plain data. A checkpoint keeps it, and a new owner of the block gets
+// it.
 //
 // Values and gradients are pinned, not copied: versions are immutable, and a sum that is pinned is copied
-// before it is added to. What waits (pulls, pushes beyond the window) is not part of it: its owner asks
+// before it is added to. Waiting pulls and pushes beyond the window are not part of it: their workers ask
 // again.
 #pragma once
 
@@ -19,13 +19,14 @@
 
 namespace leeway {
 
-// Verdicts of its last pushes that a block remembers for each worker: a worker has no more without one.
+// How many verdicts of its last pushes a block remembers for each worker. A worker has no more pushes without
+// a verdict.
 inline constexpr std::size_t kVerdictsKept = 4;
 
 struct LedgerState {
   MemberKey member{};
   Seq last{};
-  std::array<BlockVerdict, kVerdictsKept> verdicts{};  // of seq s at s % kVerdictsKept
+  std::array<Verdict, kVerdictsKept> verdicts{};  // of seq s at s % kVerdictsKept
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };
 
@@ -60,7 +61,7 @@ struct OpenSumState {
   Iteration iteration{};
   std::uint64_t samples = 0;
   std::uint32_t contributors = 0;
-  std::uint64_t steps = 0;  // own steps of the one whose hyper is taken, and who that is
+  std::uint64_t steps = 0;  // own steps of the contributor whose hyper is taken, and which one that is
   MemberKey chosen{};
   Seq chosen_seq{};
   Hyper hyper{};

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {
@@ -55,7 +55,7 @@ TEST_P(BlockStateTest, ALoadedBlockGoesOnAsTheOneThatWasSaved) {
     HandFedBlock loaded(options());
     loaded->Load(state);
     loaded.ContinueFrom(saved);
-    // What happens to the one must not show in the other: their pinned parts are the same memory.
+    // A change of one block must not show in the other: their pinned parts are the same memory.
     std::vector<std::int64_t> again = next;
     for (std::uint64_t i = cut; i < cut + 20; ++i) Feed(saved, Hash64({seed, i}), next);
     saved.Forget();

@@ -1,4 +1,4 @@
-// Another model while training runs: what waits, what is open and what is beyond the window.
+// Another model while training runs: waiting pulls, open sums, pushes beyond the window.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
-#include "block/model_examples.h"
+#include "block/testing/hand_fed_block.h"
+#include "block/testing/model_examples.h"
 
 namespace leeway {
 namespace {
@@ -359,7 +359,7 @@ class SwitchedWorkers {
   }
   void Note(const std::string& sync) {
     skips_ahead_ = block_->sync().model->ForWorker().skips_ahead;
-    // Under no other model does a block go on without somebody, who is then late.
+    // Under no other model does a block advance without a worker, whose push is late then.
     leaves_behind_ = leaves_behind_ || skips_ahead_ || sync.starts_with("when");
     drops_late_ = LateOf(block_->sync(), block_->aggregates()) == Late::kDrop;
   }

@@ -1,8 +1,8 @@
-// How long pulls wait and for whom.
+// How long pulls wait, and for which worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 #include "block/waiting_pulls.h"
 
 namespace leeway {
@@ -165,12 +165,12 @@ TEST(WaitingPullsTest, RanksThatNoJobHasCostNoMemoryForThoseInBetween) {
   };
   EXPECT_TRUE(pulls.Delay(pull(far, 3), {}));
   EXPECT_TRUE(pulls.Delay(pull(WorkerId(1), 3), {}));
-  pulls.Block(pull(WorkerId(70'000), 3), {});
+  pulls.HoldUnready(pull(WorkerId(70'000), 3), {});
   EXPECT_EQ(pulls.size(), 3U);
   EXPECT_FALSE(pulls.TakeDelayedBelow(Iteration(3)).has_value());
   EXPECT_EQ(pulls.TakeDelayedBelow(Iteration(4))->pull.from.worker, WorkerId(1));
   EXPECT_EQ(pulls.TakeDelayedBelow(Iteration(4))->pull.from.worker, far);
-  EXPECT_EQ(pulls.TakeBlocked().size(), 1U);
+  EXPECT_EQ(pulls.TakeUnready().size(), 1U);
   EXPECT_EQ(pulls.size(), 0U);
 }
 

@@ -1,8 +1,8 @@
-// Gradient: the values that a push (or an Init) brings to a block: a buffer of the shard's own, or memory of
-// someone else's that is read where it lies.
+// Gradient: the values that a push (or an Init) brings to a block. They are in a buffer of the shard, or lent
+// by another process and read in its memory.
 //
-// What is lent is there during the call only, and counts only if it is Whole after the last read: the process
-// that owns it may have taken it back meanwhile, and two reads may see different values.
+// A lent gradient is there during the call only. It counts only if it is Whole after the last read: its owner
+// may have taken it back meanwhile, and two reads may see different values.
 #pragma once
 
 #include <span>
@@ -22,10 +22,10 @@ class Gradient {
   Gradient(std::span<const float> lent, const Witness& witness) : values_(lent), witness_(witness) {}
 
   [[nodiscard]] std::span<const float> values() const { return values_; }
-  // Null: lent. What is to stay is copied then.
+  // Null if the gradient is lent. The block copies then what it keeps.
   [[nodiscard]] BufferRef TakeBuffer() { return std::move(buffer_); }
   [[nodiscard]] bool IsLent() const { return buffer_ == nullptr; }
-  // After the last read: whether it was what was sent.
+  // After the last read: whether the values were those that the owner sent.
   [[nodiscard]] bool Whole() const { return witness_.Holds(); }
   [[nodiscard]] const Witness& witness() const { return witness_; }
 

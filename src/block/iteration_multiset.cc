@@ -106,7 +106,7 @@ void IterationMultiset::Count(Place from, Place to, std::int32_t by) {
   add(from.chunk, from.group, chunks_[from.chunk].groups.size(), by);
   for (std::size_t chunk = from.chunk + 1; chunk < chunks_.size() && chunk <= to.chunk; ++chunk)
     chunks_[chunk].below += static_cast<std::uint32_t>(by);
-  // Those from `to` on are as they were, though more or fewer are below their chunk.
+  // Groups from `to` on keep their counts, though more or fewer values are below their chunk.
   if (to.chunk < chunks_.size()) add(to.chunk, to.group, chunks_[to.chunk].groups.size(), -by);
 }
 
@@ -139,7 +139,7 @@ bool IterationMultiset::RaiseWithin(Place at, Iteration to) {
   const std::size_t next = at.chunk + 1;
   if (next < chunks_.size() && to >= chunks_[next].from) return false;
   std::vector<Group>& groups = chunks_[at.chunk].groups;
-  // The last one who is alone takes the group along: there is nobody to come by.
+  // When one worker is left in its group, the group moves with it.
   if (at.chunk == 0 && at.group == 0 && groups[0].up_to == 1 &&
       (groups.size() == 1 || to < groups[1].value)) {
     groups[0].value = to;

@@ -1,9 +1,10 @@
 // KeptVersions: the values that workers compute on, for as long as a push of theirs may name them (apply
 // option dc).
 //
-// A version is in use by the workers that were last answered with it, or with it before that: while an answer
-// is under way a worker may still compute on what it had. At most `limit` are kept, the newest; a version is
-// a whole block of memory. Not part of a block's state: what is not kept is not compensated.
+// A version is in use by the workers whose last answer, or the one before, had it: while an answer is under
+// way a worker may still compute on its old values. At most `limit` versions are kept, the newest: a version
+// is a whole block of memory. A block's state has none of them: a gradient without its version is not
+// compensated.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +19,13 @@ namespace leeway {
 
 class KeptVersions {
  public:
-  // Forgets what is beyond the limit; 0 forgets all.
+  // Forgets the oldest versions beyond the limit; 0 forgets all.
   void SetLimit(std::size_t limit);
   // The worker is sent this version.
   void Sent(WorkerId worker, Version version, const ConstBufferRef& values);
   // The worker has computed on `base`: it will not come back to anything older.
   void Used(WorkerId worker, Version base);
-  // What is kept says nothing of the values of now any more: another rank has set them.
+  // Another rank has set the values, so the kept ones say nothing of those of now.
   void Clear();
   // The worker has gone.
   void Forget(WorkerId worker);

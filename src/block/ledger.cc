@@ -20,7 +20,7 @@ Ledger::Decision Ledger::Decide(MemberKey from, Seq seq) const {
   return {.kind = Decision::Kind::kRepeat, .verdict = page->verdicts[seq.index() % kKept]};
 }
 
-void Ledger::Record(MemberKey from, Seq seq, BlockVerdict verdict) {
+void Ledger::Record(MemberKey from, Seq seq, Verdict verdict) {
   Page& page = PageOf(from);
   page.last = seq;
   page.verdicts[seq.index() % kKept] = verdict;

@@ -30,13 +30,13 @@ class Ledger {
       kGap,        // `last` is the last one taken
       kFenced,     // a newer life of this worker is known
     } kind;
-    BlockVerdict verdict = BlockVerdict::kApplied;
+    Verdict verdict = Verdict::kApplied;
     Seq last{};
   };
 
   [[nodiscard]] Decision Decide(MemberKey from, Seq seq) const;
   // The push that was decided kTake has this verdict now.
-  void Record(MemberKey from, Seq seq, BlockVerdict verdict);
+  void Record(MemberKey from, Seq seq, Verdict verdict);
   // Lives of this worker before `life` are fenced from now on.
   void Admit(MemberKey life) { (void)PageOf(life); }
   // The last one taken from this life; 0 if none.
@@ -48,7 +48,7 @@ class Ledger {
   struct Page {
     Seq last{};
     Incarnation incarnation{};
-    std::array<BlockVerdict, kKept> verdicts{};  // of seq s at s % kKept
+    std::array<Verdict, kKept> verdicts{};  // of seq s at s % kKept
   };
   // Of this life, or a later one.
   Page& PageOf(MemberKey life);

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {
@@ -22,7 +22,7 @@ TEST(LedgerTest, OnlyTheNextSequenceIsTaken) {
   Ledger ledger;
   EXPECT_EQ(ledger.Decide(LedgerLife(0), Seq(1)).kind, Kind::kTake);
   EXPECT_EQ(ledger.Decide(LedgerLife(0), Seq(2)).kind, Kind::kGap);
-  ledger.Record(LedgerLife(0), Seq(1), BlockVerdict::kSummed);
+  ledger.Record(LedgerLife(0), Seq(1), Verdict::kSummed);
   EXPECT_EQ(ledger.Decide(LedgerLife(0), Seq(2)).kind, Kind::kTake);
   EXPECT_EQ(ledger.Decide(LedgerLife(0), Seq(3)).kind, Kind::kGap);
   EXPECT_EQ(ledger.Decide(LedgerLife(0), Seq(3)).last, Seq(1));
@@ -31,9 +31,8 @@ TEST(LedgerTest, OnlyTheNextSequenceIsTaken) {
 
 TEST(LedgerTest, TheLastFourVerdictsAreGivenAgain) {
   Ledger ledger;
-  const std::vector<BlockVerdict> given = {BlockVerdict::kApplied, BlockVerdict::kAbsent,
-                                           BlockVerdict::kRefused, BlockVerdict::kLateDropped,
-                                           BlockVerdict::kSummed};
+  const std::vector<Verdict> given = {Verdict::kApplied, Verdict::kAbsent, Verdict::kRefused,
+                                      Verdict::kLateDropped, Verdict::kSummed};
   for (std::size_t i = 0; i < given.size(); ++i) ledger.Record(LedgerLife(0), Seq(i + 1), given[i]);
   for (std::size_t seq = 2; seq <= 5; ++seq) {
     const Ledger::Decision decision = ledger.Decide(LedgerLife(0), Seq(seq));
@@ -46,7 +45,7 @@ TEST(LedgerTest, TheLastFourVerdictsAreGivenAgain) {
 
 TEST(LedgerTest, AHigherIncarnationStartsAtOneAndFencesTheLower) {
   Ledger ledger;
-  ledger.Record(LedgerLife(0), Seq(1), BlockVerdict::kSummed);
+  ledger.Record(LedgerLife(0), Seq(1), Verdict::kSummed);
   EXPECT_EQ(ledger.Decide(LedgerLife(0, 2), Seq(2)).kind, Kind::kGap);
   EXPECT_EQ(ledger.Decide(LedgerLife(0, 2), Seq(1)).kind, Kind::kTake);
   ledger.Admit(LedgerLife(0, 2));

@@ -169,7 +169,7 @@ BufferRef OpenSums::SumOf(const std::map<Key, Weighted>& held) {
   BufferRef sum = pool_.Take(held.begin()->second.gradient->floats().size());
   if (sum == nullptr) return nullptr;
   (void)kernels::MeanInto(sum->floats(), inputs, weights,
-                          1.0F);  // what is not finite was looked at when it came
+                          1.0F);  // each gradient was checked when it came
   return sum;
 }
 

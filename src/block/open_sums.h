@@ -43,15 +43,15 @@ class OpenSums {
   [[nodiscard]] std::optional<Closed> Close(Iteration iteration);
   [[nodiscard]] std::vector<OpenSumState> Save() const;  // by iteration
   void Load(std::span<const OpenSumState> sums);
-  // Adds what is open above `into` to the sum of `into`.
+  // Adds the sums of iterations above `into` to that of `into`.
   void MergeInto(Iteration into);
-  // How later gradients are added; what is there keeps its order.
+  // How later gradients are added. The order of those before stays.
   void SetOrdered(bool ordered) { ordered_ = ordered; }
   // The lowest iteration with a contribution.
   [[nodiscard]] std::optional<Iteration> First() const;
 
  private:
-  // Who contributed; one life may do so twice when a late push is added to an open iteration.
+  // A contributor. One life may contribute twice, when a late push is added to an open iteration.
   using Key = std::tuple<WorkerId, Incarnation, Seq>;
   struct Weighted {
     BufferRef gradient{};
@@ -62,7 +62,7 @@ class OpenSums {
     std::map<Key, Weighted> held;  // reduce=ordered
     std::uint64_t samples = 0;
     std::uint32_t contributors = 0;
-    std::uint64_t steps = 0;  // own steps of the one whose hyper is taken, and who that is
+    std::uint64_t steps = 0;  // own steps of the contributor whose hyper is taken, and which one that is
     Key chosen{};
     Hyper hyper{};
     bool hyper_mismatch = false;

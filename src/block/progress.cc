@@ -256,7 +256,7 @@ void Progress::CountVTrain() {
 
 Progress::Standing Progress::StandingOf(MemberKey life) const {
   const Life* const known = lives_.Find(life.worker);
-  if (known == nullptr || known->incarnation < life.incarnation) return Standing::kStranger;
+  if (known == nullptr || known->incarnation < life.incarnation) return Standing::kUnknown;
   if (life.incarnation < known->incarnation) return Standing::kReplaced;
   return known->live ? Standing::kMember : Standing::kGone;
 }

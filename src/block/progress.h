@@ -5,8 +5,8 @@
 // and N. A dead one counts up to v_train at least: as absent from iterations that did not wait for it.
 //
 // Conditions ask for MembersAt, steps are divided by StepMembersAt. They differ in members that have finished
-// (left because their data had ended): nobody waits for them any more, but the step of those that remain must
-// not grow. docs/decisions/0025 has the measurements.
+// (left because their data had ended): nobody waits for them any more, but the steps of the other members
+// must not grow. docs/decisions/0025 has the measurements.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Progress final : public ProgressView {
     kMember,
     kGone,      // was one; may pull as an observer
     kReplaced,  // a newer life of this worker is known
-    kStranger,  // not heard of (yet)
+    kUnknown,   // not heard of (yet)
   };
 
   // The whole roster. A life missing from it is gone. Returns the lives that this ended.
@@ -37,16 +37,16 @@ class Progress final : public ProgressView {
   // The member has sent iteration i, and with it every one before. Lower ones than it sent before change
   // nothing. REQUIRES: standing of the worker's newest life is kMember.
   void Sent(WorkerId worker, Iteration i, TimePoint now);
-  // The member's pull was held up here for so long: that is not its own pace, if it waits for its pulls.
+  // The member's pull waited here for so long. That is not its own pace, if it waits for its pulls.
   void Held(WorkerId worker, Duration held);
-  // The member sends while its pull is held: it computes meanwhile (partial pull, a table it does not use),
-  // and what its pulls are held up says nothing of its pace from now on.
+  // The member sends while its pull waits: it computes meanwhile (partial pull, a table that it does not
+  // use). From now on the waits of its pulls say nothing of its pace.
   void GoesOn(WorkerId worker);
   // The member will send nothing up to i any more, since it has tried a later one. REQUIRES as Sent.
   void Skipped(WorkerId worker, Iteration i);
 
-  // Whether v_train + 1 is within what anyone has sent or will begin with (design, "v_train never passes
-  // ...").
+  // Whether a member has sent v_train, or all that have sent nothing begin after it. v_train never passes all
+  // members.
   [[nodiscard]] bool MayPass() const;
   // The next iteration above v_train whose counts can differ from those at v_train. REQUIRES: MayPass().
   [[nodiscard]] Iteration StrideEnd() const;
@@ -67,8 +67,8 @@ class Progress final : public ProgressView {
   [[nodiscard]] Standing StandingOf(MemberKey life) const;
   // The first iteration that the worker's newest life counts for. REQUIRES: the worker is known.
   [[nodiscard]] Iteration FirstOf(WorkerId worker) const;
-  // What is here of a life. Nothing for one that others have followed here: all of its pushes are in the
-  // block.
+  // The pushes of a life that are here. Nothing for a life that others have followed here: all of its pushes
+  // are in the block.
   [[nodiscard]] std::optional<HeldLife> HeldOf(MemberKey life) const;
   // The N of lr/N and d/N for a gradient of iteration i: the members of i, and those that finished before i.
   // Exact for every i that a member can still send.

@@ -201,7 +201,7 @@ TEST(ProgressTest, SetMembersNamesTheLivesThatEnded) {
   EXPECT_EQ(progress.StandingOf({WorkerId(0), Incarnation(1)}), Progress::Standing::kReplaced);
   EXPECT_EQ(progress.StandingOf({WorkerId(0), Incarnation(2)}), Progress::Standing::kMember);
   EXPECT_EQ(progress.StandingOf({WorkerId(2), Incarnation(1)}), Progress::Standing::kGone);
-  EXPECT_EQ(progress.StandingOf({WorkerId(2), Incarnation(2)}), Progress::Standing::kStranger);
+  EXPECT_EQ(progress.StandingOf({WorkerId(2), Incarnation(2)}), Progress::Standing::kUnknown);
 }
 
 }  // namespace

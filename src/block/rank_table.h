@@ -1,9 +1,9 @@
 // RankTable: one entry per worker, found by its rank in one step however many there are.
 //
-// Ranks are dense, so entries lie in an array, and who has one is a bit beside it: an entry takes no more
-// memory than it must, and one that is not there is not looked at. A rank far above all others (nothing but a
-// peer that makes it up has one) goes into a tree and costs no memory for the ranks in between. Entries are
-// default-constructible.
+// Ranks are dense, so entries lie in an array, with a bit for each that says whether the worker has one. An
+// entry takes no more memory than it must, and an absent one is not looked at. A rank far above all others,
+// which only a peer that makes it up has, goes into a tree and costs no memory for the ranks in between.
+// Entries are default-constructible.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class RankTable {
     const auto found = far_.find(worker);
     return found == far_.end() ? nullptr : &found->second;
   }
-  // Makes an entry if there is none.
+  // Makes an entry if the worker has no entry.
   Entry& operator[](WorkerId worker) {
     if (Entry* const found = Find(worker)) return *found;
     ++size_;
@@ -70,7 +70,7 @@ class RankTable {
   // How far above its size the array may reach.
   static constexpr std::size_t kSlack = 64, kSlackFactor = 4;
 
-  // What was far may be near now: every rank is in one place only.
+  // A far entry may be near now: every rank is in one place only.
   void Grow(WorkerId worker) {
     // Ranks come one after the other: room for some more at a time.
     const std::size_t ranks = std::min(std::bit_ceil(worker.index() + 1), worker.index() + kSlack);

@@ -32,9 +32,9 @@ class Values {
   // Takes memory for version 1 and the optimizer's state ahead. False, and nothing is taken, if there is not
   // enough. REQUIRES: not initialized.
   [[nodiscard]] bool Reserve();
-  // What was reserved for version 1; null if nothing was, or it is taken.
+  // The buffer that was reserved for version 1; null if nothing was, or it is taken.
   [[nodiscard]] const BufferRef& reserved() const { return first_; }
-  // That memory, or some from the pool if there is none (any more); null if there is no memory.
+  // That buffer, or else one from the pool; null without memory.
   [[nodiscard]] BufferRef TakeFirst();
   // Takes the buffer over as version 1. False, and nothing has changed, if there is no memory for the
   // optimizer's state. REQUIRES: not initialized, values has elements() floats.

@@ -5,11 +5,11 @@
 
 namespace leeway {
 
-void WaitingPulls::Block(const PullEvent& pull, TimePoint since) {
+void WaitingPulls::HoldUnready(const PullEvent& pull, TimePoint since) {
   const WorkerId worker = pull.from.worker;
   Drop(worker);
   entries_[worker].waiting = {pull, since};
-  blocked_.Add(worker);
+  unready_.Add(worker);
 }
 
 bool WaitingPulls::Delay(const PullEvent& pull, TimePoint since) {
@@ -38,7 +38,7 @@ void WaitingPulls::AddToRow(Iteration progress, WorkerId worker) {
 }
 
 void WaitingPulls::Drop(WorkerId worker) {
-  blocked_.Remove(worker);
+  unready_.Remove(worker);
   if (!delayed_.Contains(worker)) return;
   delayed_.Remove(worker);
   const Iteration progress = entries_.Find(worker)->waiting.pull.progress;
@@ -74,9 +74,9 @@ std::vector<WaitingPull> WaitingPulls::TakeDelayed() {
   return taken;
 }
 
-std::vector<WaitingPull> WaitingPulls::TakeBlocked() {
+std::vector<WaitingPull> WaitingPulls::TakeUnready() {
   std::vector<WaitingPull> taken;
-  while (const std::optional<WorkerId> worker = blocked_.TakeLowest()) {
+  while (const std::optional<WorkerId> worker = unready_.TakeLowest()) {
     taken.push_back(entries_.Find(*worker)->waiting);
   }
   return taken;

@@ -1,9 +1,9 @@
 // WaitingPulls: the pulls of a block that are not answered yet, at most one per worker; a newer one replaces
 // it.
 //
-// A pull is blocked while the block has no values or does not know the epoch it asks for, and delayed while
-// the synchronization model says later. Taken out in an order that depends on nothing but the pulls
-// themselves. No call but the listing ones grows with the number of workers.
+// A pull is unready while the block has no values or does not know the epoch that the pull asks for. It is
+// delayed while the synchronization model says later. Pulls are taken out in an order that depends on nothing
+// but the pulls. The cost of a call does not grow with the number of workers, but for the listing ones.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ namespace leeway {
 
 struct WaitingPull {
   PullEvent pull{};
-  TimePoint since{};  // blocked or delayed, as it is now
+  TimePoint since{};  // unready or delayed, as it is now
 };
 
 class WaitingPulls {
  public:
-  void Block(const PullEvent& pull, TimePoint since);
+  void HoldUnready(const PullEvent& pull, TimePoint since);
   // Returns true if this worker's pull for this progress waits for the first time (a resent one is the same
   // DPR).
   bool Delay(const PullEvent& pull, TimePoint since);
@@ -39,15 +39,15 @@ class WaitingPulls {
   std::optional<WaitingPull> TakeDelayedBelow(Iteration v_train);
   // Removes and returns all delayed pulls, in that order.
   std::vector<WaitingPull> TakeDelayed();
-  // Removes and returns all blocked pulls, by rank.
-  std::vector<WaitingPull> TakeBlocked();
+  // Removes and returns all unready pulls, by rank.
+  std::vector<WaitingPull> TakeUnready();
 
-  [[nodiscard]] std::size_t size() const { return blocked_.size() + delayed_.size(); }
+  [[nodiscard]] std::size_t size() const { return unready_.size() + delayed_.size(); }
   [[nodiscard]] bool Waits(WorkerId worker) const {
-    return blocked_.Contains(worker) || delayed_.Contains(worker);
+    return unready_.Contains(worker) || delayed_.Contains(worker);
   }
   [[nodiscard]] bool IsDelayed(WorkerId worker) const { return delayed_.Contains(worker); }
-  [[nodiscard]] bool any_blocked() const { return !blocked_.empty(); }
+  [[nodiscard]] bool any_unready() const { return !unready_.empty(); }
   // All of them, by rank; for people.
   [[nodiscard]] std::vector<PullEvent> List() const;
 
@@ -65,8 +65,9 @@ class WaitingPulls {
 
   void AddToRow(Iteration progress, WorkerId worker);
 
-  // Who waits; asked on every push and pull, and nearly always for one that does not. Nobody is in both.
-  RankSet blocked_, delayed_;
+  // The workers that wait. Every push and pull asks, nearly always for a worker that does not. No worker is
+  // in both.
+  RankSet unready_, delayed_;
   RankTable<Entry> entries_;
   std::vector<Row> rows_;       // of delayed_, by progress, none empty
   std::vector<RankSet> spare_;  // emptied, with room for their ranks

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 #include "checkpoint/testing/sample_checkpoint.h"
 
 namespace leeway {

@@ -47,15 +47,13 @@ class Reader {
     if (value > 1) Refuse(InvalidArgument("a bool: got {}, wanted 0 or 1", value));
     field = value != 0;
   }
-  void operator()(BlockVerdict& field) {
+  void operator()(Verdict& field) {
     const auto value = in_.Read<std::uint8_t>();
-    const auto last = static_cast<std::uint8_t>(BlockVerdict::kInitialized);
-    const auto first = static_cast<std::uint8_t>(BlockVerdict::kGap);
-    const auto open = static_cast<std::uint8_t>(BlockVerdict::kOpen);
-    if (value > last && (value < first || value > open)) {
+    field = static_cast<Verdict>(value);
+    // 0 is the verdict of a sequence number that was not used.
+    if (value != 0 && !IsVerdict(field)) {
       Refuse(InvalidArgument("a verdict: got {}, wanted one that is known", value));
     }
-    field = static_cast<BlockVerdict>(value);
   }
   // The length of a list whose entries take at least `entry_bytes` each.
   std::uint32_t Count(const char* what, std::size_t entry_bytes) {

@@ -29,7 +29,7 @@ class ConnectionTable {
     const auto found = far_.find(id);
     return found == far_.end() ? nullptr : &found->second;
   }
-  // Makes an entry if there is none. REQUIRES: an id of a connection, not 0.
+  // Makes an entry if the connection has no entry. REQUIRES: an id of a connection, not 0.
   Entry& operator[](ConnectionId id) {
     if (Entry* const found = Find(id)) return *found;
     ++size_;

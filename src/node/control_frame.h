@@ -13,6 +13,7 @@
 #include "base/errors.h"
 #include "base/printable.h"
 #include "leeway/status.h"
+#include "wire/control.pb.h"
 #include "wire/kind.h"
 
 namespace leeway {
@@ -21,8 +22,8 @@ namespace leeway {
   std::vector<std::byte> body(message.ByteSizeLong());
   google::protobuf::io::ArrayOutputStream array(body.data(), static_cast<int>(body.size()));
   google::protobuf::io::CodedOutputStream out(&array);
-  // Else the order of a map's entries changes from run to run, and a simulated run could not be told from
-  // another.
+  // Without it the order of a map's entries changes from run to run, and a simulated run could not be
+  // replayed.
   out.SetSerializationDeterministic(true);
   message.SerializeWithCachedSizes(&out);
   return body;
@@ -49,7 +50,14 @@ namespace leeway {
   return Printable(message, kBytesMax);
 }
 
-// The error that a peer sent, fit for whoever reads it here.
+[[nodiscard]] inline wire::pb::Goodbye GoodbyeOf(const Status& why) {
+  wire::pb::Goodbye goodbye;
+  goodbye.set_code(static_cast<std::uint32_t>(why.code()));
+  goodbye.set_message(ClippedMessage(why.message()));
+  return goodbye;
+}
+
+// The error that a peer sent, fit for people who read it here.
 [[nodiscard]] inline Status StatusFromWire(std::uint32_t code, const std::string& message) {
   return {CodeFromWire(code), ClippedMessage(message)};
 }

@@ -1,7 +1,7 @@
-// HeldFrames: what a node has said and what may not be heard yet: frames and closes, in the order in which
-// they were said, each with a number.
+// HeldFrames: frames and closes of a node that may not leave yet, in their order, each with a number.
 //
-// The gate of Inbound: a scheduler with a log lets nothing out before what led to it is in the log.
+// Inbound uses it for a scheduler with a log: a frame leaves only after the log has the change that led to
+// it.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ namespace leeway {
 
 class HeldFrames {
  public:
-  // Of all frames and closes together. Beyond it nothing is taken: a connection that missed one is of no use
-  // any more, and its peer, which comes back and asks again, is told everything anew.
+  // The limit of all frames and closes together. Beyond it nothing is taken. A connection that missed a frame
+  // is closed: its peer comes back, asks again and is told everything anew.
   static constexpr std::uint64_t kBytesMax = 64ULL << 20;
 
   struct Held {
     ConnectionId to;
     wire::Kind kind{};
     std::vector<std::byte> body;
-    bool close = false;  // no frame: the connection is closed once all before it has left
+    bool close = false;  // no frame: closes the connection once all before it has left
   };
 
   // False: there is no room.

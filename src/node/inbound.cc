@@ -47,7 +47,7 @@ wire::pb::Welcome RefusalOf(const Status& why) {
 }  // namespace
 
 Inbound::Inbound(Env& env, const LinkOptions& options, std::string job, InboundEvents& events)
-    : env_(env), options_(options), job_(std::move(job)), events_(events), strangers_(env.clock, env.log) {}
+    : env_(env), options_(options), job_(std::move(job)), events_(events), warnings_(env.clock, env.log) {}
 
 Inbound::~Inbound() {
   env_.timers.Cancel(beat_timer_);
@@ -72,7 +72,7 @@ void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> 
   env_.log.Write(LogLevel::kWarning,
                  fmt::format("closing {}: {} bytes of frames wait for the log, and no more may",
                              peer->address, HeldFrames::kBytesMax));
-  HangUp(id);
+  CloseNow(id);
   peer->choked = true;
 }
 
@@ -88,10 +88,10 @@ void Inbound::Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<c
 void Inbound::CloseAfterSend(ConnectionId id) {
   if (!waiting_) return env_.transport.CloseAfterSend(id);
   if (held_.AddClose(id)) return waiting_();
-  HangUp(id);  // what it was told before goes with it: its peer comes back and asks again
+  CloseNow(id);  // what it was told before goes with it: its peer comes back and asks again
 }
 
-void Inbound::HangUp(ConnectionId id) {
+void Inbound::CloseNow(ConnectionId id) {
   env_.transport.Close(id);
   held_.Drop(id);
 }
@@ -99,10 +99,10 @@ void Inbound::HangUp(ConnectionId id) {
 void Inbound::Hold(std::function<void()> waiting) { waiting_ = std::move(waiting); }
 
 void Inbound::Release(std::uint64_t up_to) {
-  held_.Release(up_to, [this](const HeldFrames::Held& held) { LetGo(held); });
+  held_.Release(up_to, [this](const HeldFrames::Held& held) { SendHeld(held); });
 }
 
-void Inbound::LetGo(const HeldFrames::Held& held) {
+void Inbound::SendHeld(const HeldFrames::Held& held) {
   if (held.close) return env_.transport.CloseAfterSend(held.to);
   Transmit(held.to, peers_.Find(held.to), held.kind, held.body, {});
 }
@@ -110,7 +110,7 @@ void Inbound::LetGo(const HeldFrames::Held& held) {
 void Inbound::EndHold(bool drop) {
   waiting_ = nullptr;
   held_.Release(held_.last(), [this, drop](const HeldFrames::Held& held) {
-    if (!drop || held.close || held.kind == wire::Kind::kWelcome) LetGo(held);
+    if (!drop || held.close || held.kind == wire::Kind::kWelcome) SendHeld(held);
   });
 }
 
@@ -128,7 +128,7 @@ void Inbound::Close(ConnectionId id, const Status& why) {
 
 void Inbound::CloseAll(const Status& why) {
   closed_ = true;
-  strangers_.Flush();
+  warnings_.Flush();
   for (const ConnectionId id : peers_.Ids()) Close(id, why);
   env_.timers.Cancel(std::exchange(beat_timer_, {}));
 }
@@ -144,8 +144,8 @@ std::size_t Inbound::half_open() const { return half_open_; }
 void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   if (closed_) return env_.transport.Close(id);
   if (half_open_ >= kHalfOpenMax) {
-    strangers_.Warn(fmt::format("{} turned away: {} connections have not said hello yet, at most {} may",
-                                peer, half_open_, kHalfOpenMax));
+    warnings_.Warn(fmt::format("{} turned away: {} connections have not said hello yet, at most {} may", peer,
+                               half_open_, kHalfOpenMax));
     return env_.transport.Close(id);
   }
   ++half_open_;
@@ -154,9 +154,9 @@ void Inbound::OnAccepted(ConnectionId id, const std::string& peer) {
   added.last_heard = added.last_sent = env_.clock.Now();
   added.hello_timer = env_.timers.After(options_.hello_timeout, [this, id] {
     const Peer& late = *peers_.Find(id);
-    strangers_.Warn(fmt::format("{} did not {} within {:.1f} s", late.address,
-                                late.greeting == nullptr ? "say hello" : "prove the job's secret",
-                                Seconds(options_.hello_timeout)));
+    warnings_.Warn(fmt::format("{} did not {} within {:.1f} s", late.address,
+                               late.greeting == nullptr ? "say hello" : "prove the job's secret",
+                               Seconds(options_.hello_timeout)));
     env_.transport.Close(id);
     Erase(id);
   });
@@ -184,7 +184,7 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
   peer.last_heard = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (!peer.welcomed) {
-    if (const Status taken = OnStrangersFrame(id, kind, body); !taken.ok()) RefuseStranger(id, taken);
+    if (const Status taken = OnFrameBeforeWelcome(id, kind, body); !taken.ok()) RefuseUnproven(id, taken);
     return;
   }
   if (!peer.refusal.ok()) return CutOff(id, Status(peer.refusal));
@@ -207,15 +207,15 @@ void Inbound::OnFrame(ConnectionId id, const FrameHead& head, std::span<const st
 
 void Inbound::OnClosed(ConnectionId id, const Status& why) {
   held_.Drop(id);
-  // What the transport could not read: an oversized frame, a header that is none.
+  // The transport could not read it: an oversized frame, or bytes that are no header.
   const Parting how = why.code() == StatusCode::kProtocol ? Parting::kCutOff : Parting::kLost;
   if (const Peer* const peer = peers_.Find(id); how == Parting::kCutOff && peer != nullptr) {
-    strangers_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
+    warnings_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
   }
   Forget(id, how, why.ok() ? Unavailable("the connection was closed") : why);
 }
 
-Status Inbound::OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body) {
+Status Inbound::OnFrameBeforeWelcome(ConnectionId id, wire::Kind kind, std::span<const std::byte> body) {
   const Peer& peer = *peers_.Find(id);
   const wire::Kind wanted = peer.greeting == nullptr ? wire::Kind::kHello : wire::Kind::kProof;
   if (kind != wanted)
@@ -294,15 +294,15 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
 }
 
 void Inbound::Refuse(ConnectionId id, const Status& why) {
-  strangers_.Warn(fmt::format("refused {}: {}", peers_.Find(id)->address, why.message()));
+  warnings_.Warn(fmt::format("refused {}: {}", peers_.Find(id)->address, why.message()));
   SendControl(id, wire::Kind::kWelcome, RefusalOf(why));
   CloseAfterSend(id);
   Erase(id);
 }
 
-void Inbound::RefuseStranger(ConnectionId id, const Status& why) {
+void Inbound::RefuseUnproven(ConnectionId id, const Status& why) {
   Peer* const peer = peers_.Find(id);
-  strangers_.Warn(fmt::format("refused {}: {}", peer->address, why.message()));
+  warnings_.Warn(fmt::format("refused {}: {}", peer->address, why.message()));
   Transmit(id, peer, wire::Kind::kWelcome, ControlBody(RefusalOf(why)), {});
   env_.transport.CloseAfterSend(id);
   Erase(id);
@@ -311,17 +311,14 @@ void Inbound::RefuseStranger(ConnectionId id, const Status& why) {
 void Inbound::CutOff(ConnectionId id, const Status& why) {
   const Peer* const peer = peers_.Find(id);
   if (peer == nullptr) return;  // the node closed it
-  strangers_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
+  warnings_.Warn(fmt::format("cut off {}: {}", peer->address, why.message()));
   SayGoodbye(id, why);
   CloseAfterSend(id);
   Forget(id, Parting::kCutOff, why);
 }
 
 void Inbound::SayGoodbye(ConnectionId id, const Status& why) {
-  wire::pb::Goodbye goodbye;
-  goodbye.set_code(static_cast<std::uint32_t>(why.code()));
-  goodbye.set_message(ClippedMessage(why.message()));
-  SendControl(id, wire::Kind::kGoodbye, goodbye);
+  SendControl(id, wire::Kind::kGoodbye, GoodbyeOf(why));
 }
 
 bool Inbound::Erase(ConnectionId id) {
@@ -342,7 +339,7 @@ void Inbound::OnGoodbye(ConnectionId id, std::span<const std::byte> body) {
   wire::pb::Goodbye goodbye;
   if (Status parsed = ParseControl(wire::Kind::kGoodbye, body, goodbye); !parsed.ok())
     return CutOff(id, parsed);
-  HangUp(id);
+  CloseNow(id);
   Forget(id, Parting::kGoodbye,
          goodbye.code() == 0 ? Status::Ok() : StatusFromWire(goodbye.code(), goodbye.message()));
 }
@@ -372,7 +369,7 @@ void Inbound::OnBeat() {
   }
   // No goodbye: a peer that was only stopped for a while finds the connection closed and comes back.
   for (const auto& [id, since] : silent) {
-    HangUp(id);
+    CloseNow(id);
     Forget(id, Parting::kLost, Unavailable("silent for {:.1f} s", Seconds(since)));
   }
   ArmBeat();

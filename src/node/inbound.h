@@ -1,5 +1,5 @@
-// Inbound: the listening side of a node. Hello and proof of the job's secret within a limit, version and job
-// checked, pings answered, silence found. Nobody is told anything of the job before the proof.
+// Inbound: the listening side of a node. It takes hello and proof of the job's secret within a limit, checks
+// version and job, answers pings and finds silence. A peer is told nothing of the job before its proof.
 //
 // Used by the scheduler and by shards. Thread rule: that of Env.
 #pragma once
@@ -64,17 +64,17 @@ class Inbound final : private TransportEvents {
   // The same for all; peers that connect from now on are turned away.
   void CloseAll(const Status& why);
 
-  // From now on nothing leaves by itself: welcomes, frames and closes wait, in order, for their Release;
-  // pings, pongs and what comes in go on. `waiting` is called, from inside the call that added it, whenever
-  // something begins to wait. Frames with a payload cannot wait.
+  // From now on welcomes, frames and closes wait, in order, for their Release. Pings, pongs and received
+  // frames go on. `waiting` is called whenever something begins to wait, from inside the call that added it.
+  // Frames with a payload cannot wait.
   void Hold(std::function<void()> waiting);
-  // The number of the last thing that was said.
+  // The number of the last frame or close that was held.
   [[nodiscard]] std::uint64_t last_held() const { return held_.last(); }
-  // Whether something that was said to this peer still waits for its Release.
+  // Whether a frame to this peer still waits for its Release.
   [[nodiscard]] bool IsHeldFor(ConnectionId id) const { return held_.Has(id); }
-  // Lets go all that was said up to this number.
+  // Sends all that is held up to this number.
   void Release(std::uint64_t up_to);
-  // No more holding: what waits is let go, or, with `drop`, never said, but for welcomes.
+  // Ends the hold. Sends all that waits or, with `drop`, only welcomes and closes.
   void EndHold(bool drop);
 
   // Also by a part of a frame. REQUIRES: a welcomed peer that is not gone.
@@ -82,7 +82,7 @@ class Inbound final : private TransportEvents {
   [[nodiscard]] std::size_t half_open() const;  // connected, no hello yet
 
  private:
-  // First what every frame looks at.
+  // The members that every frame looks at come first.
   struct Peer {
     TimePoint last_heard, last_sent;
     bool welcomed = false;
@@ -103,26 +103,27 @@ class Inbound final : private TransportEvents {
   void OnClosed(ConnectionId id, const Status& why) override;
 
   // The frames of a peer that is not welcomed yet.
-  [[nodiscard]] Status OnStrangersFrame(ConnectionId id, wire::Kind kind, std::span<const std::byte> body);
+  [[nodiscard]] Status OnFrameBeforeWelcome(ConnectionId id, wire::Kind kind,
+                                            std::span<const std::byte> body);
   [[nodiscard]] Status Challenge(ConnectionId id, std::span<const std::byte> body);
   [[nodiscard]] Status CheckProof(const Greeting& greeting, std::span<const std::byte> body) const;
   // The peer has proven to know the secret.
   void Greet(ConnectionId id);
   [[nodiscard]] Result<wire::pb::Welcome> Admit(ConnectionId id, std::span<const std::byte> body);
-  // Of a peer that has proven to know the secret; what it is told may have to wait for the log.
+  // Of a peer that has proven to know the secret. The refusal may have to wait for the log.
   void Refuse(ConnectionId id, const Status& why);
-  // Of one that has not: `why` says nothing of the job, and nothing is kept for it.
-  void RefuseStranger(ConnectionId id, const Status& why);
+  // Of a peer that has not: `why` says nothing of the job, and the refusal never waits.
+  void RefuseUnproven(ConnectionId id, const Status& why);
   // The peer broke the protocol: says why, closes, tells the node.
   void CutOff(ConnectionId id, const Status& why);
   void SayGoodbye(ConnectionId id, const Status& why);
-  // Past the gate. `peer` is null for one that was closed meanwhile: it still hears what was said before.
+  // Sends without holding. `peer` is null if it was closed meanwhile: it still gets the frames from before.
   void Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
                 std::span<const Pinned> payload);
   void CloseAfterSend(ConnectionId id);
-  // Closes at once; what is held for it is dropped.
-  void HangUp(ConnectionId id);
-  void LetGo(const HeldFrames::Held& held);
+  // Closes at once, and drops the frames that are held for it.
+  void CloseNow(ConnectionId id);
+  void SendHeld(const HeldFrames::Held& held);
   // Takes the peer out; true if it had been welcomed.
   bool Erase(ConnectionId id);
   // The same, with OnGone for a welcomed one.
@@ -137,7 +138,7 @@ class Inbound final : private TransportEvents {
   const LinkOptions options_;
   const std::string job_;
   InboundEvents& events_;
-  RateLimitedLog strangers_;
+  RateLimitedLog warnings_;
   ConnectionTable<Peer> peers_;
   std::size_t half_open_ = 0;
   bool closed_ = false;

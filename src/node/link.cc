@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "base/hash.h"
 #include "node/control_frame.h"
 #include "node/own_pause.h"
 #include "node/seconds.h"
@@ -17,23 +16,21 @@ Link::Link(Env& env, const LinkOptions& options, AddressSource where, std::uint3
       link_(link),
       options_(options),
       where_(std::move(where)),
-      peer_(std::move(peer)) {}
+      peer_(std::move(peer)),
+      backoff_(options) {}
 
 Link::~Link() { Reset(); }
 
 void Link::Start() {
   if (state_ != State::kStopped) return;
-  down_since_ = last_heard_ = env_.clock.Now();
-  backoff_ = options_.backoff_min;
+  last_heard_ = env_.clock.Now();
+  backoff_.Begin(last_heard_);
   Connect();
 }
 
 void Link::Stop(const Status& why) {
   if (state_ == State::kUp) {
-    wire::pb::Goodbye goodbye;
-    goodbye.set_code(static_cast<std::uint32_t>(why.code()));
-    goodbye.set_message(ClippedMessage(why.message()));
-    SendControl(wire::Kind::kGoodbye, goodbye);
+    SendControl(wire::Kind::kGoodbye, GoodbyeOf(why));
     env_.transport.CloseAfterSend(std::exchange(connection_, {}));
   }
   Reset();
@@ -42,10 +39,7 @@ void Link::Stop(const Status& why) {
 
 void Link::Readdress() {
   if (state_ == State::kStopped) return;
-  if (state_ != State::kUp) {
-    down_since_ = env_.clock.Now();
-    backoff_ = options_.backoff_min;
-  }
+  if (state_ != State::kUp) backoff_.Begin(env_.clock.Now());
   Lose(Unavailable("{} is no longer at {}", peer_, address_));
 }
 
@@ -67,14 +61,13 @@ void Link::SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<c
 void Link::Connect() {
   const Result<std::string> address = where_();
   if (!address.ok()) {
-    last_error_ = address.status();
-    Retry();
-    return;
+    backoff_.NoteError(address.status());
+    return Retry();
   }
   address_ = *address;
   state_ = State::kConnecting;
   connection_ = env_.transport.Connect(address_, *this);
-  const Duration limit = std::min<Duration>(options_.hello_timeout, LeftBeforeGivingUp());
+  const Duration limit = std::min<Duration>(options_.hello_timeout, backoff_.Left(env_.clock.Now()));
   timer_ = env_.timers.After(limit, [this, limit] {
     timer_ = {};
     Lose(DeadlineExceeded("{} at {} did not answer the hello within {:.1f} s", peer_, address_,
@@ -82,34 +75,18 @@ void Link::Connect() {
   });
 }
 
-Duration Link::LeftBeforeGivingUp() const {
-  return std::max(Duration::zero(), down_since_ + options_.give_up_after - env_.clock.Now());
-}
-
 void Link::Retry() {
   state_ = State::kWaiting;
-  // Between 0.75 and 1.25 of the back-off, so that many workers do not come back all at once.
-  const double jitter = 0.75 + 0.5 * UnitInterval(env_.random.Next());
-  const Duration pause(static_cast<Duration::rep>(static_cast<double>(backoff_.count()) * jitter));
-  backoff_ = std::min<Duration>(backoff_ * 2, options_.backoff_max);
-  timer_ = env_.timers.After(std::min(pause, LeftBeforeGivingUp()), [this] {
+  timer_ = env_.timers.After(backoff_.NextPause(env_.clock.Now(), env_.random), [this] {
     timer_ = {};
     OnRetry();
   });
 }
 
 void Link::OnRetry() {
-  if (LeftBeforeGivingUp() > Duration::zero()) {
-    Connect();
-    return;
-  }
-  if (told_to_wait_) {
-    return Fail(Unavailable("{}; asked for {:.1f} s", last_error_.message(),
-                            Seconds(env_.clock.Now() - down_since_)));
-  }
-  Fail(Unavailable("no answer from {}{}{} for {:.1f} s: {}; is it running?", peer_,
-                   address_.empty() ? "" : " at ", address_, Seconds(env_.clock.Now() - down_since_),
-                   last_error_.message()));
+  const TimePoint now = env_.clock.Now();
+  if (backoff_.Left(now) > Duration::zero()) return Connect();
+  Fail(backoff_.GivenUp(peer_, address_, now));
 }
 
 void Link::Reset() {
@@ -121,11 +98,8 @@ void Link::Reset() {
 void Link::Lose(const Status& why) {
   const bool was_up = state_ == State::kUp;
   Reset();
-  last_error_ = why;
-  if (was_up) {
-    down_since_ = env_.clock.Now();
-    backoff_ = options_.backoff_min;
-  }
+  backoff_.NoteError(why);
+  if (was_up) backoff_.Begin(env_.clock.Now());
   Retry();
   // Last, since the node may stop this link from inside.
   if (was_up) events_.OnDown(link_, why);
@@ -143,13 +117,7 @@ void Link::OnAccepted(ConnectionId, const std::string&) {}
 void Link::OnConnected(ConnectionId id) {
   if (id != connection_) return;
   state_ = State::kGreeting;
-  wire::pb::Hello hello = events_.MakeHello(link_);
-  hello.set_version_min(wire::kVersionMin);
-  hello.set_version_max(wire::kVersionMax);
-  greeting_.connector = DrawNonce(env_.random);
-  hello.set_nonce(std::string(AsText(greeting_.connector)));
-  greeting_.hello = ControlBody(hello);
-  SendNow(wire::Kind::kHello, greeting_.hello, {});
+  SendNow(wire::Kind::kHello, handshake_.Hello(events_.MakeHello(link_), env_.random), {});
 }
 
 Result<Landing> Link::OnFrameStart(ConnectionId id, const FrameHead& head, std::span<const std::byte> body) {
@@ -164,7 +132,7 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
   if (id != connection_) return;
   last_heard_ = env_.clock.Now();
   const auto kind = static_cast<wire::Kind>(head.kind);
-  if (state_ == State::kGreeting) return OnStrangersFrame(kind, body);
+  if (state_ == State::kGreeting) return OnFrameBeforeProof(kind, body);
   if (kind == wire::Kind::kGoodbye) return OnGoodbye(body);
   if (state_ == State::kProven) {
     if (kind == wire::Kind::kWelcome) return OnWelcome(body);
@@ -186,7 +154,7 @@ void Link::OnFrame(ConnectionId id, const FrameHead& head, std::span<const std::
   }
 }
 
-void Link::OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body) {
+void Link::OnFrameBeforeProof(wire::Kind kind, std::span<const std::byte> body) {
   if (kind == wire::Kind::kChallenge) return OnChallenge(body);
   if (kind != wire::Kind::kWelcome) {
     return Lose(Protocol("{} at {} answered the hello with {}, wanted Challenge", peer_, address_,
@@ -206,31 +174,17 @@ void Link::OnChallenge(std::span<const std::byte> body) {
   wire::pb::Challenge challenge;
   if (Status parsed = ParseControl(wire::Kind::kChallenge, body, challenge); !parsed.ok())
     return Lose(parsed);
-  const bool proven = TakeNonce(challenge.nonce(), greeting_.listener) &&
-                      IsProof(challenge.proof(), options_.secret, ProofSide::kListener, greeting_);
-  if (!proven) {
-    const bool insecure = IsProof(challenge.proof(), "", ProofSide::kListener, greeting_);
-    return OnUnproven(InvalidArgument(
-        "{} at {} did not prove that it knows the job's secret: {}", peer_, address_,
-        insecure ? "it was started with --insecure, and this process has a secret; start both alike"
-        : options_.secret.empty()
-            ? "it has one, and this process has none; give it with --secret-file or LEEWAY_SECRET_FILE"
-            : "it has another one, or is no node of this job; is --secret-file (LEEWAY_SECRET_FILE) the file "
-              "of "
-              "this job?"));
-  }
-  secret_is_right_ = true;
+  const Result<wire::pb::Proof> proof =
+      handshake_.Answer(challenge, options_.secret, fmt::format("{} at {}", peer_, address_));
+  if (!proof.ok()) return OnUnproven(proof.status());
   state_ = State::kProven;
-  wire::pb::Proof proof;
-  proof.set_proof(std::string(AsText(Prove(options_.secret, ProofSide::kConnector, greeting_))));
-  greeting_ = {};
-  SendNow(wire::Kind::kProof, ControlBody(proof), {});
+  SendNow(wire::Kind::kProof, ControlBody(*proof), {});
 }
 
-// A stranger must not end this node: one that has had the right secret waits for its own peer.
+// A peer without the secret must not end this node: a link that knows its secret is right waits for its peer.
 void Link::OnUnproven(const Status& why) {
-  told_to_wait_ = false;
-  return secret_is_right_ || why.code() == StatusCode::kUnavailable ? Lose(why) : Fail(why);
+  backoff_.NoteToldToWait(false);
+  return handshake_.trusted() || why.code() == StatusCode::kUnavailable ? Lose(why) : Fail(why);
 }
 
 void Link::OnWelcome(std::span<const std::byte> body) {
@@ -238,14 +192,14 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   if (Status parsed = ParseControl(wire::Kind::kWelcome, body, welcome); !parsed.ok()) return Lose(parsed);
   if (!welcome.error().empty()) {
     const Status refusal = StatusFromWire(welcome.error_code(), welcome.error());
-    // Not now, but perhaps soon: the usual limit decides. One that had welcomed this link before and finds it
-    // wrong now is another process: the port of one that died may be another job's, until the next is
-    // elsewhere.
+    // A peer that says kUnavailable may say yes soon: the usual limit decides. A peer that welcomed this link
+    // before and now finds it wrong is another process: another job may have the port of a peer that died.
     const bool is_another = was_up_ && refusal.code() == StatusCode::kInvalidArgument;
-    told_to_wait_ = is_another || refusal.code() == StatusCode::kUnavailable;
-    return told_to_wait_ ? Lose(refusal) : Fail(refusal);
+    const bool told_to_wait = is_another || refusal.code() == StatusCode::kUnavailable;
+    backoff_.NoteToldToWait(told_to_wait);
+    return told_to_wait ? Lose(refusal) : Fail(refusal);
   }
-  told_to_wait_ = false;
+  backoff_.NoteToldToWait(false);
   if (welcome.version() < wire::kVersionMin || welcome.version() > wire::kVersionMax) {
     return Fail(Protocol("{} at {} chose protocol version {}, wanted one of {}-{}", peer_, address_,
                          welcome.version(), wire::kVersionMin, wire::kVersionMax));
@@ -255,12 +209,11 @@ void Link::OnWelcome(std::span<const std::byte> body) {
   env_.transport.SetLimits(connection_, {options_.body_bytes_max, options_.payload_bytes_max});
   state_ = State::kUp;
   was_up_ = true;
-  backoff_ = options_.backoff_min;
   ArmBeat();
   events_.OnUp(link_, welcome);
 }
 
-// A process on this host that no memory is shared with: two containers with a network of their own each, say.
+// The peer may be on this host and still share no memory: two containers with a network of their own, say.
 void Link::SayIfNotShared(const std::string& host_key) {
   if (options_.transport != "auto" || said_not_shared_) return;
   std::string why = env_.transport.WhyNotShared(connection_);
@@ -301,7 +254,7 @@ void Link::ArmBeat() {
   });
 }
 
-// Sends do not move the timer: it looks at the clock when it fires, and is set for what is then due.
+// Sends do not move the timer: it looks at the clock when it fires, and is set for the next time then.
 void Link::OnBeat() {
   const TimePoint now = env_.clock.Now();
   last_heard_ = std::min(now, last_heard() + OwnPause(beat_due_, now, options_.beat));

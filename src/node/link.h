@@ -1,5 +1,5 @@
-// Link: an outbound connection that heals itself. Hello, proofs of the job's secret, welcome, pings, silence,
-// reconnect with back-off.
+// Link: an outbound connection that heals itself. It says hello, proves the job's secret, waits for its
+// welcome, sends pings, finds silence, and reconnects with back-off.
 //
 // Used by servers and workers towards the scheduler and by workers towards shards. Thread rule: that of Env.
 #pragma once
@@ -14,7 +14,8 @@
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/transport.h"
-#include "node/secret_proof.h"
+#include "node/backoff.h"
+#include "node/connector_handshake.h"
 #include "wire/control.pb.h"
 #include "wire/kind.h"
 
@@ -28,14 +29,13 @@ class LinkEvents {
   virtual ~LinkEvents() = default;
   // The hello of the next connect.
   [[nodiscard]] virtual wire::pb::Hello MakeHello(std::uint32_t link) = 0;
-  // Welcomed. What was sent before and not confirmed may or may not have arrived: send it again.
+  // Welcomed. Frames that were sent before and not confirmed may or may not have arrived: send them again.
   virtual void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) = 0;
   // Lost; the link reconnects by itself.
   virtual void OnDown(std::uint32_t link, const Status& why) = 0;
-  // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped. (A
-  // welcome that says kUnavailable refuses for now: the link asks again until give_up_after. So it does when
-  // whoever listens there has not proven to know the secret, once the secret is known to be right, and when
-  // a link that was up before finds another job there.)
+  // Final: refused by the peer's welcome or goodbye, or no welcome for give_up_after. The link is stopped.
+  // Until give_up_after the link asks again in three cases: a welcome says kUnavailable; a peer does not
+  // prove the secret, which is known to be right; a link that was up before finds another job there.
   virtual void OnFailed(std::uint32_t link, const Status& why) = 0;
   virtual Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
                                        std::span<const std::byte> body) = 0;
@@ -55,10 +55,10 @@ class alignas(64) Link final : private TransportEvents {
   Link& operator=(const Link&) = delete;
 
   void Start();
-  // Another peer of the job has proven to know this secret, so it is the right one: whoever does not know it
-  // is no peer, and the link looks for its own until give_up_after. Else the first that does not know it is
-  // the end.
-  void TrustSecret() { secret_is_right_ = true; }
+  // Another peer of the job has proven to know this secret, so it is the right one. A listener that does not
+  // know it is no peer then, and the link looks for its peer until give_up_after. Else the first such
+  // listener ends the link.
+  void TrustSecret() { handshake_.Trust(); }
   // Says goodbye if up, then closes for good. No event follows.
   void Stop(const Status& why = Status::Ok());
   // The peer is at another address now: leaves the old one, and has the whole time to find the new one.
@@ -68,7 +68,7 @@ class alignas(64) Link final : private TransportEvents {
   void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
   void SendControl(wire::Kind kind, const google::protobuf::MessageLite& message);
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // What carries it ("local", "uds", "tcp"); empty unless connected.
+  // The carrier ("local", "uds", "tcp"); empty unless connected.
   [[nodiscard]] std::string_view carrier() const { return env_.transport.Carrier(connection_); }
   // When the peer was last heard of, also by a part of a frame; the time of Start before.
   [[nodiscard]] TimePoint last_heard() const;
@@ -95,17 +95,17 @@ class alignas(64) Link final : private TransportEvents {
   void OnChallenge(std::span<const std::byte> body);
   // The other side has not proven to know the secret.
   void OnUnproven(const Status& why);
-  // What it says before it has.
-  void OnStrangersFrame(wire::Kind kind, std::span<const std::byte> body);
+  // A frame of a listener that has not proven to know the secret yet.
+  void OnFrameBeforeProof(wire::Kind kind, std::span<const std::byte> body);
   void OnWelcome(std::span<const std::byte> body);
   void OnGoodbye(std::span<const std::byte> body);
   void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);
   void SayIfNotShared(const std::string& host_key);
   void ArmBeat();
   void OnBeat();
-  [[nodiscard]] Duration LeftBeforeGivingUp() const;
 
-  // First what every frame looks at, in one line of memory: a worker has a link to every shard.
+  // The members that every frame looks at come first, in one line of memory: a worker has a link to every
+  // shard.
   Env& env_;
   LinkEvents& events_;
   ConnectionId connection_;
@@ -121,14 +121,10 @@ class alignas(64) Link final : private TransportEvents {
   TimerId timer_;        // of the back-off or the greeting
   TimerId beat_timer_;
   TimePoint beat_due_;
-  Duration backoff_{};
-  TimePoint down_since_;
+  Backoff backoff_;
+  ConnectorHandshake handshake_;
   bool said_not_shared_ = false;
-  Greeting greeting_;
-  bool secret_is_right_ = false;
-  bool told_to_wait_ = false;  // the last welcome said: not now
-  bool was_up_ = false;        // has been welcomed before
-  Status last_error_;
+  bool was_up_ = false;  // has been welcomed before
 };
 
 }  // namespace leeway

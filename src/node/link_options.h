@@ -1,4 +1,4 @@
-// What every role asks of the limits of its connections before it starts.
+// CheckLinkOptions: checks the limits of connections. Every role calls it before it starts.
 #pragma once
 
 #include "leeway/options.h"

@@ -24,7 +24,7 @@ using ProofBytes = std::array<std::byte, kProofBytes>;
 
 enum class ProofSide : std::uint8_t { kListener, kConnector };
 
-// What both ends of one connection have said before the first proof.
+// The words of both ends of one connection before the first proof.
 struct Greeting {
   Nonce connector{};
   Nonce listener{};

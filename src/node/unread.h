@@ -1,5 +1,5 @@
 // CheckUnread: keeps a peer from asking for more than it reads. Nodes read on while answers are queued, or
-// two peers with full queues would wait for each other; so the queue of a peer that only asks would grow
+// two peers with full queues would wait for each other. So the queue of a peer that only asks would grow
 // without bound.
 #pragma once
 

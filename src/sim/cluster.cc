@@ -202,7 +202,7 @@ void Cluster::PauseWorker(std::uint32_t rank, Duration until) {
 
 void Cluster::BlockInbound(HostId host, Duration until) {
   for (std::uint32_t from = 0; from < network_.hosts(); ++from) {
-    if (HostId(from) != host) network_.Block(HostId(from), host, until, FaultId{});
+    if (HostId(from) != host) network_.impairments().Stall(HostId(from), host, until, FaultId{});
   }
 }
 

@@ -44,18 +44,19 @@ void FaultPlan::Strike() {
     case FaultKind::kCut:
       return Cut();
     case FaultKind::kDelay:
-      return network_.Slow(at->hosts[0], at->hosts[1], random_.Between(Duration::zero(), options_.short_max),
-                           until, Name(kind));
+      return network_.impairments().Slow(at->hosts[0], at->hosts[1],
+                                         random_.Between(Duration::zero(), options_.short_max), until,
+                                         Name(kind));
     case FaultKind::kOneWay:
       return OneWay(*at, until);
     case FaultKind::kTwoWay: {
       const FaultId fault = Name(kind);
-      network_.Block(at->hosts[0], at->hosts[1], until, fault);
-      return network_.Block(at->hosts[1], at->hosts[0], until, fault);
+      network_.impairments().Stall(at->hosts[0], at->hosts[1], until, fault);
+      return network_.impairments().Stall(at->hosts[1], at->hosts[0], until, fault);
     }
     case FaultKind::kRefused:
-      // hosts[1] is the listening host. The cut makes its peer connect there again.
-      network_.Refuse(at->hosts[1], until, Name(kind));
+      // hosts[1] is the one that listens. The cut sends its peer there.
+      network_.impairments().Refuse(at->hosts[1], until, Name(kind));
       return network_.Cut(at->number);
   }
 }
@@ -73,7 +74,7 @@ void FaultPlan::Cut() {
 
 void FaultPlan::OneWay(const SimNetwork::LiveConnection& at, Duration until) {
   const std::uint64_t side = random_.Below(2);
-  network_.Block(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
+  network_.impairments().Stall(at.hosts[side], at.hosts[1 - side], until, Name(FaultKind::kOneWay));
   if (random_.Chance(0.5)) return;
   queue_.At(until, [this, at] { CutBetween(at.hosts[0], at.hosts[1]); });
 }
@@ -100,17 +101,17 @@ FaultId FaultPlan::Name(FaultKind kind) {
 
 void FaultPlan::OnFaultMet(FaultId fault) {
   const std::size_t index = fault.index() - 1;
-  if (met_[index]) return;  // each direction of a two-way cut meets it, but it counts once
+  if (met_[index]) return;  // a cut in both directions is met in each, and is one
   met_[index] = true;
   ++counters_.kinds[static_cast<std::size_t>(named_[index])];
 }
 
 void FaultPlan::OnLeft(std::uint64_t connection, bool verdict) {
   std::uint32_t& armed = verdict && verdict_cuts_armed_ > 0 ? verdict_cuts_armed_ : cuts_armed_;
-  // Not always the first: otherwise every cut would fall at the same moment of an iteration.
+  // Not always the first: else it would be the same moment of an iteration again and again.
   if (armed == 0 || !random_.Chance(0.3)) return;
   --armed;
-  // Some time later, so that a part of the bytes in flight has arrived.
+  // Some time later, so that a part of what is in flight has arrived.
   queue_.After(random_.Between(Duration::zero(), std::chrono::microseconds(80)),
                [this, connection] { network_.Cut(connection); });
 }

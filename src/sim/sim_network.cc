@@ -13,7 +13,13 @@ namespace {
 
 using State = ConnectionEnd::State;
 
-// Returns whether the frame gives a worker the verdict of a push.
+// How long an end takes to learn that its connection was torn: mostly soon, sometimes so late that its peer
+// is back under a new connection before.
+constexpr Duration kLearnMean = std::chrono::milliseconds(1);
+constexpr Duration kLearnLate = std::chrono::milliseconds(150);
+constexpr double kLearnLateShare = 0.15;
+
+// Does the frame tell a worker what became of a push?
 bool CarriesVerdict(std::uint8_t kind, std::span<const std::byte> body) {
   if (kind != static_cast<std::uint8_t>(wire::Kind::kVerdicts)) return false;
   wire::Verdicts verdicts;
@@ -63,25 +69,22 @@ ConnectionId SimNetwork::Connect(HostId host, const void* owner, const std::stri
       std::make_unique<ConnectionEnd>(id, host, owner, State::kConnecting, &events, queue_, trace_);
   connections_[connection->number] = connection;
   ++counters_.connects;
-  queue_.After(OneWay(), [this, connection] { Knock(connection); });
+  queue_.After(OneWay(), [this, connection] { TryAccept(connection); });
   return id;
 }
 
-void SimNetwork::Knock(const ConnectionRef& connection) {
+void SimNetwork::TryAccept(const ConnectionRef& connection) {
   ConnectionEnd& near = *connection->ends[0];
   if (near.state == State::kClosed) return EraseIfOver(connection);
   const auto found = listeners_.find(connection->address);
   if (found != listeners_.end()) {
-    const Duration open = BlockedUntil(near.host, found->second.host);
+    const Duration open = impairments_.StalledUntil(near.host, found->second.host, queue_.now());
     if (open > queue_.now()) {
-      queue_.At(open + OneWay(), [this, connection] { Knock(connection); });
+      queue_.At(open + OneWay(), [this, connection] { TryAccept(connection); });
       return;
     }
   }
-  const auto refusal = found == listeners_.end() ? refusals_.end() : refusals_.find(found->second.host);
-  const bool refused = refusal != refusals_.end() && queue_.now() < refusal->second.until;
-  if (refused) Meet(refusal->second);
-  if (refused || found == listeners_.end()) {
+  if (found == listeners_.end() || impairments_.IsRefused(found->second.host, queue_.now())) {
     queue_.After(OneWay(), [this, connection] {
       End(connection, 0, Unavailable("cannot connect to {}: connection refused", connection->address));
     });
@@ -129,7 +132,7 @@ std::optional<Duration> SimNetwork::SilentFor(ConnectionId id) const {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return std::nullopt;
   const ConnectionEnd& end = *connection->ends[SideOf(id)];
-  // The entry outlives a closed end until the other end has heard of it.
+  // The entry outlives an end that has closed until the other one has heard of it.
   const std::optional<Duration> received = end.state == State::kClosed ? std::nullopt : end.last_received();
   return received ? std::optional(queue_.now() - *received) : std::nullopt;
 }
@@ -139,7 +142,7 @@ void SimNetwork::Close(ConnectionId id) {
   if (connection == nullptr) return;
   ConnectionEnd& end = *connection->ends[SideOf(id)];
   if (end.state != State::kConnecting && end.state != State::kOpen) return;
-  // A lost connection may lose any suffix of the bytes in flight.
+  // Any suffix of the bytes in flight may be lost with the connection.
   if (random_.Chance(0.5)) end.out.Tear(random_.Below(end.out.bytes_in_flight() + 1));
   Shut(connection, SideOf(id));
 }
@@ -170,6 +173,36 @@ void SimNetwork::Forget(const void* owner) {
   }
 }
 
+void SimNetwork::Cut(std::uint64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end() || found->second->torn || !found->second->Live()) return;
+  const ConnectionRef connection = found->second;
+  connection->torn = true;
+  ++counters_.cuts;
+  for (int side = 0; side < 2; ++side) {
+    Pipe& out = connection->ends[side]->out;
+    // Often all or none of the bytes in flight arrive; else the tear falls at any byte.
+    const std::uint64_t flying = out.bytes_in_flight();
+    const std::uint64_t keep = random_.Chance(0.7)   ? random_.Below(flying + 1)
+                               : random_.Chance(0.5) ? flying
+                                                     : 0;
+    out.Tear(keep);
+    const Duration learn = random_.Chance(kLearnLateShare) ? random_.Between(Duration::zero(), kLearnLate)
+                                                           : random_.Exponential(kLearnMean);
+    Signal(connection, side, Chunk::Kind::kReset, learn);
+  }
+}
+
+std::vector<SimNetwork::LiveConnection> SimNetwork::Live() const {
+  std::vector<LiveConnection> live;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->Live() && !connection->torn) {
+      live.push_back({number, {connection->ends[0]->host, connection->ends[1]->host}});
+    }
+  }
+  return live;
+}
+
 std::size_t SimNetwork::ChunkBytes(std::uint64_t queued) {
   const std::uint64_t most = std::min<std::uint64_t>(queued, options_.chunk_bytes_max);
   return random_.Chance(0.5) ? most : random_.Between(1, most);
@@ -195,7 +228,7 @@ void SimNetwork::Leave(const ConnectionRef& connection, int side) {
   end.leave_due = false;
   counters_.bytes += chunk.bytes.size();
   const Passage passage = links_->Carry(end.host, other.host, chunk.bytes.size(), queue_.now());
-  chunk.arrives = passage.arrives + ExtraDelay(end.host, other.host);
+  chunk.arrives = passage.arrives + impairments_.ExtraDelay(end.host, other.host, queue_.now());
   end.out.Fly(std::move(chunk));
   if (end.out.flying()) ScheduleLanding(connection, side, end.out.next_arrival());
   if (end.out.bytes_queued() > 0) {
@@ -218,8 +251,9 @@ void SimNetwork::Land(const ConnectionRef& connection, int side) {
   end.landing_due = false;
   if (!end.out.flying()) return;
   const ConnectionEnd& other = *connection->ends[1 - side];
-  // A tear may have removed the chunk of this event.
-  const Duration due = std::max(end.out.next_arrival(), BlockedUntil(end.host, other.host));
+  // A tear may have taken away the chunk that this event was for.
+  const Duration due =
+      std::max(end.out.next_arrival(), impairments_.StalledUntil(end.host, other.host, queue_.now()));
   if (due > queue_.now()) return ScheduleLanding(connection, side, due);
   Deliver(connection, 1 - side, end.out.Land());
   if (end.out.flying()) ScheduleLanding(connection, side, end.out.next_arrival());
@@ -275,7 +309,7 @@ void SimNetwork::End(const ConnectionRef& connection, int side, const Status& wh
 
 void SimNetwork::Shut(const ConnectionRef& connection, int side) {
   connection->ends[side]->Shut();
-  // A torn connection tells its ends itself.
+  // A torn connection tells its ends by itself.
   if (connection->ends[1 - side] != nullptr && !connection->torn) {
     Signal(connection, side, Chunk::Kind::kClosed, OneWay());
   }

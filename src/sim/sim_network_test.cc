@@ -197,7 +197,7 @@ TEST(SimNetworkTest, ABlockedDirectionStallsBytesAndLetsTheOtherDirectionPass) {
   const ConnectionId id = world.Connect();
   world.Run();
   const Duration heal = world.queue.now() + milliseconds(500);
-  world.network.Block(world.client_host, world.server_host, heal, FaultId(1));
+  world.network.impairments().Stall(world.client_host, world.server_host, heal, FaultId(1));
   world.client.env().transport.Send(id, 1, TextBytes("up"), {});
   world.server.env().transport.Send(world.server_node.accepted[0], 1, TextBytes("down"), {});
   world.RunUntil(heal - Duration(1));
@@ -213,7 +213,8 @@ TEST(SimNetworkTest, ABlockedPathKeepsPinsOnceTheWindowIsFull) {
   const ConnectionId id = world.Connect();
   world.Run();
   world.server.env().transport.SetLimits(world.server_node.accepted[0], {4096, 1 << 20});
-  world.network.Block(world.client_host, world.server_host, world.queue.now() + seconds(1), FaultId(1));
+  world.network.impairments().Stall(world.client_host, world.server_host, world.queue.now() + seconds(1),
+                                    FaultId(1));
   const std::string payload(500'000, 'p');
   auto pin = std::make_shared<int>(1);
   Pinned pinned{TextBytes(payload), pin};
@@ -230,7 +231,7 @@ TEST(SimNetworkTest, ABlockedPathKeepsPinsOnceTheWindowIsFull) {
 TEST(SimNetworkTest, RefusedConnectsFailAndLaterOnesPass) {
   TwoHosts world;
   world.Listen();
-  world.network.Refuse(world.server_host, world.queue.now() + milliseconds(10), FaultId(1));
+  world.network.impairments().Refuse(world.server_host, world.queue.now() + milliseconds(10), FaultId(1));
   (void)world.Connect();
   world.Run();
   EXPECT_THAT(world.client_node.log, ElementsAre("closed"));
@@ -246,8 +247,8 @@ TEST(SimNetworkTest, ASlowPathDelaysWhatLeavesMeanwhile) {
   const ConnectionId id = world.Connect();
   world.Run();
   const Duration sent = world.queue.now();
-  world.network.Slow(world.client_host, world.server_host, milliseconds(50), sent + milliseconds(5),
-                     FaultId(1));
+  world.network.impairments().Slow(world.client_host, world.server_host, milliseconds(50),
+                                   sent + milliseconds(5), FaultId(1));
   world.client.env().transport.Send(id, 1, TextBytes("late"), {});
   world.RunUntil(sent + milliseconds(50));
   EXPECT_THAT(world.server_node.log, ElementsAre("accepted"));

@@ -15,7 +15,7 @@ namespace {
 
 // Below this many bytes a receive into staging and a copy cost less than a receive call of their own.
 constexpr std::size_t kDirectBytesMin = 16 * 1024;
-// The largest payload that is read where it is staged. What is larger is worth a receive into its own place.
+// The largest payload that is read where it is staged. A larger one is worth a receive into its own place.
 constexpr std::size_t kInPlaceBytesMax = kDirectBytesMin;
 // The first receive after a large payload: room for the next header and body, and for little of the next
 // payload, which would otherwise be copied out of staging.
@@ -123,7 +123,7 @@ std::span<std::byte> FrameReader::PlaceSpace() const {
 std::span<std::byte> FrameReader::StagingSpace() {
   // A payload that waits for more has consumed all that was staged; its body is about to be overwritten.
   if (state_ == State::kPayload && body_view_.data() != body_.data()) {
-    body_.assign(body_view_.begin(), body_view_.end());  // no more than what is staged
+    body_.assign(body_view_.begin(), body_view_.end());  // no more than is staged
     body_view_ = body_;
   }
   const std::size_t staged = end_ - begin_;
@@ -171,7 +171,7 @@ Status FrameReader::Commit(std::size_t n) {
   return error_;
 }
 
-// Nothing more is read; what is half landed is given back.
+// Nothing more is read, and a half filled landing is given back.
 void FrameReader::Abandon() {
   stopped_ = true;
   state_ = State::kHeader;

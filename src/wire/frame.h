@@ -24,7 +24,7 @@ inline constexpr std::uint16_t kMagic = 0x574C;
 inline constexpr std::uint8_t kInStream = 0;
 inline constexpr std::uint8_t kShared = 1;
 inline constexpr std::uint8_t kNote = 2;
-// What a trailer, or a note, may have beyond the limit of bodies.
+// The bytes that a trailer, or a note, may have beyond the limit of bodies.
 inline constexpr std::uint32_t kCarrierBytesMax = 2U << 20;
 inline constexpr std::size_t kHeaderBytes = 16;
 
@@ -33,14 +33,14 @@ inline constexpr std::size_t kHeaderBytes = 16;
 [[nodiscard]] Result<FrameHead> DecodeHeader(std::span<const std::byte, kHeaderBytes> bytes,
                                              const FrameLimits& limits);
 
-// What a FrameReader reports, in the order of the bytes. Mirrors TransportEvents, less the connection.
+// The events of a FrameReader, in the order of the bytes. They mirror TransportEvents, less the connection.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
   virtual Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) = 0;
   virtual void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) = 0;
-  // A whole header and body whose carrier is not kInStream. Comes only where the limits allow it; where they
-  // never do, this one, which is an error, is good enough.
+  // A whole header and body whose carrier is not kInStream. It comes only where the limits allow it. This
+  // default, an error, is good enough where they never do.
   virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body);
   // Asked after every frame and frame start: false stops the reader (the connection was closed from inside
   // it).
@@ -50,9 +50,9 @@ class FrameSink {
 // Turns a stream of bytes into frames. Small frames are parsed, many at a time, out of a staging buffer; the
 // rest of a large payload is received straight into its landing. Lives and dies with its connection.
 //
-// Memory follows the bytes that have come, never what a header announces: the staging buffer starts at 4 KiB
-// and doubles only after a receive has filled all that was offered; the buffer of a large body starts at 16
-// KiB and doubles when it is full.
+// Memory follows the bytes that have come, never the sizes that a header announces. The staging buffer starts
+// at 4 KiB and doubles only after a receive has filled all that was offered; the buffer of a large body
+// starts at 16 KiB and doubles when it is full.
 class FrameReader {
  public:
   // The staging buffer has at most `staging_bytes_max` bytes.
@@ -78,7 +78,7 @@ class FrameReader {
   // body_ to itself.
   [[nodiscard]] bool BodyFitsStaging() const { return head_.body_bytes <= staging_bytes_max_; }
   [[nodiscard]] std::span<std::byte> StagingSpace();
-  // What is left of the place being filled. REQUIRES: place_ < landing_.places.size().
+  // The rest of the place being filled. REQUIRES: place_ < landing_.places.size().
   [[nodiscard]] std::span<std::byte> PlaceSpace() const;
   // Consumes staged bytes until a frame is incomplete.
   [[nodiscard]] Status Parse();

@@ -311,7 +311,7 @@ TEST(FrameReaderTest, ABodyLargerThanStagingArrivesWhole) {
   EXPECT_EQ(sink.frames, frames);
 }
 
-// What a reader may hold beside twice the bytes that have come: its first staging and the first piece of a
+// A reader may hold this beside twice the bytes that have come: its first staging and the first piece of a
 // body.
 constexpr std::size_t kReaderBytes = 4 * 1024 + 16 * 1024;
 

@@ -29,86 +29,51 @@ constexpr std::array<NumberedName, 256> kNumberedNames = MakeNumberedNames();
 }  // namespace
 
 std::string_view KindName(Kind kind) {
+#define LW_NAME(kind) \
+  case Kind::k##kind: \
+    return #kind
   switch (kind) {
-    case Kind::kHello:
-      return "Hello";
-    case Kind::kWelcome:
-      return "Welcome";
-    case Kind::kGoodbye:
-      return "Goodbye";
-    case Kind::kPing:
-      return "Ping";
-    case Kind::kPong:
-      return "Pong";
-    case Kind::kRoster:
-      return "Roster";
-    case Kind::kDefineTables:
-      return "DefineTables";
-    case Kind::kTableMap:
-      return "TableMap";
-    case Kind::kBarrier:
-      return "Barrier";
-    case Kind::kBarrierDone:
-      return "BarrierDone";
-    case Kind::kLeaseBatches:
-      return "LeaseBatches";
-    case Kind::kBatchLease:
-      return "BatchLease";
-    case Kind::kLeave:
-      return "Leave";
-    case Kind::kLeft:
-      return "Left";
-    case Kind::kReport:
-      return "Report";
-    case Kind::kStatusRequest:
-      return "StatusRequest";
-    case Kind::kStatusReply:
-      return "StatusReply";
-    case Kind::kJobEnd:
-      return "JobEnd";
-    case Kind::kEpochAck:
-      return "EpochAck";
-    case Kind::kCut:
-      return "Cut";
-    case Kind::kCutReply:
-      return "CutReply";
-    case Kind::kCheckpoint:
-      return "Checkpoint";
-    case Kind::kCheckpointReply:
-      return "CheckpointReply";
-    case Kind::kRankState:
-      return "RankState";
-    case Kind::kWhy:
-      return "Why";
-    case Kind::kWhyReply:
-      return "WhyReply";
-    case Kind::kSetSync:
-      return "SetSync";
-    case Kind::kSetSyncReply:
-      return "SetSyncReply";
-    case Kind::kChallenge:
-      return "Challenge";
-    case Kind::kProof:
-      return "Proof";
-    case Kind::kInit:
-      return "Init";
-    case Kind::kPush:
-      return "Push";
-    case Kind::kAbsent:
-      return "Absent";
-    case Kind::kVerdicts:
-      return "Verdicts";
-    case Kind::kPull:
-      return "Pull";
-    case Kind::kAnswers:
-      return "Answers";
-    case Kind::kAssign:
-      return "Assign";
-    case Kind::kRead:
-      return "Read";
-    case Kind::kArrays:
-      return "Arrays";
+    LW_NAME(Hello);
+    LW_NAME(Welcome);
+    LW_NAME(Goodbye);
+    LW_NAME(Ping);
+    LW_NAME(Pong);
+    LW_NAME(Roster);
+    LW_NAME(DefineTables);
+    LW_NAME(TableMap);
+    LW_NAME(Barrier);
+    LW_NAME(BarrierDone);
+    LW_NAME(LeaseBatches);
+    LW_NAME(BatchLease);
+    LW_NAME(Leave);
+    LW_NAME(Left);
+    LW_NAME(Report);
+    LW_NAME(StatusRequest);
+    LW_NAME(StatusReply);
+    LW_NAME(JobEnd);
+    LW_NAME(EpochAck);
+    LW_NAME(Cut);
+    LW_NAME(CutReply);
+    LW_NAME(Checkpoint);
+    LW_NAME(CheckpointReply);
+    LW_NAME(RankState);
+    LW_NAME(Why);
+    LW_NAME(WhyReply);
+    LW_NAME(SetSync);
+    LW_NAME(SetSyncReply);
+    LW_NAME(Challenge);
+    LW_NAME(Proof);
+    LW_NAME(Init);
+    LW_NAME(Push);
+    LW_NAME(Absent);
+    LW_NAME(Verdicts);
+    LW_NAME(Pull);
+    LW_NAME(Answers);
+    LW_NAME(Assign);
+    LW_NAME(Read);
+    LW_NAME(Arrays);
   }
+#undef LW_NAME
   const NumberedName& name = kNumberedNames[static_cast<std::uint8_t>(kind)];
   return {name.text.data(), name.size};
 }

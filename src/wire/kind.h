@@ -1,4 +1,4 @@
-// Kind: every frame of the protocol. docs/protocol.md says who sends which to whom.
+// Kind: every frame of the protocol. docs/protocol.md has the sender and the receiver of each.
 #pragma once
 
 #include <cstdint>

@@ -115,85 +115,56 @@ constexpr void Fields(Visitor& visit, As<Visitor, ArraysEntry>& e) {
   visit(e.payload_bytes), visit(e.array), visit(e.arrays);
 }
 
-// What follows the three common fields of a head.
+// The fields after the three common ones of a head.
 template <typename Visitor>
-void HeadFields(Visitor&, As<Visitor, Init>&) {}
+constexpr void HeadFields(Visitor&, As<Visitor, Init>&) {}
 template <typename Visitor>
-void HeadFields(Visitor& visit, As<Visitor, Push>& m) {
+constexpr void HeadFields(Visitor& visit, As<Visitor, Push>& m) {
   visit(m.samples), visit(m.iteration), visit(m.steps);
   visit(m.hyper.lr), visit(m.hyper.weight_decay), visit(m.hyper.momentum);
   visit(m.hyper.beta2), visit(m.hyper.eps), visit(m.hyper.dampening);
 }
 template <typename Visitor>
-void HeadFields(Visitor& visit, As<Visitor, Absent>& m) {
+constexpr void HeadFields(Visitor& visit, As<Visitor, Absent>& m) {
   visit(m.iteration);
 }
 template <typename Visitor>
-void HeadFields(Visitor&, As<Visitor, Verdicts>&) {}
+constexpr void HeadFields(Visitor&, As<Visitor, Verdicts>&) {}
 template <typename Visitor>
-void HeadFields(Visitor& visit, As<Visitor, Pull>& m) {
+constexpr void HeadFields(Visitor& visit, As<Visitor, Pull>& m) {
   visit(m.epoch_min), visit(m.observer);
 }
 template <typename Visitor>
-void HeadFields(Visitor&, As<Visitor, Answers>&) {}
+constexpr void HeadFields(Visitor&, As<Visitor, Answers>&) {}
 template <typename Visitor>
-void HeadFields(Visitor&, As<Visitor, Assign>&) {}
+constexpr void HeadFields(Visitor&, As<Visitor, Assign>&) {}
 template <typename Visitor>
-void HeadFields(Visitor& visit, As<Visitor, Read>& m) {
+constexpr void HeadFields(Visitor& visit, As<Visitor, Read>& m) {
   visit(m.request), visit(m.what);
 }
 template <typename Visitor>
-void HeadFields(Visitor& visit, As<Visitor, Arrays>& m) {
+constexpr void HeadFields(Visitor& visit, As<Visitor, Arrays>& m) {
   visit(m.request);
 }
 
+constexpr Kind KindOf(const Init&) { return Kind::kInit; }
+constexpr Kind KindOf(const Push&) { return Kind::kPush; }
+constexpr Kind KindOf(const Absent&) { return Kind::kAbsent; }
+constexpr Kind KindOf(const Verdicts&) { return Kind::kVerdicts; }
+constexpr Kind KindOf(const Pull&) { return Kind::kPull; }
+constexpr Kind KindOf(const Answers&) { return Kind::kAnswers; }
+constexpr Kind KindOf(const Assign&) { return Kind::kAssign; }
+constexpr Kind KindOf(const Read&) { return Kind::kRead; }
+constexpr Kind KindOf(const Arrays&) { return Kind::kArrays; }
+
 template <typename Message>
-struct Layout;
-template <>
-struct Layout<Init> {
-  static constexpr Kind kKind = Kind::kInit;
-  static constexpr std::size_t kHeadBytes = 12;
-};
-template <>
-struct Layout<Push> {
-  static constexpr Kind kKind = Kind::kPush;
-  static constexpr std::size_t kHeadBytes = 12 + 4 + 8 + 8 + 6 * 4;
-};
-template <>
-struct Layout<Absent> {
-  static constexpr Kind kKind = Kind::kAbsent;
-  static constexpr std::size_t kHeadBytes = 12 + 8;
-};
-template <>
-struct Layout<Verdicts> {
-  static constexpr Kind kKind = Kind::kVerdicts;
-  static constexpr std::size_t kHeadBytes = 12;
-};
-template <>
-struct Layout<Pull> {
-  static constexpr Kind kKind = Kind::kPull;
-  static constexpr std::size_t kHeadBytes = 12 + 8 + 1;
-};
-template <>
-struct Layout<Answers> {
-  static constexpr Kind kKind = Kind::kAnswers;
-  static constexpr std::size_t kHeadBytes = 12;
-};
-template <>
-struct Layout<Assign> {
-  static constexpr Kind kKind = Kind::kAssign;
-  static constexpr std::size_t kHeadBytes = 12;
-};
-template <>
-struct Layout<Read> {
-  static constexpr Kind kKind = Kind::kRead;
-  static constexpr std::size_t kHeadBytes = 12 + 8 + 1;
-};
-template <>
-struct Layout<Arrays> {
-  static constexpr Kind kKind = Kind::kArrays;
-  static constexpr std::size_t kHeadBytes = 12 + 8;
-};
+constexpr std::size_t HeadBytes() {
+  const Message message{};
+  Measure measure;
+  measure(message.worker), measure(message.incarnation), measure(std::uint32_t{});
+  HeadFields(measure, message);
+  return measure.bytes();
+}
 
 template <typename Entry>
 constexpr std::size_t EntryBytes() {
@@ -202,8 +173,9 @@ constexpr std::size_t EntryBytes() {
   return measure.bytes();
 }
 
-// A field that no correct peer sends; none if `field` is null. Trivial, so that checking a right message
-// costs little more than its comparisons (with an optional of strings a decode took four times as long).
+// A field that no correct peer sends; all fields are right if `field` is null. Trivial, so that checking a
+// right message costs little more than its comparisons (with an optional of strings a decode took four times
+// as long).
 struct Wrong {
   const char* field = nullptr;
   const char* wanted = nullptr;
@@ -234,10 +206,6 @@ Wrong CheckEncoding(DType dtype, std::uint8_t codec) {
   if (dtype != DType::kFloat32) return {"dtype", "1 (float32)", static_cast<std::int64_t>(dtype)};
   if (codec != 0) return {"codec", "0 (none)", codec};
   return {};
-}
-constexpr bool IsVerdict(Verdict v) {
-  return (v >= Verdict::kApplied && v <= Verdict::kInitialized) ||
-         (v >= Verdict::kGap && v <= Verdict::kOpen);
 }
 
 Wrong Check(const InitEntry&) { return {}; }
@@ -303,7 +271,7 @@ void EncodeMessage(const Message& message, std::vector<std::byte>& body) {
   using Entry = typename decltype(message.entries)::value_type;
   constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
   const std::size_t begin = body.size();
-  body.resize(begin + Layout<Message>::kHeadBytes + message.entries.size() * kEntryBytes);
+  body.resize(begin + HeadBytes<Message>() + message.entries.size() * kEntryBytes);
   Writer write(body.data() + begin);
   write(message.worker), write(message.incarnation),
       write(static_cast<std::uint32_t>(message.entries.size()));
@@ -314,9 +282,9 @@ void EncodeMessage(const Message& message, std::vector<std::byte>& body) {
 template <typename Message>
 Status DecodeMessage(std::span<const std::byte> body, std::uint64_t payload_bytes, Message& out) {
   using Entry = typename decltype(out.entries)::value_type;
-  constexpr std::size_t kHeadBytes = Layout<Message>::kHeadBytes;
+  constexpr std::size_t kHeadBytes = HeadBytes<Message>();
   constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
-  const std::string_view kind = KindName(Layout<Message>::kKind);
+  const std::string_view kind = KindName(KindOf(out));
   if (body.size() < kHeadBytes) {
     return Protocol("{}: got a body of {} bytes, wanted at least {}", kind, body.size(), kHeadBytes);
   }

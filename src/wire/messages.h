@@ -13,6 +13,7 @@
 #include "leeway/optimizer.h"
 #include "leeway/status.h"
 #include "leeway/table.h"
+#include "leeway/verdict.h"
 
 namespace leeway::wire {
 
@@ -36,7 +37,7 @@ struct PushEntry {
   BlockId block;
   Term term;
   Seq seq;
-  Version base_version;  // what the gradient was computed on
+  Version base_version;  // that the gradient was computed on
   std::uint32_t payload_bytes = 0;
   DType dtype = DType::kFloat32;
   std::uint8_t codec = 0;  // 0: none
@@ -68,24 +69,8 @@ struct Absent {
   std::vector<AbsentEntry> entries;
 };
 
-// What became of one push or absent push. The first six are verdicts and consume the sequence; the rest are
-// not.
-enum class Verdict : std::uint8_t {
-  kApplied = 1,
-  kSummed = 2,
-  kAbsent = 3,
-  kLateDropped = 4,
-  kRefused = 5,
-  kInitialized = 6,  // of an Init; consumes nothing
-  kGap = 16,         // seq is the last one taken; resend from seq + 1
-  kFenced = 17,      // this life of the worker is over
-  kMoved = 18,       // not owned here, or under another term
-  kWindow = 19,      // beyond the open iterations: keep it, OPEN follows
-  kOpen = 20,        // what WINDOW held back fits now
-};
-[[nodiscard]] constexpr bool ConsumesSeq(Verdict v) {
-  return v >= Verdict::kApplied && v <= Verdict::kRefused;
-}
+using leeway::ConsumesSeq;
+using leeway::Verdict;
 
 struct VerdictEntry {
   BlockId block;
@@ -143,7 +128,7 @@ struct AssignEntry {
   BlockId block;
   Term term;
   Seq seq;
-  Version base_version;     // what the worker reads
+  Version base_version;     // that the worker reads
   std::uint64_t steps = 0;  // runs of the optimizer behind its state; without a meaning for array 0
   std::uint32_t payload_bytes = 0;
   std::uint8_t array = 0;
@@ -154,7 +139,7 @@ struct Assign {
   std::vector<AssignEntry> entries;
 };
 
-// Answered at once, with what the block has then.
+// Answered at once, with the arrays that the block has then.
 enum class ReadWhat : std::uint8_t { kValues = 1, kState = 2 };
 struct ReadEntry {
   BlockId block;

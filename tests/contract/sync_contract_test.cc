@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 #include "sync/sync_policy.h"
 #include "sync_examples.h"
 

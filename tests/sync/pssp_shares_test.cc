@@ -83,7 +83,7 @@ class SharesJob final : public BlockEvents {
                  worker});
   }
 
-  void OnVerdict(BlockId, Term, MemberKey, Seq, BlockVerdict, Iteration) override {}
+  void OnVerdict(BlockId, Term, MemberKey, Seq, Verdict, Iteration) override {}
   void OnAnswer(BlockId, Term, MemberKey to, const BlockAnswer&) override {
     waiting_[to.worker.value()] = false;
     Compute(to.worker.value());

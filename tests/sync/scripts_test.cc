@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "block/hand_fed_block.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

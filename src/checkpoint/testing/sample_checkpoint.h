@@ -71,7 +71,7 @@ inline BlockState DrawState(Draw& draw, const StateOptions& options) {
     state.progress.lives.push_back(
         {key, Iteration(0), Iteration(v_train), draw.Below(3) > 0, draw.Below(2) == 0});
     LedgerState page{key, Seq(draw.Below(50)), {}};
-    for (BlockVerdict& verdict : page.verdicts) verdict = static_cast<BlockVerdict>(draw.Below(7));
+    for (Verdict& verdict : page.verdicts) verdict = static_cast<Verdict>(draw.Below(7));
     state.ledger.push_back(page);
     state.progress.ended_firsts.emplace_back(worker);
     state.progress.ended_lasts.emplace_back(worker + 5);

@@ -12,7 +12,7 @@
 
 namespace leeway {
 
-// What jobs of four workers may have.
+// Models that jobs of four workers may have.
 inline std::vector<std::string> ModelExamples() {
   const std::vector<std::string> arguments = {
       "",
@@ -38,7 +38,7 @@ inline std::vector<std::string> ModelExamples() {
     for (const std::string& argument : arguments) {
       if (MakeSyncPolicy(models, name + argument).ok()) examples.push_back(name + argument);
     }
-    EXPECT_GT(examples.size(), before) << "no arguments in block/model_examples.h fit \"" << name << "\"";
+    EXPECT_GT(examples.size(), before) << "no arguments in block/testing/model_examples.h fit \"" << name << "\"";
   }
   return examples;
 }

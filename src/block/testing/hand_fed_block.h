@@ -146,9 +146,9 @@ class HandFedBlock final : public BlockEvents {
 
   // Of the gradients of a worker: the sum of their staleness, and how many they are.
   std::array<std::uint64_t, 2> staleness(std::uint32_t worker) { return staleness_[WorkerId(worker)]; }
-  // For whom the pull behind the newest answer to a worker was held up.
+  // The worker that the pull behind the newest answer to `worker` had waited for.
   WorkerId held_for(std::uint32_t worker) { return held_for_[worker]; }
-  // What was said since the last call.
+  // The lines since the last call.
   std::vector<std::string> Heard() { return std::exchange(lines_, {}); }
   void Forget() { lines_.clear(); }
   std::vector<float> values() const { return {block_->values().begin(), block_->values().end()}; }
@@ -185,35 +185,35 @@ class HandFedBlock final : public BlockEvents {
                ? fmt::format("{}", key.worker.value())
                : fmt::format("{}'{}", key.worker.value(), key.incarnation.value());
   }
-  static const char* Name(BlockVerdict verdict) {
+  static const char* Name(Verdict verdict) {
     switch (verdict) {
-      case BlockVerdict::kApplied:
+      case Verdict::kApplied:
         return "APPLIED";
-      case BlockVerdict::kSummed:
+      case Verdict::kSummed:
         return "SUMMED";
-      case BlockVerdict::kAbsent:
+      case Verdict::kAbsent:
         return "ABSENT";
-      case BlockVerdict::kLateDropped:
+      case Verdict::kLateDropped:
         return "LATE_DROPPED";
-      case BlockVerdict::kRefused:
+      case Verdict::kRefused:
         return "REFUSED";
-      case BlockVerdict::kInitialized:
+      case Verdict::kInitialized:
         return "INITIALIZED";
-      case BlockVerdict::kGap:
+      case Verdict::kGap:
         return "GAP";
-      case BlockVerdict::kFenced:
+      case Verdict::kFenced:
         return "FENCED";
-      case BlockVerdict::kMoved:
+      case Verdict::kMoved:
         return "MOVED";
-      case BlockVerdict::kWindow:
+      case Verdict::kWindow:
         return "WINDOW";
-      case BlockVerdict::kOpen:
+      case Verdict::kOpen:
         return "OPEN";
     }
     return "?";
   }
 
-  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                  Iteration v_train) override {
     EXPECT_EQ(block, BlockId(7));
     EXPECT_EQ(term, Term(1));
