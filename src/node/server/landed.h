@@ -93,8 +93,6 @@ class Dealer {
 };
 
 using LandedPush = Landed<wire::Push>;
-using LandedInit = Landed<wire::Init>;
-using LandedAssign = Landed<wire::Assign>;
 
 // Landed pushes that are done with, for the memory of their lists: a push that is read in place allocates
 // nothing.
@@ -110,20 +108,13 @@ class SparePushes {
   std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn
 };
 
-// Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec.
-// Bytes for a block that is not here are thrown away as they come, whatever size they have: the frame may
-// hold others for blocks that are. The same holds where there is no memory. An error breaks the protocol.
-[[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head,
-                                                           std::span<const std::byte> body, MemberKey from,
-                                                           const BlockStore& blocks, BufferPool& pool,
-                                                           SparePushes& spares);
-[[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head,
-                                                           std::span<const std::byte> body, MemberKey from,
-                                                           const BlockStore& blocks, BufferPool& pool);
-[[nodiscard]] Result<std::shared_ptr<LandedAssign>> LandAssign(const FrameHead& head,
-                                                               std::span<const std::byte> body,
-                                                               MemberKey from, const BlockStore& blocks,
-                                                               BufferPool& pool);
+// Decodes a frame into `out` and checks it: every entry for a block that is here has the block's size, its
+// dtype and no codec. Bytes for a block that is not here are thrown away, whatever their size: the frame may
+// hold entries for blocks that are here. So are bytes that find no memory. After an error the worker has
+// broken the protocol. Instantiated for Push, Init and Assign.
+template <typename Message>
+[[nodiscard]] Status DecodeLanded(const FrameHead& head, std::span<const std::byte> body, MemberKey from,
+                                  const BlockStore& blocks, BufferPool& pool, Landed<Message>& out);
 
 // An error unless a frame that says it comes from `claimed` came over the connection of `from`.
 [[nodiscard]] Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind);

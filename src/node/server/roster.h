@@ -1,6 +1,7 @@
 // Roster: who is a member of the job, as this shard last heard it from the scheduler.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -27,14 +28,11 @@ class Roster {
   [[nodiscard]] std::span<const MemberKey> joining() const { return joining_; }
   // Lives that ended without leaving, and of which the scheduler asks what the blocks hold.
   [[nodiscard]] std::span<const MemberKey> ended() const { return ended_; }
+  // Which life says this hello to the shard, if it may connect. `connected`: how many lives are.
+  [[nodiscard]] Result<MemberKey> Admit(const wire::pb::Hello& hello, std::size_t connected) const;
   // kFenced for a life that was declared dead or that a newer incarnation replaced. A life that the roster
   // does not know yet may pass: the worker heard of this epoch before we did.
   [[nodiscard]] Status CheckLife(MemberKey who) const;
-  // Whether the roster has this very life.
-  [[nodiscard]] bool Knows(MemberKey who) const {
-    const Incarnation* const newest = newest_.Find(who.worker);
-    return newest != nullptr && *newest == who.incarnation;
-  }
   // Another number whenever a life may have been fenced since.
   [[nodiscard]] std::uint64_t fences() const { return fences_; }
 

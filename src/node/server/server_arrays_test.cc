@@ -1,7 +1,7 @@
 // Frames that set and read arrays of blocks, as a shard takes them.
 #include <gmock/gmock.h>
 
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {

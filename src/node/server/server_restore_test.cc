@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/layout.h"
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway::testing {
 namespace {

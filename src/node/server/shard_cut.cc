@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -67,6 +66,10 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   for (const Block* block : later) writing_->awaited.insert(block->id());
   if (later.empty()) return TakeLast();
   for (Block* block : later) block->NotifyAt(iteration);
+}
+
+void ShardCut::BeginDeferred(const std::string& job, ShardId shard) {
+  if (const auto cut = std::exchange(deferred_, std::nullopt)) Begin(*cut, job, shard);
 }
 
 void ShardCut::OnReached(BlockId id) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ class ShardCut {
 
   // Asked again, a checkpoint that is written is answered again, and one under way goes on.
   void Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard);
+  // Keeps a checkpoint that cannot begin before all blocks are here, in place of the one kept before.
+  void Defer(const wire::pb::Cut& cut) { deferred_ = cut; }
+  // Begins the checkpoint that was deferred, if there is one.
+  void BeginDeferred(const std::string& job, ShardId shard);
   // Of a block that was told to notify.
   void OnReached(BlockId block);
   // Some blocks are gone: the checkpoint that is being written, if there is one, fails.
@@ -55,6 +60,7 @@ class ShardCut {
   const std::function<void(const wire::pb::CutReply&)> reply_;
   std::shared_ptr<Writing> writing_;  // shared with calls to Env that are under way
   wire::pb::CutReply answer_;         // to the last checkpoint
+  std::optional<wire::pb::Cut> deferred_;
 };
 
 }  // namespace leeway
