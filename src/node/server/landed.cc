@@ -22,14 +22,14 @@ BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& p
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kKept);
 }
 
-// What lands is the first version, and will be sent.
+// Initial values become the first version, which workers pull.
 BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, BufferPool& pool) {
   Block* block = blocks.Find(entry.block);
   if (!block->initialized()) return block->TakeFirst();
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kSent);
 }
 
-// What lands is the array itself; values will be sent.
+// The block keeps the buffer as its array. Workers pull array 0, its values.
 BufferRef TakeFor(const wire::AssignEntry& entry, const BlockStore&, BufferPool& pool) {
   return pool.Take(entry.payload_bytes / sizeof(float),
                    entry.array == 0 ? Arena::Use::kSent : Arena::Use::kKept);
@@ -91,7 +91,7 @@ Status DecodeLanded(const FrameHead& head, std::span<const std::byte> body, Memb
   }
   out.in_place = head.readable;
   if (out.in_place) return Status::Ok();
-  // Only now, so that a frame that is refused takes nothing from the pool.
+  // Buffers come after all checks: a refused frame takes nothing from the pool.
   out.buffers.reserve(message.entries.size());
   for (const auto& entry : message.entries) {
     const bool wanted = entry.payload_bytes > 0 && blocks.Find(entry.block) != nullptr;

@@ -46,8 +46,8 @@ Result<MemberKey> Roster::Admit(const wire::pb::Hello& hello, std::size_t connec
   }
   const MemberKey who{WorkerId(static_cast<std::uint32_t>(hello.rank())), Incarnation(hello.incarnation())};
   LW_RETURN_IF_ERROR(CheckLife(who));
-  // Those that the roster knows are as many as the job has workers. The others may have heard of an epoch
-  // before this shard did; each takes memory, so only some of them are let in until the roster is here.
+  // The roster knows as many lives as the job has workers. Other lives may have heard of an epoch before this
+  // shard. Each takes memory, so the shard admits only some of them until their roster comes.
   const Incarnation* const newest = newest_.Find(who.worker);
   const bool known = newest != nullptr && *newest == who.incarnation;
   if (!known && connected >= members_.size() + kUnknownLivesMax) {

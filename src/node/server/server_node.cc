@@ -15,15 +15,15 @@
 namespace leeway {
 namespace {
 
-// Has the pages of blocks that are new here made by another thread while their values are on their way: a
-// fault costs more than the copy of its page, 3 to 15 microseconds on virtual machines.
+// Lets another thread make the pages of new blocks while their values are on their way. A page fault costs
+// more than the copy of its page: 3 to 15 microseconds on virtual machines.
 void PrepareFirstVersions(Env& env, std::span<Block* const> created) {
-  // The last block's first: initial values come in order, and the two meet in the middle.
+  // The last block comes first: initial values come in order, and the two meet in the middle.
   for (std::size_t i = created.size(); i-- > 0;) {
     const BufferRef first = created[i]->reserved();
     std::function<void()> work = env.arena.Prepare(first->bytes());
     if (!work) continue;
-    env.compute.Run(std::move(work), [first] {});  // which keeps it until then
+    env.compute.Run(std::move(work), [first] {});  // keeps the buffer until then
   }
 }
 
@@ -134,8 +134,8 @@ Status ServerNode::OnFrame(ConnectionId id, const FrameHead& head, std::span<con
                            Landing&& landing) {
   reports_.NoteFrame(head);
   const MemberKey from = *sessions_.Find(id);
-  // A worker pulls a block again only once it has the answer: one answer per block, and some that are on
-  // their way out.
+  // A worker pulls a block again only once it has the answer. So one answer per block may wait, and some more
+  // are on their way out.
   LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max + 2 * blocks_.bytes()));
   if (static_cast<wire::Kind>(head.kind) == wire::Kind::kWhy) return AnswerWhy(id, from.worker, body);
   Status taken = frames_.Take(from, head, body, std::move(landing));

@@ -34,7 +34,7 @@ class ServerSwitchTest : public HandFedServer {
     }
     return epochs;
   }
-  // Values everywhere, and worker 0 has sent iteration 0 of blocks 1 and 3, and waits for them.
+  // All blocks have values. Worker 0 has sent iteration 0 of blocks 1 and 3, and waits for them.
   void BeginAndWait(const std::string& sync_spec) {
     SetUpTable(sync_spec);
     w0 = HelloWorker(0);

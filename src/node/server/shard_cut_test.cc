@@ -1,5 +1,5 @@
-// A shard's part of a checkpoint, while its blocks are switched: what is in a block when it is taken says
-// whether the cut is the same for all.
+// A shard's part of a checkpoint, while its blocks are switched. The pushes in a block when the shard saves
+// it say whether the cut is exact.
 #include "node/server/shard_cut.h"
 
 #include <gmock/gmock.h>

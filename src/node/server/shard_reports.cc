@@ -14,12 +14,12 @@
 namespace leeway {
 namespace {
 
-// Members that are named in a report; what is of others is added up.
+// A report names so many workers, and adds up the figures of all others.
 constexpr std::size_t kWorkersNamed = 32;
 
 double InSeconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-// lead_read.3: how many answers had a lead of 3 iterations; the last bucket is that and more.
+// lead_read.3 counts answers with a lead of 3 iterations. The last bucket counts larger leads too.
 void AddHistogram(const char* name, const LeadHistogram& histogram, Figures& figures) {
   for (std::size_t i = 0; i < histogram.buckets.size(); ++i) {
     if (histogram.buckets[i] == 0) continue;
@@ -27,7 +27,8 @@ void AddHistogram(const char* name, const LeadHistogram& histogram, Figures& fig
   }
 }
 
-// "waited_for.2", "dpr.2": of worker 2, of those with the most; "....others" of all others.
+// "waited_for.2" and "dpr.2" are figures of worker 2. The workers with the most have their own figure;
+// "waited_for.others" adds up all others.
 template <typename Value, typename ToNumber>
 void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, ToNumber to_number,
                  Figures& figures) {
@@ -95,7 +96,7 @@ Figures ShardReports::Count(const BlockStore& blocks, const ShardTraffic& traffi
   set("uncompensated", sum.uncompensated);
   figures.Set("delayed_wait_s", InSeconds(sum.delayed_wait));
   figures.Set("blocked_wait_s", InSeconds(sum.blocked_wait));
-  // Seconds that pulls were held up until this worker had sent what was missing, and its own delayed pulls.
+  // Seconds for which other workers' pulls waited for this worker, and how many of its own pulls waited.
   AddByWorker("waited_for", sum.waited_for, InSeconds, figures);
   AddByWorker(
       "dpr", delayed_pulls_.by_worker(), [](std::uint64_t n) { return static_cast<double>(n); }, figures);

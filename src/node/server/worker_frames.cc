@@ -243,7 +243,7 @@ Status WorkerFrames::TakeRead(MemberKey from, std::span<const std::byte> body) {
       SayMoved(from, entry);
       continue;
     }
-    // Pinned, and all of one version: the block may step while they are under way.
+    // The arrays are pinned and of one version: the block may step while they are under way.
     const BlockArrays now = block->Arrays();
     const bool state = read.what == wire::ReadWhat::kState;
     std::vector<ConstBufferRef> arrays;
