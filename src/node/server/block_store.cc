@@ -28,7 +28,7 @@ Result<std::unique_ptr<BlockStore::SyncPolicies>> BlockStore::MakeSync(const Spe
   made->specs = specs;
   LW_ASSIGN_OR_RETURN(made->sync, MakeSyncPolicy(sync_, specs.sync));
   LW_ASSIGN_OR_RETURN(made->apply, MakeApplyMode(specs.apply, *made->sync.model));
-  // Coins are the job's or this server's (scope=server).
+  // All servers toss the coins of the job, unless the model has scope=server.
   const bool own_coins = made->sync.scope == CoinScope::kServer;
   made->coin_seed = own_coins ? Hash64({place.seed, place.server.value() + 1ULL}) : place.seed;
   return made;
@@ -149,7 +149,7 @@ Status BlockStore::MakeAll(const wire::pb::Table& table, std::span<const BlockOp
 }
 
 bool BlockStore::MayStep(std::size_t elements, std::size_t buffers) {
-  std::vector<BufferRef> taken;  // which return to the pool, where the first step finds them
+  std::vector<BufferRef> taken;  // they return to the pool, where the first step finds them
   for (std::size_t i = 0; i < buffers; ++i) {
     taken.push_back(pool_.Take(elements, i == 0 ? Arena::Use::kSent : Arena::Use::kKept));
     if (taken.back() == nullptr) return false;
@@ -180,7 +180,7 @@ void BlockStore::Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoi
     if (block->table() != table || !TakesAtOnce(*block)) continue;
     policies.taken_at_once = std::max(policies.taken_at_once, block->Save().progress.highest_sent);
   }
-  policies.sync.swap(to);  // the one from before lives until every block has let go of it
+  policies.sync.swap(to);  // the old policy lives until every block has switched
   for (const auto& block : blocks_) {
     if (block->table() != table) continue;
     block->Switch(policies.sync->sync, policies.sync->apply, policies.sync->coin_seed, now);
@@ -189,7 +189,7 @@ void BlockStore::Switch(TableId table, std::unique_ptr<SyncPolicies> to, TimePoi
 
 Block* BlockStore::Make(BlockOptions options) {
   const TablePolicies& policies = *policies_.at(options.table);
-  // As it is by now: there may have been a switch while the block was on its way from a checkpoint.
+  // The table may have been switched while the block was on its way from a checkpoint.
   options.apply = policies.sync->apply;
   options.coin_seed = policies.sync->coin_seed;
   if (options.id.index() >= by_id_.size()) by_id_.resize(options.id.index() + 1);
@@ -207,7 +207,7 @@ Result<Block*> BlockStore::Restore(const BlockOptions& options, const BlockState
         "block {} was saved with {} arrays of optimizer state, wanted {}: is it another optimizer?",
         options.id.value(), state.slots.size(), slots);
   }
-  // How it was taken in before is not known.
+  // The record does not say how the block took pushes in.
   Iteration& taken = policies_.at(options.table)->taken_at_once;
   taken = std::max(taken, state.progress.highest_sent);
   Block* block = Make(options);

@@ -32,12 +32,12 @@ class BlockStore {
   BlockStore(const Registry<SyncModel>& sync, const Registry<Optimizer>& optimizers, BufferPool& pool,
              BlockEvents& events);
 
-  // A block that begins with a record of a checkpoint: it is not here before it was loaded.
+  // A block that begins with a record of a checkpoint. The store has it only after Restore.
   struct ToRestore {
     BlockOptions options;
     wire::pb::Restore from;
   };
-  // A table that this shard has no memory for; nothing of it is here.
+  // A table that this shard has no memory for. The store has none of its blocks.
   struct Refused {
     TableId table;
     Status why;  // names the table, the bytes and what to do
@@ -46,16 +46,16 @@ class BlockStore {
     std::vector<Block*> created;
     std::vector<Refused> refused;
     std::vector<ToRestore> to_restore;
-    std::vector<TableId> switched;  // were here, and have other synchronization now
+    std::vector<TableId> switched;  // known before, with other synchronization now
   };
-  // Makes the blocks of the map that belong to `place` and are not here yet, with memory for their values and
-  // the optimizer's state, and returns them; those that are here follow what the map says of their
-  // synchronization on this server. On an error (a spec that this build does not know, a block that was known
-  // differently) nothing has changed.
+  // Makes the blocks of the map that belong to `place` and are not here yet. Reserves memory for their values
+  // and the optimizer's state. Blocks that are here follow the synchronization that the map has for this
+  // server. On an error (a spec that this build does not know, a block that was known differently) nothing
+  // has changed.
   [[nodiscard]] Result<Taken> Take(const wire::pb::TableMap& map, const ShardPlace& place, TimePoint now);
-  // Drops the tables from this id on, and their blocks. Returns how many blocks these were.
+  // Drops the tables from this id on, and their blocks. Returns how many blocks it dropped.
   std::size_t DropFrom(TableId first);
-  // Makes a block with this state. An error if the state is not one of such a block.
+  // Makes a block with this state. An error if the state does not fit the block.
   [[nodiscard]] Result<Block*> Restore(const BlockOptions& options, const BlockState& state);
   // Null for a block that is not here.
   [[nodiscard]] Block* Find(BlockId id) const {
@@ -63,31 +63,31 @@ class BlockStore {
   }
   // In the order of their making.
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& all() const { return blocks_; }
-  // Of the values of all blocks.
+  // Counts the values of all blocks.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] BlockCounters Sum() const;
   // REQUIRES: a block of this store.
   [[nodiscard]] const std::string& TableName(const Block& block) const;
   [[nodiscard]] bool IsOwnClock(const Block& block) const;
-  // The values of a block that takes pushes in as they come are the same for all in no iteration.
+  // Whether a block applies pushes as they come. Workers see different values of it in one iteration.
   [[nodiscard]] bool TakesAtOnce(const Block& block) const;
-  // Whether what a block holds when it comes to `at` may have pushes of that iteration and later ones in it:
-  // it takes them in as they come, or did before a switch.
+  // Whether a block may hold pushes of iteration `at` or later when it reaches `at`. It may if it applies
+  // pushes as they come, or did before a switch.
   [[nodiscard]] bool MayHoldFrom(const Block& block, Iteration at) const;
-  // The synchronization that a table's blocks have here, as it was said. REQUIRES: a table of this store.
+  // The synchronization that a table's blocks have here, as the map said it. REQUIRES: a table of this store.
   [[nodiscard]] const std::string& SyncOf(TableId table) const {
     return policies_.at(table)->sync->specs.sync;
   }
-  // What a block follows, looked up in the block itself.
+  // The model that a block follows now, read from the block itself.
   [[nodiscard]] wire::pb::TableModel ModelOf(const Block& block) const;
 
  private:
-  // Of a table on this server, as they came.
+  // The specs of a table on this server, as the map said them.
   struct Specs {
     std::string sync, apply;
     friend bool operator==(const Specs&, const Specs&) = default;
   };
-  // What a switch changes.
+  // A switch replaces all of this.
   struct SyncPolicies {
     Specs specs;
     SyncPolicy sync;
@@ -107,11 +107,11 @@ class BlockStore {
   [[nodiscard]] Result<std::unique_ptr<TablePolicies>> MakePolicies(const wire::pb::Table& table,
                                                                     const ShardPlace& place) const;
   Block* Make(BlockOptions options);
-  // Makes these blocks of one table and reserves their memory; an error, and nothing is here, if there is not
-  // enough.
+  // Makes these blocks of one table and reserves their memory. Without enough memory it makes none of them
+  // and returns an error.
   [[nodiscard]] Status MakeAll(const wire::pb::Table& table, std::span<const BlockOptions> options,
                                Taken& taken);
-  // Whether memory for a step of a block of so many elements can be had, beside what is reserved.
+  // Whether the pool still has memory for a step of a block of so many elements.
   [[nodiscard]] bool MayStep(std::size_t elements, std::size_t buffers);
   // Drops all but the first `kept` blocks.
   void DropNewest(std::size_t kept);

@@ -1,4 +1,4 @@
-// HeldTally: what the blocks of a shard hold of lives of workers, added up by life and clock.
+// HeldTally: adds up what the blocks of a shard hold of lives of workers, by life and clock.
 //
 // The scheduler compares the tallies of all shards: it learns where the next life of a rank begins, which
 // batches of a dead worker are in the model, and how many pushes only some of the blocks have.
@@ -18,9 +18,9 @@ namespace leeway {
 
 class HeldTally {
  public:
-  // `own_clock` is the table, where that has a clock of its own.
+  // `own_clock`: the table, if it has a clock of its own.
   void Add(MemberKey life, std::optional<TableId> own_clock, const HeldLife& held);
-  // Of all blocks.
+  // Adds what every block holds of this life.
   void Add(const BlockStore& blocks, MemberKey life);
   void FillInto(google::protobuf::RepeatedPtrField<wire::pb::Held>& out) const;
 

@@ -22,51 +22,17 @@ BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& p
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kKept);
 }
 
-// What lands is the first version, and will be sent.
+// Initial values become the first version, which workers pull.
 BufferRef TakeFor(const wire::InitEntry& entry, const BlockStore& blocks, BufferPool& pool) {
   Block* block = blocks.Find(entry.block);
   if (!block->initialized()) return block->TakeFirst();
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kSent);
 }
 
-// What lands is the array itself; values will be sent.
+// The block keeps the buffer as its array. Workers pull array 0, its values.
 BufferRef TakeFor(const wire::AssignEntry& entry, const BlockStore&, BufferPool& pool) {
   return pool.Take(entry.payload_bytes / sizeof(float),
                    entry.array == 0 ? Arena::Use::kSent : Arena::Use::kKept);
-}
-
-template <typename Message>
-Result<std::shared_ptr<Landed<Message>>> Land(std::shared_ptr<Landed<Message>> landed, const FrameHead& head,
-                                              std::span<const std::byte> body, MemberKey from,
-                                              const BlockStore& blocks, BufferPool& pool) {
-  const auto kind = static_cast<wire::Kind>(head.kind);
-  Message& message = landed->message;
-  LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, message));
-  LW_RETURN_IF_ERROR(CheckSender({message.worker, message.incarnation}, from, kind));
-  for (const auto& entry : message.entries) {
-    LW_RETURN_IF_ERROR(CheckFormat(entry));
-    const Block* block = blocks.Find(entry.block);
-    if (block != nullptr && entry.payload_bytes != block->elements() * sizeof(float)) {
-      return Protocol("{} of block {} from worker {}: got {} bytes, wanted {} ({} values)",
-                      wire::KindName(kind), entry.block.value(), from.worker.value(), entry.payload_bytes,
-                      block->elements() * sizeof(float), block->elements());
-    }
-    if (entry.payload_bytes % sizeof(float) != 0) {
-      return Protocol("{} of block {} from worker {}: got {} bytes, wanted a multiple of {}",
-                      wire::KindName(kind), entry.block.value(), from.worker.value(), entry.payload_bytes,
-                      sizeof(float));
-    }
-  }
-  landed->in_place = head.readable;
-  if (landed->in_place) return landed;
-  // Only now, so that a frame that is refused takes nothing from the pool.
-  landed->buffers.reserve(message.entries.size());
-  for (const auto& entry : message.entries) {
-    const bool wanted = entry.payload_bytes > 0 && blocks.Find(entry.block) != nullptr;
-    landed->buffers.push_back(wanted ? TakeFor(entry, blocks, pool) : nullptr);
-    if (wanted && landed->buffers.back() == nullptr) landed->starved.push_back(landed->buffers.size() - 1);
-  }
-  return landed;
 }
 
 }  // namespace
@@ -102,21 +68,45 @@ void SparePushes::Return(std::shared_ptr<LandedPush> landed) {
   spare_.push_back(std::move(landed));
 }
 
-Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head, std::span<const std::byte> body,
-                                             MemberKey from, const BlockStore& blocks, BufferPool& pool,
-                                             SparePushes& spares) {
-  return Land(spares.Take(), head, body, from, blocks, pool);
+template <typename Message>
+Status DecodeLanded(const FrameHead& head, std::span<const std::byte> body, MemberKey from,
+                    const BlockStore& blocks, BufferPool& pool, Landed<Message>& out) {
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  Message& message = out.message;
+  LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, message));
+  LW_RETURN_IF_ERROR(CheckSender({message.worker, message.incarnation}, from, kind));
+  for (const auto& entry : message.entries) {
+    LW_RETURN_IF_ERROR(CheckFormat(entry));
+    const Block* block = blocks.Find(entry.block);
+    if (block != nullptr && entry.payload_bytes != block->elements() * sizeof(float)) {
+      return Protocol("{} of block {} from worker {}: got {} bytes, wanted {} ({} values)",
+                      wire::KindName(kind), entry.block.value(), from.worker.value(), entry.payload_bytes,
+                      block->elements() * sizeof(float), block->elements());
+    }
+    if (entry.payload_bytes % sizeof(float) != 0) {
+      return Protocol("{} of block {} from worker {}: got {} bytes, wanted a multiple of {}",
+                      wire::KindName(kind), entry.block.value(), from.worker.value(), entry.payload_bytes,
+                      sizeof(float));
+    }
+  }
+  out.in_place = head.readable;
+  if (out.in_place) return Status::Ok();
+  // Buffers come after all checks: a refused frame takes nothing from the pool.
+  out.buffers.reserve(message.entries.size());
+  for (const auto& entry : message.entries) {
+    const bool wanted = entry.payload_bytes > 0 && blocks.Find(entry.block) != nullptr;
+    out.buffers.push_back(wanted ? TakeFor(entry, blocks, pool) : nullptr);
+    if (wanted && out.buffers.back() == nullptr) out.starved.push_back(out.buffers.size() - 1);
+  }
+  return Status::Ok();
 }
 
-Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head, std::span<const std::byte> body,
-                                             MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land(std::make_shared<LandedInit>(), head, body, from, blocks, pool);
-}
-
-Result<std::shared_ptr<LandedAssign>> LandAssign(const FrameHead& head, std::span<const std::byte> body,
-                                                 MemberKey from, const BlockStore& blocks, BufferPool& pool) {
-  return Land(std::make_shared<LandedAssign>(), head, body, from, blocks, pool);
-}
+template Status DecodeLanded(const FrameHead&, std::span<const std::byte>, MemberKey, const BlockStore&,
+                             BufferPool&, Landed<wire::Push>&);
+template Status DecodeLanded(const FrameHead&, std::span<const std::byte>, MemberKey, const BlockStore&,
+                             BufferPool&, Landed<wire::Init>&);
+template Status DecodeLanded(const FrameHead&, std::span<const std::byte>, MemberKey, const BlockStore&,
+                             BufferPool&, Landed<wire::Assign>&);
 
 Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind) {
   if (claimed == from) return Status::Ok();

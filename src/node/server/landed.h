@@ -1,5 +1,5 @@
-// Landed: a Push, Init or Assign frame, decoded once when its header is here, with one pooled buffer per
-// entry for its payload, unless that can be read where it is.
+// Landed: a Push, Init or Assign frame, decoded once, before its payload comes. Each entry has one pooled
+// buffer for its payload, unless the payload can be read in place.
 //
 // It is the lease of the frame's landing: the transport fills the very buffers that the blocks then get.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace leeway {
 
-// Where in the views of a payload the next entry begins.
+// Finds one entry after the other in the views of a payload.
 class ViewCursor {
  public:
   // An error if the next `bytes` bytes are not there, or lie in two views.
@@ -34,12 +34,12 @@ class ViewCursor {
 template <typename Message>
 struct Landed {
   Message message;
-  bool in_place = false;  // the payload is read where it is: there are no buffers
+  bool in_place = false;  // the payload is read in place: there are no buffers
   // One per entry; null for an entry without bytes, and for one whose bytes are thrown away: its block is not
   // here, or there is no memory.
   std::vector<BufferRef> buffers;
   std::vector<std::size_t> starved;  // the entries without memory, in order
-  std::vector<std::byte> nowhere;    // where bytes land that are thrown away, over and over
+  std::vector<std::byte> nowhere;    // bytes that are thrown away land here, one piece over the other
   Landing Places(const std::shared_ptr<Landed>& self) {
     Landing landing;
     landing.lease = self;
@@ -72,7 +72,7 @@ class Dealer {
  public:
   // Borrows both.
   Dealer(Landed<Message>& landed, const Landing& landing) : landed_(landed), landing_(landing) {}
-  // The values of the next entry, of so many bytes; none if they were thrown away. An error if they do not
+  // The values of the next entry, of so many bytes; empty if they were thrown away. An error if they do not
   // lie in one piece.
   [[nodiscard]] Result<Gradient> Next(std::uint32_t bytes) {
     if (!landed_.in_place) return Gradient(std::move(landed_.buffers[next_++]));
@@ -93,14 +93,12 @@ class Dealer {
 };
 
 using LandedPush = Landed<wire::Push>;
-using LandedInit = Landed<wire::Init>;
-using LandedAssign = Landed<wire::Assign>;
 
-// Landed pushes that are done with, for the memory of their lists: a push that is read in place allocates
+// Keeps landed pushes after use, for the memory of their lists: a push that is read in place allocates
 // nothing.
 class SparePushes {
  public:
-  static constexpr std::size_t kMost = 64;  // that land at the same time are seldom more
+  static constexpr std::size_t kMost = 64;  // more seldom land at the same time
   [[nodiscard]] std::shared_ptr<LandedPush> Take();
   // Keeps it, unless somebody else still holds it or enough are kept.
   void Return(std::shared_ptr<LandedPush> landed);
@@ -110,20 +108,13 @@ class SparePushes {
   std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn
 };
 
-// Decodes and checks: every entry for a block that is here has exactly its size, its dtype and no codec.
-// Bytes for a block that is not here are thrown away as they come, whatever size they have: the frame may
-// hold others for blocks that are. The same holds where there is no memory. An error breaks the protocol.
-[[nodiscard]] Result<std::shared_ptr<LandedPush>> LandPush(const FrameHead& head,
-                                                           std::span<const std::byte> body, MemberKey from,
-                                                           const BlockStore& blocks, BufferPool& pool,
-                                                           SparePushes& spares);
-[[nodiscard]] Result<std::shared_ptr<LandedInit>> LandInit(const FrameHead& head,
-                                                           std::span<const std::byte> body, MemberKey from,
-                                                           const BlockStore& blocks, BufferPool& pool);
-[[nodiscard]] Result<std::shared_ptr<LandedAssign>> LandAssign(const FrameHead& head,
-                                                               std::span<const std::byte> body,
-                                                               MemberKey from, const BlockStore& blocks,
-                                                               BufferPool& pool);
+// Decodes a frame into `out` and checks it: every entry for a block that is here has the block's size, its
+// dtype and no codec. Bytes for a block that is not here are thrown away, whatever their size: the frame may
+// hold entries for blocks that are here. So are bytes that find no memory. After an error the worker has
+// broken the protocol. Instantiated for Push, Init and Assign.
+template <typename Message>
+[[nodiscard]] Status DecodeLanded(const FrameHead& head, std::span<const std::byte> body, MemberKey from,
+                                  const BlockStore& blocks, BufferPool& pool, Landed<Message>& out);
 
 // An error unless a frame that says it comes from `claimed` came over the connection of `from`.
 [[nodiscard]] Status CheckSender(MemberKey claimed, MemberKey from, wire::Kind kind);

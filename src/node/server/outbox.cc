@@ -8,7 +8,7 @@
 namespace leeway {
 
 Outbox::Letter& Outbox::LetterTo(MemberKey to) {
-  // What one event gives goes mostly to one worker.
+  // Most events lead to letters to one worker alone.
   if (used_ > 0 && letters_[used_ - 1].to == to) return letters_[used_ - 1];
   std::size_t& place = places_[to.worker];
   if (place < used_ && letters_[place].to == to) return letters_[place];

@@ -1,8 +1,8 @@
-// Outbox: verdicts and answers that blocks gave during one event, sent at its end, per worker and several per
-// frame.
+// Outbox: collects the verdicts and answers of one event, and sends them at its end, per worker and several
+// per frame.
 //
 // Verdicts go first: a worker learns what became of its push before the values that it led to. Answers pin
-// the version they send and copy nothing. What a life without a connection should have got is dropped: it
+// the version they send and copy nothing. The outbox drops letters to a life without a connection: the worker
 // asks again.
 #pragma once
 
@@ -32,7 +32,7 @@ class Outbox {
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
-  // What one life gets. Emptied, not destroyed, by a flush: the next event finds its memory again.
+  // Verdicts and answers to one life. A flush empties a letter and keeps its memory for the next event.
   struct Letter {
     MemberKey to;
     std::vector<wire::VerdictEntry> verdicts;
@@ -48,7 +48,7 @@ class Outbox {
   const std::uint64_t answer_bytes_max_;
   std::vector<Letter> letters_;
   std::size_t used_ = 0;           // letters_[0, used_) hold something
-  RankTable<std::size_t> places_;  // where the last letter to a worker is, or was in an earlier event
+  RankTable<std::size_t> places_;  // index of the last letter to a worker, perhaps of an earlier event
   wire::Verdicts verdicts_;
   wire::Answers answers_;
   std::vector<Pinned> payload_;

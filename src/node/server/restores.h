@@ -1,7 +1,6 @@
-// Restores: blocks that begin with a record of a checkpoint, from the question for its bytes until it is
-// here.
+// Restores: reads the records of blocks that begin from a checkpoint, and makes the blocks.
 //
-// Until a block is here its workers are told that it is not, and ask again.
+// Until a block is here, the shard tells workers that it is not, and they ask again.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +18,14 @@ namespace leeway {
 class Restores {
  public:
   struct Events {
-    std::function<void(Block&, bool taken_over)>
-        loaded;                                 // taken over: from a process that had it in this run
-    std::function<void(const Status&)> failed;  // names the file
-    std::function<void()> all_loaded;           // none is under way any more
+    std::function<void(Block&, bool taken_over)> loaded;  // taken over: another process had it in this run
+    std::function<void(const Status&)> failed;            // names the file
+    std::function<void()> all_loaded;                     // no read is under way any more
   };
   // Borrows all; calls nothing once they are gone.
   Restores(Env& env, BlockStore& blocks, BufferPool& pool, Events events);
 
-  // A block that is under way already is not begun again.
+  // Begins to read a block, unless its read is under way already.
   void Begin(const BlockStore::ToRestore& block);
   [[nodiscard]] bool empty() const { return under_way_.empty(); }
 

@@ -1,7 +1,7 @@
 // Frames that set and read arrays of blocks, as a shard takes them.
 #include <gmock/gmock.h>
 
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {
@@ -32,7 +32,7 @@ class ServerArraysTest : public testing::HandFedServer {
     const wire::Read read{WorkerId(0), Incarnation(1), 5, what, {{BlockId(block), Term(1), Version(cached)}}};
     return world.transport.DeliverData(w0, Kind::kRead, read);
   }
-  // What was sent since: "array/arrays of version at steps: values".
+  // Arrays that the shard has sent since, as "array/arrays of version at steps: values".
   std::vector<std::string> Arrays() {
     std::vector<std::string> lines;
     for (const auto& frame : world.transport.TakeSent(w0, Kind::kArrays)) {

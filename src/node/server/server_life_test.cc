@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/server/hand_fed_server.h"
 #include "node/server/server_node.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {

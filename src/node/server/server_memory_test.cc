@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {
@@ -105,7 +105,7 @@ TEST_F(ServerMemoryTest, APushWithoutMemoryIsRefusedOnceAndCountsAsAbsent) {
   const ConnectionId w0 = HelloWorker(0), w1 = HelloWorker(1);
   Init(w0, 0, 1, {0, 0});
   (void)Verdicts(w0);
-  bytes_left() = 0;  // what the pool has is enough for one gradient and the step
+  bytes_left() = 0;  // the pool has enough for one gradient and the step
   ASSERT_TRUE(Push(w0, 0, 0, {Entry(1, 1, 2)}, {2, 4}).ok());
   EXPECT_THAT(Verdicts(w0), ElementsAre("1:1:summed"));
   for (int i = 0; i < 2; ++i) {

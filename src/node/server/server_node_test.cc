@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {

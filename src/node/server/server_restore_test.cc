@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/layout.h"
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway::testing {
 namespace {
@@ -31,7 +31,7 @@ class ServerRestoreTest : public HandFedServer {
       replies.push_back(ParseAs<wire::pb::CutReply>(frame));
     return replies;
   }
-  // Writes checkpoint 1 with blocks 1 and 3; the map with which another process takes them over.
+  // Writes checkpoint 1 with blocks 1 and 3. Returns the map with which another process takes them over.
   wire::pb::TableMap DieAfterACheckpoint() {
     SetUpTable("bsp", 1);
     const ConnectionId worker = HelloWorker(0);
@@ -106,7 +106,7 @@ TEST_F(ServerRestoreTest, ARecordOfAnEarlierRunIsTakenOverWhereThisRunBegan) {
   ASSERT_NE(node->FindBlock(BlockId(1)), nullptr);
   EXPECT_EQ(node->FindBlock(BlockId(1))->v_train(), Iteration(7));
   EXPECT_EQ(Values(1), (std::vector<float>{1, 2}));
-  // Its worker is in iteration 9 by now: it says so, and is waited for there.
+  // The worker is in iteration 9 by now. It says so, and the block waits for it there.
   const ConnectionId worker = HelloWorker(0);
   const wire::Absent here{WorkerId(0), Incarnation(1), Iteration(9), {{BlockId(1), Term(2), Seq(0)}}};
   ASSERT_TRUE(world.transport.DeliverData(worker, Kind::kAbsent, here).ok());

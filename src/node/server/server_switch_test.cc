@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/server/hand_fed_server.h"
 #include "node/server/table_reports.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway {
 namespace {
@@ -34,7 +34,7 @@ class ServerSwitchTest : public HandFedServer {
     }
     return epochs;
   }
-  // Values everywhere, and worker 0 has sent iteration 0 of blocks 1 and 3, and waits for them.
+  // All blocks have values. Worker 0 has sent iteration 0 of blocks 1 and 3, and waits for them.
   void BeginAndWait(const std::string& sync_spec) {
     SetUpTable(sync_spec);
     w0 = HelloWorker(0);

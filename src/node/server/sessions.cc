@@ -30,7 +30,7 @@ void Sessions::Remove(ConnectionId id) {
   members_.Erase(id);
   if (earlier_.erase(who) > 0) return;
   newest_.Erase(who.worker);
-  // The highest that is left takes its place.
+  // The newest life that is left takes its place.
   const auto above = earlier_.upper_bound(who);
   if (above == earlier_.begin()) return;
   const auto next = std::prev(above);

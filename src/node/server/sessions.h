@@ -29,7 +29,7 @@ class Sessions {
   };
   ConnectionTable<MemberKey> members_;
   RankTable<Life> newest_;                     // of the lives that are connected
-  std::map<MemberKey, ConnectionId> earlier_;  // lives that are, too, until they learn of it
+  std::map<MemberKey, ConnectionId> earlier_;  // older lives that are connected too, until they learn of it
 };
 
 }  // namespace leeway

@@ -26,7 +26,7 @@ TEST(SessionsTest, TheNewestConnectionOfALifeIsItsSession) {
   EXPECT_TRUE(sessions.All().empty());
 }
 
-// Whatever order lives of a worker come and go in.
+// Lives of a worker may come and go in any order.
 TEST(SessionsTest, EveryLifeIsFoundWhateverElseOfItsWorkerIsConnected) {
   Sessions sessions;
   std::map<MemberKey, ConnectionId> wanted;

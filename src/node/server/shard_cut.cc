@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -29,11 +28,11 @@ struct ShardCut::Writing {
   std::set<BlockId> awaited;         // not in their iteration yet
   std::vector<const Block*> last;    // with clocks of their own: taken when all others are
   std::vector<BlockRecord> records;  // to be written, the last one first
-  std::optional<BlockId> bare;       // one without values
+  std::optional<BlockId> bare;       // a block without values
   std::vector<Pinned> pieces;        // of the one being written
   HeldTally held;                    // in the blocks of the job's clock
-  bool made = false;                 // the file is there, by this shard's hand
-  bool starved = false;              // there was no memory for them
+  bool made = false;                 // this shard has made the file
+  bool starved = false;              // a record found no memory
 };
 
 ShardCut::ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply)
@@ -52,7 +51,7 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   const Iteration iteration(cut.iteration());
   std::vector<Block*> later;
   for (const auto& block : blocks_.all()) {
-    // A block that steps with every push, or has a clock of its own, is the same for all at no moment.
+    // A block that steps with every push, or has a clock of its own, never shows all workers the same values.
     if (blocks_.IsOwnClock(*block)) {
       writing_->last.push_back(block.get());
     } else if (blocks_.TakesAtOnce(*block) && (cut.soon() || block->v_train() > iteration)) {
@@ -69,6 +68,10 @@ void ShardCut::Begin(const wire::pb::Cut& cut, const std::string& job, ShardId s
   for (Block* block : later) block->NotifyAt(iteration);
 }
 
+void ShardCut::BeginDeferred(const std::string& job, ShardId shard) {
+  if (const auto cut = std::exchange(deferred_, std::nullopt)) Begin(*cut, job, shard);
+}
+
 void ShardCut::OnReached(BlockId id) {
   if (writing_ == nullptr || writing_->awaited.erase(id) == 0) return;
   TakeNow(*blocks_.Find(id));
@@ -81,13 +84,13 @@ void ShardCut::TakeLast() {
 }
 
 void ShardCut::TakeNow(const Block& block) {
-  // Whoever went on from it would wait for initial values that were given long ago.
+  // A job that went on from it would wait for initial values, which its workers do not give again.
   if (!block.initialized()) writing_->bare = block.id();
   const BlockIdentity identity{block.id(), block.table(), block.offset(), block.elements(), block.term()};
   writing_->records.push_back({identity, block.Save()});
   // A table with a clock of its own is tied to no iteration, so it makes no cut fuzzy.
   if (blocks_.IsOwnClock(block)) return;
-  // Judged now, not when the cut was begun: the block may have been switched since.
+  // The block counts as it is now, not as it was when the cut began: it may have been switched since.
   if (blocks_.MayHoldFrom(block, writing_->iteration)) answer_.set_fuzzy(true);
   for (const LifeState& life : writing_->records.back().state.progress.lives) {
     writing_->held.Add(life.key, std::nullopt, {.iteration = life.progress, .silent = life.silent});
@@ -148,7 +151,7 @@ void ShardCut::WriteEnd() {
 }
 
 void ShardCut::Create() {
-  // It must be new: what somebody else put there is not to be written into.
+  // The file must be new: a shard does not write into the file of another.
   env_.storage.Create(Path(*writing_), writing_->writer.Header(), IfWritten([this] { WriteNext(); }));
 }
 

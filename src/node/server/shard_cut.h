@@ -1,13 +1,14 @@
 // ShardCut: a shard's part of one checkpoint. Takes the state of every block at the right moment, writes all
-// into one file, and says what became of it.
+// into one file, and tells the scheduler the outcome.
 //
-// States pin the versions they show, so training goes on while they are written; each is let go when it is
-// written. One checkpoint at a time: a new one ends what is under way, and removes what that has written.
+// A state pins its versions until it is written, so training goes on meanwhile. The shard writes one
+// checkpoint at a time: a new one ends the one under way and removes its file.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,19 +23,24 @@ namespace leeway {
 
 class ShardCut {
  public:
-  // Borrows all; `reply` gets one answer for every Begin, and is not called from inside one of Begin's own.
+  // Borrows all. `reply` gets the answer to every checkpoint that no other one ends, perhaps during Begin.
   ShardCut(Env& env, const BlockStore& blocks, std::function<void(const wire::pb::CutReply&)> reply);
   ~ShardCut();
 
-  // Asked again, a checkpoint that is written is answered again, and one under way goes on.
+  // Asked for the same checkpoint again, answers again if it is written; if it is under way, it goes on.
   void Begin(const wire::pb::Cut& cut, const std::string& job, ShardId shard);
-  // Of a block that was told to notify.
+  // Keeps a checkpoint that cannot begin before all blocks are here, in place of the one kept before.
+  void Defer(const wire::pb::Cut& cut) { deferred_ = cut; }
+  // Begins the checkpoint that was deferred, if there is one.
+  void BeginDeferred(const std::string& job, ShardId shard);
+  // A block has reached the iteration of the checkpoint.
   void OnReached(BlockId block);
-  // Some blocks are gone: the checkpoint that is being written, if there is one, fails.
+  // Some blocks are gone: the checkpoint under way, if there is one, fails.
   void Abandon(const Status& why);
 
  private:
-  // All of one checkpoint; gone when it is over, so that what still comes of it finds nothing.
+  // The state of one checkpoint. It goes when the checkpoint is over, so that late answers of Env find
+  // nothing.
   struct Writing;
 
   void TakeNow(const Block& block);
@@ -43,7 +49,7 @@ class ShardCut {
   void WriteEnd();
   void Create();
   void Append(std::vector<Pinned> pieces, std::function<void()> next);
-  // The answer to a write: `next`, unless it failed or nobody wants the file any more.
+  // Runs `next` after a write, unless the write failed or the checkpoint has ended.
   [[nodiscard]] Storage::Done IfWritten(std::function<void()> next);
   void Discard(const Writing& writing);
   [[nodiscard]] static std::string Path(const Writing& writing);
@@ -55,6 +61,7 @@ class ShardCut {
   const std::function<void(const wire::pb::CutReply&)> reply_;
   std::shared_ptr<Writing> writing_;  // shared with calls to Env that are under way
   wire::pb::CutReply answer_;         // to the last checkpoint
+  std::optional<wire::pb::Cut> deferred_;
 };
 
 }  // namespace leeway

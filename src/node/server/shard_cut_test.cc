@@ -1,12 +1,13 @@
-// A shard's part of a checkpoint, while its blocks are switched: what is in a block when it is taken says
-// whether the cut is the same for all.
+// A shard's part of a checkpoint, while its blocks are switched. The pushes in a block when the shard saves
+// it say whether the cut is exact.
 #include "node/server/shard_cut.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/layout.h"
-#include "node/server/hand_fed_server.h"
+#include "node/server/testing/hand_fed_blocks.h"
+#include "node/server/testing/hand_fed_server.h"
 
 namespace leeway::testing {
 namespace {
@@ -135,6 +136,26 @@ TEST_F(ShardCutTest, AFileThatIsMadeAfterItsCheckpointWasEndedIsRemovedToo) {
   EXPECT_EQ(Reply().checkpoint(), 2U);
   ASSERT_EQ(world.storage.files.size(), 1U);
   EXPECT_EQ(world.storage.files.begin()->first, "/c/checkpoint-00000002/shard-001.lwc");
+}
+
+TEST(DeferredCutTest, OfTwoThatWaitTheLaterOneBeginsAndOnlyOnce) {
+  FakeEnv world;
+  HandFedBlocks blocks(world);
+  blocks.Make("asp", 1);
+  std::vector<std::uint64_t> replies;
+  ShardCut cut(world.env, blocks.store,
+               [&](const wire::pb::CutReply& reply) { replies.push_back(reply.checkpoint()); });
+  cut.BeginDeferred("j", ShardId(0));
+  for (const std::uint64_t checkpoint : {2U, 3U}) {
+    wire::pb::Cut said;
+    said.set_checkpoint(checkpoint);
+    said.set_soon(true);
+    cut.Defer(said);
+  }
+  EXPECT_TRUE(replies.empty());
+  cut.BeginDeferred("j", ShardId(0));
+  cut.BeginDeferred("j", ShardId(0));
+  EXPECT_THAT(replies, ::testing::ElementsAre(3)) << "at once: its block has no values";
 }
 
 }  // namespace

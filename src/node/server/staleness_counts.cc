@@ -11,7 +11,7 @@
 namespace leeway {
 namespace {
 
-// A report is sent with every beat: it names some workers.
+// A report goes out with every beat, so it names only some workers.
 constexpr std::size_t kStalestNamed = 32;
 
 constexpr std::size_t kExactBits = 5;

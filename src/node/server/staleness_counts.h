@@ -1,5 +1,5 @@
-// StalenessCounts: how stale the gradients were that a shard took, in versions of their blocks: a histogram,
-// and a sum for each worker. One per shard. Thread rule: the node's.
+// StalenessCounts: how stale the gradients of a shard were, in versions of their blocks: a histogram, and a
+// sum for each worker. One per shard. Thread rule: the node's.
 #pragma once
 
 #include <array>

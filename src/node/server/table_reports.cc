@@ -8,7 +8,7 @@
 namespace leeway {
 namespace {
 
-// A row is sent with every beat.
+// A row goes out with every beat, so it names only some workers.
 constexpr int kMissingNamed = 8;
 
 void AddBlock(const Block& block, wire::pb::TableReport& row) {
@@ -32,7 +32,7 @@ void AddBlock(const Block& block, wire::pb::TableReport& row) {
   row.set_blocks(row.blocks() + 1);
 }
 
-// The models of a report, each once: a formula may be long, and hundreds of tables have it.
+// Lists each model of a report once: a formula may be long, and hundreds of tables have it.
 class Models {
  public:
   explicit Models(wire::pb::Report& report) : report_(report) {}
@@ -71,7 +71,7 @@ void TableReports::AddTo(const BlockStore& blocks, wire::pb::Report& report) con
     }
   }
   Models models(report);
-  const SyncPolicy* last = nullptr;  // blocks of a table follow one another, and the same
+  const SyncPolicy* last = nullptr;  // blocks of a table follow one another and have one model
   std::uint32_t model = 0;
   for (const auto& block : blocks.all()) {
     wire::pb::TableReport& row = *rows.at(block->table());
@@ -79,7 +79,7 @@ void TableReports::AddTo(const BlockStore& blocks, wire::pb::Report& report) con
     AddBlock(*block, row);
     if (&block->sync() != last) model = models.NumberOf(blocks.ModelOf(*block));
     last = &block->sync();
-    // A row of several models says none.
+    // A row with several models names no model.
     row.set_model(first || row.model() == model ? model : 0);
   }
 }

@@ -15,9 +15,8 @@ namespace leeway {
 
 class TableReports {
  public:
-  // Tables with a row of their own, in the order of their ids; one more row stands for the rest. Enough for
-  // the nets that people train (some hundred tables); a beat of so many is about 80 kB, and no more however
-  // many tables there are.
+  // So many tables have a row of their own, in the order of their ids; one more row stands for the rest. The
+  // nets that people train have some hundred tables. A report with all rows has about 80 kB.
   static constexpr std::size_t kRowsMax = 1024;
 
   // A pull of this table had to wait.

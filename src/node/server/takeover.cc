@@ -10,7 +10,7 @@ void Takeover::Note(BlockId block, MemberKey from) {
 
 std::span<const MemberState> Takeover::Known(const Block& block, std::span<const MemberState> members,
                                              const Roster& roster) {
-  if (!heard_.contains(block.id())) return members;  // every block, all the time, but after a takeover
+  if (!heard_.contains(block.id())) return members;  // every block but one that was taken over
   known_.clear();
   for (const MemberState& member : members) {
     const bool joins = std::ranges::count(roster.joining(), member.key) > 0;

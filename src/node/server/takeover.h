@@ -1,8 +1,8 @@
 // Takeover: blocks that this shard took over from a process that died, until every member has said where it
 // goes on with them.
 //
-// Before that such a block knows only what the checkpoint knew, and would count a late worker from an
-// iteration that the others have left behind: so it does not hear of late workers until then.
+// Before that, such a block knows only its checkpoint. It would count a joining worker from an iteration that
+// the others have left behind. So the shard does not tell it of joining workers until then.
 #pragma once
 
 #include <map>
@@ -24,11 +24,11 @@ class Takeover {
   void Hear(const Block& block, Term term, MemberKey from) {
     if (!heard_.empty() && term == block.term()) Note(block.id(), from);
   }
-  // Every member that has a place has been heard of by every block; then there is nothing more to wait for.
-  // Asked with every frame while somebody waits: it looks first at whom it lacked the last time.
+  // Whether every block has heard from every member that has a place. The takeover ends then. The node asks
+  // with every frame while a worker waits, so this looks first at the member that was missing last time.
   [[nodiscard]] bool IsSettled(const Roster& roster);
-  // Of `members` those that this block may know of: for one that is not settled, those that have their place,
-  // and those that joined before its checkpoint, which it counts already. Good until the next call.
+  // The `members` that this block may know of. A block that is not settled may know members that have their
+  // place, and joining members that its checkpoint counts already. Valid until the next call.
   [[nodiscard]] std::span<const MemberState> Known(const Block& block, std::span<const MemberState> members,
                                                    const Roster& roster);
   [[nodiscard]] bool empty() const { return heard_.empty(); }
@@ -46,7 +46,7 @@ class Takeover {
   };
 
   std::map<BlockId, std::set<MemberKey>> heard_;
-  std::optional<Lack> lack_;  // one that was not heard of at the last look
+  std::optional<Lack> lack_;  // a block and a member that it had not heard from at the last look
   std::vector<MemberState> known_;
 };
 

@@ -18,7 +18,7 @@ class NoEvents final : public BlockEvents {
 
 class TakeoverTest : public ::testing::Test {
  protected:
-  // Workers 0 and 1, of whom `gone` is, and 2, which joins.
+  // Workers 0, 1 and 2. Worker 2 joins; worker `gone` has left.
   void SetRoster(std::uint64_t epoch, int gone = -1) {
     wire::pb::Roster members;
     members.set_epoch(epoch);
@@ -57,7 +57,7 @@ TEST_F(TakeoverTest, AJoinerIsKnownOnlyToABlockThatCountedItBefore) {
   SetRoster(1);
   takeover.Begin(BlockId(1));
   EXPECT_EQ(takeover.Known(*block, roster.members(), roster).size(), 2U);
-  // As one whose checkpoint was written while the worker was joining: without it the life would be over here.
+  // The checkpoint of a block may count a joining worker. Without the worker its life would end in the block.
   block->OnMembers(Epoch(1), roster.members(), TimePoint{});
   EXPECT_EQ(takeover.Known(*block, roster.members(), roster).size(), 3U);
 }

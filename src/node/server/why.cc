@@ -6,7 +6,7 @@
 namespace leeway {
 namespace {
 
-// Who is named; more help nobody.
+// A reply names so many workers; more names help nobody.
 constexpr std::size_t kMissingMax = 16;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Why a worker waits for a block: what its shard knows of it.
+// ExplainBlock: tells a worker why it waits for a block.
 #pragma once
 
 #include "node/server/block_store.h"
@@ -6,7 +6,7 @@
 
 namespace leeway {
 
-// The answer to one question. A block that is not here is not known.
+// The reply says whether the shard has the block.
 [[nodiscard]] wire::pb::WhyReply ExplainBlock(const wire::pb::Why& why, WorkerId asks,
                                               const BlockStore& blocks);
 

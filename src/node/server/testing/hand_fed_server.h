@@ -41,7 +41,7 @@ class HandFedServer : public ::testing::Test {
     greeting.set_host_key(scheduler_host);
     ASSERT_TRUE(Welcome(world.transport, scheduler, greeting).ok());
   }
-  // Members 0 .. n - 1, of which `gone` and `dead` are.
+  // Members 0 .. n - 1. The ranks in `gone` have left, and the ranks in `dead` have died.
   void SendRoster(std::uint64_t epoch, std::uint32_t n, std::vector<std::uint32_t> gone = {},
                   std::vector<std::uint32_t> dead = {}) {
     wire::pb::Roster roster;

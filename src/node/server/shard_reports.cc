@@ -1,4 +1,4 @@
-#include "node/server/shard_figures.h"
+#include "node/server/shard_reports.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "wire/frame.h"
+
 namespace leeway {
 namespace {
 
-// Members that are named in a report; what is of others is added up.
+// A report names so many workers, and adds up the figures of all others.
 constexpr std::size_t kWorkersNamed = 32;
 
 double InSeconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
-// lead_read.3: how many answers had a lead of 3 iterations; the last bucket is that and more.
+// lead_read.3 counts answers with a lead of 3 iterations. The last bucket counts larger leads too.
 void AddHistogram(const char* name, const LeadHistogram& histogram, Figures& figures) {
   for (std::size_t i = 0; i < histogram.buckets.size(); ++i) {
     if (histogram.buckets[i] == 0) continue;
@@ -25,7 +27,8 @@ void AddHistogram(const char* name, const LeadHistogram& histogram, Figures& fig
   }
 }
 
-// "waited_for.2", "dpr.2": of worker 2, of those with the most; "....others" of all others.
+// "waited_for.2" and "dpr.2" are figures of worker 2. The workers with the most have their own figure;
+// "waited_for.others" adds up all others.
 template <typename Value, typename ToNumber>
 void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, ToNumber to_number,
                  Figures& figures) {
@@ -43,8 +46,17 @@ void AddByWorker(const char* name, const std::map<WorkerId, Value>& by_worker, T
 
 }  // namespace
 
-Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, const DelayedPulls& delayed,
-                     const StalenessCounts& staleness) {
+void ShardReports::NoteFrame(const FrameHead& head) {
+  ++frames_in_;
+  bytes_in_ += wire::kHeaderBytes + head.body_bytes + head.payload_bytes;
+}
+
+void ShardReports::NoteDelay(TableId table, MemberKey from, Iteration progress) {
+  delayed_pulls_.Note(from, progress);
+  table_reports_.NoteDelay(table, from, progress);
+}
+
+Figures ShardReports::Count(const BlockStore& blocks, const ShardTraffic& traffic) const {
   const BlockCounters sum = blocks.Sum();
   std::uint64_t waiting = 0;
   std::uint64_t values_bytes = 0;
@@ -72,7 +84,7 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   set("pulls", sum.pulls);
   set("answers", sum.answers);
   set("unchanged", sum.unchanged);
-  set("dpr", delayed.count());
+  set("dpr", delayed_pulls_.count());
   set("advances", sum.advances);
   set("steps", sum.steps);
   set("hyper_mismatches", sum.hyper_mismatches);
@@ -84,32 +96,58 @@ Figures ShardFigures(const BlockStore& blocks, const ShardTraffic& traffic, cons
   set("uncompensated", sum.uncompensated);
   figures.Set("delayed_wait_s", InSeconds(sum.delayed_wait));
   figures.Set("blocked_wait_s", InSeconds(sum.blocked_wait));
-  // Seconds that pulls were held up until this worker had sent what was missing, and its own delayed pulls.
+  // Seconds for which other workers' pulls waited for this worker, and how many of its own pulls waited.
   AddByWorker("waited_for", sum.waited_for, InSeconds, figures);
   AddByWorker(
-      "dpr", delayed.by_worker(), [](std::uint64_t n) { return static_cast<double>(n); }, figures);
+      "dpr", delayed_pulls_.by_worker(), [](std::uint64_t n) { return static_cast<double>(n); }, figures);
   AddHistogram("lead_read", sum.lead_read, figures);
-  staleness.AddTo(figures);
+  staleness_.AddTo(figures);
   set("waiting", waiting);
-  set("bytes_in", traffic.bytes_in);
+  set("bytes_in", bytes_in_);
   set("bytes_out", traffic.bytes_out);
-  set("frames_in", traffic.frames_in);
-  set("reports", traffic.reports);
+  set("frames_in", frames_in_);
+  set("reports", reports_);
   set("blocks", blocks.all().size());
   set("values_bytes", values_bytes);
   return figures;
 }
 
-wire::pb::Report ShardReport(const BlockStore& blocks, const ShardTraffic& traffic,
-                             const DelayedPulls& delayed, const StalenessCounts& staleness) {
+void ShardReports::Warn(const BlockStore& blocks, Log& log) {
+  if (mismatch_said_ && overflow_said_ && memory_said_) return;
+  for (const auto& block : blocks.all()) {
+    const BlockCounters& counters = block->counters();
+    const auto warn = [&](const char* what) {
+      log.Write(LogLevel::kWarning, fmt::format("table \"{}\" block {}: {} (said once; the figures count on)",
+                                                blocks.TableName(*block), block->id().value(), what));
+    };
+    if (counters.hyper_mismatches > 0 && !std::exchange(mismatch_said_, true)) {
+      warn(
+          "workers pushed different hyper-parameters (lr, ...) for one iteration; those of one of them "
+          "were used");
+    }
+    if (counters.overflowed > 0 && !std::exchange(overflow_said_, true)) {
+      warn("the result of a step was not finite though every gradient was; the step was left out");
+    }
+    if (counters.no_memory > 0 && !std::exchange(memory_said_, true)) {
+      warn(
+          "there was no memory for a push or a step, which was refused; give the server more memory, or "
+          "start more servers");
+    }
+  }
+}
+
+wire::pb::Report ShardReports::Make(const BlockStore& blocks, const ShardTraffic& traffic, Log& log) {
+  Warn(blocks, log);
+  ++reports_;
   wire::pb::Report report;
-  const Figures figures = ShardFigures(blocks, traffic, delayed, staleness);
+  const Figures figures = Count(blocks, traffic);
   for (const auto& [name, value] : figures.all()) (*report.mutable_values())[name] = value;
   for (const auto& block : blocks.all()) {
     if (block->waiting() == 0) continue;
     report.set_waiting_for(block->WhyWaiting());
     break;
   }
+  table_reports_.AddTo(blocks, report);
   return report;
 }
 
