@@ -50,8 +50,6 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
 
   void FlushAtTurnEnd(ConnectionId id) override;
   void RunLater(ConnectionId id, void (StreamConnection::*step)()) override;
-  TimerId RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) override;
-  void CancelTimer(TimerId timer) override { timers_.Cancel(timer); }
   void ResolveFor(ConnectionId id, const Endpoint& endpoint) override;
   std::unique_ptr<SharedExchange> MakeExchange() override;
   void Write(LogLevel level, const std::string& line) override { log_.Write(level, line); }
