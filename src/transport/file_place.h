@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "leeway/status.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 

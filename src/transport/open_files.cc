@@ -20,7 +20,7 @@
 
 #include "base/errors.h"
 #include "base/file_error.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {

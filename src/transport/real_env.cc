@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/check.h"
-#include "transport/descriptor.h"
-#include "transport/event_loop.h"
 #include "transport/file_storage.h"
 #include "transport/local/shared_arena.h"
+#include "transport/loop/event_loop.h"
+#include "transport/loop/thread_compute.h"
+#include "transport/loop/timer_queue.h"
 #include "transport/stream/stream_options.h"
 #include "transport/stream/stream_transport.h"
-#include "transport/thread_compute.h"
-#include "transport/timer_queue.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {

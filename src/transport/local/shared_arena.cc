@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "transport/fork_guard.h"
 #include "transport/local/free_pieces.h"
 #include "transport/local/shared_region.h"
+#include "transport/system/fork_guard.h"
 
 namespace leeway {
 namespace {

@@ -17,12 +17,12 @@
 #include "leeway/pinned.h"
 #include "leeway/status.h"
 #include "leeway/witness.h"
-#include "transport/descriptor.h"
 #include "transport/local/byte_pipe.h"
 #include "transport/local/control_cell.h"
 #include "transport/local/peer_regions.h"
 #include "transport/local/shared_arena.h"
 #include "transport/local/shared_notes.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 

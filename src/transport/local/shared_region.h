@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "leeway/status.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 

@@ -3,7 +3,7 @@
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 #include "transport/stream/stream_options.h"
 
 namespace leeway {

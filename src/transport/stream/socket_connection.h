@@ -14,7 +14,7 @@
 
 #include "leeway/env.h"
 #include "leeway/transport.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 #include "transport/stream/address.h"
 #include "transport/stream/connection_env.h"
 #include "transport/stream/note_stream.h"

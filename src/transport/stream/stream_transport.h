@@ -14,11 +14,11 @@
 #include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/transport.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
+#include "transport/loop/thread_compute.h"
 #include "transport/stream/stream_connection.h"
 #include "transport/stream/stream_listener.h"
 #include "transport/stream/stream_options.h"
-#include "transport/thread_compute.h"
 
 namespace leeway {
 

@@ -1,8 +1,8 @@
-#include "transport/loop_seat.h"
+#include "transport/loop/loop_seat.h"
 
 #include <algorithm>
 
-#include "transport/futex.h"
+#include "transport/system/futex.h"
 
 namespace leeway {
 namespace {

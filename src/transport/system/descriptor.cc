@@ -1,4 +1,4 @@
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 #include <unistd.h>
 

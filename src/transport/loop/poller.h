@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "leeway/env.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 

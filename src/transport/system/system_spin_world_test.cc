@@ -1,4 +1,4 @@
-#include "transport/system_spin_world.h"
+#include "transport/system/system_spin_world.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "transport/poller.h"
+#include "transport/loop/poller.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 
 namespace leeway {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 
 #include <atomic>
 #include <mutex>
@@ -8,8 +8,8 @@
 
 #include "base/ring.h"
 #include "base/spin_budget.h"
-#include "transport/loop_seat.h"
-#include "transport/system_spin_world.h"
+#include "transport/loop/loop_seat.h"
+#include "transport/system/system_spin_world.h"
 
 namespace leeway {
 namespace {

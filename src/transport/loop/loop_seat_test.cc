@@ -1,4 +1,4 @@
-#include "transport/loop_seat.h"
+#include "transport/loop/loop_seat.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "transport/thread_compute.h"
+#include "transport/loop/thread_compute.h"
 
 #include <pthread.h>
 
 #include <utility>
 
-#include "transport/signals_blocked.h"
+#include "transport/system/signals_blocked.h"
 
 namespace leeway {
 

@@ -1,4 +1,4 @@
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>

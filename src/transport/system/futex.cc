@@ -1,4 +1,4 @@
-#include "transport/futex.h"
+#include "transport/system/futex.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

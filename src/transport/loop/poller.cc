@@ -1,4 +1,4 @@
-#include "transport/poller.h"
+#include "transport/loop/poller.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

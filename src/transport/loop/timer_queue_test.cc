@@ -1,4 +1,4 @@
-#include "transport/timer_queue.h"
+#include "transport/loop/timer_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "leeway/storage.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 
 namespace leeway {
 

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "leeway/env.h"
-#include "transport/poller.h"
+#include "transport/loop/poller.h"
 
 namespace leeway {
 
