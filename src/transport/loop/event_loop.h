@@ -7,10 +7,18 @@
 // called Run, and for a while one that helps. The loop outlives everything that is registered with it.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
 
+#include "base/ring.h"
+#include "base/spin_budget.h"
 #include "leeway/env.h"
+#include "transport/loop/loop_seat.h"
 #include "transport/loop/poller.h"
 
 namespace leeway {
@@ -56,23 +64,27 @@ class EventLoop {
   bool Help(const std::function<bool()>& finished, TimePoint until);
   // Any thread that waits without running the loop, because Help refused: the loop's own thread shall run it.
   // From the time of this call CallersWait says so.
-  void CallHome();
+  void CallHome() { seat_.CallHome(); }
   // Whether the calling thread runs the loop now.
-  [[nodiscard]] bool IsRunner() const;
+  [[nodiscard]] bool IsRunner() const {
+    return runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
   bool RunOnce(Duration wait);
   void Stop();
   void Post(std::function<void()> task);
   // Asked at every pass of the loop; before Run. One at most, which outlives the loop's run.
-  void SetSource(LoopSource& source);
+  void SetSource(LoopSource& source) { source_ = &source; }
   // What comes from other processes; asked as the source is. One at most, null to have none any more.
-  void SetInput(LoopInput* input);
+  void SetInput(LoopInput* input) { input_ = input; }
   // Called after the turns of each pass of the loop, and before it sleeps, with no callback on the stack:
   // what they finished is told to other threads together.
-  void SetTurnTold(std::function<void()> hook);
+  void SetTurnTold(std::function<void()> hook) { turn_told_ = std::move(hook); }
   // Called after every turn, with no callback on the stack.
-  void SetTurnEnd(std::function<void()> hook);
+  void SetTurnEnd(std::function<void()> hook) { turn_end_ = std::move(hook); }
   // Sees to it that a turn ends soon: the current one, or, outside of any, an empty one.
-  void EnsureTurnEnd();
+  void EnsureTurnEnd() {
+    if (!in_turn_) empty_turn_wanted_ = true;
+  }
   // The loop's one timer: calls `fire` at `when`; a new call replaces the one before.
   void WakeAt(TimePoint when, std::function<void()> fire);
   // The time as of the current turn, in which it stands still; outside of any, now.
@@ -98,8 +110,58 @@ class EventLoop {
   };
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  template <typename Callback>
+  void Turn(Callback&& callback);
+  void EndTurn();
+  void Tell() {
+    if (turn_told_) turn_told_();
+  }
+  // What it has, as a turn. True if it had something.
+  bool Poll(LoopInput* from);
+  bool RunEmptyTurns();
+  bool RunTasks();
+  // After a wait.
+  bool RunFound();
+  // `spins`: again and again, so where most comes without descriptors these need not be asked each time.
+  bool DoSome(bool spins) noexcept;
+  [[nodiscard]] bool MaySleep() const;
+  // Waits in the kernel until `until`, unless there is something already, and does what it has found.
+  bool Sleep(TimePoint until, SpinBudget& budget);
+  // Any thread.
+  void Wake();
+  // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
+  // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
+  template <typename Enough>
+  void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept;
+  void SitDown();
+  // Leaves nothing queued behind, also after Stop.
+  void StandUp() noexcept;
+  [[nodiscard]] bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+  Poller poller_;  // of the thread in the seat; outlives what tasks hold
+  // Any thread.
+  std::mutex tasks_mutex_;
+  Ring<std::function<void()>> tasks_;  // under the mutex
+  LoopSeat seat_;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> asleep_{false};      // in a wait, or about to be
+  std::atomic<bool> woken_{false};       // there may be tasks
+  std::atomic<std::thread::id> runner_;  // in the seat now
+  // Everything below belongs to the thread in the seat.
+  SpinBudget spin_;        // of the loop's own thread
+  SpinBudget guest_spin_;  // of all who help
+  std::function<void()> turn_end_;
+  std::function<void()> turn_told_;
+  LoopSource* source_ = nullptr;
+  LoopInput* input_ = nullptr;
+  int passes_unasked_ = 0;  // since descriptors were asked
+  TimePoint timer_at_{};
+  std::function<void()> timer_fire_;  // empty: no timer
+  bool in_turn_ = false;
+  mutable std::optional<TimePoint> turn_time_;  // of the turn under way, if it has asked
+  Duration worked_{0};                          // in the turns since the last sleep or look
+  bool in_pass_ = false;                        // of Run or Help, which tell at the end of it
+  bool empty_turn_wanted_ = false;
 };
 
 }  // namespace leeway
