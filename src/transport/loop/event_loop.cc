@@ -17,7 +17,7 @@ constexpr int kWeightOfAFind = 4;
 EventLoop::EventLoop() : spin_(SystemSpinWorld()), guest_spin_(SystemSpinWorld()) {}
 
 EventLoop::~EventLoop() {
-  // One by one, while all else is there: what a task holds may post when it is let go.
+  // One by one, while the members are there: objects that a task holds may post when they are destroyed.
   while (!tasks_.empty()) (void)tasks_.pop_front();
 }
 
@@ -68,7 +68,7 @@ bool EventLoop::RunTasks() {
   bool any = RunEmptyTurns();
   // Looked at before it is written to: a spin comes by here with every look.
   if (!woken_.load() || !woken_.exchange(false)) return any;
-  // Those that are there now: what they post comes after descriptors have had their turn.
+  // Only the tasks that are there now: tasks that these post come after descriptors have had their turn.
   std::unique_lock lock(tasks_mutex_);
   for (std::size_t left = tasks_.size(); left > 0 && !stopped(); --left) {
     {
@@ -150,10 +150,10 @@ void EventLoop::Pass(SpinBudget& budget, const Enough& enough, TimePoint until) 
     budget.NoteWork(worked_.count());
     return true;
   };
-  // Input has come without a sleep, so it is looked for before one, also where no spin pays. It may be what
-  // the caller waits for, or followed by more: then the pass is over, and descriptors are asked by and by.
+  // Input comes without a sleep, so the loop polls it before one, also where no spin pays. The caller may
+  // wait for this input, or more may follow: then the pass is over, and later passes ask for descriptors.
   if (!(input_ != nullptr && look()) && !budget.Spin(look)) Sleep(until, budget);
-  Tell();  // not before the spin's end: whoever is told may take this core at once
+  Tell();  // not before the spin's end: a thread that is told may take this core at once
 }
 
 void EventLoop::SitDown() {

@@ -1,10 +1,10 @@
-// EventLoop: what waits in this folder waits here, on a Poller, and one thread at a time runs it.
+// EventLoop: waits for all events of one node, on a Poller. One thread at a time runs it.
 //
-// That is descriptors, one timer, tasks from other threads, a source of work, and input from shared memory. A
-// *turn* is one callback; after each turn the loop runs the turn-end hook, where a transport sends all that
-// was queued during the turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and
-// IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the one that
-// called Run, and for a while one that helps. The loop outlives everything that is registered with it.
+// Events are descriptors, one timer, tasks from other threads, a source of work, and input from shared
+// memory. A *turn* is one callback. After each turn the loop runs the turn-end hook, where a transport sends
+// all frames of the turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and
+// IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the thread
+// that called Run, at times one in Help. The loop outlives everything that is registered with it.
 #pragma once
 
 #include <atomic>
@@ -23,14 +23,14 @@
 
 namespace leeway {
 
-// What comes to the loop without a system call while it is awake.
+// Input that reaches the loop without a system call while the loop is awake.
 class LoopInput {
  public:
   virtual ~LoopInput() = default;
-  // On the loop, as a turn: does what is there. False: there was nothing.
+  // On the loop, as a turn: takes the input that is there. False: there was nothing.
   virtual bool Poll() = 0;
-  // The loop is about to sleep: from now on what comes announces itself through a descriptor that the loop
-  // watches, until OnAwake. False: there is something already, and the loop must not sleep.
+  // The loop is about to sleep: until OnAwake, new input announces itself through a descriptor that the loop
+  // watches. False: there is input already, and the loop must not sleep.
   virtual bool MaySleep() = 0;
   virtual void OnAwake() = 0;
 };
@@ -42,7 +42,7 @@ class LoopSource : public LoopInput {
   virtual void OnRunner(bool here) = 0;
   // Any thread: whether others have handed in work that nobody has begun.
   [[nodiscard]] virtual bool HasWork() const = 0;
-  // Whether those who hand it work sleep until some of it is done, so that a core which they share with the
+  // Whether the callers sleep until some of their work is done, so that a core which they share with the
   // loop is free.
   [[nodiscard]] virtual bool CallersSleep() const = 0;
   // Any thread: whether others wait, asleep or not, for something that only the loop can give them.
@@ -58,9 +58,9 @@ class EventLoop {
 
   // Until Stop.
   void Run();
-  // Any thread that would sleep until the loop has done something: runs the loop itself, in place of the one
-  // in Run, until `finished`, `until` or Stop. False if it may not now (another one helps, or the loop's own
-  // thread is busy): then sleep.
+  // Any thread that would sleep until the loop has done something: runs the loop itself, in place of the
+  // thread in Run, until `finished`, `until` or Stop. False if it may not now (another thread helps, or the
+  // loop's own thread is busy): then the caller sleeps.
   bool Help(const std::function<bool()>& finished, TimePoint until);
   // Any thread that waits without running the loop, because Help refused: the loop's own thread shall run it.
   // From the time of this call CallersWait says so.
@@ -74,10 +74,10 @@ class EventLoop {
   void Post(std::function<void()> task);
   // Asked at every pass of the loop; before Run. One at most, which outlives the loop's run.
   void SetSource(LoopSource& source) { source_ = &source; }
-  // What comes from other processes; asked as the source is. One at most, null to have none any more.
+  // Input from other processes; polled as the source is. One at most; null removes it.
   void SetInput(LoopInput* input) { input_ = input; }
-  // Called after the turns of each pass of the loop, and before it sleeps, with no callback on the stack:
-  // what they finished is told to other threads together.
+  // Called after the turns of each pass of the loop, and before it sleeps, with no callback on the stack: the
+  // node tells other threads of all finished work together.
   void SetTurnTold(std::function<void()> hook) { turn_told_ = std::move(hook); }
   // Called after every turn, with no callback on the stack.
   void SetTurnEnd(std::function<void()> hook) { turn_end_ = std::move(hook); }
@@ -116,21 +116,22 @@ class EventLoop {
   void Tell() {
     if (turn_told_) turn_told_();
   }
-  // What it has, as a turn. True if it had something.
+  // Takes the input of `from`, as a turn. True if it had some.
   bool Poll(LoopInput* from);
   bool RunEmptyTurns();
   bool RunTasks();
   // After a wait.
   bool RunFound();
-  // `spins`: again and again, so where most comes without descriptors these need not be asked each time.
+  // One pass over all sources. `spins`: the caller repeats it, so where input comes without descriptors, the
+  // kernel need not be asked each time.
   bool DoSome(bool spins) noexcept;
   [[nodiscard]] bool MaySleep() const;
-  // Waits in the kernel until `until`, unless there is something already, and does what it has found.
+  // Waits in the kernel until `until`, unless an event is there already, and runs the events found.
   bool Sleep(TimePoint until, SpinBudget& budget);
   // Any thread.
   void Wake();
-  // Does what is there. What throws in a callback ends the process, on whatever thread. If there is nothing:
-  // looks again as long as the budget says, or until `enough`, then sleeps until `until` and does what came.
+  // Runs the events that are there. An exception in a callback ends the process, on any thread. If there are
+  // no events: polls as long as the budget says, or until `enough`, then sleeps until `until`.
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept;
   void SitDown();

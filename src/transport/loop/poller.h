@@ -1,8 +1,8 @@
 // Poller: the descriptors that one event loop waits on, over epoll.
 //
-// What is wanted of a descriptor stays known to the kernel while its handler runs, and is taken back only if
-// the handler does not want it again. So one that is read and waited on again costs no system call but the
-// wait itself. Thread rule: the loop's, but for Wake.
+// The kernel keeps watching a descriptor while its handler runs. The poller stops that only if the handler
+// does not wait again. So a descriptor that is read and waited on again costs no system call but the wait
+// itself. Thread rule: the loop's, but for Wake.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +74,7 @@ class Poller {
     bool read;
     bool write;
   };
-  // After its handlers: what is not wanted again would end every wait.
+  // After its handlers: stops watching an event that nobody waits for, which would end every wait.
   void Settle(Entry& entry);
   void Tell(Entry& entry, std::uint32_t events);
   void WatchOwn(const Descriptor& descriptor);

@@ -15,7 +15,7 @@ class TimerQueue {
  public:
   TimerId Add(TimePoint when, std::function<void()> fire);
   void Cancel(TimerId id);
-  // When the first one is due; none when there are none.
+  // When the first timer is due; nothing when the queue is empty.
   [[nodiscard]] std::optional<TimePoint> Next() const;
   // Takes the first timer due at `now` out; empty when none is. Timers of one time fire in the order of Add.
   [[nodiscard]] std::function<void()> TakeDue(TimePoint now);

@@ -1,7 +1,7 @@
 // Dialing: the addresses that one Connect tries, in order, and why the last of them failed.
 //
-// An address of this host is tried at its Unix sockets first, then over TCP. Opens no socket: its
-// StreamConnection does, and tells it what became of each address. Thread rule: the loop's.
+// An address of this host is tried at its Unix sockets first, then over TCP. Dialing opens no socket:
+// StreamConnection does, and reports the outcome of each address. Thread rule: the loop's.
 #pragma once
 
 #include <optional>

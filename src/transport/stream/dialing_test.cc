@@ -1,4 +1,4 @@
-// What a Connect would try, without a socket.
+// The addresses that a Connect would try, without a socket.
 #include "transport/stream/dialing.h"
 
 #include <gmock/gmock.h>

@@ -38,12 +38,12 @@ class SharedConnection final : private wire::FrameSink {
 
   void SetLimits(const FrameLimits& limits);
   [[nodiscard]] bool HasBytes() const { return pipe_->HasBytes(); }
-  // Reads what is there, a turn's worth at the most, which is more than the ring holds: also what the peer
-  // has left before it closed its end of the socket.
+  // Reads the bytes in the pipe, at most a turn's worth. A turn's worth is more than the ring holds, so all
+  // bytes that the peer wrote before it closed its socket are among them.
   [[nodiscard]] Status Read();
   // Wakes a peer that waits for room, after Read.
   void RingIfPeerWaits();
-  // From now on no frame is handed on, and Read throws away what comes.
+  // From now on no frame is handed on, and Read discards its bytes.
   void StopReading() { reading_ = false; }
   [[nodiscard]] bool AtFrameBoundary() const { return reader_->AtBoundary(); }
   // As in LoopInput.
@@ -54,13 +54,13 @@ class SharedConnection final : private wire::FrameSink {
   [[nodiscard]] Status OnSharedFrame(FrameHead head, std::span<const std::byte> body);
 
   void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
-  // Puts into the pipe what it takes now, after the notes. True: to be called again in a turn of its own.
+  // Sends notes, then puts as much into the pipe as fits. True: has to be called again in a turn of its own.
   [[nodiscard]] bool Flush();
-  // The peer has woken this end. True: there may be room again, and something waits for it.
+  // The peer has woken this end. True: frames wait, and there may be room for them now.
   [[nodiscard]] bool OnBell();
-  // Lets go of what the peer is done with.
+  // Drops the pins of payloads that the peer is done with.
   void Collect();
-  // An error if the peer has yet to read too much where it lies, and has read nothing for long.
+  // An error if too many payloads wait for the peer to read them, and it has read none for long.
   [[nodiscard]] Status CheckPinned(const std::string& peer) const;
   // So much is queued that the peer should begin to work on it while this turn goes on.
   [[nodiscard]] bool HasEnough() const { return unflushed_bytes_ >= env_.options.turn_shared_bytes_max; }
@@ -87,7 +87,7 @@ class SharedConnection final : private wire::FrameSink {
   // Queues the frame with places instead of bytes; false if they are not in shared memory.
   [[nodiscard]] bool SendPlaces(std::uint8_t kind, std::span<const std::byte> body,
                                 std::span<const Pinned> payload);
-  // Lets go of it also while nothing comes and nothing is sent.
+  // Collects also while nothing comes and nothing is sent.
   void CollectLater();
   // Wakes the peer.
   void Ring();

@@ -1,8 +1,8 @@
 // SocketConnection: frames and notes over one socket, TCP or Unix.
 //
-// Waits for readiness and then calls recv and sendmsg itself: receives go straight to where FrameReader wants
-// them. Frames queue here until Flush. Reading never stops because of what is queued to be sent, or two peers
-// with full queues would wait for each other for ever. Thread rule: the loop's.
+// Waits for readiness and then calls recv and sendmsg itself: received bytes go straight to where FrameReader
+// wants them. Frames queue here until Flush. A full send queue never stops reading: two peers with full
+// queues would wait for each other for ever. Thread rule: the loop's.
 #pragma once
 
 #include <sys/uio.h>
@@ -27,7 +27,7 @@ namespace leeway {
 
 class SocketConnection final : public NoteStream, private wire::FrameSink {
  public:
-  // What a socket connection tells its owner, and asks of it.
+  // The owner of a socket connection, as the connection sees it.
   class Events {
    public:
     virtual ~Events() = default;
@@ -70,9 +70,9 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
     Status status;
     int error = 0;
   };
-  // Reads what is there, a turn's worth at the most.
+  // Reads the bytes that have come, at most a turn's worth.
   [[nodiscard]] ReadResult Read();
-  // Throws away what is there. Returns its bytes, or nothing at the end of the connection.
+  // Discards the bytes that have come. Returns how many, or nothing at the end of the connection.
   [[nodiscard]] std::optional<std::size_t> Discard();
   // No frame is handed on any more.
   void StopReading() { reading_ = false; }
@@ -80,7 +80,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
 
   void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
-  // Sends what the kernel takes now. True: nothing is left.
+  // Sends as much as the kernel takes now. True: nothing is left.
   bool Flush();
   // Writes a note past the queue, which is for a new socket; false if the kernel does not take all of it.
   [[nodiscard]] bool WriteNote(const SharedExchange::Note& note);

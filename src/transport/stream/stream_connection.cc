@@ -217,12 +217,12 @@ void StreamConnection::OnReadable() {
   if (lingering_ && state_ == State::kOpen) {
     const std::optional<std::size_t> discarded = socket_.Discard();
     if (!discarded) return Fail(Status::Ok());
-    // A bell may be among it, and what is queued is still sent.
+    // A bell may be among the bytes, and queued frames are still sent.
     if (*discarded > 0 && IsPiped() && shared_->OnBell()) FlushAtTurnEnd();
     return socket_.WaitReadable();
   }
   OnReadEnd(socket_.Read());
-  // Closed from inside a frame with something left to send: what is unread is thrown away from now on.
+  // If a frame has made the connection linger, it discards unread bytes from now on.
   if (IsUp()) socket_.WaitReadable();
 }
 
@@ -253,7 +253,7 @@ void StreamConnection::OnWritable() {
   Flush();
 }
 
-// The peer may have said why it closes before it did: what it sent is read first, then the end is reported.
+// The peer may have said why it closes: its last frames are read first, then the end is reported.
 void StreamConnection::OnSendFailed(int error) {
   failure_ = Unavailable("lost the connection to {} while sending: {}", peer_, ErrnoText(error));
   ClearQueues();
@@ -305,8 +305,8 @@ void StreamConnection::Flush() {
   } else if (shared_->Flush()) {
     owner_.RunLater(env_.id, &StreamConnection::Flush);
   }
-  // The socket is not closed yet: with unread bytes in it the kernel would reset the connection, and the peer
-  // could lose what it has not read.
+  // Close comes later: with unread bytes in the socket the kernel would reset the connection, and the peer
+  // could lose bytes that it has not read.
   if (lingering_ && queue().empty() && socket_.queue().empty()) socket_.ShutDownSending();
 }
 

@@ -26,7 +26,7 @@ namespace leeway {
 
 class StreamConnection final : private SocketConnection::Events {
  public:
-  // What a connection asks of the transport that owns it.
+  // The transport that owns a connection, as the connection sees it.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -55,13 +55,13 @@ class StreamConnection final : private SocketConnection::Events {
 
   void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
   void SetLimits(const FrameLimits& limits);
-  // No event comes any more. Drops what is queued.
+  // No event comes any more. Drops all queued frames.
   void Abandon();
-  // No event comes any more. What is queued is sent, then the peer's end is waited for.
+  // No event comes any more. Sends all queued frames, then waits for the peer to close.
   void Linger();
-  // Hands to the kernel, or to the pipe, what it takes now.
+  // Hands as much to the kernel, or to the pipe, as it takes now.
   void Flush();
-  // As in LoopInput, for what comes through the pipe.
+  // As in LoopInput, for the bytes of the pipe.
   bool PollPipe();
   // REQUIRES: the owner was told OnPiped.
   [[nodiscard]] SharedConnection& pipe() { return *shared_; }
@@ -70,7 +70,7 @@ class StreamConnection final : private SocketConnection::Events {
     return shared_ ? std::max(socket_.last_received(), shared_->last_received()) : socket_.last_received();
   }
   [[nodiscard]] std::string_view carrier() const;
-  // Of one that is up over a Unix socket that shares nothing, or over TCP after one was tried; else empty.
+  // Why a connection that is up shares no memory, although its Unix socket was tried; else empty.
   [[nodiscard]] const std::string& why_not_shared() const { return dialing_.why_not_shared(); }
 
  private:

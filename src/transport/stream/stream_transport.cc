@@ -36,7 +36,7 @@ StreamTransport::StreamTransport(EventLoop& loop, const Clock& clock, Timers& ti
 StreamTransport::~StreamTransport() {
   loop_.SetTurnEnd({});
   loop_.SetInput(nullptr);
-  // What was queued in the last turn, a goodbye above all, gets its one chance.
+  // Frames of the last turn, a goodbye above all, get their one chance to leave.
   OnTurnEnd();
 }
 
@@ -163,7 +163,7 @@ void StreamTransport::OnPiped(ConnectionId id) {
 
 bool StreamTransport::Poll() {
   bool any = false;
-  // By index: what comes may make more of them.
+  // By index: a frame may add another.
   for (std::size_t i = 0; i < piped_.size(); ++i) {
     StreamConnection* const connection = Find(piped_[i]);
     if (connection == nullptr || !connection->PollPipe()) continue;

@@ -56,7 +56,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
   void Retire(ConnectionId id) override;
   void OnPiped(ConnectionId id) override;
 
-  // LoopInput: what comes through pipes.
+  // LoopInput: the bytes of pipes.
   bool Poll() override;
   bool MaySleep() override;
   void OnAwake() override;

@@ -1,4 +1,4 @@
-// Descriptor: owns one descriptor of the system, of whatever kind. -1 is none.
+// Descriptor: owns one descriptor of the system, of any kind. -1 means that it owns nothing.
 #pragma once
 
 #include <string>
