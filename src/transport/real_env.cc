@@ -122,7 +122,7 @@ bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
 bool RealEnv::Help(const std::function<bool()>& finished, TimePoint until) {
   return impl_->loop.Help(finished, until);
 }
-void RealEnv::CallHome() { impl_->loop.CallHome(); }
+void RealEnv::Reclaim() { impl_->loop.Reclaim(); }
 bool RealEnv::IsRunner() const { return impl_->loop.IsRunner(); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }

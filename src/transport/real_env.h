@@ -32,7 +32,7 @@ class RealEnv {
   bool RunOnce(Duration wait);
   // From any thread, as in EventLoop.
   bool Help(const std::function<bool()>& finished, TimePoint until);
-  void CallHome();
+  void Reclaim();
   [[nodiscard]] bool IsRunner() const;
   // From any thread: makes Run return after the current callback.
   void Stop();

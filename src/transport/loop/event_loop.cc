@@ -156,13 +156,13 @@ void EventLoop::Pass(SpinBudget& budget, const Enough& enough, TimePoint until) 
   Tell();  // not before the spin's end: a thread that is told may take this core at once
 }
 
-void EventLoop::SitDown() {
+void EventLoop::BeginRunning() {
   runner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   in_pass_ = true;
   if (source_ != nullptr) source_->OnRunner(true);
 }
 
-void EventLoop::StandUp() noexcept {
+void EventLoop::EndRunning() noexcept {
   do {
     RunEmptyTurns();
     Tell();
@@ -173,37 +173,37 @@ void EventLoop::StandUp() noexcept {
 }
 
 void EventLoop::Run() {
-  SitDown();
+  BeginRunning();
   while (!stopped()) {
-    if (seat_.wanted()) {
-      StandUp();
-      seat_.Lend([this] { return source_ != nullptr && source_->HasWork(); });
-      SitDown();
+    if (lock_.wanted()) {
+      EndRunning();
+      lock_.Lend([this] { return source_ != nullptr && source_->HasWork(); });
+      BeginRunning();
       continue;
     }
     // A loop with a source works for a thread of its own process. If there is only one core, that is theirs
     // unless it sleeps.
     spin_.SetShared(source_ != nullptr && !source_->CallersSleep());
     Pass(
-        spin_, [this] { return seat_.wanted(); }, TimePoint::max());
+        spin_, [this] { return lock_.wanted(); }, TimePoint::max());
   }
-  StandUp();
-  seat_.Close();
+  EndRunning();
+  lock_.Close();
 }
 
 bool EventLoop::Help(const std::function<bool()>& finished, TimePoint until) {
-  if (IsRunner() || !seat_.Enter([this] { Wake(); })) return false;
-  SitDown();
-  if (finished()) (void)DoSome(/*spins=*/false);  // what was posted while it asked for the seat
+  if (IsRunner() || !lock_.Acquire([this] { Wake(); })) return false;
+  BeginRunning();
+  if (finished()) (void)DoSome(/*spins=*/false);  // what was posted while it asked for the lock
   bool late = false;
   while (!late && !finished() && !stopped()) {
     Pass(guest_spin_, finished, until);
     late = Now() >= until;
   }
   const bool work_left = source_ != nullptr && source_->HasWork();
-  StandUp();
+  EndRunning();
   const bool crowd = source_ != nullptr && source_->CallersWait();
-  seat_.Leave(/*to_own=*/work_left || stopped(), crowd);
+  lock_.Release(/*to_own=*/work_left || stopped(), crowd);
   return true;
 }
 
@@ -220,7 +220,7 @@ bool EventLoop::RunOnce(Duration wait) {
 void EventLoop::Stop() {
   stop_.store(true);
   Wake();
-  seat_.CallHome();
+  lock_.Reclaim();
 }
 
 void EventLoop::Post(std::function<void()> task) {
@@ -229,7 +229,7 @@ void EventLoop::Post(std::function<void()> task) {
     tasks_.push_back(std::move(task));
   }
   Wake();
-  seat_.CallHome();
+  lock_.Reclaim();
 }
 
 TimePoint EventLoop::Now() {

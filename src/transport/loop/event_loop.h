@@ -2,7 +2,7 @@
 //
 // Events are descriptors, one timer, tasks from other threads, a source of work, and input from shared
 // memory. A *turn* is one callback. After each turn the loop runs the turn-end hook, where a transport sends
-// all frames of the turn with one system call per connection. Thread rule: Post, Stop, Help, CallHome and
+// all frames of the turn with one system call per connection. Thread rule: Post, Stop, Help, Reclaim and
 // IsRunner from anywhere, the rest on the thread that runs the loop (or before it runs): mostly the thread
 // that called Run, at times one in Help. The loop outlives everything that is registered with it.
 #pragma once
@@ -18,7 +18,7 @@
 #include "base/ring.h"
 #include "base/spin_budget.h"
 #include "leeway/env.h"
-#include "transport/loop/loop_seat.h"
+#include "transport/loop/loop_lock.h"
 #include "transport/loop/poller.h"
 
 namespace leeway {
@@ -64,7 +64,7 @@ class EventLoop {
   bool Help(const std::function<bool()>& finished, TimePoint until);
   // Any thread that waits without running the loop, because Help refused: the loop's own thread shall run it.
   // From the time of this call CallersWait says so.
-  void CallHome() { seat_.CallHome(); }
+  void Reclaim() { lock_.Reclaim(); }
   // Whether the calling thread runs the loop now.
   [[nodiscard]] bool IsRunner() const {
     return runner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
@@ -134,21 +134,21 @@ class EventLoop {
   // no events: polls as long as the budget says, or until `enough`, then sleeps until `until`.
   template <typename Enough>
   void Pass(SpinBudget& budget, const Enough& enough, TimePoint until) noexcept;
-  void SitDown();
+  void BeginRunning();
   // Leaves nothing queued behind, also after Stop.
-  void StandUp() noexcept;
+  void EndRunning() noexcept;
   [[nodiscard]] bool stopped() const { return stop_.load(std::memory_order_relaxed); }
 
-  Poller poller_;  // of the thread in the seat; outlives what tasks hold
+  Poller poller_;  // of the thread that holds the lock; outlives what tasks hold
   // Any thread.
   std::mutex tasks_mutex_;
   Ring<std::function<void()>> tasks_;  // under the mutex
-  LoopSeat seat_;
+  LoopLock lock_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> asleep_{false};      // in a wait, or about to be
   std::atomic<bool> woken_{false};       // there may be tasks
-  std::atomic<std::thread::id> runner_;  // in the seat now
-  // Everything below belongs to the thread in the seat.
+  std::atomic<std::thread::id> runner_;  // holds the lock now
+  // Everything below belongs to the thread that holds the lock.
   SpinBudget spin_;        // of the loop's own thread
   SpinBudget guest_spin_;  // of all who help
   std::function<void()> turn_end_;

@@ -1,4 +1,4 @@
-#include "transport/loop/loop_seat.h"
+#include "transport/loop/loop_lock.h"
 
 #include <algorithm>
 
@@ -7,26 +7,26 @@
 namespace leeway {
 namespace {
 
-// A free seat that nobody comes to for so long is taken back.
+// The own thread takes back a lock that stays free for so long.
 constexpr std::chrono::microseconds kIdle{100};
-// A guest that was called wakes the own thread when it leaves.
-constexpr std::chrono::hours kUntilItLeaves{1};
-// Guests that came to one lending, without a call that was held up: lending pays after all.
+// A guest wakes the own thread when it releases a lock that was reclaimed.
+constexpr std::chrono::hours kUntilReleased{1};
+// After so many guests of one lending, without a call that was delayed, lending pays after all.
 constexpr std::uint32_t kVisitsThatPay = 64;
 
 }  // namespace
 
-void LoopSeat::Set(State state) {
+void LoopLock::Set(State state) {
   word_.store(state, std::memory_order_release);
   FutexWake(word_);
 }
 
-bool LoopSeat::TakeBack() {
+bool LoopLock::TakeBack() {
   std::uint32_t lent = kLent;
   return word_.compare_exchange_strong(lent, kOwn, std::memory_order_acq_rel);
 }
 
-void LoopSeat::Lend(const std::function<bool()>& has_calls) {
+void LoopLock::Lend(const std::function<bool()>& has_calls) {
   const std::uint32_t first_visit = visits_.load(std::memory_order_relaxed);
   std::uint32_t wanted = kWanted;
   if (!word_.compare_exchange_strong(wanted, kLent, std::memory_order_acq_rel)) return;
@@ -35,11 +35,11 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
   Nanoseconds park = options_.park_min;
   while (true) {
     const std::uint32_t state = word_.load(std::memory_order_acquire);
-    if (state != kLent && state != kGuest && state != kCalled) break;
-    if (FutexSleep(word_, state, state == kCalled ? kUntilItLeaves : park)) continue;
+    if (state != kLent && state != kGuest && state != kReclaimed) break;
+    if (FutexSleep(word_, state, state == kReclaimed ? kUntilReleased : park)) continue;
     const std::uint32_t visits = visits_.load(std::memory_order_relaxed);
     if (word_.load(std::memory_order_acquire) == kLent) {
-      // Whoever left it may be about to come back.
+      // The last guest may be about to come back.
       (void)FutexSleep(word_, kLent, kIdle);
       if (visits_.load(std::memory_order_relaxed) == visits && TakeBack()) {
         if (has_calls()) {
@@ -49,7 +49,7 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
         break;
       }
     } else if (visits == seen) {
-      CallHome();  // the same guest, for so long: it may wake this one when it leaves
+      Reclaim();  // the same guest, for so long: it wakes this thread when it releases the lock
     }
     seen = visits;
     park = std::min(park * 2, options_.park_max);
@@ -60,18 +60,18 @@ void LoopSeat::Lend(const std::function<bool()>& has_calls) {
   }
 }
 
-bool LoopSeat::Enter(const std::function<void()>& wake) {
+bool LoopLock::Acquire(const std::function<void()>& wake) {
   std::uint32_t state = word_.load(std::memory_order_relaxed);
   if (state == kOwn) {
     if (const std::uint32_t left = refusals_.load(std::memory_order_relaxed); left > 0) {
-      refusals_.store(left - 1, std::memory_order_relaxed);  // two at once count as one: it matters to nobody
+      refusals_.store(left - 1, std::memory_order_relaxed);  // two at once count as one, which does no harm
       return false;
     }
     if (!word_.compare_exchange_strong(state, kWanted, std::memory_order_acq_rel)) return false;
     wake();
     while (word_.load(std::memory_order_acquire) == kWanted) {
-      if (FutexSleep(word_, kWanted, options_.enter_max)) continue;
-      // Whatever it does takes long: one who sleeps until its outcome is there is not in the way.
+      if (FutexSleep(word_, kWanted, options_.acquire_max)) continue;
+      // The own thread is busy for long: the guest sleeps until its outcome is there.
       state = kWanted;
       if (word_.compare_exchange_strong(state, kOwn, std::memory_order_acq_rel)) return false;
     }
@@ -83,14 +83,14 @@ bool LoopSeat::Enter(const std::function<void()>& wake) {
   return true;
 }
 
-void LoopSeat::Leave(bool to_own, bool crowd) {
+void LoopLock::Release(bool to_own, bool crowd) {
   if (crowd) refusals_.store(options_.crowd_refusals, std::memory_order_relaxed);
   std::uint32_t guest = kGuest;
   if (!to_own && !crowd && word_.compare_exchange_strong(guest, kLent, std::memory_order_acq_rel)) return;
   Set(kOwn);
 }
 
-void LoopSeat::CallHome() {
+void LoopLock::Reclaim() {
   std::uint32_t state = word_.load(std::memory_order_acquire);
   while (true) {
     if (state == kLent) {
@@ -99,7 +99,7 @@ void LoopSeat::CallHome() {
       return;
     }
     if (state != kGuest) return;
-    if (word_.compare_exchange_weak(state, kCalled, std::memory_order_acq_rel)) return;
+    if (word_.compare_exchange_weak(state, kReclaimed, std::memory_order_acq_rel)) return;
   }
 }
 
