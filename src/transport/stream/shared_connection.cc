@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "transport/local/past_cache.h"
+#include "transport/local/nontemporal_copy.h"
 #include "transport/stream/queue_limits.h"
 #include "wire/kind.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 // From memory of the peer's into places of ours, which have the same bytes together.
 void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std::span<const std::byte>> views,
-              bool past_cache) {
+              bool nontemporal) {
   std::size_t view = 0;
   std::size_t taken = 0;
   for (std::span<std::byte> place : places) {
@@ -26,8 +26,8 @@ void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std:
         continue;
       }
       const std::size_t n = std::min(place.size(), views[view].size() - taken);
-      if (past_cache) {
-        CopyPastCache(place.data(), views[view].data() + taken, n);
+      if (nontemporal) {
+        CopyNontemporal(place.data(), views[view].data() + taken, n);
       } else {
         std::memcpy(place.data(), views[view].data() + taken, n);
       }
@@ -122,7 +122,7 @@ Status SharedConnection::Land(const FrameHead& head, Landing& landing) {
     return Internal("{} frame: got a landing of {} bytes, wanted {} bytes",
                     wire::KindName(wire::Kind{head.kind}), bytes, head.payload_bytes);
   }
-  CopyInto(landing.places, views_, landing.of_bytes >= env_.options.past_cache_bytes_min);
+  CopyInto(landing.places, views_, landing.of_bytes >= env_.options.nontemporal_bytes_min);
   // The peer may have taken its memory back while this process stood still.
   if (!exchange_->witness().Holds()) return Unavailable("it closed the connection while its memory was read");
   return Status::Ok();

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/local/past_cache.h"
+#include "transport/local/nontemporal_copy.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway {
@@ -38,8 +38,8 @@ struct StreamOptions {
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
   // below LinkOptions::hello_timeout, which has to be enough for both.
   std::chrono::milliseconds greeting_max{1'000};
-  // Answers of a model of so many bytes are copied out of shared memory past the cache.
-  std::uint64_t past_cache_bytes_min = PastCacheBytesMin();
+  // Answers of a model of so many bytes are copied out of shared memory with non-temporal stores.
+  std::uint64_t nontemporal_bytes_min = NontemporalBytesMin();
   // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
   // announce more than they have leave room for honest ones.
   std::uint64_t peer_bytes_max = 1ULL << 40;

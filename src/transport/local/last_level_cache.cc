@@ -1,4 +1,4 @@
-#include "transport/local/last_cache.h"
+#include "transport/local/last_level_cache.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ std::uint64_t ReadSize(const std::string& path) {
 
 }  // namespace
 
-std::uint64_t LastCacheBytes(const std::string& folder) {
+std::uint64_t LastLevelCacheBytes(const std::string& folder) {
   std::uint64_t last = 0;  // each level is larger than the one before
   for (int index = 0;; ++index) {
     const std::string size = fmt::format("{}/index{}/size", folder, index);

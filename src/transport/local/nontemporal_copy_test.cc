@@ -1,15 +1,15 @@
-#include "transport/local/past_cache.h"
+#include "transport/local/nontemporal_copy.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "transport/local/last_cache.h"
+#include "transport/local/last_level_cache.h"
 
 namespace leeway {
 namespace {
 
-TEST(PastCacheTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
+TEST(NontemporalCopyTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
   constexpr std::size_t kRoom = 512;
   std::vector<std::byte> from(kRoom);
   for (std::size_t i = 0; i < kRoom; ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
@@ -17,7 +17,7 @@ TEST(PastCacheTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
     for (const std::size_t from_at : {0U, 1U, 4U, 63U}) {
       for (const std::size_t bytes : {0U, 1U, 63U, 64U, 65U, 127U, 128U, 200U, 320U}) {
         std::vector<std::byte> to(kRoom, std::byte{0});
-        CopyPastCache(to.data() + to_at, from.data() + from_at, bytes);
+        CopyNontemporal(to.data() + to_at, from.data() + from_at, bytes);
         for (std::size_t i = 0; i < kRoom; ++i) {
           const bool inside = i >= to_at && i < to_at + bytes;
           ASSERT_EQ(to[i], inside ? from[from_at + i - to_at] : std::byte{0})
@@ -28,16 +28,16 @@ TEST(PastCacheTest, CopiesEveryLengthFromAndToEveryAlignmentAndNothingBeside) {
   }
 }
 
-TEST(PastCacheTest, HalfOfTheCacheIsOnesOwnButOfAHugeOneOnlySoMuch) {
+TEST(NontemporalCopyTest, HalfOfTheCacheIsOnesOwnButOfAHugeOneOnlySoMuch) {
   constexpr std::uint64_t kMiB = 1U << 20;
-  EXPECT_EQ(PastCacheBytesMin(8 * kMiB), 4 * kMiB);
-  EXPECT_EQ(PastCacheBytesMin(32 * kMiB), 16 * kMiB);
-  EXPECT_EQ(PastCacheBytesMin(260 * kMiB), 16 * kMiB);
+  EXPECT_EQ(NontemporalBytesMin(8 * kMiB), 4 * kMiB);
+  EXPECT_EQ(NontemporalBytesMin(32 * kMiB), 16 * kMiB);
+  EXPECT_EQ(NontemporalBytesMin(260 * kMiB), 16 * kMiB);
 }
 
-TEST(PastCacheTest, TheMachineHasACacheOfSomeSize) {
-  EXPECT_GE(PastCacheBytesMin(), 256U << 10);
-  EXPECT_LE(LastCacheBytes(), std::uint64_t{8} << 30);
+TEST(NontemporalCopyTest, TheMachineHasACacheOfSomeSize) {
+  EXPECT_GE(NontemporalBytesMin(), 256U << 10);
+  EXPECT_LE(LastLevelCacheBytes(), std::uint64_t{8} << 30);
 }
 
 }  // namespace

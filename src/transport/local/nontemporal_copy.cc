@@ -1,4 +1,4 @@
-#include "transport/local/past_cache.h"
+#include "transport/local/nontemporal_copy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "transport/local/last_cache.h"
+#include "transport/local/last_level_cache.h"
 
 namespace leeway {
 namespace {
@@ -31,7 +31,7 @@ void StreamLine(std::byte* to, const std::byte* from) {
 
 }  // namespace
 
-void CopyPastCache(std::byte* to, const std::byte* from, std::size_t bytes) {
+void CopyNontemporal(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(__SSE2__)
   const std::size_t into_line = reinterpret_cast<std::uintptr_t>(to) % kLineBytes;
   const std::size_t head = std::min(into_line == 0 ? 0 : kLineBytes - into_line, bytes);
@@ -45,12 +45,12 @@ void CopyPastCache(std::byte* to, const std::byte* from, std::size_t bytes) {
 #endif
 }
 
-std::uint64_t PastCacheBytesMin(std::uint64_t last_cache_bytes) {
-  return std::min(last_cache_bytes / 2, kMostBytes);
+std::uint64_t NontemporalBytesMin(std::uint64_t last_level_cache_bytes) {
+  return std::min(last_level_cache_bytes / 2, kMostBytes);
 }
 
-std::uint64_t PastCacheBytesMin() {
-  static const std::uint64_t bytes = PastCacheBytesMin(LastCacheBytes());  // the table is a few files
+std::uint64_t NontemporalBytesMin() {
+  static const std::uint64_t bytes = NontemporalBytesMin(LastLevelCacheBytes());  // the table is a few files
   return bytes;
 }
 

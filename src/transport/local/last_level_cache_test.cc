@@ -1,4 +1,4 @@
-#include "transport/local/last_cache.h"
+#include "transport/local/last_level_cache.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace leeway {
 namespace {
 
-class LastCacheTest : public ::testing::Test {
+class LastLevelCacheTest : public ::testing::Test {
  protected:
   void Write(int index, const std::string& size) {
     const std::string at = folder_.PathOf(fmt::format("index{}", index));
@@ -22,27 +22,27 @@ class LastCacheTest : public ::testing::Test {
   const leeway::testing::TempFolder folder_;
 };
 
-TEST_F(LastCacheTest, TheLargestOfTheTableIsTheLast) {
+TEST_F(LastLevelCacheTest, TheLargestOfTheTableIsTheLast) {
   Write(0, "32K\n");
   Write(1, "32K\n");
   Write(2, "512K\n");
   Write(3, "32768K\n");
-  EXPECT_EQ(LastCacheBytes(folder_.path()), 32U << 20);
+  EXPECT_EQ(LastLevelCacheBytes(folder_.path()), 32U << 20);
 }
 
-TEST_F(LastCacheTest, EveryUnitOfTheTable) {
+TEST_F(LastLevelCacheTest, EveryUnitOfTheTable) {
   Write(0, "4M\n");
-  EXPECT_EQ(LastCacheBytes(folder_.path()), 4U << 20);
+  EXPECT_EQ(LastLevelCacheBytes(folder_.path()), 4U << 20);
   Write(0, "1G");
-  EXPECT_EQ(LastCacheBytes(folder_.path()), 1U << 30);
+  EXPECT_EQ(LastLevelCacheBytes(folder_.path()), 1U << 30);
   Write(0, "123456");
-  EXPECT_EQ(LastCacheBytes(folder_.path()), 123456U);
+  EXPECT_EQ(LastLevelCacheBytes(folder_.path()), 123456U);
 }
 
-TEST_F(LastCacheTest, WithoutATableItIsStillOfSomeSize) {
-  EXPECT_GE(LastCacheBytes(folder_.path()), 256U << 10);
+TEST_F(LastLevelCacheTest, WithoutATableItIsStillOfSomeSize) {
+  EXPECT_GE(LastLevelCacheBytes(folder_.path()), 256U << 10);
   Write(0, "much");
-  EXPECT_GE(LastCacheBytes(folder_.path()), 256U << 10);
+  EXPECT_GE(LastLevelCacheBytes(folder_.path()), 256U << 10);
 }
 
 }  // namespace
