@@ -26,7 +26,7 @@
 
 namespace leeway {
 
-// The machine as a SpinBudget sees it. The real one is in src/transport/system_spin_world.h.
+// The machine as a SpinBudget sees it. The real one is in src/transport/system/system_spin_world.h.
 class SpinWorld {
  public:
   virtual ~SpinWorld() = default;

@@ -17,7 +17,7 @@
 
 #include "leeway/status.h"
 #include "process/call.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 
 namespace leeway {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "transport/signals_blocked.h"
+#include "transport/system/signals_blocked.h"
 
 namespace leeway {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/errors.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {

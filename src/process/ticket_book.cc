@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "transport/futex.h"
-#include "transport/system_spin_world.h"
+#include "transport/system/futex.h"
+#include "transport/system/system_spin_world.h"
 
 namespace leeway {
 namespace {

@@ -213,7 +213,7 @@ bool WorkerClient::Help(const std::function<bool()>& finished, std::chrono::stea
 
 void WorkerClient::LeaveToOthers() {
   if (!helpers_.Enter()) return;
-  thread_->real().CallHome();
+  thread_->real().Reclaim();
   helpers_.Leave();
 }
 

@@ -26,7 +26,7 @@
 #include "process/ticket_book.h"
 #include "process/user_waits.h"
 #include "process/wait_times.h"
-#include "transport/fork_guard.h"
+#include "transport/system/fork_guard.h"
 
 namespace leeway {
 

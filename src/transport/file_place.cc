@@ -47,7 +47,7 @@ Status LinkError(std::string_view what, const std::string& link) {
       what, WithoutEndSlashes(link));
 }
 
-// What a call says where it does not follow a link: EEXIST, if it was to make the file.
+// The errno of a call that does not follow a link: EEXIST, if the call was to make the file.
 bool MayBeOfALink(int error) { return error == ELOOP || error == EEXIST; }
 
 }  // namespace

@@ -10,11 +10,11 @@
 #include <string_view>
 
 #include "leeway/status.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 
-// What a folder and a file are made with: nobody but their owner may use them, whatever the umask allows.
+// The modes of new folders and files: only their owner may use them, even where the umask allows more.
 inline constexpr unsigned kPrivateFolderMode = 0700;
 inline constexpr unsigned kPrivateFileMode = 0600;
 
@@ -27,7 +27,7 @@ class FilePlace {
   // REQUIRES: no error.
   [[nodiscard]] int folder() const { return folder_.fd(); }
   [[nodiscard]] const char* name() const { return name_.c_str(); }
-  // Opens what is there, or makes it with O_CREAT; never through a link. The descriptor, or minus an errno
+  // Opens the file, or makes it with O_CREAT; never through a link. Returns the descriptor, or minus an errno
   // value.
   [[nodiscard]] int Open(int flags) const;
 
@@ -37,12 +37,12 @@ class FilePlace {
   int error_ = 0;
 };
 
-// Makes the folder and those that it is in, each for its owner alone. One that is there stays as it is. 0 or
-// an errno value.
+// Makes the folder and its parents, each for its owner alone. A folder that exists stays as it is. Returns 0
+// or an errno value.
 [[nodiscard]] int MakePrivateFolders(const std::string& path);
-// Opens a folder; a link in its last name is ELOOP. The descriptor, or minus an errno value.
+// Opens a folder; a link in its last name is ELOOP. Returns the descriptor, or minus an errno value.
 [[nodiscard]] int OpenFolder(const std::string& path, int flags);
-// Removes a file, a link itself, or a folder with all that is in it. What is not there is no error. 0 or an
+// Removes a file, a link itself, or a folder with its contents. A missing file is no error. Returns 0 or an
 // errno value.
 [[nodiscard]] int RemoveAt(int folder, const char* name);
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "leeway/storage.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
+#include "transport/loop/thread_compute.h"
 #include "transport/open_files.h"
-#include "transport/thread_compute.h"
 
 namespace leeway {
 

@@ -20,7 +20,7 @@
 
 #include "base/errors.h"
 #include "base/file_error.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {
@@ -58,14 +58,14 @@ int WriteAll(int fd, const std::vector<Pinned>& data) {
 // Whether a lock failed because the file system has none.
 bool HasNoLocks(int error) { return error == ENOSYS || error == EOPNOTSUPP || error == ENOLCK; }
 
-// This process, for whoever is refused a lock that it has.
+// Names this process to another that is refused its lock.
 std::string HolderText() {
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   return fmt::format("pid {} on host \"{}\"\n", getpid(), host.data());
 }
 
-// What the one that has the lock wrote into the file.
+// The text that the holder of the lock wrote into the file.
 std::string ReadHolder(int fd) {
   std::array<char, 512> text{};
   const ssize_t bytes = Uncut([&] { return pread(fd, text.data(), text.size(), 0); });
@@ -292,7 +292,7 @@ Result<std::vector<Storage::Entry>> OpenFiles::List(const std::string& path) {
   while (const dirent* entry = readdir(listing.get())) {
     const std::string name = entry->d_name;
     struct stat about {};
-    // What vanishes meanwhile is not listed. A link is no folder, and has the bytes of its own text.
+    // A file that vanishes meanwhile is not listed. A link is no folder, and its size is that of its text.
     if (name != "." && name != ".." && fstatat(fd, name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0) {
       const bool folder = S_ISDIR(about.st_mode);
       entries.push_back({name, folder ? 0 : static_cast<std::uint64_t>(about.st_size), folder});

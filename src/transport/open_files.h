@@ -29,7 +29,7 @@ class OpenFiles {
   OpenFiles(const OpenFiles&) = delete;
   OpenFiles& operator=(const OpenFiles&) = delete;
 
-  // What the calls of Storage do, and their answers.
+  // The calls of Storage, and their answers.
   Status Create(const std::string& path, const std::vector<Pinned>& data);
   Status Append(const std::string& path, const std::vector<Pinned>& data);
   Status Sync(const std::string& path);
@@ -52,7 +52,7 @@ class OpenFiles {
   int New(const std::string& path);
   int Keep(const std::string& path, int fd);
   Status Write(int fd, const std::string& path, const std::vector<Pinned>& data, std::string_view verb);
-  // Whether this process has the lock of the file, by whatever path.
+  // Whether this process holds the lock of the file, by any path.
   [[nodiscard]] bool HasLocked(int fd) const;
   void Close(const std::string& path);
   void CloseOldest();

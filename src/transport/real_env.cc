@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/check.h"
-#include "transport/descriptor.h"
-#include "transport/event_loop.h"
 #include "transport/file_storage.h"
 #include "transport/local/shared_arena.h"
+#include "transport/loop/event_loop.h"
+#include "transport/loop/thread_compute.h"
+#include "transport/loop/timer_queue.h"
 #include "transport/stream/stream_options.h"
 #include "transport/stream/stream_transport.h"
-#include "transport/thread_compute.h"
-#include "transport/timer_queue.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {
@@ -122,7 +122,7 @@ bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
 bool RealEnv::Help(const std::function<bool()>& finished, TimePoint until) {
   return impl_->loop.Help(finished, until);
 }
-void RealEnv::CallHome() { impl_->loop.CallHome(); }
+void RealEnv::Reclaim() { impl_->loop.Reclaim(); }
 bool RealEnv::IsRunner() const { return impl_->loop.IsRunner(); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }

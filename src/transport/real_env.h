@@ -25,14 +25,14 @@ class RealEnv {
   RealEnv& operator=(const RealEnv&) = delete;
 
   [[nodiscard]] Env& env();
-  // Runs the loop on the calling thread until Stop. All callbacks come from here, or from those who help.
+  // Runs the loop on the calling thread until Stop. All callbacks come from here, or from threads in Help.
   void Run();
-  // Runs what is ready, waiting at most `wait` for the first of it; true if anything ran. For tests that hold
-  // several Envs on one thread.
+  // Runs the callbacks that are due, waiting at most `wait` for the first; true if any ran. For tests that
+  // hold several Envs on one thread.
   bool RunOnce(Duration wait);
   // From any thread, as in EventLoop.
   bool Help(const std::function<bool()>& finished, TimePoint until);
-  void CallHome();
+  void Reclaim();
   [[nodiscard]] bool IsRunner() const;
   // From any thread: makes Run return after the current callback.
   void Stop();

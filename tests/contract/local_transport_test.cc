@@ -57,7 +57,7 @@ TEST_F(LocalTransportTest, WhatLiesInTheArenaIsNotCopiedAndPinnedUntilItWasRead)
 }
 
 TEST_F(LocalTransportTest, WhatIsCopiedPastTheCacheIsTheSame) {
-  Listen({.past_cache_bytes_min = 0});
+  Listen({.nontemporal_bytes_min = 0});
   Connect();
   constexpr std::size_t kBytes = (1 << 20) + 36;
   node_->places = {100, 4096, 65536 + 1};

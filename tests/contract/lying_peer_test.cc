@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "local_transport_world.h"
-#include "transport/descriptor.h"
 #include "transport/local/byte_pipe.h"
 #include "transport/local/control_cell.h"
 #include "transport/local/shared_notes.h"
 #include "transport/local/shared_region.h"
 #include "transport/stream/socket.h"
+#include "transport/system/descriptor.h"
 #include "wire/frame.h"
 
 namespace leeway::contract {

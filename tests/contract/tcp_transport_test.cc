@@ -12,11 +12,11 @@
 #include <ctime>
 #include <thread>
 
-#include "transport/descriptor.h"
 #include "transport/real_env.h"
 #include "transport/stream/address.h"
 #include "transport/stream/socket.h"
 #include "transport/stream/stream_options.h"
+#include "transport/system/descriptor.h"
 #include "transport_recorder.h"
 #include "wire/frame.h"
 

@@ -32,6 +32,15 @@ EDGES = {
     "scenario": ["sim", "problem"],
 }
 
+# Folder of a module -> folders of it that it may include directly, and by them what those may. A module without rows has no order inside.
+FOLDER_EDGES = {
+    "transport/system": [],
+    "transport/loop": ["transport/system"],
+    "transport/local": ["transport/system"],
+    "transport/stream": ["transport/local", "transport/loop"],
+    "transport": ["transport/stream"],
+}
+
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
 # (The interfaces proper are in include/.) Their tests may take real policies from the registries.
 POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
@@ -93,6 +102,7 @@ def closure(edges):
 
 
 REACH = closure(EDGES)
+FOLDER_REACH = closure(FOLDER_EDGES)
 
 
 def module_of(path):
@@ -109,6 +119,19 @@ def module_of_include(name):
     if first == "leeway":
         return "include"
     return first if first in EDGES else None
+
+
+def check_folder(folder, name):
+    """Breaches of a file of src/`folder` that includes `name`, where both are in a module whose folders have an order."""
+    target = name.rpartition("/")[0]
+    if target.split("/")[0] != folder.split("/")[0] or target.split("/")[0] not in FOLDER_EDGES:
+        return
+    for one in (folder, target):
+        if one not in FOLDER_EDGES:
+            yield f"includes {name}: {one} has no row in FOLDER_EDGES"
+            return
+    if target not in FOLDER_REACH[folder]:
+        yield f"includes {name}: {folder} may include {', '.join(sorted(FOLDER_REACH[folder]))}"
 
 
 def is_test(path):
@@ -138,6 +161,7 @@ def check_include(path, name, quoted):
         return
     if target not in REACH[module]:
         yield f"includes {name}: {module} may include {', '.join(sorted(REACH[module]))}"
+    yield from check_folder(path.removeprefix("src/").rpartition("/")[0], name)
     allowed = SEES_INTERFACES_ONLY.get(module)
     if allowed is not None and target in POLICY_FOLDERS and target != module:
         if name not in (allowed | REGISTRIES if is_test(path) else allowed):

@@ -45,6 +45,14 @@ class LayersTest(unittest.TestCase):
         self.assert_fine("src/process/a.cc", '#include "node/link.h"\n#include "transport/real_env.h"\n')
         self.assert_caught("src/sim/cluster.cc", '#include "transport/real_env.h"\n', "sim may include")
 
+    def test_folders_of_transport_do_not_include_each_other(self):
+        self.assert_fine("src/transport/real_env.cc", '#include "transport/stream/a.h"\n#include "transport/loop/a.h"\n')
+        self.assert_fine("src/transport/stream/a.cc", '#include "transport/local/a.h"\n#include "transport/stream/b.h"\n#include "wire/a.h"\n')
+        self.assert_caught("src/transport/stream/a.cc", '#include "transport/real_env.h"\n', "transport/stream may include")
+        self.assert_caught("src/transport/local/a.cc", '#include "transport/loop/a.h"\n', "transport/local may include")
+        self.assert_caught("src/transport/system/a_test.cc", '#include "transport/loop/a.h"\n', "transport/system may include")
+        self.assert_caught("src/transport/new/a.cc", '#include "transport/loop/a.h"\n', "transport/new has no row in FOLDER_EDGES")
+
     def test_public_headers_are_std_only(self):
         self.assert_caught("include/leeway/a.h", '#include "base/errors.h"\n', "include may include")
         self.assert_caught("include/leeway/a.h", "#include <fmt/format.h>\n", "standard library")

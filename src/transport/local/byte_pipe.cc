@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t At(std::uint64_t position) { return position % BytePipe::kRingBytes; }
 
-// Odd, and not the time that was said before.
+// Odd, and not the count that was told before.
 bool IsNews(const std::atomic<std::uint32_t>& state, std::uint32_t& said) {
   const std::uint32_t now = state.load(std::memory_order_seq_cst);
   return now % 2 == 1 && std::exchange(said, now) != now;
@@ -42,7 +42,7 @@ Status BytePipe::Join(std::uint64_t bytes, int fd) {
   return Status::Ok();
 }
 
-// None if the peer says that it has taken what it was never given.
+// 0 if the peer claims to have taken more than was written.
 std::size_t BytePipe::Room() const {
   const std::uint64_t used = written_ - peer_taken_;
   return used <= kRingBytes ? kRingBytes - used : 0;

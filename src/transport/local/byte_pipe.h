@@ -1,12 +1,11 @@
 // BytePipe: the bytes that two ends of a local connection send each other, with no system call while both are
 // awake.
 //
-// Each end has a ring that it alone writes, in shared memory of its own, and beside it what it has to tell:
-// how much it has written, how much of the other's ring it has taken, whether it sleeps, whether it waits for
-// room. The other end maps all of it and reads. Who sleeps or waits has to be woken by other means (a bell
-// through the socket), and TakePeerSleeps and TakePeerWaits say when, once for each time. What was published
-// can be read also when the end that wrote it is gone. A peer may write into its memory what it likes: it is
-// checked here. Thread rule: the loop's.
+// Each end has a ring that it alone writes, in shared memory of its own. Beside the ring lie its counters:
+// bytes written, bytes taken out of the other's ring, whether it sleeps, whether it waits for room. The other
+// end maps all of it and reads. An end that sleeps or waits needs a bell through the socket; TakePeerSleeps
+// and TakePeerWaits say when, once for each time. Published bytes stay readable after the end that wrote them
+// is gone. A peer may write anything into its memory: BytePipe checks it. Thread rule: the loop's.
 #pragma once
 
 #include <atomic>
@@ -32,28 +31,28 @@ struct alignas(64) PipeHead {
 
 class BytePipe {
  public:
-  // A power of two. Both rings of a connection stay in a core's second cache.
+  // A power of two. Both rings of a connection fit the second-level cache of a core.
   static constexpr std::size_t kRingBytes = 64 * 1024;
   static constexpr std::size_t kMemoryBytes = sizeof(PipeHead) + kRingBytes;
 
   [[nodiscard]] static Result<std::unique_ptr<BytePipe>> Make();
-  // What the other end is given to map: kMemoryBytes of it.
+  // The descriptor that the other end maps: kMemoryBytes of it.
   [[nodiscard]] int fd() const { return own_.read_only_fd(); }
   // The other end's memory. `fd` stays the caller's. Once.
   [[nodiscard]] Status Join(std::uint64_t bytes, int fd);
   [[nodiscard]] bool joined() const { return peer_ != nullptr; }
 
   // REQUIRES for all below: joined.
-  // As much as there is room for; the other end sees it after Publish.
+  // Writes as much as there is room for; the other end sees it after Publish.
   std::size_t Put(std::span<const std::byte> bytes);
   void Publish();
   // After Publish: the other end sleeps, and this has not said so of the same sleep before.
   [[nodiscard]] bool TakePeerSleeps();
-  // There was no room. True: now there is. False: the other end is to wake this one when it has taken some.
+  // After Put found no room. True: now there is some. False: the other end wakes this one when there is.
   [[nodiscard]] bool WaitForRoom();
 
   [[nodiscard]] bool HasBytes() const { return peer_->written.load(std::memory_order_acquire) != taken_; }
-  // What is there, up to the size of `space`. An error: the peer lies about what it has written.
+  // Takes the bytes that are there, up to the size of `space`. An error: the peer's counters are impossible.
   [[nodiscard]] Result<std::size_t> Take(std::span<std::byte> space);
   // After Take: the other end waits for room, and this has not said so of the same wait before.
   [[nodiscard]] bool TakePeerWaits();

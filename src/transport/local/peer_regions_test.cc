@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {

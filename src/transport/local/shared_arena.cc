@@ -8,9 +8,9 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "transport/fork_guard.h"
 #include "transport/local/free_pieces.h"
 #include "transport/local/shared_region.h"
+#include "transport/system/fork_guard.h"
 
 namespace leeway {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::size_t kRegionBytesMin = std::size_t{1} << 28;
 constexpr std::size_t kKeptBytesMin = std::size_t{1} << 18;
 constexpr std::size_t kSharedRegionsMax = 4096;
 constexpr std::uint64_t kProbedBytesMin = std::uint64_t{64} << 20;
-// What else the process needs meanwhile.
+// Left to the rest of the process meanwhile.
 constexpr std::uint64_t kProbeSlackBytes = std::uint64_t{64} << 20;
 // Handing the faults of fewer pages to another thread costs more than they do.
 constexpr std::size_t kPreparedBytesMin = std::size_t{1} << 16;
@@ -95,7 +95,7 @@ class SharedArena::Regions : public std::enable_shared_from_this<Regions> {
     std::size_t index;  // in its vector, which only grows
     Use use;
   };
-  // What Find reads, while others add: an entry never changes once it is counted.
+  // Find reads these while other threads add: an entry never changes once it is counted.
   struct Seen {
     std::uintptr_t base = 0;
     std::uint64_t bytes = 0;

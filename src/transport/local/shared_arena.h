@@ -1,5 +1,5 @@
-// SharedArena: the Arena of the real world. What is sent lies in shared regions, which peers on this host map
-// and read; what is kept lies in private ones with huge pages where the system allows them.
+// SharedArena: the Arena of the real world. Buffers that are sent lie in shared regions, which peers on this
+// host map and read. Buffers that are kept lie in private ones, with huge pages where the system allows them.
 //
 // Regions are added as they are needed and stay. Pages of freed pieces of 64 KiB and more go back to the
 // system; smaller ones wait here to be used again. Pieces keep the regions alive, so tensors in here outlive
@@ -26,7 +26,7 @@ class SharedArena final : public Arena {
   SharedArena();
   [[nodiscard]] std::shared_ptr<std::byte> Allocate(std::size_t bytes, Use use) override;
 
-  // Small needs are left to Allocate: what is mapped already may do for them.
+  // Small needs are left to Allocate: the regions that exist may have room for them.
   [[nodiscard]] bool HasRoomFor(std::uint64_t bytes) const override;
   // From 64 KiB on; in a forked child nothing.
   [[nodiscard]] std::function<void()> Prepare(std::span<std::byte> memory) const override;
@@ -36,8 +36,7 @@ class SharedArena final : public Arena {
     std::uint32_t region = 0;
     std::uint64_t offset = 0;
   };
-  // Why the last piece that was to be sent lies in memory that nobody else sees, or ok. The next may be
-  // shared again.
+  // Why the last piece for sending lies in private memory, or ok. The next may be shared again.
   [[nodiscard]] Status unshared() const;
   // Nothing if it is not all within one shared region.
   [[nodiscard]] std::optional<Place> Find(std::span<const std::byte> bytes) const;

@@ -18,8 +18,8 @@ SharedExchange::SharedExchange(const HostKey& host, SharedArena& arena, std::uin
     : host_(host), arena_(arena), session_(session), peer_(peer_bytes_max) {}
 
 SharedExchange::~SharedExchange() {
-  // Before the pins are dropped: whoever reads on sees this when it has read. The fence keeps what the owner
-  // of the memory writes there next, with plain stores, behind it.
+  // Before the pins are dropped: a peer that still reads sees this afterwards. The fence keeps later plain
+  // stores of the memory's owner behind it.
   if (cell_ == nullptr) return;
   cell_->session.store(~session_, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -74,7 +74,7 @@ Status SharedExchange::OnNote(NoteKind kind, std::span<const std::byte> body) {
     if (ready()) return Protocol("a pipe after the greeting");
     LW_ASSIGN_OR_RETURN(const PipeNote note, DecodePipeNote(body));
     LW_ASSIGN_OR_RETURN(const Descriptor fd, NextDescriptor("a pipe"));
-    // That we have none is said in the answer to the greeting.
+    // The answer to the greeting says if we have no pipe.
     return MakePipe().ok() ? pipe_->Join(note.bytes, fd.fd()) : Status::Ok();
   }
   if (kind != NoteKind::kGreeting) return Protocol("note of kind {}, wanted 1 to 5", static_cast<int>(kind));
@@ -134,7 +134,7 @@ bool SharedExchange::Refer(std::span<const Pinned> payload, std::vector<Note>& n
 
 bool SharedExchange::Collect() {
   if (frames_.empty()) return false;
-  // A peer may write there what it likes: it can give back no more than it was given.
+  // A peer may write anything there: it can give back no more than it was given.
   const std::uint64_t consumed = peer_cell_->consumed.load(std::memory_order_acquire);
   if (const std::uint64_t given = collected_ + frames_.size(); consumed > given && broken_.ok())
     broken_ =
@@ -145,7 +145,7 @@ bool SharedExchange::Collect() {
     frames_.pop_front();
     ++collected_;
     pinned_bytes_ -= frame.bytes;
-    // Each out of the queue before it is dropped: what its owner does then may send more.
+    // Each leaves the queue before it is dropped: its owner may send more then.
     for (std::size_t i = 0; i < frame.pins; ++i) {
       const std::shared_ptr<const void> pin = std::move(pins_.front());
       pins_.pop_front();

@@ -1,8 +1,8 @@
 // SharedExchange: the shared memory of one local connection. Turns payloads that lie in our arena into
 // places, and places that the peer sends into memory that can be read here.
 //
-// What was sent stays pinned until the peer's ControlCell says that it is done with it; nothing is sent back
-// for that. Lives and dies with its connection. Thread rule: the loop's.
+// A payload stays pinned until the peer's ControlCell says that the peer is done with it; no message goes
+// back for that. Lives and dies with its connection. Thread rule: the loop's.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 #include "leeway/pinned.h"
 #include "leeway/status.h"
 #include "leeway/witness.h"
-#include "transport/descriptor.h"
 #include "transport/local/byte_pipe.h"
 #include "transport/local/control_cell.h"
 #include "transport/local/peer_regions.h"
 #include "transport/local/shared_arena.h"
 #include "transport/local/shared_notes.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 
@@ -43,18 +43,18 @@ class SharedExchange {
     std::vector<std::byte> body;
     int fd = -1;
   };
-  // Our greeting, once. An error when there is no shared memory to be had here.
+  // Our greeting, once. An error when this system gives no shared memory.
   [[nodiscard]] Result<std::vector<Note>> Greet();
   // A descriptor that came, in order. A peer that sends more than it names is broken.
   void TakeDescriptor(Descriptor fd);
   // Some came and are lost, of which the system takes in `at_once_max` with one call.
   void LoseDescriptors(std::size_t at_once_max);
-  // Not ok: what came beside the frames makes no sense, and the connection is to end.
+  // Not ok: the peer broke the protocol beside the frames, and the connection has to end.
   [[nodiscard]] const Status& broken() const { return broken_; }
   [[nodiscard]] Status OnNote(NoteKind kind, std::span<const std::byte> body);
   // The peer has greeted: both ways may be used.
   [[nodiscard]] bool ready() const { return peer_cell_ != nullptr; }
-  // What both ends send from their greetings on goes through it. REQUIRES: ready.
+  // Carries all frames that both ends send after their greetings. REQUIRES: ready.
   [[nodiscard]] BytePipe& pipe() { return *pipe_; }
 
   // Sending. False: not all of it lies in the arena, send the bytes. Else `notes` go first, and the
@@ -83,7 +83,7 @@ class SharedExchange {
 
   void Announce(std::uint32_t region, std::vector<Note>& notes);
   [[nodiscard]] Result<Descriptor> NextDescriptor(std::string_view what);
-  // Makes ours, when the first of our and the peer's notes needs it. An error if there is none to be had.
+  // Makes our end when the first note of either side needs it. An error if the system gives no memory.
   [[nodiscard]] Status MakePipe();
 
   const HostKey host_;

@@ -12,11 +12,11 @@
 
 namespace leeway {
 
-// The kinds of notes: what a header with wire::kNote has for its kind.
+// The kinds of notes: the kind in a header with wire::kNote.
 enum class NoteKind : std::uint8_t {
   kRegion = 1,
   kGreeting = 2,
-  kPlain = 3,  // the answer to a greeting of one that shares no memory: all goes through the socket
+  kPlain = 3,  // answers a greeting where no memory can be shared: all goes through the socket
   kPipe =
       4,  // before the greeting: what comes after it comes through this pipe, whose descriptor comes along
   kBell = 5,  // there is something in the pipe, or room

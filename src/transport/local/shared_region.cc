@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 namespace {
@@ -37,7 +37,7 @@ Result<SharedRegion> SharedRegion::Make(std::size_t bytes) {
       fcntl(fd.fd(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return ResourceExhausted("cannot make {} bytes of shared memory: {}", bytes, ErrnoText(errno));
   }
-  // A second opening of the same file: whoever gets it can read and no more.
+  // A second opening of the same file: its holder can only read.
   Descriptor read_only(open(fmt::format("/proc/self/fd/{}", fd.fd()).c_str(), O_RDONLY | O_CLOEXEC));
   if (read_only.fd() < 0) return Unavailable("cannot open shared memory for reading: {}", ErrnoText(errno));
   LW_ASSIGN_OR_RETURN(const std::span<std::byte> mapped, Map(bytes, MAP_SHARED | MAP_NORESERVE, fd.fd()));
@@ -74,7 +74,7 @@ void SharedRegion::GiveBack(std::span<std::byte> piece) const {
 
 void SharedRegion::Populate(std::span<std::byte> piece) {
   const std::size_t into_page = reinterpret_cast<std::uintptr_t>(piece.data()) % kPageBytes;
-  // Systems before Linux 5.14 do not know it: then whoever writes takes the faults.
+  // Systems before Linux 5.14 do not know it: then the first write takes the page fault.
   madvise(piece.data() - into_page, piece.size() + into_page, kPopulateWrite);
 }
 

@@ -1,8 +1,8 @@
 // SharedRegion: one stretch of memory of this process that peers on this host may map, to read it.
 //
-// A memfd, sealed against shrinking, so that nobody who has it mapped can be hit by a missing page; what
-// peers are given is a descriptor that cannot write. Where the system has no memfd (or none is wanted) it is
-// plain anonymous memory, which nobody else sees.
+// A memfd, sealed against shrinking, so that no process that maps it can hit a missing page. Peers get a
+// descriptor that cannot write. Where the system has no memfd (or the caller wants none) it is plain
+// anonymous memory, which no other process sees.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "leeway/status.h"
-#include "transport/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 
@@ -24,12 +24,12 @@ class SharedRegion {
   ~SharedRegion();
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  // What a peer is given to map; -1 when nobody can.
+  // The descriptor for peers to map; -1 when they cannot.
   [[nodiscard]] int read_only_fd() const { return read_only_.fd(); }
   // Gives the whole pages within `piece` back to the system: they are zeros when they are next touched.
   void GiveBack(std::span<std::byte> piece) const;
-  // Has the system make the pages of `piece`, as a write to each would, on whatever thread. What they hold
-  // stays.
+  // Makes the system allocate the pages of `piece`, as a write to each would. Any thread. Their contents
+  // stay.
   static void Populate(std::span<std::byte> piece);
 
  private:

@@ -49,8 +49,8 @@ class SocketAddress {
   [[nodiscard]] bool IsUnix() const { return family() == AF_UNIX; }
   // Whether it is an address of this host, as this network namespace sees it.
   [[nodiscard]] bool IsOwn() const;
-  // The same port at the addresses that mean all of the host's, this one among them; that of its own family
-  // last. Who listens at that of IPv6 is reached by IPv4 too.
+  // The same port at the wildcard addresses of the host; that of its own family last. A process that listens
+  // at the IPv6 wildcard is reached by IPv4 too.
   [[nodiscard]] std::vector<SocketAddress> Wildcards() const;
   // "127.0.0.1:4000", "[::1]:4000".
   [[nodiscard]] std::string ToString() const;

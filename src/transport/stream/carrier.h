@@ -8,9 +8,9 @@
 
 namespace leeway {
 
-// Shared memory with a Unix socket where both ends are on one host and can share, else TCP; that alone; the
-// Unix socket without shared memory; TCP alone. Whoever listens does so at the Unix socket too, unless it is
-// kTcp.
+// In this order: shared memory with a Unix socket where both ends are on one host and can share, else TCP;
+// shared memory only; the Unix socket without shared memory; TCP only. A listener listens at its Unix socket
+// too, unless it is kTcp.
 enum class Carrier : std::uint8_t { kAuto, kLocal, kUds, kTcp };
 
 // "auto", "local", "uds", "tcp".

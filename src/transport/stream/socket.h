@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "leeway/status.h"
-#include "transport/descriptor.h"
 #include "transport/stream/address.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway {
 

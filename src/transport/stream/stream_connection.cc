@@ -1,323 +1,347 @@
 #include "transport/stream/stream_connection.h"
 
-#include <sys/socket.h>
-
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "base/errors.h"
+#include "transport/stream/queue_limits.h"
+#include "wire/frame.h"
 
 namespace leeway {
-namespace {
 
-Status ConnectError(const std::string& peer, int error) {
-  if (error == ECONNREFUSED) {
-    return Unavailable("cannot connect to {}: connection refused (nobody listens there)", peer);
-  }
-  return Unavailable("cannot connect to {}: {}", peer, ErrnoText(error));
-}
-
-}  // namespace
-
-StreamConnection::StreamConnection(EventLoop& loop, Owner& owner, const StreamOptions& options,
-                                   ConnectionId id, TransportEvents& events)
-    : loop_(loop),
-      owner_(owner),
-      options_(options),
-      id_(id),
-      events_(events),
-      queue_(options.copy_bytes_max),
-      beside_(options.copy_bytes_max) {}
+StreamConnection::StreamConnection(const ConnectionEnv& env, Owner& owner)
+    : env_(env), owner_(owner), dialing_(env.options), socket_(env, *this) {}
 
 StreamConnection::~StreamConnection() {
-  owner_.CancelTimer(linger_timer_);
-  owner_.CancelTimer(greeting_timer_);
-  owner_.CancelTimer(collect_timer_);
+  env_.timers.Cancel(linger_timer_);
+  env_.timers.Cancel(greeting_timer_);
 }
 
 void StreamConnection::Connect(const std::string& address) {
   peer_ = address;
-  if (IsLocal(address)) return ConnectLocal(address);
-  const Result<Endpoint> endpoint = Endpoint::Parse(address);
-  if (!endpoint.ok()) {
-    failure_ = endpoint.status().WithContext("cannot connect");
-    owner_.RunLater(id_, &StreamConnection::FailPending);
-    return;
-  }
-  AddCandidates(NumericAddresses(*endpoint));
-  if (!candidates_.empty()) {
-    TryNextCandidate();
-    return;
-  }
-  owner_.ResolveFor(id_, *endpoint);
-}
-
-void StreamConnection::ConnectLocal(const std::string& address) {
-  const Result<std::string> name = ParseLocal(address);
-  if (!name.ok()) {
-    failure_ = name.status().WithContext("cannot connect");
-  } else if (name->empty()) {
-    failure_ = InvalidArgument("cannot connect to {}: it has no name, wanted {}NAME", address, kLocalPrefix);
-  } else if (options_.carrier == Carrier::kTcp) {
-    failure_ = Unavailable("cannot connect to {}: it is a Unix socket, and the transport is tcp", address);
+  if (const std::optional<Endpoint> endpoint = dialing_.Begin(address)) {
+    owner_.ResolveFor(env_.id, *endpoint);
   } else {
-    candidates_.push_back(SocketAddress::Local(*name));
-  }
-  TryNextCandidate();
-}
-
-void StreamConnection::AddCandidates(const std::vector<SocketAddress>& tcp) {
-  const Carrier carrier = options_.carrier;
-  if (carrier == Carrier::kAuto || carrier == Carrier::kTcp) candidates_.assign(tcp.rbegin(), tcp.rend());
-  if (carrier == Carrier::kTcp) return;
-  // Whoever listens there on this host is found by a name; who does not is refused at once.
-  for (auto address = tcp.rbegin(); address != tcp.rend(); ++address) {
-    if (!address->IsOwn()) continue;
-    for (const SocketAddress& all : address->Wildcards()) candidates_.push_back(SocketAddress::LocalOf(all));
-    candidates_.push_back(SocketAddress::LocalOf(*address));
-  }
-  if (candidates_.empty() && !tcp.empty()) {
-    failure_ = Unavailable("cannot connect to {}: it is on another host, and the transport is {}", peer_,
-                           carrier == Carrier::kUds ? "uds" : "local");
+    TryNextAddress();
   }
 }
 
-void StreamConnection::OnResolved(Result<std::vector<SocketAddress>> found) {
-  if (!found.ok()) return Fail(found.status().WithContext("cannot connect to " + peer_));
-  failure_ = Unavailable("cannot connect to {}: the host has no address", peer_);
-  AddCandidates(*found);
-  TryNextCandidate();
+void StreamConnection::OnResolved(const Result<std::vector<SocketAddress>>& found) {
+  if (const Status status = dialing_.OnResolved(found); !status.ok()) return Fail(status);
+  TryNextAddress();
 }
 
-// Called from Connect itself too, so that whatever fails here is reported later.
-void StreamConnection::TryNextCandidate() {
-  watch_.reset();
-  while (!candidates_.empty()) {
-    const SocketAddress to = candidates_.back();
-    candidates_.pop_back();
-    Result<Socket> socket = Socket::Open(to.family());
-    if (!socket.ok()) {
-      failure_ = socket.status();
-      continue;
+// Connect itself calls this too, so failures are reported in a turn of their own.
+void StreamConnection::TryNextAddress() {
+  socket_.Unwatch();
+  shared_.reset();
+  while (const std::optional<SocketAddress> to = dialing_.Next()) {
+    const Result<int> error = socket_.Connect(*to);
+    if (!error.ok()) {
+      dialing_.OnNoSocket(error.status());
+    } else if (*error != 0) {
+      dialing_.OnRefused(*to, *error);
+    } else if (to->IsUnix()) {
+      return owner_.RunLater(env_.id, &StreamConnection::OnConnectReady);  // it is up at once
+    } else {
+      return socket_.WaitWritable();
     }
-    socket_ = *std::move(socket);
-    socket_.Tune(options_.notsent_lowat_bytes);
-    over_unix_ = to.IsUnix();
-    exchange_.reset();
-    reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
-    if (connect(socket_.fd(), to.raw(), to.raw_bytes()) == 0 || errno == EINPROGRESS) {
-      WatchSocket();
-      // Over a Unix socket it is up at once.
-      if (over_unix_) {
-        owner_.RunLater(id_, &StreamConnection::OnConnectReady);
-      } else {
-        watch_->WaitWritable();
-      }
-      return;
-    }
-    // That nobody listens at the Unix socket says less than what TCP answers.
-    if (!to.IsUnix() || failure_.ok()) failure_ = ConnectError(peer_, errno);
   }
-  owner_.RunLater(id_, &StreamConnection::FailPending);
+  failure_ = dialing_.failure();
+  owner_.RunLater(env_.id, &StreamConnection::FailPending);
 }
 
 void StreamConnection::OnConnectReady() {
-  int error = 0;
-  socklen_t bytes = sizeof(error);
-  getsockopt(socket_.fd(), SOL_SOCKET, SO_ERROR, &error, &bytes);
-  // A connect to a free port of the range that connects are made from can meet itself and succeed.
-  if (error == 0 && !over_unix_ &&
-      SocketAddress::OfSocket(socket_.fd()) == SocketAddress::OfPeer(socket_.fd()))
-    error = ECONNREFUSED;
-  if (error != 0) {
-    failure_ = ConnectError(peer_, error);
-    TryNextCandidate();
-    return;
+  if (const int error = socket_.ConnectError(); error != 0) {
+    dialing_.OnRefused(SocketAddress::OfSocket(socket_.socket().fd()), error);
+    return TryNextAddress();
   }
   // An abstract name belongs to whoever took it first.
-  if (over_unix_ && !socket_.PeerProcess().same_user)
+  if (socket_.over_unix() && !socket_.socket().PeerProcess().same_user)
     return GiveUpGreeting(FailedPrecondition("another user listens at its Unix socket"));
-  failure_ = Status::Ok();
-  SetLimits(limits_);
-  watch_->WaitReadable();
-  if (over_unix_ && options_.carrier != Carrier::kUds) return BeginGreeting();
+  socket_.WaitReadable();
+  if (socket_.over_unix() && env_.options.carrier != Carrier::kUds) return BeginGreeting();
   OnUp();
 }
 
 void StreamConnection::OnUp() {
   state_ = State::kOpen;
-  if (exchange_ != nullptr) BeginPipe();
-  if (!lingering_) events_.OnConnected(id_);
+  if (shared_) BeginPipe(std::exchange(socket_.queue(), SendQueue(env_.options.copy_bytes_max)));
+  if (lingering_) {
+    StopReading();
+  } else {
+    env_.events.OnConnected(env_.id);
+  }
   if (state_ != State::kOpen) return;
-  if (lingering_ && queue_.empty()) return FinishLinger();
-  if (!queue_.empty()) Flush();
+  if (lingering_ && queue().empty()) return socket_.ShutDownSending();
+  if (!queue().empty()) Flush();
+}
+
+// Written at once, past the queue: it is little, and the socket is new.
+void StreamConnection::BeginGreeting() {
+  state_ = State::kGreeting;
+  if (!OfferShared()) return GiveUpGreeting(Unavailable("this process has no shared memory"));
+  const Result<std::vector<SharedExchange::Note>> notes = shared_->exchange().Greet();
+  if (!notes.ok()) return GiveUpGreeting(notes.status());
+  for (const SharedExchange::Note& note : *notes) {
+    if (!socket_.WriteNote(note))
+      return GiveUpGreeting(Unavailable("descriptors cannot be passed: {}", ErrnoText(errno)));
+  }
+  greeting_timer_ = env_.timers.After(dialing_.GreetingTime(EventLoop::Now()), [this] {
+    if (state_ != State::kGreeting) return;
+    dialing_.DropUnix();
+    GiveUpGreeting(DeadlineExceeded("no greeting within {} ms", env_.options.greeting_max.count()));
+  });
+}
+
+void StreamConnection::GiveUpGreeting(const Status& why) {
+  env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+  state_ = State::kConnecting;
+  dialing_.OnNotShared(why);
+  TryNextAddress();
+}
+
+Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
+  LW_RETURN_IF_ERROR(shared_->exchange().broken());
+  if (head.carrier != wire::kNote) return shared_->OnSharedFrame(head, body);
+  const NoteKind kind{head.kind};
+  if (kind == NoteKind::kPlain) return OnPlain(body);
+  if (kind == NoteKind::kBell) {
+    if (!IsPiped() || !body.empty())
+      return Protocol("a bell with {} bytes, wanted an empty one, of one that has a pipe", body.size());
+    if (shared_->OnBell()) FlushAtTurnEnd();
+    return Status::Ok();
+  }
+  LW_ASSIGN_OR_RETURN(const bool greeted, shared_->OnNote(kind, body));
+  if (!greeted) return Status::Ok();
+  if (state_ != State::kGreeting) {
+    AnswerGreeting();
+  } else {
+    env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+    dialing_.SetWhyNotShared("");
+    OnUp();
+  }
+  return Status::Ok();
+}
+
+void StreamConnection::AnswerGreeting() {
+  Result<std::vector<SharedExchange::Note>> notes = std::vector<SharedExchange::Note>();
+  if (env_.options.carrier != Carrier::kUds) {
+    notes = shared_->exchange().Greet();
+    if (!notes.ok()) {
+      owner_.Write(LogLevel::kWarning,
+                   fmt::format("memory cannot be shared with {} ({}): frames go through its Unix socket",
+                               peer_, notes.status().message()));
+    }
+  }
+  if (!notes.ok() || notes->empty()) {
+    socket_.PushNote(NoteKind::kPlain, {}, -1);
+    ShareNothing();
+  } else {
+    // All up to the greeting goes through the socket, whatever comes after it through the pipe.
+    for (const SharedExchange::Note& note : *notes) socket_.PushNote(note.kind, note.body, note.fd);
+    BeginPipe(SendQueue(env_.options.copy_bytes_max));
+  }
+  if (!IsWaiting()) FlushAtTurnEnd();
+}
+
+Status StreamConnection::OnPlain(std::span<const std::byte> body) {
+  if (state_ != State::kGreeting || !body.empty())
+    return Protocol("a note of kind 3 with {} bytes, wanted an empty one that answers a greeting",
+                    body.size());
+  dialing_.SetWhyNotShared("it shares no memory: --transport uds there, or none can be made");
+  if (env_.options.carrier == Carrier::kLocal) return FailedPrecondition("{}", dialing_.why_not_shared());
+  env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+  ShareNothing();
+  OnUp();
+  return Status::Ok();
+}
+
+bool StreamConnection::OfferShared() {
+  std::unique_ptr<SharedExchange> exchange = owner_.MakeExchange();
+  if (exchange == nullptr) return false;
+  shared_.emplace(env_, socket_, std::move(exchange));
+  shared_->SetLimits(socket_.limits());
+  socket_.SetCarriers(FrameLimits::Carriers::kAll);
+  return true;
+}
+
+void StreamConnection::ShareNothing() {
+  shared_.reset();
+  socket_.SetCarriers(FrameLimits::Carriers::kStream);
+}
+
+void StreamConnection::BeginPipe(SendQueue queue) {
+  shared_->BeginPipe(std::move(queue));
+  socket_.SetCarriers(FrameLimits::Carriers::kNotes);
+  owner_.OnPiped(env_.id);
+}
+
+bool StreamConnection::PollPipe() {
+  if (state_ != State::kOpen || !shared_->HasBytes()) return false;
+  ReadPipe();
+  if (IsUp()) shared_->RingIfPeerWaits();
+  return true;
+}
+
+void StreamConnection::ReadPipe() {
+  if (state_ != State::kOpen || !IsPiped()) return;
+  if (const Status status = shared_->Read(); !status.ok()) Fail(status.WithContext("from " + peer_));
 }
 
 void StreamConnection::Adopt(Socket socket, const std::string& peer) {
   peer_ = peer;
-  socket_ = std::move(socket);
-  socket_.Tune(options_.notsent_lowat_bytes);
-  over_unix_ = SocketAddress::OfSocket(socket_.fd()).IsUnix();
-  if (over_unix_) exchange_ = owner_.MakeExchange();
-  reader_.emplace(static_cast<wire::FrameSink&>(*this), options_.staging_bytes);
-  SetLimits(limits_);
+  socket_.Adopt(std::move(socket));
+  if (socket_.over_unix()) (void)OfferShared();
   state_ = State::kOpen;
-  WatchSocket();
-  watch_->WaitReadable();
-}
-
-void StreamConnection::WatchSocket() {
-  watch_.emplace(
-      loop_, socket_.fd(), [this] { OnReadable(); }, [this] { OnWritable(); });
+  socket_.WaitReadable();
 }
 
 void StreamConnection::SetLimits(const FrameLimits& limits) {
-  using Carriers = FrameLimits::Carriers;
-  limits_ = limits;
-  const auto with = [this](Carriers carriers) {
-    FrameLimits of_reader = limits_;
-    of_reader.carriers = carriers;
-    return of_reader;
-  };
-  if (pipe_reader_) pipe_reader_->SetLimits(with(Carriers::kStreamAndShared));
-  if (!reader_) return;
-  const Carriers beside = exchange_ != nullptr ? Carriers::kAll : Carriers::kStream;
-  reader_->SetLimits(with(pipe_ != nullptr ? Carriers::kNotes : beside));
+  socket_.SetLimits(limits);
+  if (shared_) shared_->SetLimits(limits);
 }
 
 std::uint64_t StreamConnection::QueuedBytes() const {
-  return queue_.bytes() + beside_.bytes() + (exchange_ != nullptr ? exchange_->pinned_bytes() : 0);
+  return socket_.queue().bytes() + (shared_ ? shared_->QueuedBytes() : 0);
 }
 
 std::string_view StreamConnection::carrier() const {
   if (state_ != State::kOpen) return "";
-  if (!over_unix_) return "tcp";
-  return exchange_ != nullptr && exchange_->ready() ? "local" : "uds";
-}
-
-Result<Landing> StreamConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
-  if (exchange_ != nullptr) LW_RETURN_IF_ERROR(exchange_->broken());
-  return events_.OnFrameStart(id_, head, body);
-}
-
-void StreamConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
-  events_.OnFrame(id_, head, body, std::move(landing));
+  if (!socket_.over_unix()) return "tcp";
+  return IsPiped() ? "local" : "uds";
 }
 
 void StreamConnection::OnReadable() {
   if (!IsUp()) return;
-  if (lingering_ && state_ == State::kOpen) return Discard();
-  turn_read_bytes_ = 0;
-  while (Receive()) {
+  if (lingering_ && state_ == State::kOpen) {
+    const std::optional<std::size_t> discarded = socket_.Discard();
+    if (!discarded) return Fail(Status::Ok());
+    // A bell may be among the bytes, and queued frames are still sent.
+    if (*discarded > 0 && IsPiped() && shared_->OnBell()) FlushAtTurnEnd();
+    return socket_.WaitReadable();
   }
-  if (!IsUp()) return;
-  // Closed from inside a frame with something left to send: what is unread is thrown away from now on.
-  watch_->WaitReadable();
+  OnReadEnd(socket_.Read());
+  // If a frame has made the connection linger, it discards unread bytes from now on.
+  if (IsUp()) socket_.WaitReadable();
 }
 
-bool StreamConnection::Receive() {
-  const std::span<std::byte> space = reader_->Space();
-  const ssize_t n = ReceiveInto(space);
-  if (n > 0) {
-    const auto received = static_cast<std::size_t>(n);
-    last_received_ = loop_.TurnTime();
-    // Now, since the peer is done with a payload before it says what became of it: whoever reads that here
-    // must find its memory free.
-    CollectShared();
-    const Status status = reader_->Commit(received);
-    if (!KeepReading()) return false;
-    if (!status.ok() && state_ == State::kGreeting) {
-      GiveUpGreeting(status);
-      return false;
-    }
-    if (!status.ok()) {
-      Fail(status.WithContext("from " + peer_));
-      return false;
-    }
-    turn_read_bytes_ += received;
-    // A short read has emptied the kernel's buffer; waiting tells of what came since.
-    return received == space.size() && turn_read_bytes_ < options_.turn_read_bytes_max;
+void StreamConnection::OnReadEnd(const SocketConnection::ReadResult& read) {
+  using ReadEnd = SocketConnection::ReadEnd;
+  if (read.end == ReadEnd::kWait || (read.end == ReadEnd::kDrained && failure_.ok())) return;
+  if (read.end == ReadEnd::kBadBytes) {
+    return state_ == State::kGreeting ? GiveUpGreeting(read.status)
+                                      : Fail(read.status.WithContext("from " + peer_));
   }
-  if (n < 0 && errno == EINTR) return true;
-  if (n < 0 && IsWouldBlock(errno)) {
-    if (failure_.ok()) return false;
-    ReadPipe();
-    if (IsUp()) Fail(failure_);
-    return false;
-  }
-  if (state_ == State::kGreeting) {
-    GiveUpGreeting(Unavailable("it closed the connection"));
-    return false;
-  }
-  const int error = n < 0 ? errno : 0;
+  if (read.end == ReadEnd::kClosed && state_ == State::kGreeting)
+    return GiveUpGreeting(Unavailable("it closed the connection"));
   ReadPipe();
-  if (!KeepReading()) return false;
-  const bool whole = reader_->AtBoundary() && (!pipe_reader_ || pipe_reader_->AtBoundary());
+  if (!IsUp()) return;
+  if (read.end == ReadEnd::kDrained) return Fail(failure_);
+  if (lingering_) return;
+  const bool whole = socket_.AtFrameBoundary() && (!IsPiped() || shared_->AtFrameBoundary());
   const char* const where = whole ? "" : " in the middle of a frame";
-  if (error == 0) {
+  if (read.error == 0) {
     Fail(Unavailable("{} closed the connection{}", peer_, where));
   } else {
-    Fail(Unavailable("lost the connection to {}{}: {}", peer_, where, ErrnoText(error)));
+    Fail(Unavailable("lost the connection to {}{}: {}", peer_, where, ErrnoText(read.error)));
   }
-  return false;
 }
 
 void StreamConnection::OnWritable() {
   if (state_ == State::kConnecting) return OnConnectReady();
-  (pipe_ != nullptr ? beside_waiting_ : write_waiting_) = false;
   Flush();
 }
 
-// The peer may have said why it closes before it did: what it sent is read first, then the end is reported.
-void StreamConnection::BreakSending(int error) {
+// The peer may have said why it closes: its last frames are read first, then the end is reported.
+void StreamConnection::OnSendFailed(int error) {
   failure_ = Unavailable("lost the connection to {} while sending: {}", peer_, ErrnoText(error));
-  queue_.Clear();
-  beside_.Clear();
-  owner_.RunLater(id_, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
+  ClearQueues();
+  owner_.RunLater(env_.id, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
+}
+
+void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
+                            std::span<const Pinned> payload) {
+  if (state_ == State::kEnded || lingering_ || (state_ == State::kOpen && !failure_.ok())) return;
+  const bool piped = IsPiped();
+  if (piped) {
+    shared_->Send(kind, body, payload);
+  } else {
+    socket_.Send(kind, body, payload);
+  }
+  if (Status status = CheckQueues(); !status.ok()) {
+    failure_ = std::move(status);
+    ClearQueues();
+    owner_.RunLater(env_.id, &StreamConnection::FailPending);
+    return;
+  }
+  if (state_ != State::kOpen || IsWaiting()) return;
+  FlushAtTurnEnd();
+  // Enough for a wake-up of its own: the peer works on it while this turn goes on.
+  const bool enough =
+      queue().copied_bytes() >= env_.options.turn_copied_bytes_max || (piped && shared_->HasEnough());
+  if (enough && queue().pinned_bytes() == 0) Flush();
+}
+
+void StreamConnection::FlushAtTurnEnd() {
+  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(env_.id);
+}
+
+Status StreamConnection::CheckQueues() const {
+  if (IsPiped()) LW_RETURN_IF_ERROR(shared_->CheckPinned(peer_));
+  if (!IsOverLimit(queue(), env_.options)) return Status::Ok();
+  // The end of this turn will be the first to offer it to the kernel.
+  if (state_ == State::kOpen && !IsWaiting() && !socket_.waiting()) return Status::Ok();
+  const TimePoint progress =
+      IsPiped() ? std::max(socket_.last_progress(), shared_->last_progress()) : socket_.last_progress();
+  return CheckStall(peer_, queue(), env_.loop.TurnTime() - progress, env_.options);
+}
+
+void StreamConnection::Flush() {
+  flush_wanted_ = false;
+  if (state_ != State::kOpen) return;
+  if (!IsPiped()) {
+    socket_.Flush();
+  } else if (shared_->Flush()) {
+    owner_.RunLater(env_.id, &StreamConnection::Flush);
+  }
+  // Close comes later: with unread bytes in the socket the kernel would reset the connection, and the peer
+  // could lose bytes that it has not read.
+  if (lingering_ && queue().empty() && socket_.queue().empty()) socket_.ShutDownSending();
 }
 
 void StreamConnection::Linger() {
   lingering_ = true;
-  linger_timer_ = owner_.RunAfter(options_.linger_max, id_, &StreamConnection::LingerTooLong);
-  if (!failure_.ok() && state_ == State::kOpen) owner_.RunLater(id_, &StreamConnection::FailPending);
-  if (state_ != State::kOpen || write_waiting_) return;
-  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(id_);
-}
-
-// All is sent. The socket is not closed yet: with unread bytes in it the kernel would reset the connection,
-// and the peer could lose what it has not read.
-void StreamConnection::FinishLinger() { shutdown(socket_.fd(), SHUT_WR); }
-
-void StreamConnection::Discard() {
-  std::array<std::byte, 64 * 1024> nowhere;
-  std::size_t discarded = 0;
-  while (discarded < options_.turn_read_bytes_max) {
-    const ssize_t n = recv(socket_.fd(), nowhere.data(), nowhere.size(), 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && IsWouldBlock(errno)) break;
-    if (n <= 0) return Fail(Status::Ok());
-    discarded += static_cast<std::size_t>(n);
-  }
-  if (pipe_ != nullptr && discarded > 0) OnBell();  // it may be one, and what is queued is still sent
-  watch_->WaitReadable();
+  linger_timer_ = env_.timers.After(env_.options.linger_max, [this] { FailPending(); });
+  if (state_ != State::kOpen) return;
+  StopReading();
+  if (!failure_.ok()) owner_.RunLater(env_.id, &StreamConnection::FailPending);
+  if (!IsWaiting()) FlushAtTurnEnd();
 }
 
 void StreamConnection::Abandon() {
   state_ = State::kEnded;
-  queue_.Clear();
-  beside_.Clear();
-  owner_.Retire(id_);
+  StopReading();
+  ClearQueues();
+  owner_.Retire(env_.id);
+}
+
+void StreamConnection::StopReading() {
+  socket_.StopReading();
+  if (shared_) shared_->StopReading();
+}
+
+void StreamConnection::ClearQueues() {
+  socket_.queue().Clear();
+  if (shared_) shared_->queue().Clear();
 }
 
 void StreamConnection::Fail(const Status& why) {
   if (state_ == State::kEnded) return;
   Abandon();
-  if (!lingering_) events_.OnClosed(id_, why);
+  if (!lingering_) env_.events.OnClosed(env_.id, why);
 }
 
 void StreamConnection::FailPending() { Fail(failure_); }
-
-void StreamConnection::LingerTooLong() { Fail(Status::Ok()); }
 
 }  // namespace leeway

@@ -9,7 +9,7 @@
 #include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/status.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
 #include "transport/stream/socket.h"
 #include "transport/stream/stream_options.h"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "transport/local/past_cache.h"
+#include "transport/local/nontemporal_copy.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway {
@@ -17,11 +17,10 @@ struct StreamOptions {
   Carrier carrier = Carrier::kAuto;
   bool allow_non_loopback = false;  // Listen elsewhere than on loopback (--bind-any)
 
-  // A peer that reads too slowly for what is sent to it is cut off, so that nothing here grows without bound.
-  // The limits count only once the peer has taken nothing for stall_max: a peer that reads, however slowly,
-  // is not at fault, a first broadcast of a large model queues all of it, and a queue that is thrown away
-  // would only be filled with the same again after a reconnect. Meanwhile the credit of pushes and one answer
-  // per pull bound what is queued.
+  // A peer that reads too slowly is cut off, so that no queue grows without bound. The limits count only once
+  // the peer has taken nothing for stall_max. A peer that reads slowly is not at fault: a first broadcast of
+  // a large model queues all of it, and a queue that is dropped would fill again after a reconnect. Meanwhile
+  // the credit of pushes and one answer per pull bound the queue.
   std::size_t queue_frames_max = std::size_t{1} << 20;
   std::uint64_t queue_copied_bytes_max = 64ULL << 20;
   std::uint64_t queue_pinned_bytes_max = 1ULL << 30;
@@ -39,16 +38,16 @@ struct StreamOptions {
   // How long the other end may take to greet over all its Unix sockets together before TCP is tried. Well
   // below LinkOptions::hello_timeout, which has to be enough for both.
   std::chrono::milliseconds greeting_max{1'000};
-  // Answers of a model of so many bytes are copied out of shared memory past the cache.
-  std::uint64_t past_cache_bytes_min = PastCacheBytesMin();
+  // Answers of a model of so many bytes are copied out of shared memory with non-temporal stores.
+  std::uint64_t nontemporal_bytes_min = NontemporalBytesMin();
   // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
-  // announce what they do not have leave room for those that do.
+  // announce more than they have leave room for honest ones.
   std::uint64_t peer_bytes_max = 1ULL << 40;
   // Memory that the peer has done with is let go when something comes from it or is sent to it, and else this
   // often.
   std::chrono::milliseconds collect_every{50};
-  // Unsent bytes in the kernel, beyond what is in flight. Small, so that what is queued later but matters
-  // more is not stuck behind megabytes that the kernel holds.
+  // Unsent bytes in the kernel, beyond those in flight. Small, so that a later frame that matters more is not
+  // stuck behind megabytes that the kernel holds.
   int notsent_lowat_bytes = 256 * 1024;
   // Bytes written, and bytes read, for one connection in one turn of the loop, so that one busy peer cannot
   // starve the others, nor sending starve receiving.

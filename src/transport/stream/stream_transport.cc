@@ -36,7 +36,7 @@ StreamTransport::StreamTransport(EventLoop& loop, const Clock& clock, Timers& ti
 StreamTransport::~StreamTransport() {
   loop_.SetTurnEnd({});
   loop_.SetInput(nullptr);
-  // What was queued in the last turn, a goodbye above all, gets its one chance.
+  // Frames of the last turn, a goodbye above all, get their one chance to leave.
   OnTurnEnd();
 }
 
@@ -141,18 +141,12 @@ void StreamTransport::RunLater(ConnectionId id, void (StreamConnection::*step)()
   });
 }
 
-TimerId StreamTransport::RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) {
-  return timers_.After(delay, [this, id, step] {
-    if (StreamConnection* connection = Find(id)) (connection->*step)();
-  });
-}
-
 void StreamTransport::ResolveFor(ConnectionId id, const Endpoint& endpoint) {
   // Shared by the thread that looks it up and the loop, one after the other.
   auto found = std::make_shared<Result<std::vector<SocketAddress>>>(Unavailable("not looked up"));
   look_ups_.Run([endpoint, found] { *found = LookUp(endpoint); },
                 [this, id, found] {
-                  if (StreamConnection* connection = Find(id)) connection->OnResolved(std::move(*found));
+                  if (StreamConnection* connection = Find(id)) connection->OnResolved(*found);
                 });
 }
 
@@ -169,7 +163,7 @@ void StreamTransport::OnPiped(ConnectionId id) {
 
 bool StreamTransport::Poll() {
   bool any = false;
-  // By index: what comes may make more of them.
+  // By index: a frame may add another.
   for (std::size_t i = 0; i < piped_.size(); ++i) {
     StreamConnection* const connection = Find(piped_[i]);
     if (connection == nullptr || !connection->PollPipe()) continue;
@@ -183,8 +177,8 @@ bool StreamTransport::MaySleep() {
   std::erase_if(piped_, [this](ConnectionId id) { return Find(id) == nullptr; });
   if (piped_.empty()) loop_.SetInput(nullptr);
   for (std::size_t i = 0; i < piped_.size(); ++i) {
-    if (Find(piped_[i])->PipeMaySleep()) continue;
-    while (i-- > 0) Find(piped_[i])->OnPipeAwake();
+    if (Find(piped_[i])->pipe().MaySleep()) continue;
+    while (i-- > 0) Find(piped_[i])->pipe().OnAwake();
     return false;
   }
   return true;
@@ -192,7 +186,7 @@ bool StreamTransport::MaySleep() {
 
 void StreamTransport::OnAwake() {
   for (const ConnectionId id : piped_) {
-    if (StreamConnection* const connection = Find(id)) connection->OnPipeAwake();
+    if (StreamConnection* const connection = Find(id)) connection->pipe().OnAwake();
   }
 }
 
@@ -207,7 +201,8 @@ ConnectionId StreamTransport::Add(TransportEvents& events) {
   Slot& slot = slots_[index];
   const ConnectionId id = MakeConnectionId(++slot.uses, index);
   StreamConnection::Owner& owner = *this;
-  slot.connection = std::make_unique<StreamConnection>(loop_, owner, options_, id, events);
+  slot.connection =
+      std::make_unique<StreamConnection>(ConnectionEnv{loop_, timers_, options_, id, events}, owner);
   return id;
 }
 

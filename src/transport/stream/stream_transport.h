@@ -14,11 +14,11 @@
 #include "base/rate_limited_log.h"
 #include "leeway/env.h"
 #include "leeway/transport.h"
-#include "transport/event_loop.h"
+#include "transport/loop/event_loop.h"
+#include "transport/loop/thread_compute.h"
 #include "transport/stream/stream_connection.h"
 #include "transport/stream/stream_listener.h"
 #include "transport/stream/stream_options.h"
-#include "transport/thread_compute.h"
 
 namespace leeway {
 
@@ -50,15 +50,13 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
 
   void FlushAtTurnEnd(ConnectionId id) override;
   void RunLater(ConnectionId id, void (StreamConnection::*step)()) override;
-  TimerId RunAfter(Duration delay, ConnectionId id, void (StreamConnection::*step)()) override;
-  void CancelTimer(TimerId timer) override { timers_.Cancel(timer); }
   void ResolveFor(ConnectionId id, const Endpoint& endpoint) override;
   std::unique_ptr<SharedExchange> MakeExchange() override;
   void Write(LogLevel level, const std::string& line) override { log_.Write(level, line); }
   void Retire(ConnectionId id) override;
   void OnPiped(ConnectionId id) override;
 
-  // LoopInput: what comes through pipes.
+  // LoopInput: the bytes of pipes.
   bool Poll() override;
   bool MaySleep() override;
   void OnAwake() override;

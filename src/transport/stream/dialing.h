@@ -1,0 +1,56 @@
+// Dialing: the addresses that one Connect tries, in order, and why the last of them failed.
+//
+// An address of this host is tried at its Unix sockets first, then over TCP. Dialing opens no socket:
+// StreamConnection does, and reports the outcome of each address. Thread rule: the loop's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leeway/env.h"
+#include "leeway/status.h"
+#include "transport/stream/address.h"
+#include "transport/stream/stream_options.h"
+
+namespace leeway {
+
+class Dialing {
+ public:
+  explicit Dialing(const StreamOptions& options) : options_(options) {}
+
+  // Once, first. Returns a host name that has to be looked up before Next gives an address.
+  [[nodiscard]] std::optional<Endpoint> Begin(const std::string& peer);
+  // The answer to that look-up. An error is final.
+  [[nodiscard]] Status OnResolved(const Result<std::vector<SocketAddress>>& found);
+  // The next address to try; nothing if all have failed.
+  [[nodiscard]] std::optional<SocketAddress> Next();
+
+  // Why the address that Next gave last does not work.
+  void OnNoSocket(const Status& why) { failure_ = why; }
+  void OnRefused(const SocketAddress& at, int error);
+  void OnNotShared(const Status& why);
+  // The time of all Unix sockets is over: only TCP is left to try.
+  void DropUnix();
+  // How long the peer may still take to greet: the time is for all of its Unix sockets together.
+  [[nodiscard]] Duration GreetingTime(TimePoint now);
+  // A connection is up that shares no memory, for the reason given, or that does (empty).
+  void SetWhyNotShared(const std::string& why) { why_not_shared_ = why; }
+
+  [[nodiscard]] const Status& failure() const { return failure_; }
+  // Of the last Unix socket that was tried; empty if none was, or memory is shared.
+  [[nodiscard]] const std::string& why_not_shared() const { return why_not_shared_; }
+
+ private:
+  void BeginLocal();
+  void AddAddresses(const std::vector<SocketAddress>& tcp);
+
+  const StreamOptions& options_;
+  std::string peer_;
+  std::vector<SocketAddress> candidates_;  // still to try, the next one last
+  std::optional<TimePoint> greeting_until_;
+  Status failure_;
+  std::string why_not_shared_;
+};
+
+}  // namespace leeway

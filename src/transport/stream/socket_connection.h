@@ -1,0 +1,128 @@
+// SocketConnection: frames and notes over one socket, TCP or Unix.
+//
+// Waits for readiness and then calls recv and sendmsg itself: received bytes go straight to where FrameReader
+// wants them. Frames queue here until Flush. A full send queue never stops reading: two peers with full
+// queues would wait for each other for ever. Thread rule: the loop's.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "leeway/env.h"
+#include "leeway/transport.h"
+#include "transport/loop/event_loop.h"
+#include "transport/stream/address.h"
+#include "transport/stream/connection_env.h"
+#include "transport/stream/note_stream.h"
+#include "transport/stream/send_queue.h"
+#include "transport/stream/shared_connection.h"
+#include "transport/stream/socket.h"
+#include "wire/frame.h"
+
+namespace leeway {
+
+class SocketConnection final : public NoteStream, private wire::FrameSink {
+ public:
+  // The owner of a socket connection, as the connection sees it.
+  class Events {
+   public:
+    virtual ~Events() = default;
+    // Turns of the loop.
+    virtual void OnReadable() = 0;
+    virtual void OnWritable() = 0;
+    // A note, or a frame whose payload is not in the stream. Comes only where there is a Shared().
+    virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body) = 0;
+    virtual void OnSendFailed(int error) = 0;
+    // Takes the descriptors that come along; null where none can come.
+    [[nodiscard]] virtual SharedConnection* Shared() = 0;
+  };
+
+  SocketConnection(const ConnectionEnv& env, Events& events);
+
+  // Opens a socket and begins to connect it, in place of the one before. The queue stays. Returns the errno
+  // of connect, 0 if it is up or under way; an error where no socket can be opened.
+  [[nodiscard]] Result<int> Connect(const SocketAddress& to);
+  void Adopt(Socket socket);
+  // The errno of the connect that was under way.
+  [[nodiscard]] int ConnectError() const;
+  [[nodiscard]] const Socket& socket() const { return socket_; }
+  [[nodiscard]] bool over_unix() const { return over_unix_; }
+  void Unwatch() { watch_.reset(); }
+  void WaitReadable() { watch_->WaitReadable(); }
+  void WaitWritable() { watch_->WaitWritable(); }
+
+  // From the next header on.
+  void SetLimits(const FrameLimits& limits);
+  void SetCarriers(FrameLimits::Carriers carriers);
+  [[nodiscard]] const FrameLimits& limits() const { return limits_; }
+  enum class ReadEnd : std::uint8_t {
+    kWait,      // until the socket is readable, or reading was stopped
+    kDrained,   // nothing was there
+    kBadBytes,  // `status` says why
+    kClosed     // by the peer, or with the errno `error`
+  };
+  struct ReadResult {
+    ReadEnd end = ReadEnd::kWait;
+    Status status;
+    int error = 0;
+  };
+  // Reads the bytes that have come, at most a turn's worth.
+  [[nodiscard]] ReadResult Read();
+  // Discards the bytes that have come. Returns how many, or nothing at the end of the connection.
+  [[nodiscard]] std::optional<std::size_t> Discard();
+  // No frame is handed on any more.
+  void StopReading() { reading_ = false; }
+  [[nodiscard]] bool AtFrameBoundary() const { return reader_->AtBoundary(); }
+  [[nodiscard]] TimePoint last_received() const { return last_received_; }
+
+  void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // Sends as much as the kernel takes now. True: nothing is left.
+  bool Flush();
+  // Writes a note past the queue, which is for a new socket; false if the kernel does not take all of it.
+  [[nodiscard]] bool WriteNote(const SharedExchange::Note& note);
+  void PushNote(NoteKind kind, std::span<const std::byte> body, int fd) override;
+  bool FlushNotes() override { return Flush(); }
+  [[nodiscard]] bool HasNotesToSend() const override { return !queue_.empty(); }
+  [[nodiscard]] Status ReadNotes() override;
+  // Ends this end's half of the connection.
+  void ShutDownSending() const;
+
+  [[nodiscard]] SendQueue& queue() { return queue_; }
+  [[nodiscard]] const SendQueue& queue() const { return queue_; }
+  // Until the socket is writable.
+  [[nodiscard]] bool waiting() const { return waiting_; }
+  // When bytes last left, or the queue last began to fill.
+  [[nodiscard]] TimePoint last_progress() const { return last_progress_; }
+
+ private:
+  // FrameSink.
+  Result<Landing> OnFrameStart(const FrameHead& head, std::span<const std::byte> body) override;
+  void OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) override;
+  Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
+  [[nodiscard]] bool KeepReading() const override { return reading_; }
+
+  void Take(Socket socket);
+  void Watch();
+  // recv, with the descriptors that come along.
+  [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
+  [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
+
+  const ConnectionEnv env_;
+  Events& events_;
+  FrameLimits limits_;
+  bool over_unix_ = false;
+  bool reading_ = true;
+  bool waiting_ = false;
+  TimePoint last_progress_;
+  TimePoint last_received_ = TimePoint::min();
+  SendQueue queue_;
+  std::optional<wire::FrameReader> reader_;  // a new one with every socket
+  Socket socket_;
+  std::optional<EventLoop::Watch> watch_;  // ends before its socket
+};
+
+}  // namespace leeway
