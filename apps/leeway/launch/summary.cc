@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "base/errors.h"
 #include "cli/quantity.h"
 #include "launch/account_text.h"
 #include "launch/pace.h"
@@ -209,6 +210,25 @@ std::optional<Slowest> SlowestOf(const JobStatus& status) {
 }
 
 }  // namespace
+
+void JudgeEnd(Outcome& outcome, bool accepts_losses) {
+  if (outcome.exit_code != 0 || !outcome.why.empty()) return;
+  if (outcome.NobodyJoined()) {
+    outcome.exit_code = ExitCode(FailedPrecondition(""));
+    outcome.why =
+        "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "
+        "(import leeway.torch as lw, lw.init(), ...), or run it without leeway run";
+    return;
+  }
+  if (accepts_losses) return;
+  const auto& workers = outcome.lives.workers();
+  for (std::uint32_t rank = 0; rank < workers.size(); ++rank) {
+    if (workers[rank].empty() || workers[rank].back().end != LifeEnd::kLost) continue;
+    outcome.exit_code = workers[rank].back().how.exit_code;
+    outcome.lost_rank = rank;
+    return;
+  }
+}
 
 std::string SummaryText(const Outcome& outcome) {
   const LaunchTimes& t = outcome.times;

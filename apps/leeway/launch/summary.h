@@ -28,7 +28,13 @@ struct Outcome {
   JobEvents events;
   std::optional<JobStatus> status;  // the last one; nothing when the scheduler never answered
   std::string status_json;          // its text, for the JSON summary
+  // No worker ever joined, as the last status says.
+  [[nodiscard]] bool NobodyJoined() const { return status && status->workers.empty(); }
 };
+
+// Whether something was wrong with a job that ended by itself: sets exit_code, why and lost_rank.
+// `accepts_losses`: the loss of a worker does not count.
+void JudgeEnd(Outcome& outcome, bool accepts_losses);
 
 // Figures that workers report as seconds: `wait_s` is all waiting, `wait_<cause>_s` a part of it, `<phase>_s`
 // anything else.

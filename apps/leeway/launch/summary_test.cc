@@ -263,5 +263,23 @@ TEST(SameBatchesTest, OthersAreNot) {
   EXPECT_EQ(HintFor({"", "", "7"}), "");
 }
 
+TEST(JudgeEndTest, AJobThatEndedByItselfIsJudgedByWhoJoinedAndWhoWasLost) {
+  Outcome nobody;
+  nobody.status = JobStatus();
+  JudgeEnd(nobody, false);
+  EXPECT_EQ(nobody.exit_code, ExitCode({StatusCode::kFailedPrecondition, ""}));
+  EXPECT_THAT(nobody.why, HasSubstr("never called lw.init()"));
+
+  Outcome lost;
+  lost.lives = WorkerLives(1, {});
+  lost.lives.Start(0, LifeBegan::kStart);
+  lost.lives.End(0, {137, 9}, false);
+  JudgeEnd(lost, true);
+  EXPECT_EQ(lost.exit_code, 0) << "the user accepts losses";
+  JudgeEnd(lost, false);
+  EXPECT_EQ(lost.exit_code, 137);
+  EXPECT_EQ(lost.lost_rank, 0U);
+}
+
 }  // namespace
 }  // namespace leeway::app
