@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/environment.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

@@ -10,8 +10,8 @@
 #include "bench/parts.h"
 #include "bench/scoreboard.h"
 #include "command/commands.h"
-#include "launch/exec.h"
-#include "launch/text_file.h"
+#include "system/exec.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

@@ -19,12 +19,12 @@
 #include "bench/busy.h"
 #include "bench/child.h"
 #include "bench/figures.h"
+#include "cli/policy_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
-#include "launch/descriptor.h"
 #include "launch/launcher.h"
-#include "launch/text_file.h"
-#include "role/policy_check.h"
+#include "system/descriptor.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

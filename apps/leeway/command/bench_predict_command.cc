@@ -10,10 +10,10 @@
 #include "base/errors.h"
 #include "bench/capture.h"
 #include "calibrate/job_record.h"
-#include "calibrate/prediction_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
-#include "launch/exec.h"
+#include "simulate/prediction_check.h"
+#include "system/exec.h"
 
 namespace leeway::app {
 namespace {

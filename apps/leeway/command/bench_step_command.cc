@@ -5,10 +5,10 @@
 
 #include "base/errors.h"
 #include "bench/cpu.h"
+#include "cli/policy_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
-#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {

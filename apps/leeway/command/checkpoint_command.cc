@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/diff.h"
 #include "inspect/verify.h"
-#include "launch/table_text.h"
+#include "terminal/quantity.h"
+#include "terminal/table_text.h"
 
 namespace leeway::app {
 namespace {

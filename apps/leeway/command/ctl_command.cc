@@ -13,9 +13,9 @@
 #include "base/errors.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
-#include "launch/monitor_client.h"
-#include "launch/progress.h"
-#include "launch/status_text.h"
+#include "status/monitor_client.h"
+#include "status/progress.h"
+#include "status/status_text.h"
 
 namespace leeway::app {
 namespace {

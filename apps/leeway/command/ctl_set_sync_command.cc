@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/policy_check.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
-#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {

@@ -6,21 +6,21 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
-#include "launch/text_file.h"
-#include "launch/who_waits.h"
 #include "node/scheduler/scheduler_log.h"
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
 #include "role/checkpoint_flags.h"
-#include "role/job_display.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
+#include "status/job_display.h"
+#include "status/who_waits.h"
+#include "system/text_file.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

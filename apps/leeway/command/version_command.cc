@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "cli/policy_check.h"
 #include "command/commands.h"
-#include "role/policy_check.h"
 #include "wire/kind.h"
 
 namespace leeway::app {

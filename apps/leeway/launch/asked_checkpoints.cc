@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "cli/quantity.h"
 #include "launch/job_checkpoints.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "launch/launch_control.h"
-#include "launch/monitor_client.h"
+#include "status/monitor_client.h"
 
 namespace leeway::app {
 

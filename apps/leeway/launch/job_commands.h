@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/child_process.h"
-#include "launch/environment.h"
 #include "launch/launcher.h"
+#include "system/child_process.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "cli/quantity.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

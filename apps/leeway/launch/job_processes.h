@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "launch/child_process.h"
 #include "launch/guard.h"
-#include "launch/screen.h"
 #include "launch/stream_output.h"
 #include "leeway/status.h"
+#include "system/child_process.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 

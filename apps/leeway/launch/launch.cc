@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
-#include "launch/text_file.h"
 #include "launch/worker_program.h"
+#include "system/text_file.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {
@@ -39,7 +39,8 @@ Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles
       roles_(options, checkpoints, files_.address(), *this),
       asked_(checkpoints.enabled(), options.grace, *this),
       ending_(options, *this),
-      recorder_(options) {}
+      recorder_({options.scheduler.job, options.scheduler.link.transport, options.slow_workers,
+                 options.exchange_costs}) {}
 
 JobNow Launch::Now() const {
   const JobStatus* status = last_status_.get();

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/job_events.h"
 #include "launch/job_processes.h"
-#include "launch/job_status.h"
+#include "status/job_events.h"
+#include "status/job_status.h"
 
 namespace leeway::app {
 

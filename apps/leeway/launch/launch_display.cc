@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "launch/same_batches.h"
-#include "launch/who_waits.h"
+#include "status/same_batches.h"
+#include "status/who_waits.h"
 
 namespace leeway::app {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "launch/launcher.h"
-#include "launch/progress.h"
-#include "launch/screen.h"
-#include "launch/summary.h"
+#include "status/progress.h"
+#include "status/summary.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 

@@ -12,12 +12,12 @@
 #include "base/errors.h"
 #include "launch/guard.h"
 #include "launch/job_checkpoints.h"
-#include "launch/job_events.h"
 #include "launch/launch.h"
-#include "launch/signal_inbox.h"
 #include "launch/worker_program.h"
 #include "process/secret_file.h"
 #include "role/checkpoint_flags.h"
+#include "status/job_events.h"
+#include "system/signal_inbox.h"
 
 namespace leeway::app {
 namespace {

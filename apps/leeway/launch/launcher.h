@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "calibrate/job_record.h"
-#include "launch/environment.h"
 #include "launch/role_restarts.h"
-#include "launch/worker_lives.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
+#include "status/worker_lives.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/quantity.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

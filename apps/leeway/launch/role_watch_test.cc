@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr ProcessEnd kKilled{137, 9};
-
 class RoleWatchTest : public ::testing::Test {
  protected:
   RoleWatchTest() {
@@ -33,7 +31,8 @@ class RoleWatchTest : public ::testing::Test {
     roles.OnTime(now);
   }
   void TakeStatus(std::int64_t iteration) {
-    status.workers = {{.rank = 0, .state = "joined", .iteration = iteration}};
+    status.workers.resize(1);
+    status.workers[0].iteration = iteration;
     now.status = &status;
     now.status_at = now.at;
   }
@@ -54,7 +53,7 @@ TEST_F(RoleWatchTest, ASchedulerThatEndsWellEndsTheJob) {
 }
 
 TEST_F(RoleWatchTest, AKilledSchedulerIsStartedAgainAfterItsBackOff) {
-  End(JobRole::kScheduler, kKilled);
+  End(JobRole::kScheduler, kSigkilled);
   EXPECT_TRUE(roles.HasPending());
   EXPECT_THAT(control.said, ElementsAre(HasSubstr("starting it again in 200ms (restart 1 of 100)")));
   Pass(199);
@@ -76,7 +75,7 @@ TEST_F(RoleWatchTest, ASchedulerThatEndsWithAnErrorFailsTheJobInItsOwnWords) {
 }
 
 TEST_F(RoleWatchTest, AServerIsStartedAgainBeforeAnyWorkerHasTrained) {
-  End(JobRole::kServer, kKilled);
+  End(JobRole::kServer, kSigkilled);
   Pass(1);
   EXPECT_THAT(control.said, IsEmpty()) << "the last status is older than the loss";
   TakeStatus(0);
@@ -89,7 +88,7 @@ TEST_F(RoleWatchTest, AServerIsStartedAgainBeforeAnyWorkerHasTrained) {
 TEST_F(RoleWatchTest, WithoutACheckpointTheLossOfATrainedServerFailsTheJob) {
   TakeStatus(5);
   status.tables.resize(1);
-  End(JobRole::kServer, kKilled);
+  End(JobRole::kServer, kSigkilled);
   Pass(1'499);
   EXPECT_TRUE(roles.IsUndecided());
   Pass(1);
@@ -101,7 +100,7 @@ TEST_F(RoleWatchTest, WithoutACheckpointTheLossOfATrainedServerFailsTheJob) {
 }
 
 TEST_F(RoleWatchTest, AServerThatNoWorkerNeedsAnyMoreIsNoLoss) {
-  End(JobRole::kServer, kKilled);
+  End(JobRole::kServer, kSigkilled);
   now.served = true;
   Pass(1);
   EXPECT_TRUE(roles.server_gone());

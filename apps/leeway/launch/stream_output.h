@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/line_splitter.h"
-#include "launch/screen.h"
+#include "terminal/line_splitter.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/errors.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/environment.h"
 #include "leeway/status.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
-#include "launch/process_look.h"
+#include "system/process_look.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

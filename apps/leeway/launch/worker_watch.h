@@ -11,8 +11,8 @@
 
 #include "launch/launch_control.h"
 #include "launch/launcher.h"
-#include "launch/monitor_client.h"
-#include "launch/worker_lives.h"
+#include "status/monitor_client.h"
+#include "status/worker_lives.h"
 
 namespace leeway::app {
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launch/process_look.h"
 #include "launch/testing/fake_control.h"
+#include "system/process_look.h"
 
 namespace leeway::app {
 namespace {
@@ -13,8 +13,6 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr ProcessEnd kKilled{137, 9};
 
 class WorkerWatchTest : public ::testing::Test {
  protected:
@@ -34,6 +32,15 @@ class WorkerWatchTest : public ::testing::Test {
   void End(std::uint32_t rank, const ProcessEnd& end) {
     control.running.erase({JobRole::kWorker, rank});
     watch->OnEnded(rank, end, now);
+  }
+  static WorkerStatus Worker(std::uint32_t rank, std::uint64_t incarnation, const std::string& state) {
+    WorkerStatus worker;
+    worker.rank = rank;
+    worker.incarnation = incarnation;
+    worker.state = state;
+    worker.host = OwnHostName();
+    worker.pid = 0x7fffffff;  // beyond the ids of processes
+    return worker;
   }
   void Pass(int ms) {
     now.at += milliseconds(ms);
@@ -58,7 +65,7 @@ TEST_F(WorkerWatchTest, AnErrorOfAScriptEndsTheJobWithItsExitCode) {
 TEST_F(WorkerWatchTest, ALostWorkerIsStartedAgainAfterItsBackOff) {
   options.restart.restarts = 1;
   const WorkerWatch& workers = Begin();
-  End(0, kKilled);
+  End(0, kSigkilled);
   EXPECT_THAT(control.said, ElementsAre(HasSubstr("starting it again in 500ms (restart 1 of 1)")));
   EXPECT_FALSE(workers.NoneLeft());
   Pass(499);
@@ -71,7 +78,7 @@ TEST_F(WorkerWatchTest, ALostWorkerIsStartedAgainAfterItsBackOff) {
 TEST_F(WorkerWatchTest, ARestartIsForgottenWithTheScheduler) {
   options.restart.restarts = 1;
   Begin();
-  End(0, kKilled);
+  End(0, kSigkilled);
   watch->DropDue();
   Pass(1'000);
   EXPECT_THAT(control.acts, IsEmpty());
@@ -79,10 +86,10 @@ TEST_F(WorkerWatchTest, ARestartIsForgottenWithTheScheduler) {
 
 TEST_F(WorkerWatchTest, TheJobGoesOnWithoutAWorkerUntilItWasTheLastOne) {
   Begin();
-  End(0, kKilled);
+  End(0, kSigkilled);
   EXPECT_THAT(control.said, ElementsAre(HasSubstr("the job goes on without it")));
   EXPECT_THAT(control.failures, IsEmpty());
-  End(1, kKilled);
+  End(1, kSigkilled);
   ASSERT_EQ(control.failures.size(), 1U);
   EXPECT_THAT(control.failures[0].why, HasSubstr("worker 1 ended with exit code 137"));
   EXPECT_THAT(control.failures[0].why, HasSubstr("the last one"));
@@ -92,14 +99,14 @@ TEST_F(WorkerWatchTest, TheJobGoesOnWithoutAWorkerUntilItWasTheLastOne) {
 TEST_F(WorkerWatchTest, ThePlaceOfALostWorkerIsKeptAndTheUserToldHowToTakeIt) {
   options.scheduler.on_worker_loss = OnWorkerLoss::kWait;
   Begin();
-  End(1, kKilled);
+  End(1, kSigkilled);
   EXPECT_THAT(control.said, ElementsAre(HasSubstr("(LEEWAY_SCHEDULER=s LEEWAY_RANK=1 starts another)")));
 }
 
 TEST_F(WorkerWatchTest, ALossWhileTheJobGathersWaitsForNewsAndThenFailsIt) {
   now.begun = false;
   const WorkerWatch& workers = Begin();
-  End(0, kKilled);
+  End(0, kSigkilled);
   EXPECT_TRUE(workers.IsUndecided());
   Pass(999);
   EXPECT_THAT(control.failures, IsEmpty());
@@ -123,8 +130,8 @@ TEST_F(WorkerWatchTest, AnExitCodeOf128AndAboveWaitsForTheRoleThatCausedIt) {
 TEST_F(WorkerWatchTest, ARestartedWorkerThatCannotJoinAFinishedJobIsLateAndNoFailure) {
   options.restart.restarts = 1;
   const WorkerWatch& workers = Begin();
-  status.workers = {{.rank = 0, .incarnation = 1}};
-  End(0, kKilled);
+  status.workers = {Worker(0, 1, "dead")};
+  End(0, kSigkilled);
   Pass(500);
   End(1, {0, 0});
   End(0, {ExitCode({StatusCode::kFailedPrecondition, ""}), 0});
@@ -137,7 +144,7 @@ TEST_F(WorkerWatchTest, AWorkerThatIsNoMemberIsKilledAWhileAfterTheJobHasEnded) 
   Begin();
   End(0, {0, 0});
   now.job_done = true;
-  status.workers = {{.rank = 1, .state = "joined"}};
+  status.workers = {Worker(1, 1, "joined")};
   Pass(5'000);
   EXPECT_THAT(control.acts, IsEmpty()) << "a member may have more to do";
   status.workers[0].state = "dead";
@@ -150,13 +157,8 @@ TEST_F(WorkerWatchTest, AWorkerThatIsNoMemberIsKilledAWhileAfterTheJobHasEnded) 
 
 TEST_F(WorkerWatchTest, TheSchedulerIsToldOfLivesThatEndedWithTheirProcesses) {
   const WorkerWatch& workers = Begin();
-  End(0, kKilled);
-  const std::uint64_t no_process = 0x7fffffff;
-  for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    status.workers.push_back({.rank = rank, .incarnation = 4, .state = "joined"});
-    status.workers.back().host = OwnHostName();
-    status.workers.back().pid = no_process;
-  }
+  End(0, kSigkilled);
+  status.workers = {Worker(0, 4, "joined"), Worker(1, 4, "joined")};
   EXPECT_THAT(workers.EndedLives(status), ElementsAre(WorkerLife{0, 4}));
   status.workers[0].host = "elsewhere";
   EXPECT_THAT(workers.EndedLives(status), IsEmpty());

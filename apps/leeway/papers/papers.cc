@@ -9,10 +9,10 @@
 #include "base/errors.h"
 #include "chart/table.h"
 #include "cli/command_line.h"
-#include "launch/text_file.h"
 #include "papers/paper_report.h"
 #include "problem/problem.h"
 #include "simulate/study_table.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "base/errors.h"
+#include "cli/policy_check.h"
 #include "role/job_file.h"
 #include "role/log_level.h"
-#include "role/policy_check.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway::app {

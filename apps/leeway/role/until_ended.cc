@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "launch/descriptor.h"
+#include "system/descriptor.h"
 
 namespace leeway::app {
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <functional>
 
-#include "launch/signal_inbox.h"
 #include "leeway/env.h"
 #include "leeway/status.h"
+#include "system/signal_inbox.h"
 
 namespace leeway::app {
 

@@ -11,14 +11,14 @@
 #include "base/split.h"
 #include "chart/table.h"
 #include "cli/command_line.h"
-#include "launch/signal_inbox.h"
-#include "launch/text_file.h"
 #include "scenario/keys.h"
 #include "simulate/study_bar.h"
 #include "simulate/study_json.h"
 #include "simulate/study_report.h"
 #include "simulate/study_table.h"
 #include "simulate/study_trace.h"
+#include "system/signal_inbox.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

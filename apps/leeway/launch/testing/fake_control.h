@@ -12,6 +12,8 @@
 
 namespace leeway::app {
 
+inline constexpr ProcessEnd kSigkilled{137, 9};
+
 class FakeControl final : public LaunchControl {
  public:
   void Say(const std::string& line) override { said.push_back(line); }
