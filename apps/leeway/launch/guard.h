@@ -11,7 +11,7 @@
 #include <string>
 
 #include "leeway/status.h"
-#include "system/descriptor.h"
+#include "transport/descriptor.h"
 
 namespace leeway::app {
 

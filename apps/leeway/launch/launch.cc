@@ -32,7 +32,7 @@ Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles
       signals_(signals),
       checkpoints_(checkpoints),
       events_(events),
-      screen_(Screen::StderrIsTerminal() && !options.quiet, stop.get()),
+      screen_(Screen::StderrIsTerminal() && !options.quiet, stop.fd()),
       processes_(screen_, guard, options.prefix),
       display_(options, screen_),
       workers_(options, HowToJoin(files_.scheduler(), files_, options), *this),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -57,24 +58,24 @@ Result<ChildProcess> ChildProcess::Spawn(const ChildCommand& command) {
   const pid_t pid = fork();
   if (pid < 0) return ResourceExhausted("cannot start {}: {}", command.args[0], std::strerror(errno));
   if (pid == 0) {
-    BecomeProgram(command.program.c_str(), argv.data(), envp.data(), command.signal_mask, parent, null.get(),
-                  out.write.get(), err.write.get());
+    BecomeProgram(command.program.c_str(), argv.data(), envp.data(), command.signal_mask, parent, null.fd(),
+                  out.write.fd(), err.write.fd());
     const int error = errno;
-    [[maybe_unused]] const ssize_t written = write(failure.write.get(), &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = write(failure.write.fd(), &error, sizeof error);
     _exit(127);
   }
   setpgid(pid, pid);  // both sides do it: whoever comes first, the group is there when Spawn returns
   ChildProcess child(pid);
-  failure.write.Close();
+  failure.write = Descriptor();
   int error = 0;
   ssize_t got = 0;
   do {
-    got = read(failure.read.get(), &error, sizeof error);
+    got = read(failure.read.fd(), &error, sizeof error);
   } while (got < 0 && errno == EINTR);
   if (got == static_cast<ssize_t>(sizeof error)) {
     return NotFound("cannot run {}: {}", command.program, std::strerror(error));  // ~ChildProcess reaps
   }
-  for (const Pipe* pipe : {&out, &err}) fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
+  for (const Pipe* pipe : {&out, &err}) fcntl(pipe->read.fd(), F_SETFL, O_NONBLOCK);
   child.out = std::move(out.read);
   child.err = std::move(err.read);
   return child;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "leeway/status.h"
-#include "system/descriptor.h"
+#include "transport/descriptor.h"
 
 namespace leeway::app {
 

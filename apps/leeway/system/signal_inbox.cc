@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -27,7 +28,7 @@ sigset_t NotIgnored(std::initializer_list<int> signals) {
 
 Result<Descriptor> OpenSignalFd(const sigset_t& mask) {
   Descriptor fd(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!fd.is_open()) return Internal("cannot open a signalfd: {}", std::strerror(errno));
+  if (fd.fd() < 0) return Internal("cannot open a signalfd: {}", std::strerror(errno));
   return fd;
 }
 
@@ -48,12 +49,12 @@ Result<Descriptor> SignalInbox::Watch(std::initializer_list<int> signals) {
 }
 
 SignalInbox::~SignalInbox() {
-  if (fd_.is_open() && !stay_blocked_) pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
+  if (fd_.fd() >= 0 && !stay_blocked_) pthread_sigmask(SIG_SETMASK, &outer_, nullptr);
 }
 
 std::optional<int> SignalInbox::Next() {
   signalfd_siginfo info{};
-  if (::read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
+  if (::read(fd_.fd(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
   return static_cast<int>(info.ssi_signo);
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "leeway/status.h"
-#include "system/descriptor.h"
+#include "transport/descriptor.h"
 
 namespace leeway::app {
 
@@ -20,7 +20,7 @@ class SignalInbox {
   SignalInbox(SignalInbox&&) = default;
   SignalInbox& operator=(SignalInbox&&) = delete;
 
-  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] int fd() const { return fd_.fd(); }
   // The next signal that came; nothing when none is left. Never blocks.
   [[nodiscard]] std::optional<int> Next();
   // Signals stay blocked when it goes: what there was to do is done, and one that comes too late would end

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <unistd.h>
 
 namespace leeway::app {
 namespace {
@@ -49,12 +50,12 @@ TEST(SignalInboxTest, AWatchIsReadableForItsSignalsOnlyAndUntilTheyAreTaken) {
   const Result<Descriptor> watch = SignalInbox::Watch({SIGTERM});
   ASSERT_TRUE(watch.ok());
   raise(SIGCHLD);
-  EXPECT_FALSE(IsReadable(watch->get()));
+  EXPECT_FALSE(IsReadable(watch->fd()));
   EXPECT_EQ(inbox->Next(), SIGCHLD);
   raise(SIGTERM);
-  EXPECT_TRUE(IsReadable(watch->get()));
+  EXPECT_TRUE(IsReadable(watch->fd()));
   EXPECT_EQ(inbox->Next(), SIGTERM);
-  EXPECT_FALSE(IsReadable(watch->get()));
+  EXPECT_FALSE(IsReadable(watch->fd()));
 }
 
 }  // namespace

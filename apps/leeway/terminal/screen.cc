@@ -61,7 +61,7 @@ void Screen::Bar(const std::string& text) {
 }
 
 bool Screen::CanRedraw(int fd) const {
-  if (fd == STDOUT_FILENO) return terminal_ && out_.is_open();
+  if (fd == STDOUT_FILENO) return terminal_ && out_.fd() >= 0;
   return terminal_;
 }
 
@@ -83,8 +83,8 @@ void Screen::Draw() {
 }
 
 void Screen::Write(int fd, std::string_view bytes) {
-  if (fd == STDOUT_FILENO && out_.is_open()) fd = out_.get();
-  if (fd == STDERR_FILENO && err_.is_open()) fd = err_.get();
+  if (fd == STDOUT_FILENO && out_.fd() >= 0) fd = out_.fd();
+  if (fd == STDERR_FILENO && err_.fd() >= 0) fd = err_.fd();
   bool refused = false;
   while (!bytes.empty() && AwaitRoom(fd, refused)) {
     // A pipe or socket that is ready takes this much without blocking.

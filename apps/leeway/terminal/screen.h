@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "system/descriptor.h"
 #include "terminal/footer.h"
+#include "transport/descriptor.h"
 
 namespace leeway::app {
 

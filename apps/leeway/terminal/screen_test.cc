@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <array>
 #include <string>
@@ -20,10 +21,10 @@ class ScreenTest : public ::testing::Test {
     write_ = Descriptor(fds[1]);
   }
 
-  void SetNonBlocking(bool on) const { fcntl(write_.get(), F_SETFL, on ? O_NONBLOCK : 0); }
+  void SetNonBlocking(bool on) const { fcntl(write_.fd(), F_SETFL, on ? O_NONBLOCK : 0); }
   void FillThePipe() const {
     SetNonBlocking(true);
-    while (write(write_.get(), "x", 1) == 1) {
+    while (write(write_.fd(), "x", 1) == 1) {
     }
     SetNonBlocking(false);
   }
@@ -33,17 +34,17 @@ class ScreenTest : public ::testing::Test {
 
 TEST_F(ScreenTest, AStuckReaderIsNotWaitedForWhenSomeoneAsksToStop) {
   const Descriptor stop(eventfd(1, EFD_CLOEXEC));  // readable
-  Screen screen(false, stop.get());
+  Screen screen(false, stop.fd());
   FillThePipe();
-  screen.Line(write_.get(), "[w0] ", "dropped");  // the test is that this returns
+  screen.Line(write_.fd(), "[w0] ", "dropped");  // the test is that this returns
 }
 
 TEST_F(ScreenTest, WhatHasRoomIsWrittenThoughSomeoneAsksToStop) {
   const Descriptor stop(eventfd(1, EFD_CLOEXEC));
-  Screen screen(false, stop.get());
-  screen.Line(write_.get(), "[w0] ", "last words");
+  Screen screen(false, stop.fd());
+  screen.Line(write_.fd(), "[w0] ", "last words");
   std::array<char, 64> bytes{};
-  const ssize_t n = read(read_.get(), bytes.data(), bytes.size());
+  const ssize_t n = read(read_.fd(), bytes.data(), bytes.size());
   ASSERT_GT(n, 0);
   EXPECT_EQ(std::string(bytes.data(), static_cast<std::size_t>(n)), "[w0] last words\n");
 }
@@ -53,7 +54,7 @@ TEST_F(ScreenTest, AtTheEndAStuckReaderIsWaitedForOnceNotForEveryLine) {
   FillThePipe();
   const auto begin = std::chrono::steady_clock::now();
   screen.Hurry();
-  for (int i = 0; i < 100; ++i) screen.Line(write_.get(), "", "dropped");
+  for (int i = 0; i < 100; ++i) screen.Line(write_.fd(), "", "dropped");
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10 * Screen::kHurry);
 }
 
@@ -63,12 +64,12 @@ TEST_F(ScreenTest, ANonBlockingOutputLosesNothing) {
   std::size_t got = 0;
   std::thread reader([&] {
     std::array<char, 4096> bytes{};
-    for (ssize_t n = 0; (n = read(read_.get(), bytes.data(), bytes.size())) > 0;)
+    for (ssize_t n = 0; (n = read(read_.fd(), bytes.data(), bytes.size())) > 0;)
       got += static_cast<std::size_t>(n);
   });
   Screen screen(false);
-  screen.Line(write_.get(), "", line);
-  write_.Close();
+  screen.Line(write_.fd(), "", line);
+  write_ = Descriptor();
   reader.join();
   EXPECT_EQ(got, line.size() + 1);
 }
