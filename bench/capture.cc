@@ -16,7 +16,7 @@ namespace leeway::bench {
 
 Result<Captured> Capture(const std::function<int()>& run) {
   int ends[2] = {-1, -1};
-  // What is not written yet would be written twice.
+  // Buffered output would be written twice.
   std::fflush(nullptr);
   if (pipe2(ends, O_CLOEXEC) != 0) return ResourceExhausted("cannot make a pipe: {}", std::strerror(errno));
   const pid_t parent = getpid();

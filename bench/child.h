@@ -53,8 +53,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // What the child says next: what follows its "ok", or its error. One that ended, or says nothing for so
-  // long, is an error too.
+  // The child's next answer: the text after its "ok", or its error. A child that ended, or says nothing for
+  // so long, is an error too.
   [[nodiscard]] Result<std::string> Hear(std::chrono::milliseconds limit = std::chrono::seconds(60));
   [[nodiscard]] Status Tell(const std::string& line);
   // Its exit code, 128 + n if signal n ended it; nothing while it runs. REQUIRES: said no code before.
@@ -66,7 +66,7 @@ class Child {
   LineReader lines_;
 };
 
-// What a child can be asked: by the first word of the line, with the words after it.
+// The orders that a child obeys: by the first word of the line, with the words after it.
 using Orders = std::map<std::string, std::function<Result<std::string>(const std::string& words)>>;
 // Says that the child is ready, then answers until the parent goes away or something fails; an exit code.
 int Obey(Child::Parent& parent, const Orders& orders);

@@ -117,8 +117,8 @@ RecordedHost RunRecorder::Host() const {
   return host;
 }
 
-// What the servers did for a byte, all that they computed, is what is left of their time without what
-// messages cost. A job too short for two rounds of reports keeps what a byte costs in any job.
+// The servers' time without the cost of messages is the cost of bytes. A job that is too short for two rounds
+// of reports keeps the measured cost of a byte.
 ExchangeCosts RunRecorder::Costs() const {
   ExchangeCosts costs = run_.costs;
   if (!service_first_) return costs;

@@ -21,7 +21,7 @@
 
 namespace leeway::app {
 
-// What the launcher knows of the run before it begins.
+// The facts about a run that the launcher knows before it begins.
 struct RunToRecord {
   JobOptions job;
   std::string transport;
@@ -35,7 +35,7 @@ class RunRecorder {
 
   // With every status while the job runs. `servers` and `others` are the job's processes.
   void Look(const JobStatus& status, std::span<const pid_t> servers, std::span<const pid_t> others);
-  // At the end, from the scheduler's last status. An error says what is missing.
+  // At the end, from the scheduler's last status. An error names the missing part.
   [[nodiscard]] Result<JobRecord> Make(const JobStatus& status) const;
 
  private:
@@ -44,7 +44,7 @@ class RunRecorder {
     double machine_all_s = 0, machine_used_s = 0;
     double job_s = 0;  // processor time
   };
-  // What the servers' processors did, and what for.
+  // Processor time of the servers, and the traffic that it served.
   struct Service {
     double cpu_s = 0, bytes = 0, frames = 0;
   };

@@ -44,7 +44,7 @@ Status CheckRules(const JobOptions& job, std::size_t& which) {
   const Registry<SyncModel> models = BuiltinSyncModels();
   which = job.rules.size();
   const Status taken = SyncChoices(job, models).TakeJobRules(&which);
-  // Whatever its code was: the flags are wrong.
+  // Every error here is an error in the flags.
   return taken.ok() ? taken : InvalidArgument("{}", taken.message());
 }
 

@@ -22,8 +22,8 @@ namespace leeway::app {
 [[nodiscard]] Status CheckPlacement(const std::string& spec);
 [[nodiscard]] Status CheckPull(const std::string& spec);
 [[nodiscard]] Status CheckExchange(const std::string& spec);
-// One rule by itself: its words, its specs and whether they fit each other. What it asks of the job is seen
-// by CheckRules.
+// One rule by itself: its words, its specs and whether they fit each other. CheckRules checks what it asks of
+// the job.
 [[nodiscard]] Status CheckRule(const std::string& rule);
 // Whether a job with so many workers, and with this way to pull and to exchange, can have it.
 [[nodiscard]] Status CheckInJob(const std::string& sync, const JobOptions& job);

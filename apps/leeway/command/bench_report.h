@@ -1,4 +1,4 @@
-// What the commands of `leeway bench` have in common: flags that several have, and how a report is printed.
+// Shared parts of the commands of `leeway bench`: flags that several have, and the printing of a report.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace leeway::app {
 
-// What is pushed and pulled, over what.
+// Flags for the shape of pushes and pulls, and for the transport.
 inline void DeclareShape(FlagSet& flags, bench::PushPullOptions& options) {
   DeclareTransportFlag(flags, options.transport);
   flags.Bytes("--block-bytes", options.block_bytes, 4, 64U << 20, "size of a block");

@@ -20,7 +20,7 @@
 namespace leeway::app {
 namespace {
 
-// Of the terminal on stdout; 24 where there is none.
+// Rows of the terminal on stdout; 24 where stdout is not a terminal.
 std::size_t ScreenRows() {
   constexpr unsigned short kRows = 24, kRowsMin = 10;
   winsize size{};

@@ -1,4 +1,4 @@
-// CtlScheduler: whom `leeway ctl` asks, and how long it waits for the answer.
+// CtlScheduler: the scheduler that `leeway ctl` asks, and how long it waits for the answer.
 #pragma once
 
 #include <algorithm>

@@ -45,7 +45,7 @@ class Launch final : private LaunchControl {
   int Run();
   // Which server or scheduler died, if that ended the job.
   [[nodiscard]] const std::string& role_lost() const { return roles_.role_lost(); }
-  // The newest checkpoint on which the end of the job was decided; empty: there is none.
+  // The newest checkpoint on which the end of the job was decided; empty: the job has no checkpoint.
   [[nodiscard]] const std::string& newest() const { return newest_; }
   // An error of a script ended the job.
   [[nodiscard]] bool script_failed() const { return workers_.script_failed(); }

@@ -68,7 +68,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   if (options.command.empty())
     return InvalidArgument("no command given; wanted a script (train.py), or a command after \"--\"");
   LW_ASSIGN_OR_RETURN(const WorkerProgram worker, FindWorkerProgram(program, options.command));
-  // Whoever started us may ignore it, and then no child could be waited for.
+  // The parent process may ignore it, and then this process could not wait for a child.
   std::signal(SIGCHLD, SIG_DFL);
   // SIGPIPE is among them so that a reader of our output that went away does not end the job halfway.
   LW_ASSIGN_OR_RETURN(SignalInbox signals,

@@ -22,7 +22,7 @@
 
 namespace leeway::app {
 
-// What the job does when a server has died, or a scheduler that is not started again.
+// The job's reaction to the death of a server, or of a scheduler that is not started again.
 enum class ServerLossPlan : std::uint8_t {
   kPatch,     // another takes its place, with its blocks as they are in the newest checkpoint
   kRollback,  // all processes end, and begin again from the newest checkpoint

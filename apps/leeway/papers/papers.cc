@@ -27,7 +27,7 @@ Result<PaperResult> RunOne(const PapersOptions& options, const PaperFile& file,
   simulate.threads = options.threads;
   simulate.quick = options.quick;
   Result<Finished> finished = RunFile(simulate, problems);
-  // The file has been read already, so what is not there is data.
+  // The file has been read already, so the missing file holds data.
   if (!finished.ok() && finished.status().code() == StatusCode::kNotFound) {
     result.skipped = finished.status().message();
     return result;

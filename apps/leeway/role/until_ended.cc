@@ -24,7 +24,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What the signals that came mean for a role. Thread rule: one thread.
+// SignalDesk: carries out what signals ask of a role. Thread rule: one thread.
 class SignalDesk {
  public:
   explicit SignalDesk(const RoleCalls& calls) : calls_(calls) {}

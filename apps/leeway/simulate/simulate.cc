@@ -37,7 +37,7 @@ Status Set(scenario::Scenario& scenario, const std::string& text) {
   return Status::Ok();
 }
 
-// What a sweep sets again would have no effect.
+// A value that a sweep sets again would have no effect.
 Status CheckNotSwept(const std::vector<std::string>& sets, const std::vector<scenario::Sweep>& sweeps) {
   for (const std::string& text : sets) {
     const std::string key = text.substr(0, text.find('='));
@@ -74,7 +74,7 @@ std::size_t RunsDone(const scenario::Study& study) {
   return done;
 }
 
-// What a paper reports has one number for each cell.
+// A paper's figure has one number for each cell.
 Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file,
                   const scenario::Study& study) {
   for (const PaperFigure& figure : paper) {

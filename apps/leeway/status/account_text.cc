@@ -34,7 +34,7 @@ ByName Gather(const Nodes& nodes, const std::string& prefix) {
 std::string InSeconds(double value) { return fmt::format("{:.1f} s", value); }
 std::string AsCount(double value) { return fmt::format("{:.0f}", value); }
 
-// The largest first, a few of them: "s1 12.3 s, s0 0.4 s". What would print as 0 is left out.
+// The largest first, a few of them: "s1 12.3 s, s0 0.4 s". Values that would print as 0 are left out.
 std::string Largest(const ByName& values, const std::string& before,
                     std::string (*show)(double) = InSeconds) {
   constexpr std::size_t kShown = 6;

@@ -76,7 +76,7 @@ TEST(AccountTextTest, TheP95IsTheLeastStalenessThatOnly5PercentAreBeyond) {
 
 TEST(AccountTextTest, FiguresThatNobodyReportsHaveNoLine) {
   EXPECT_EQ(AccountText(Parse(R"({"workers": [{"rank": 0, "figures": {"samples": 3}}]})")), "");
-  // What is no figure of ours is no reason to fail.
+  // An unknown figure is no reason to fail.
   EXPECT_EQ(AccountText(Parse(R"({"shards": [{"figures": {"lead_read.x": 3}}]})")), "");
 }
 

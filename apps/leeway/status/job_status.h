@@ -16,14 +16,14 @@ using Figures = std::map<std::string, double>;
 // 0 for a figure that was never reported.
 [[nodiscard]] double Figure(const Figures& figures, const std::string& name);
 
-// What a worker did when it last reported.
+// A worker's activity at its last report.
 struct WorkerNow {
   double computing_s = 0;     // of its step, so far; 0: it does not compute
   double waiting_s = 0;       // 0: it does not wait, or it is not known for how long
   std::string waits_on = {};  // empty: nothing; values, verdict, barrier, batches, members, ...
   std::string name = {};      // values, verdict: the table; barrier: its name
   std::optional<std::uint32_t> server = {};  // values, verdict
-  std::vector<std::uint32_t> ranks = {};     // members: who has not left yet
+  std::vector<std::uint32_t> ranks = {};     // members: ranks that have not left yet
 };
 
 struct WorkerStatus {
@@ -77,7 +77,7 @@ struct CheckpointsStatus {
   std::string resumed_from = {};  // empty: it began anew
   std::uint64_t completed = 0, given_up = 0;
   std::string last_failure = {};
-  // Of the last whole one; an empty last_folder: there is none.
+  // Of the last whole one; an empty last_folder: no checkpoint is whole.
   std::uint64_t last = 0;
   std::int64_t last_iteration = -1;
   std::string last_folder = {};

@@ -30,7 +30,7 @@ struct WorkerLife {
   friend bool operator==(const WorkerLife&, const WorkerLife&) = default;
 };
 
-// What became of a checkpoint that was asked for.
+// The answer to a request for a checkpoint.
 struct AskedCheckpoint {
   Status status;                 // ok: it is whole, or only asked for
   std::uint64_t checkpoint = 0;  // 0: only asked for
@@ -38,7 +38,7 @@ struct AskedCheckpoint {
   std::string folder;
 };
 
-// What became of a synchronization rule.
+// The answer to a request for a synchronization rule.
 struct AskedSetSync {
   Status status;  // ok: every server has it
   std::uint32_t tables = 0;
@@ -59,7 +59,7 @@ class MonitorClient {
   // Wants a checkpoint now; one question at a time. It is asked again after every reconnect until there is an
   // answer. `wait`: the answer comes when the checkpoint is whole or given up.
   void AskCheckpoint(bool wait);
-  // The answer; nothing while there is none.
+  // The answer; nothing until it comes.
   [[nodiscard]] std::optional<AskedCheckpoint> TakeCheckpoint();
   // Sets a synchronization rule; one at a time, and asked again like a checkpoint.
   void AskSetSync(const std::string& rule);

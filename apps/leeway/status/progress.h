@@ -32,8 +32,8 @@ class Progress {
   [[nodiscard]] const Pace& pace() const { return pace_; }
 
   // "[=====>    ]  43%  0:55 left  step 812  6.4k samples/s  slowest w3 4.1x  staleness 1.3  0:42", in at
-  // most `columns`: what matters least is left out first, and the bar takes what is left. Without a batch
-  // pool the end is unknown and there is no bar.
+  // most `columns`: the least important pieces are left out first, and the bar takes the rest. Without a
+  // batch pool the end is unknown and there is no bar.
   [[nodiscard]] std::string Bar(double now_s, std::size_t columns) const;
   // The same for a log: "12 s  43%  step 812  ...".
   [[nodiscard]] std::string Line(double now_s) const;

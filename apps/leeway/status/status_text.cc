@@ -64,7 +64,7 @@ std::string HeadText(const JobStatus& status, const Progress& progress) {
   return text;
 }
 
-// Those that are waited for and those in trouble first, then the slowest; all of them by rank if they fit.
+// Workers that others wait for and workers in trouble come first, then the slowest. All by rank if they fit.
 std::vector<const WorkerStatus*> ShownWorkers(const JobStatus& status, const Pace& pace, std::size_t most) {
   struct Entry {
     const WorkerStatus* worker;

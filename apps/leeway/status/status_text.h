@@ -15,7 +15,7 @@ namespace leeway::app {
 // The same for a screen of `rows` lines: what matters most comes first, and what has no room is counted.
 // `progress` was told of this status.
 [[nodiscard]] std::string WatchText(const JobStatus& status, const Progress& progress, std::size_t rows);
-// What the scheduler said, with the account of the job (AccountJson) added to it; on one line.
+// The scheduler's status on one line, with the account of the job (AccountJson) added to it.
 [[nodiscard]] std::string StatusJson(const std::string& status_json);
 // "checkpoints: 3 whole, the last of iteration 90 at /c/checkpoint-00000004; 1 given up: disk full"; empty
 // when the job writes none.

@@ -25,8 +25,8 @@ namespace {
 
 constexpr std::size_t kWorkerRows = 64;  // a screenful or two
 
-// Waits by what they ended with ("wait.table.conv_s") have a place of their own, whatever names end with, and
-// what is recorded is of the same seconds again.
+// Excludes waits by cause ("wait.table.conv_s"), which have a place of their own, and recorded figures, which
+// count the same seconds again.
 bool IsSeconds(const std::string& figure) {
   return figure.ends_with("_s") && !figure.starts_with("wait.") && !figure.starts_with("record.");
 }

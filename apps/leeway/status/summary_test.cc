@@ -20,7 +20,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// What a scheduler says of a job of two workers and one server in the middle of its work.
+// The status of a job of two workers and one server in the middle of its work.
 std::string StatusOf(const std::string& phase, double samples, double done) {
   return R"({"job":"j","phase":")" + phase + R"(","epoch":3,"uptime_s":20,"training_s":16,
     "workers":[{"rank":0,"state":"joined","iteration":100,"figures":{"samples":)" +

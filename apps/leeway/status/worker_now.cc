@@ -30,7 +30,7 @@ const WorkerStatus* Find(const JobStatus& status, std::uint32_t rank) {
   return found == status.workers.end() ? nullptr : &*found;
 }
 
-// Who lacks on the table and server that it waits for values of.
+// Ranks that are missing on the table and server whose values the worker waits for.
 std::vector<std::uint32_t> MissingThere(const JobStatus& status, const WorkerStatus& worker) {
   for (const TableStatus& table : status.tables) {
     if (table.name != worker.now.name) continue;

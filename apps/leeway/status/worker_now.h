@@ -1,8 +1,8 @@
-// What each worker of a job does now, and for whom it waits. Everything about waits that a status shows comes
-// from here, so that no two parts of it contradict each other.
+// The present activity of each worker of a job, and the nodes that it waits for. Everything about waits that
+// a status shows comes from here, so that no two parts of it contradict each other.
 //
-// A worker says what it waits on, a server who is missing there, each with its own last report. A server's
-// word counts only where the workers' own reports do not say otherwise.
+// A worker reports what it waits on, and a server reports which workers are missing there. A server's report
+// counts only where the workers' own reports do not say otherwise.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace leeway::app {
 [[nodiscard]] std::vector<std::uint32_t> WaitsFor(const JobStatus& status, const WorkerStatus& worker);
 // "computes, 0.2 s", "waits for w3, 0.8 s (conv1 on s0)", "waits for batches, 0.3 s", "left".
 [[nodiscard]] std::string DoesNow(const JobStatus& status, const WorkerStatus& worker);
-// "w0, w1, w2 for w3; w4 for s1": who waits for whom, the most waited-for first; empty: nobody waits.
+// "w0, w1, w2 for w3; w4 for s1": waiting workers by what they wait for, the largest group first; empty:
+// nobody waits.
 [[nodiscard]] std::string WhoWaitsForWhom(const JobStatus& status);
 // How many workers wait for each of status.workers.
 [[nodiscard]] std::vector<std::uint32_t> TimesWaitedFor(const JobStatus& status);

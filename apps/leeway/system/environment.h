@@ -24,14 +24,14 @@ class Environment {
   [[nodiscard]] const std::vector<std::string>& entries() const { return entries_; }
 
   // The file that a shell would run for `name`: itself if it holds a slash, else the first in PATH. An error
-  // says why there is none.
+  // says why no file was found.
   [[nodiscard]] Result<std::string> FindProgram(const std::string& name) const;
 
  private:
   std::vector<std::string> entries_;
 };
 
-// What all commands know of the program they are part of.
+// The program that all commands are part of.
 struct Program {
   std::string executable;  // absolute
   Environment environment;

@@ -1,4 +1,4 @@
-// What the system wants of a process that becomes another program.
+// Exec: a process becomes another program.
 #pragma once
 
 #include <string>

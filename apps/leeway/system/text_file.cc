@@ -32,8 +32,8 @@ Status WriteInPlace(const std::string& path, const std::string& text) {
   return file ? Status::Ok() : CannotWrite(path, errno);
 }
 
-// What this process has open as stdout or stderr, if it is that file; -1 else. To replace it would leave
-// there nobody's output but this.
+// The descriptor of stdout or stderr if it is that file; else -1. Replacing the file would drop the other
+// output of this process.
 int StreamOf(const std::string& path) {
   struct stat file {
   }, stream{};
@@ -55,7 +55,7 @@ Status WriteTo(int fd, const std::string& path, std::string_view text) {
   return Status::Ok();
 }
 
-// What stands there afterwards is the whole text, or what stood there before.
+// Afterwards the file holds the whole text, or its old content.
 Status Replace(const std::string& path, const std::string& text) {
   const std::string beside = fmt::format("{}.{}", path, getpid());
   Status written = WriteInPlace(beside, text);

@@ -21,8 +21,8 @@ class Footer {
 
   // Removes what Draw drew last. Empty: nothing is drawn.
   [[nodiscard]] std::string Erase();
-  // What a terminal of so many columns and rows shows. Lines are cut, not wrapped; of more lines than half
-  // the rows the first ones are shown.
+  // The bytes that draw it on a terminal of so many columns and rows. Lines are cut, not wrapped. They take
+  // at most half of the rows; the first lines are shown.
   [[nodiscard]] std::string Draw(std::size_t columns, std::size_t rows);
 
  private:

@@ -17,7 +17,7 @@ class LineSplitter {
   LineSplitter(Sink line, Sink redrawn) : line_sink_(std::move(line)), redrawn_sink_(std::move(redrawn)) {}
   // "\r\n" ends one line. A line beyond kLineBytesMax is cut.
   void Add(std::string_view bytes);
-  // The stream has ended: what is left is a line.
+  // The stream has ended: the rest is a line.
   void Finish();
 
   static constexpr std::size_t kLineBytesMax = 64 * 1024;

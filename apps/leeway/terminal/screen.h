@@ -27,7 +27,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   static bool StderrIsTerminal();
-  // What a bar may have.
+  // The width of a bar.
   static std::size_t BarColumns();
   [[nodiscard]] bool terminal() const { return terminal_; }
   // One line to stdout (fd 1) or stderr (fd 2), above the bar, written at once.
@@ -52,7 +52,7 @@ class Screen {
  private:
   void Draw();
   void Write(int fd, std::string_view bytes);
-  // False: what is left is to be dropped. `refused`: fd said that it had room and then took nothing.
+  // False: the caller drops the rest. `refused`: fd said that it had room and then took nothing.
   [[nodiscard]] bool AwaitRoom(int fd, bool refused) const;
 
   const bool terminal_;

@@ -12,8 +12,8 @@ namespace leeway::app {
 
 class TableText {
  public:
-  // How the last column stands: to the left where it holds sentences. Those are wrapped below their own
-  // column where they do not fit, or cut, where each row is to be one line.
+  // Alignment of the last column: left for sentences. A long sentence is wrapped below its own column
+  // (kLeft), or cut where each row is one line (kLeftCut).
   enum class Last : std::uint8_t { kRight, kLeft, kLeftCut };
 
   explicit TableText(std::vector<std::string> head, Last last = Last::kRight)

@@ -7,14 +7,14 @@
 
 namespace leeway::app {
 
-// What statuses and summaries fit into: the width of a terminal that nobody has resized.
+// The width of statuses and summaries: that of a terminal which nobody has resized.
 inline constexpr std::size_t kTextColumns = 80;
 
 // The words of `text` in lines of at most `columns`, every line but the first after `indent` spaces. The
 // first begins at column `at`. A word that is longer than a line stays whole.
 [[nodiscard]] std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent,
                                   std::size_t columns = kTextColumns);
-// At most `columns`: what is longer ends with "...".
+// At most `columns`: a longer text ends with "...".
 [[nodiscard]] std::string Cut(std::string_view text, std::size_t columns);
 // The same with the end kept, where names differ: "model.lay...q_proj.weight". REQUIRES: columns >= 8.
 [[nodiscard]] std::string CutMiddle(std::string_view text, std::size_t columns);
