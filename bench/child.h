@@ -13,8 +13,17 @@
 #include <string>
 
 #include "leeway/status.h"
+#include "transport/descriptor.h"
 
 namespace leeway::bench {
+
+// Forks a child that dies with its parent, however that ends: the child's id, 0 in the child itself, -1: the
+// system has no room for it. REQUIRES: the process has no other threads.
+[[nodiscard]] pid_t ForkBound();
+// The exit code of a status from waitpid: 128 + n if signal n ended the process.
+[[nodiscard]] int ExitCodeOf(int wait_status);
+// Waits for the end of a child; its exit code.
+int WaitForExit(pid_t child);
 
 // Lines from a pipe.
 class LineReader {
@@ -62,7 +71,7 @@ class Child {
 
  private:
   pid_t pid_ = -1;
-  int in_ = -1, out_ = -1;
+  Descriptor in_, out_;
   LineReader lines_;
 };
 
