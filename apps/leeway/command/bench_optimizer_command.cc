@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bench/optimizer.h"
+#include "command/bench_report.h"
 #include "command/commands.h"
 
 namespace leeway::app {
@@ -31,8 +32,7 @@ class BenchOptimizerCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const bench::OptimizerReport report, bench::RunOptimizers(options_));
-    const std::string text = json_ ? bench::ToJson(report) : bench::ToText(report);
-    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+    PrintReport(report, json_);
     const std::string too_little = check_ ? bench::TooLittle(report) : "";
     fmt::print(stderr, "{}", too_little);
     return too_little.empty() ? 0 : 1;
