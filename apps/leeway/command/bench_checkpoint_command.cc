@@ -135,7 +135,7 @@ class BenchCheckpointCommand final : public Command {
 
   std::string name() const override { return "bench checkpoint"; }
   std::string summary() const override {
-    return "what checkpoints cost a training job: turns with them beside turns without";
+    return "measure what checkpoints cost a training job: turns with them beside turns without";
   }
   std::string lesson() const override {
     return "Examples:\n"

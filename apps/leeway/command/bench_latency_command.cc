@@ -7,7 +7,7 @@ namespace leeway::app {
 std::unique_ptr<Command> NewBenchLatencyCommand() {
   return NewBench<bench::LatencyOptions, bench::LatencyReport>({
       .name = "bench latency",
-      .summary = "one small push with its verdict beside a bare socket's ping-pong",
+      .summary = "measure one small push with its verdict beside a bare socket's ping-pong",
       .lesson =
           "Examples:\n"
           "  leeway bench latency\n"

@@ -13,7 +13,7 @@ class BenchOptimizerCommand final : public Command {
  public:
   std::string name() const override { return "bench optimizer"; }
   std::string summary() const override {
-    return "what a step of each optimizer costs a server, beside a plain loop";
+    return "measure the cost of each optimizer's step on a server, beside a plain loop";
   }
   std::string lesson() const override {
     return "Examples:\n"

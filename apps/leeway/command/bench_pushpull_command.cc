@@ -7,7 +7,7 @@ namespace leeway::app {
 std::unique_ptr<Command> NewBenchPushPullCommand() {
   return NewBench<bench::PushPullOptions, bench::PushPullReport>({
       .name = "bench pushpull",
-      .summary = "speed of push and pull beside a bare socket and beside the limit, in the same run",
+      .summary = "measure push and pull beside a bare socket and beside the limit, in the same run",
       .lesson =
           "Examples:\n"
           "  leeway bench pushpull --block-bytes 1MiB\n"

@@ -7,7 +7,7 @@ namespace leeway::app {
 std::unique_ptr<Command> NewBenchSimCommand() {
   return NewBench<bench::SimOptions, bench::SimReport>({
       .name = "bench sim",
-      .summary = "how many messages a second the simulated cluster delivers, up to 1,024 workers",
+      .summary = "measure how many messages a second the simulated cluster delivers, up to 1,024 workers",
       .lesson = "Examples:\n"
                 "  leeway bench sim\n"
                 "  leeway bench sim --json\n\n"
@@ -19,7 +19,8 @@ std::unique_ptr<Command> NewBenchSimCommand() {
             flags.Number("--steps", "N", options.steps, 4096, 1U << 24,
                          "iterations of all workers of a row together");
             flags.Number("--repeats", "N", options.repeats, 1, 100, "turns of each row");
-            flags.Text("--model", "NAME", options.model, "whose sizes: a model of the problem ghost");
+            flags.Text("--model", "NAME", options.model,
+                       "the model of the problem ghost whose sizes are used");
           },
       .run = bench::RunSim,
       .misses = nullptr,

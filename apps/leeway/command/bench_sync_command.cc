@@ -7,7 +7,7 @@ namespace leeway::app {
 std::unique_ptr<Command> NewBenchSyncCommand() {
   return NewBench<bench::SyncOptions, bench::SyncReport>({
       .name = "bench sync",
-      .summary = "what a block's decisions cost, for every sync model and up to 1,024 workers",
+      .summary = "measure the cost of a block's decisions, for every sync model and up to 1,024 workers",
       .lesson =
           "Examples:\n"
           "  leeway bench sync\n"

@@ -32,7 +32,9 @@ class CtlStatusCommand final : public Command {
  public:
   explicit CtlStatusCommand(const Program& program) : scheduler_(program) {}
   std::string name() const override { return "ctl status"; }
-  std::string summary() const override { return "what a running job does, and who waits for what"; }
+  std::string summary() const override {
+    return "show what a running job does and what its workers wait for";
+  }
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000 --secret-file job.secret\n"

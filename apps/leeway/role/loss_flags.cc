@@ -6,7 +6,8 @@ namespace leeway::app {
 
 void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options, std::string& on_worker_loss) {
   flags.Number("--min-workers", "N", options.min_workers, 0, 4096,
-               "begin with so many when --gather-timeout is over, and never shrink below; 0: begin with all");
+               "begin with this many workers when --gather-timeout is over, and never shrink below; 0: begin "
+               "with all");
   flags.TimeLimit(
       "--wait-max", options.wait_max,
       "a worker that others wait for, and that lives but makes no call for this long, is declared "
