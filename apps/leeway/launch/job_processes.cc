@@ -13,15 +13,8 @@ namespace leeway::app {
 namespace {
 
 std::string PrefixOf(JobRole role, std::uint32_t index) {
-  switch (role) {
-    case JobRole::kScheduler:
-      return "[scheduler] ";
-    case JobRole::kServer:
-      return fmt::format("[s{}] ", index);
-    case JobRole::kWorker:
-      break;
-  }
-  return fmt::format("[w{}] ", index);
+  if (role == JobRole::kScheduler) return "[scheduler] ";
+  return fmt::format("[{}{}] ", role == JobRole::kServer ? 's' : 'w', index);
 }
 
 // Lines of scheduler and servers wait this long: a worker's own end may explain them, and comes later.
@@ -35,15 +28,8 @@ constexpr int kReadsPerTurn = 16;
 }  // namespace
 
 std::string NameOf(JobRole role, std::uint32_t index) {
-  switch (role) {
-    case JobRole::kScheduler:
-      return "scheduler";
-    case JobRole::kServer:
-      return fmt::format("server {}", index);
-    case JobRole::kWorker:
-      break;
-  }
-  return fmt::format("worker {}", index);
+  if (role == JobRole::kScheduler) return "scheduler";
+  return fmt::format("{} {}", role == JobRole::kServer ? "server" : "worker", index);
 }
 
 Status JobProcesses::Start(JobRole role, std::uint32_t index, const ChildCommand& command) {

@@ -53,15 +53,8 @@ Result<OnWorkerLoss> ParseOnWorkerLoss(const std::string& text) {
 }
 
 const char* NameOf(OnWorkerLoss what) {
-  switch (what) {
-    case OnWorkerLoss::kShrink:
-      return "shrink";
-    case OnWorkerLoss::kWait:
-      return "wait";
-    case OnWorkerLoss::kFail:
-      break;
-  }
-  return "fail";
+  constexpr const char* kNames[] = {"shrink", "wait", "fail"};
+  return kNames[static_cast<std::size_t>(what)];
 }
 
 }  // namespace leeway::app

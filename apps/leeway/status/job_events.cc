@@ -5,19 +5,8 @@
 namespace leeway::app {
 
 const char* NameOf(EventKind kind) {
-  switch (kind) {
-    case EventKind::kLost:
-      return "lost";
-    case EventKind::kRestart:
-      return "restart";
-    case EventKind::kRollback:
-      return "rollback";
-    case EventKind::kCheckpoint:
-      return "checkpoint";
-    case EventKind::kAsked:
-      break;
-  }
-  return "asked";
+  constexpr const char* kNames[] = {"lost", "restart", "rollback", "checkpoint", "asked"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 void JobEvents::Add(EventKind kind, std::string who, std::string what) {

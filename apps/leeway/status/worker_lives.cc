@@ -19,33 +19,13 @@ LifeEnd Judge(const ProcessEnd& how, bool asked) {
 }  // namespace
 
 const char* NameOf(LifeBegan began) {
-  switch (began) {
-    case LifeBegan::kStart:
-      return "start";
-    case LifeBegan::kRestart:
-      return "restart";
-    case LifeBegan::kRejoin:
-      break;
-  }
-  return "rejoin";
+  constexpr const char* kNames[] = {"start", "restart", "rejoin"};
+  return kNames[static_cast<std::size_t>(began)];
 }
 
 const char* NameOf(LifeEnd end) {
-  switch (end) {
-    case LifeEnd::kRunning:
-      return "running";
-    case LifeEnd::kDone:
-      return "done";
-    case LifeEnd::kFailed:
-      return "failed";
-    case LifeEnd::kLost:
-      return "lost";
-    case LifeEnd::kAsked:
-      return "asked";
-    case LifeEnd::kLate:
-      break;
-  }
-  return "late";
+  constexpr const char* kNames[] = {"running", "done", "failed", "lost", "asked", "late"};
+  return kNames[static_cast<std::size_t>(end)];
 }
 
 LifeEnd WorkerLives::End(std::uint32_t rank, const ProcessEnd& how, bool asked) {
