@@ -60,7 +60,8 @@ class CtlStatusCommand final : public Command {
       if (every_.count() == 0) return InvalidArgument("--watch: got 0ms, wanted more");
       options.every = every_;
     }
-    MonitorClient monitor(options);
+    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
+    MonitorClient& monitor = *connection;
     LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(monitor, [&] { return monitor.Take(); }));
     LW_RETURN_IF_ERROR(Show(json));
     return watch_ ? Watch(monitor) : 0;
@@ -129,7 +130,8 @@ class CtlCheckpointCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
-    MonitorClient monitor(options);
+    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
+    MonitorClient& monitor = *connection;
     monitor.AskCheckpoint(wait_);
     LW_ASSIGN_OR_RETURN(const AskedCheckpoint got,
                         scheduler_.Await(monitor, [&]() -> std::optional<AskedCheckpoint> {

@@ -87,7 +87,7 @@ void Launch::StartAll() {
   monitor.secret = options_.scheduler.link.secret;
   monitor.job = job.job;
   monitor.every = options_.status_every;
-  monitor_ = std::make_unique<MonitorClient>(monitor);
+  monitor_ = ConnectMonitor(monitor);
 }
 
 // For `leeway ctl` and workers that are started by hand.

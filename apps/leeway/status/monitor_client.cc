@@ -31,11 +31,9 @@ LinkOptions LinkOf(const MonitorOptions& options) {
   return link;
 }
 
-}  // namespace
-
-class MonitorClient::Loop final : private LinkEvents {
+class MonitorLoop final : public MonitorClient, private LinkEvents {
  public:
-  explicit Loop(const MonitorOptions& options)
+  explicit MonitorLoop(const MonitorOptions& options)
       : real_(log_),
         job_(options.job),
         every_(options.every),
@@ -45,22 +43,22 @@ class MonitorClient::Loop final : private LinkEvents {
     thread_ = std::thread([this] { real_.Run(); });
   }
 
-  ~Loop() override {
+  ~MonitorLoop() override {
     real_.Post([this] {
       Hush();
       real_.Stop();
     });
     thread_.join();
   }
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
+  MonitorLoop(const MonitorLoop&) = delete;
+  MonitorLoop& operator=(const MonitorLoop&) = delete;
 
-  std::optional<std::string> Take() {
+  std::optional<std::string> Take() override {
     const std::lock_guard lock(mutex_);
     return std::exchange(newest_, std::nullopt);
   }
 
-  void TellEnded(std::vector<WorkerLife> lives) {
+  void TellEnded(std::vector<WorkerLife> lives) override {
     real_.Post([this, lives = std::move(lives)]() mutable {
       if (lives == ended_) return;
       ended_ = std::move(lives);
@@ -68,7 +66,7 @@ class MonitorClient::Loop final : private LinkEvents {
     });
   }
 
-  void AskCheckpoint(bool wait) {
+  void AskCheckpoint(bool wait) override {
     real_.Post([this, wait] {
       wanted_.emplace();
       wanted_->set_request(++asked_);
@@ -77,12 +75,12 @@ class MonitorClient::Loop final : private LinkEvents {
     });
   }
 
-  std::optional<AskedCheckpoint> TakeCheckpoint() {
+  std::optional<AskedCheckpoint> TakeCheckpoint() override {
     const std::lock_guard lock(mutex_);
     return std::exchange(checkpoint_, std::nullopt);
   }
 
-  void AskSetSync(const std::string& rule) {
+  void AskSetSync(const std::string& rule) override {
     real_.Post([this, rule] {
       wanted_sync_.emplace();
       wanted_sync_->set_request(++asked_);
@@ -91,22 +89,22 @@ class MonitorClient::Loop final : private LinkEvents {
     });
   }
 
-  std::optional<AskedSetSync> TakeSetSync() {
+  std::optional<AskedSetSync> TakeSetSync() override {
     const std::lock_guard lock(mutex_);
     return std::exchange(set_sync_, std::nullopt);
   }
 
-  bool ended_well() {
+  bool ended_well() const override {
     const std::lock_guard lock(mutex_);
     return ended_well_;
   }
 
-  Status failure() {
+  Status failure() const override {
     const std::lock_guard lock(mutex_);
     return failure_;
   }
 
-  void WaitForNews(std::chrono::milliseconds limit) {
+  void WaitForNews(std::chrono::milliseconds limit) override {
     std::unique_lock lock(mutex_);
     news_.wait_for(lock, limit, [this] { return newest_ || checkpoint_ || set_sync_ || !failure_.ok(); });
   }
@@ -236,7 +234,7 @@ class MonitorClient::Loop final : private LinkEvents {
   std::optional<wire::pb::Checkpoint> wanted_;  // without an answer yet
   std::optional<wire::pb::SetSync> wanted_sync_;
   std::vector<WorkerLife> ended_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable news_;
   std::optional<std::string> newest_;
   std::optional<AskedCheckpoint> checkpoint_;
@@ -246,26 +244,10 @@ class MonitorClient::Loop final : private LinkEvents {
   std::thread thread_;
 };
 
-MonitorClient::MonitorClient(const MonitorOptions& options) : loop_(std::make_unique<Loop>(options)) {}
+}  // namespace
 
-MonitorClient::~MonitorClient() = default;
-
-std::optional<std::string> MonitorClient::Take() { return loop_->Take(); }
-
-void MonitorClient::TellEnded(std::vector<WorkerLife> lives) { loop_->TellEnded(std::move(lives)); }
-
-void MonitorClient::AskCheckpoint(bool wait) { loop_->AskCheckpoint(wait); }
-
-std::optional<AskedCheckpoint> MonitorClient::TakeCheckpoint() { return loop_->TakeCheckpoint(); }
-
-void MonitorClient::AskSetSync(const std::string& rule) { loop_->AskSetSync(rule); }
-
-std::optional<AskedSetSync> MonitorClient::TakeSetSync() { return loop_->TakeSetSync(); }
-
-bool MonitorClient::ended_well() const { return loop_->ended_well(); }
-
-Status MonitorClient::failure() const { return loop_->failure(); }
-
-void MonitorClient::WaitForNews(std::chrono::milliseconds limit) { loop_->WaitForNews(limit); }
+std::unique_ptr<MonitorClient> ConnectMonitor(const MonitorOptions& options) {
+  return std::make_unique<MonitorLoop>(options);
+}
 
 }  // namespace leeway::app

@@ -2,6 +2,7 @@
 // synchronization, on a thread of its own.
 //
 // Reconnects by itself, also to a scheduler that was started again elsewhere. All calls are for any thread.
+// An interface: its one implementation needs protobuf, which stays out of this header.
 #pragma once
 
 #include <chrono>
@@ -46,34 +47,30 @@ struct AskedSetSync {
 
 class MonitorClient {
  public:
-  explicit MonitorClient(const MonitorOptions& options);
-  ~MonitorClient();
-  MonitorClient(const MonitorClient&) = delete;
-  MonitorClient& operator=(const MonitorClient&) = delete;
+  virtual ~MonitorClient() = default;
 
   // The status JSON that came since the last call; nothing when none did.
-  [[nodiscard]] std::optional<std::string> Take();
+  [[nodiscard]] virtual std::optional<std::string> Take() = 0;
   // Tells the scheduler, now and with every question after it, of lives whose processes have ended: it need
   // not find out by their silence.
-  void TellEnded(std::vector<WorkerLife> lives);
+  virtual void TellEnded(std::vector<WorkerLife> lives) = 0;
   // Wants a checkpoint now; one question at a time. It is asked again after every reconnect until there is an
   // answer. `wait`: the answer comes when the checkpoint is whole or given up.
-  void AskCheckpoint(bool wait);
+  virtual void AskCheckpoint(bool wait) = 0;
   // The answer; nothing until it comes.
-  [[nodiscard]] std::optional<AskedCheckpoint> TakeCheckpoint();
+  [[nodiscard]] virtual std::optional<AskedCheckpoint> TakeCheckpoint() = 0;
   // Sets a synchronization rule; one at a time, and asked again like a checkpoint.
-  void AskSetSync(const std::string& rule);
-  [[nodiscard]] std::optional<AskedSetSync> TakeSetSync();
+  virtual void AskSetSync(const std::string& rule) = 0;
+  [[nodiscard]] virtual std::optional<AskedSetSync> TakeSetSync() = 0;
   // The scheduler has said that the job is over, and well.
-  [[nodiscard]] bool ended_well() const;
+  [[nodiscard]] virtual bool ended_well() const = 0;
   // Ok while the scheduler may still answer; else why it never will.
-  [[nodiscard]] Status failure() const;
+  [[nodiscard]] virtual Status failure() const = 0;
   // Blocks until there is something to take or a failure, at most `limit`.
-  void WaitForNews(std::chrono::milliseconds limit);
-
- private:
-  class Loop;
-  std::unique_ptr<Loop> loop_;
+  virtual void WaitForNews(std::chrono::milliseconds limit) = 0;
 };
+
+// Connects on a thread of its own, which ends with the client.
+[[nodiscard]] std::unique_ptr<MonitorClient> ConnectMonitor(const MonitorOptions& options);
 
 }  // namespace leeway::app
