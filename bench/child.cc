@@ -33,6 +33,27 @@ bool WriteLine(int fd, const std::string& line) {
 
 }  // namespace
 
+pid_t ForkBound() {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The parent may have died before prctl.
+  if (getppid() != parent) _exit(1);
+  return 0;
+}
+
+int ExitCodeOf(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+int WaitForExit(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return ExitCodeOf(status);
+}
+
 Result<std::string> LineReader::Next(std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   while (true) {
@@ -67,37 +88,25 @@ std::optional<std::string> Child::Parent::Hear() {
 Child::Child(const std::function<int(Parent& parent)>& run) {
   int up[2] = {-1, -1}, down[2] = {-1, -1};
   if (pipe2(up, O_CLOEXEC) != 0) return;
-  if (pipe2(down, O_CLOEXEC) != 0) {
-    close(up[0]);
-    close(up[1]);
-    return;
-  }
-  const pid_t parent = getpid();
-  pid_ = fork();
+  in_ = Descriptor(up[0]);
+  const Descriptor child_out(up[1]);
+  if (pipe2(down, O_CLOEXEC) != 0) return;
+  out_ = Descriptor(down[1]);
+  const Descriptor child_in(down[0]);
+  pid_ = ForkBound();
   if (pid_ == 0) {
-    // Dies with the parent, however that ends; the second look closes the race with a parent that died
-    // before.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    close(up[0]);
-    close(down[1]);
-    Parent talk(down[0], up[1]);
+    in_ = Descriptor();
+    out_ = Descriptor();
+    Parent talk(child_in.fd(), child_out.fd());
     _exit(run(talk));
   }
-  close(up[1]);
-  close(down[0]);
-  in_ = up[0];
-  out_ = down[1];
-  lines_ = LineReader(in_);
+  lines_ = LineReader(in_.fd());
 }
 
 Child::~Child() {
-  if (in_ >= 0) close(in_);
-  if (out_ >= 0) close(out_);
   if (pid_ <= 0) return;
   kill(pid_, SIGKILL);
-  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  WaitForExit(pid_);
 }
 
 Result<std::string> Child::Hear(std::chrono::milliseconds limit) {
@@ -113,7 +122,7 @@ Status Child::Tell(const std::string& line) {
   if (pid_ <= 0) return ResourceExhausted("cannot start a process for the bench");
   // A child that is gone shows as an error of the write, not as a signal that ends the bench.
   const auto before = std::signal(SIGPIPE, SIG_IGN);
-  const bool told = WriteLine(out_, line);
+  const bool told = WriteLine(out_.fd(), line);
   std::signal(SIGPIPE, before);
   return told ? Status::Ok() : Unavailable("a process of the bench is gone");
 }
@@ -122,7 +131,7 @@ std::optional<int> Child::Ended() {
   int status = 0;
   if (pid_ <= 0 || waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   pid_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return ExitCodeOf(status);
 }
 
 int Fail(const Child::Parent& parent, const Status& why) {

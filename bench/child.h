@@ -13,8 +13,17 @@
 #include <string>
 
 #include "leeway/status.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway::bench {
+
+// Forks a child that dies with its parent, however that ends: the child's id, 0 in the child itself, -1: the
+// system has no room for it. REQUIRES: the process has no other threads.
+[[nodiscard]] pid_t ForkBound();
+// The exit code of a status from waitpid: 128 + n if signal n ended the process.
+[[nodiscard]] int ExitCodeOf(int wait_status);
+// Waits for the end of a child; its exit code.
+int WaitForExit(pid_t child);
 
 // Lines from a pipe.
 class LineReader {
@@ -53,8 +62,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // What the child says next: what follows its "ok", or its error. One that ended, or says nothing for so
-  // long, is an error too.
+  // The child's next answer: the text after its "ok", or its error. A child that ended, or says nothing for
+  // so long, is an error too.
   [[nodiscard]] Result<std::string> Hear(std::chrono::milliseconds limit = std::chrono::seconds(60));
   [[nodiscard]] Status Tell(const std::string& line);
   // Its exit code, 128 + n if signal n ended it; nothing while it runs. REQUIRES: said no code before.
@@ -62,11 +71,11 @@ class Child {
 
  private:
   pid_t pid_ = -1;
-  int in_ = -1, out_ = -1;
+  Descriptor in_, out_;
   LineReader lines_;
 };
 
-// What a child can be asked: by the first word of the line, with the words after it.
+// The orders that a child obeys: by the first word of the line, with the words after it.
 using Orders = std::map<std::string, std::function<Result<std::string>(const std::string& words)>>;
 // Says that the child is ready, then answers until the parent goes away or something fails; an exit code.
 int Obey(Child::Parent& parent, const Orders& orders);

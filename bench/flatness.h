@@ -17,7 +17,7 @@ struct FlatnessOptions {
 };
 
 // One process over the run. Growth is from the tenth of the run after the warm-up (its first tenth) to the
-// last tenth: medians of each, so that what is in flight at one look does not count.
+// last tenth: medians of each, so that frames in flight at one look do not count.
 struct FlatnessRow {
   std::string process;  // "server", "worker 0", "worker 1"
   ProcessMemory after_warm_up, at_end;

@@ -21,7 +21,7 @@ struct Floor {
 };
 
 [[nodiscard]] std::span<const Floor> Floors();
-// Null if there is none for this figure.
+// Null if this figure has no floor.
 [[nodiscard]] const Floor* FindFloor(std::string_view figure);
 
 }  // namespace leeway::bench

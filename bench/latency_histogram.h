@@ -16,10 +16,10 @@ class LatencyHistogram {
   void Note(std::uint64_t ns) { ++counts_[BucketOf(ns)]; }
   void Add(const LatencyHistogram& other);
   [[nodiscard]] std::uint64_t count() const;
-  // The time below which `share` (0 to 1) of them lie, in microseconds; 0 when there are none.
+  // The time below which `share` (0 to 1) of them lie, in microseconds; 0 for an empty histogram.
   [[nodiscard]] double QuantileUs(double share) const;
 
-  // "1200:3,1201:7": bucket and count, where there are any; "-" when there are none.
+  // "1200:3,1201:7": bucket and count of buckets that are not empty; "-" for an empty histogram.
   [[nodiscard]] std::string ToText() const;
   [[nodiscard]] static Result<LatencyHistogram> FromText(std::string_view text);
 

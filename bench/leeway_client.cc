@@ -61,7 +61,7 @@ Status LeewayClient::Start() {
     for (std::size_t i = 0; i < shape_.blocks; ++i)
       LW_RETURN_IF_ERROR(worker_->Broadcast(tables_[i], Of(values_, i)));
   }
-  // What is pushed to a block without values is lost.
+  // A block without values loses pushes.
   return worker_->Barrier("initialized");
 }
 

@@ -51,7 +51,7 @@ class LeewayClient {
 
   explicit LeewayClient(const ClientOptions& options);
   [[nodiscard]] Status Start();
-  // What one pair is: whoever finds a faster way to ask for it changes these two.
+  // These two define one pair: a faster way to ask for it changes only them.
   [[nodiscard]] Status Begin(std::uint64_t n);
   [[nodiscard]] Status Finish(std::uint64_t n, LatencyHistogram& latency);
   [[nodiscard]] std::span<float> Of(const std::shared_ptr<float>& memory, std::uint64_t block) const {

@@ -47,7 +47,7 @@ class LeewayJob {
   [[nodiscard]] Result<Turn> Run(double seconds) {
     return RunTogether(clients_, servers_.children(), seconds);
   }
-  // What the first worker uses when it is connected and has nothing to do, in percent of a core.
+  // The processor time of the first worker while it is connected and idle, in percent of a core.
   [[nodiscard]] double IdleCpuPercent(std::chrono::milliseconds time) const;
   // Every worker checks that every block holds exactly what all of them pushed, and leaves.
   [[nodiscard]] Status CheckAndEnd();

@@ -1,5 +1,5 @@
 // How long one line of memory takes that nothing could fetch before: a walk through a set of lines in which
-// each says where the next one is. What no program with that much scattered state can be faster than.
+// each says where the next one is. No program with that much scattered state can be faster.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace leeway::bench {
 // slow.
 [[nodiscard]] double LineLatencyNs(std::size_t set_bytes);
 
-// Who follows whom in one random cycle through all n: no walk ends in a part that a cache holds. REQUIRES: n
-// is not 0.
+// The successor of each element in one random cycle through all n, so that no walk ends in a part that a
+// cache holds. REQUIRES: n is not 0.
 [[nodiscard]] std::vector<std::uint32_t> RandomCycle(std::size_t n);
 
 }  // namespace leeway::bench

@@ -24,7 +24,7 @@ struct MemoryReport {
 
 // Forks: call it before the process has threads.
 [[nodiscard]] Result<MemoryReport> RunMemory(const MemoryOptions& options);
-// What grew beyond its floor (floors.h), a line for each; empty if nothing did.
+// One line for each figure that grew beyond its floor (floors.h); empty: none did.
 [[nodiscard]] std::string TooMuch(const MemoryReport& report);
 [[nodiscard]] std::string ToJson(const MemoryReport& report);
 [[nodiscard]] std::string ToText(const MemoryReport& report);

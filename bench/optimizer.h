@@ -39,7 +39,7 @@ struct OptimizerReport {
   Busy busy;
 };
 
-// What of the report is below its floor (floors.h), a line for each; empty if nothing is.
+// One line for each figure below its floor (floors.h); empty: all reach it.
 [[nodiscard]] std::string TooLittle(const OptimizerReport& report);
 // An error names the features, as __builtin_cpu_supports does, that this processor lacks or that are not
 // known here.

@@ -16,8 +16,8 @@ struct Part {
 
 // `quick`: each as short as it can be, to see that it runs; such figures mean little.
 [[nodiscard]] std::vector<Part> AllParts(bool quick);
-// Those of `all` that `only` asks for: by name, or by the beginning of one ("pushpull", "pushpull.tcp"); all
-// of them if it is empty. An error names what there is.
+// The parts of `all` that `only` names in full or by their beginning ("pushpull", "pushpull.tcp"); all of
+// them if it is empty. An error lists the known parts.
 [[nodiscard]] Result<std::vector<Part>> ChooseParts(const std::vector<Part>& all,
                                                     std::span<const std::string> only);
 

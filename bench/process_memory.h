@@ -1,4 +1,4 @@
-// What a process holds: memory and descriptors, from /proc. Linux only.
+// Memory and open descriptors of a process, from /proc. Linux only.
 #pragma once
 
 #include <sys/types.h>

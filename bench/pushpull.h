@@ -29,7 +29,7 @@ struct PushPullOptions {
   std::uint32_t repeats = 5;  // turns of each kind
 };
 
-// What one of the sides gave: medians over its turns.
+// The figures of one side: medians over its turns.
 struct PushPullFigures {
   double gb_s_each_way = 0;  // bytes of payload one way per second, in 1e9; as many go the other way
   double pairs_s = 0;
@@ -50,7 +50,7 @@ struct PushPullReport {
   Busy busy;
 };
 
-// Fills in defaults and checks; the message names what is wrong.
+// Fills in defaults and checks; the message names the wrong option.
 [[nodiscard]] Result<PushPullOptions> Complete(PushPullOptions options);
 [[nodiscard]] Shape ShapeOf(const PushPullOptions& complete);
 [[nodiscard]] PushPullFigures Summarize(const Side& side, std::size_t block_bytes);

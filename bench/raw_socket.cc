@@ -152,7 +152,7 @@ void RawClient::ReceiveNext(LatencyHistogram& latency) {
 std::uint64_t RawClient::Run(double seconds, LatencyHistogram& latency) {
   const std::uint64_t before = received_;
   const std::uint64_t end_ns = NowNs() + static_cast<std::uint64_t>(seconds * 1e9);
-  // What fits into the kernel's buffers needs no second thread: neither side ever waits to send.
+  // Data that fits into the kernel's buffers needs no second thread: neither side ever waits to send.
   if (shape_.block_bytes * shape_.in_flight <= 64 * 1024) {
     while ((received_ - before) % shape_.looks_every() != 0 || NowNs() < end_ns) {
       while (sent_ - received_ < shape_.in_flight) SendNext();

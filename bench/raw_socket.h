@@ -14,7 +14,7 @@ namespace leeway::bench {
 
 enum class RawKind : std::uint8_t { kTcp, kUnix };  // TCP over loopback, or a Unix stream socket
 
-// A socket that listens, and where; aborts the process when there is none to be had.
+// A socket that listens, and where; aborts the process when the system gives no socket.
 struct RawListener {
   int fd = -1;
   std::string address;  // the port, or the name in the kernel's own namespace: no file

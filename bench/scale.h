@@ -1,6 +1,6 @@
 // The scale bench: several workers and servers against one of each, on the same two cores, in one run.
 //
-// What a push costs with up to 1,024 workers is `leeway bench sync`.
+// `leeway bench sync` measures the cost of a push with up to 1,024 workers.
 #pragma once
 
 #include <array>

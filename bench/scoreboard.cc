@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a change must be beyond, where the spread is smaller; and where none is known.
+// The smallest change that counts, and the spread of a figure whose spread is unknown.
 constexpr double kChangeMin = 0.02, kUnknownSpread = 0.1;
 
 // Where a figure stands in the JSON of its bench, and where its spread does (empty: nowhere).
@@ -97,7 +97,7 @@ Status TakeRatios(const std::string& part, const json& object, const char* rows,
   if (!object.contains(rows) || !object[rows].is_array() || object[rows].empty())
     return InvalidArgument("{}: no \"{}\" in its JSON", part, rows);
   for (const json& row : object[rows]) {
-    // What the others are compared with is no figure.
+    // The row that the others are compared with is no figure.
     if (part == "scale" && &row == &object[rows][0]) continue;
     if (!row.is_object() || !row.contains("ratio") || !row["ratio"].is_number())
       return InvalidArgument("{}: a row of \"{}\" in its JSON has no ratio", part, rows);

@@ -23,7 +23,7 @@ struct Score {
 [[nodiscard]] Result<std::vector<Score>> ScoresOf(const std::string& part, const std::string& json);
 
 enum class Change : std::uint8_t { kNone, kBetter, kWorse };
-// Changes within the spread of either run (10 % where none is known), or below 2 %, are none.
+// A change within the spread of either run (10 % if it is unknown), or below 2 %, does not count.
 [[nodiscard]] Change Compare(const Score& now, const Score& before);
 
 // By figure.

@@ -80,7 +80,7 @@ Result<SimRow> Measure(const SimOptions& options, std::uint32_t workers,
 }
 
 SimRow MedianOf(const std::vector<SimRow>& turns) {
-  SimRow row = turns[0];  // what is simulated is the same in all of them
+  SimRow row = turns[0];  // all turns simulate the same
   const auto values_of = [&turns](double SimRow::*figure) {
     std::vector<double> values(turns.size());
     std::ranges::transform(turns, values.begin(), figure);

@@ -123,7 +123,7 @@ class Side:
         return [now - then for now, then in zip(self.spent(), before)]
 
     def forget(self):
-        """What was counted over all turns. steps and cpu_s are of all that was done; cpu_s is the job's, and known to rank 0."""
+        """Counts over all turns. steps and cpu_s cover all turns; cpu_s is the job's, and known to rank 0."""
         self.steps, self.counted, self.seconds, self.optimizer_s, self.cpu_s = 0, 0, 0.0, 0.0, 0.0
         self.ticks, self.idle_ticks = 0, 0
         self.spent_s = [0.0] * (1 + len(PHASES))
@@ -203,7 +203,7 @@ def measure(arguments):
         "plain_cpu_ms": cpu_ms["plain"],
         "cpu_ms": cpu_ms["leeway"],
         "cpu_ratio": cpu_ms["leeway"] / cpu_ms["plain"],
-        # What nobody used of the machine. With more workers than cores: who waits for the others, and nobody is left to run.
+        # The idle share of the machine. With more workers than cores: workers that wait, while no other can run.
         "plain_idle": plain.idle(),
         "idle": ours.idle(),
         # Where a step goes: forward and backward with the hooks in them, then what Leeway does in place of torch's.
@@ -266,7 +266,7 @@ def busy_share(seconds=0.5):
 
 
 def others_share(before, after, own_s):
-    """What was used of the machine between two looks at its ticks, less the job's own processor time."""
+    """The use of the machine between two looks at its ticks, less the job's own processor time."""
     (all_before, idle_before), (all_after, idle_after) = before, after
     used = all_after - all_before - (idle_after - idle_before) - own_s / TICK_S
     return min(1.0, max(0.0, used / max(1, all_after - all_before)))

@@ -84,8 +84,11 @@ std::vector<Plan> PlansFor(const SyncSpecs& specs) {
 }
 
 std::string CostJson(const SyncCost& cost) {
-  return fmt::format(R"({{"ns":[{:.4g}],"ratio":{:.4g},"spread":{:.3g}}})", fmt::join(cost.ns, ","),
-                     cost.ratio, cost.spread);
+  return JsonLine()
+      .Reals("ns", {cost.ns.begin(), cost.ns.end()})
+      .Real("ratio", cost.ratio)
+      .Real("spread", cost.spread, 3)
+      .Done();
 }
 
 }  // namespace
@@ -159,27 +162,33 @@ Result<SyncReport> RunSync(const SyncOptions& options) {
 }
 
 std::string ToJson(const SyncReport& report) {
-  std::string rows;
+  std::vector<std::string> rows, left_out;
   for (const SyncRow& row : report.rows) {
-    rows += fmt::format(R"({}{{"model":"{}","spec":{},"push":{},"absent":{},"pull":{}}})",
-                        rows.empty() ? "" : ",", row.model, JsonText(row.spec), CostJson(row.push),
-                        CostJson(row.absent), CostJson(row.pull));
+    rows.push_back(JsonLine()
+                       .Text("model", row.model)
+                       .Text("spec", row.spec)
+                       .Raw("push", CostJson(row.push))
+                       .Raw("absent", CostJson(row.absent))
+                       .Raw("pull", CostJson(row.pull))
+                       .Done());
   }
-  std::vector<std::string> left_out;
   for (const std::string& model : report.left_out) left_out.push_back(JsonText(model));
   std::string formula = "null";
   if (report.formula) {
-    formula = fmt::format(R"({{"spec":{},"against":{},"push_extra_ns":{:.4g},"pull_extra_ns":{:.4g}}})",
-                          JsonText(report.formula->spec), JsonText(report.formula->against),
-                          report.formula->push_extra_ns, report.formula->pull_extra_ns);
+    formula = JsonLine()
+                  .Text("spec", report.formula->spec)
+                  .Text("against", report.formula->against)
+                  .Real("push_extra_ns", report.formula->push_extra_ns)
+                  .Real("pull_extra_ns", report.formula->pull_extra_ns)
+                  .Done();
   }
   return JsonLine()
       .Text("bench", "sync")
       .Raw("workers", fmt::format("[{}]", fmt::join(kSyncWorkers, ",")))
       .Whole("repeats", report.options.repeats)
       .Whole("pairs", report.options.pairs)
-      .Raw("models", "[" + rows + "]")
-      .Raw("left_out", fmt::format("[{}]", fmt::join(left_out, ",")))
+      .Each("models", rows)
+      .Each("left_out", left_out)
       .Real("ratio_max", report.ratio_max)
       .Raw("formula", formula)
       .All(JsonOf(report.busy))

@@ -21,7 +21,7 @@
 namespace leeway::bench {
 
 inline constexpr std::array<std::uint32_t, 3> kSyncWorkers = {4, 64, 1024};
-// What is too much: of the most workers against the fewest, and of a formula against C++.
+// Limits: the cost with the most workers against the fewest, and of a formula against C++.
 inline constexpr double kSyncRatioMax = 1.3, kFormulaExtraNsMax = 1000;
 
 struct SyncOptions {
@@ -41,7 +41,7 @@ struct SyncRow {
   SyncCost push{}, absent{}, pull{};
 };
 
-// What a formula costs more than the same condition in C++, in nanoseconds: medians over turns.
+// The extra cost of a formula over the same condition in C++, in nanoseconds: medians over turns.
 struct FormulaCost {
   std::string spec, against;
   double push_extra_ns = 0, pull_extra_ns = 0;
@@ -56,7 +56,7 @@ struct SyncReport {
   Busy busy;
 };
 
-// What of the report is too much, a line for each; empty if nothing is.
+// One line for each figure beyond its limit; empty: none is.
 [[nodiscard]] std::string TooMuch(const SyncReport& report);
 
 // The specs with which models are measured.
@@ -68,8 +68,8 @@ struct SyncSpecs {
   // "mine: why": models that want arguments for which bench/sync.cc has no values.
   std::vector<std::string> left_out;
 };
-// One spec for each model of the registry, or the reason why there is none. A model that bench/sync.cc does
-// not know is measured without arguments if it needs none.
+// One spec for each model of the registry, or the reason why the bench leaves it out. A model that
+// bench/sync.cc does not know is measured without arguments if it needs none.
 [[nodiscard]] SyncSpecs SyncBenchSpecs(const Registry<SyncModel>& models, std::uint32_t workers);
 [[nodiscard]] Result<SyncReport> RunSync(const SyncOptions& options);
 [[nodiscard]] std::string ToJson(const SyncReport& report);

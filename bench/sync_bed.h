@@ -36,7 +36,7 @@ class SyncBed final : public BlockEvents {
 
  private:
   struct Range {
-    std::uint32_t begin = 0, end = 0;  // of those who come, in their order
+    std::uint32_t begin = 0, end = 0;  // of the workers that come, in their order
   };
 
   SyncBed(SyncPolicy sync, const ApplyMode& apply, OptimizerPtr optimizer, std::uint32_t workers,
@@ -44,7 +44,7 @@ class SyncBed final : public BlockEvents {
 
   // burst_ iterations of everybody; appends what its events cost.
   void Round(Event send, std::array<std::vector<double>, 3>& ns);
-  // Feeds every block the events of the workers, who are in the round's iteration or so many beyond; returns
+  // Feeds every block the events of the workers, which are `beyond` iterations ahead of the round's. Returns
   // nanoseconds per event.
   double Phase(Event event, Range workers, std::int64_t beyond);
   void Feed(Block& block, Event event, std::uint32_t at, std::int64_t beyond);

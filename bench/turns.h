@@ -14,7 +14,7 @@
 
 namespace leeway::bench {
 
-// What one side did in one turn.
+// The work of one side in one turn.
 struct Turn {
   double count = 0;  // of pairs, pushes, blocks
   double seconds = 0;

@@ -15,8 +15,8 @@
 
 namespace {
 
-// Started with stdout closed, the next descriptor opened would be number 1, and what is meant for the reader
-// would go to a pipe or socket of ours.
+// If stdout is closed at the start, the next descriptor gets number 1, and our output would go to a pipe or
+// socket of our own.
 void OpenStandardStreams() {
   int fd = -1;
   do {
@@ -31,8 +31,8 @@ int main(int argc, char** argv, char** envp) {
   using namespace leeway::app;
 
   OpenStandardStreams();
-  // What is too large for a limit on files fails, and is said; the signal would end the process without a
-  // word.
+  // A write beyond the limit on file sizes fails with a message. The signal would end the process without
+  // one.
   std::signal(SIGXFSZ, SIG_IGN);
   std::error_code error;
   Program program{std::filesystem::read_symlink("/proc/self/exe", error).string(), Environment(envp)};

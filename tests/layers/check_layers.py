@@ -41,6 +41,24 @@ FOLDER_EDGES = {
     "transport": ["transport/stream"],
 }
 
+# Folder of apps/leeway -> folders of apps/leeway that it may include directly, and what those may include. Any of them
+# may include any module above.
+APP = "apps/leeway/"
+APP_EDGES = {
+    "system": [],
+    "terminal": [],
+    "toml": [],
+    "cli": ["system", "terminal"],
+    "inspect": ["system"],
+    "status": ["cli"],
+    "role": ["cli", "inspect", "toml"],
+    "calibrate": ["status"],
+    "simulate": ["calibrate", "toml"],
+    "papers": ["simulate"],
+    "launch": ["calibrate", "role"],
+    "command": ["launch", "papers"],
+}
+
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
 # (The interfaces proper are in include/.) Their tests may take real policies from the registries.
 POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
@@ -55,7 +73,7 @@ HEAVY = {
     r"CLI/": ["apps/leeway/cli/command_line.cc"],
     r"toml\+\+/": ["apps/leeway/toml/"],
     r"toml/toml_node\.h": ["apps/leeway/toml/", "apps/leeway/role/job_file.cc", "apps/leeway/simulate/scenario_file.cc"],
-    r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/launch/monitor_client.cc", "tests/"],
+    r"google/protobuf/|.*\.pb\.h$": ["src/wire/", "src/node/", "src/sim/", "apps/leeway/status/monitor_client.cc", "tests/"],
     r"nlohmann/": ["src/checkpoint/", "src/monitor/", "src/node/scheduler/", "apps/", "bench/", "tests/"],
     r"pybind11/": ["python/"],
     r"muParser": ["src/sync/formula.cc"],
@@ -103,6 +121,7 @@ def closure(edges):
 
 REACH = closure(EDGES)
 FOLDER_REACH = closure(FOLDER_EDGES)
+APP_REACH = closure(APP_EDGES)
 
 
 def module_of(path):
@@ -147,6 +166,12 @@ def check_include(path, name, quoted):
             yield f"includes {name}, which may stand only in {', '.join(places)}"
     if path.startswith("examples/") and quoted and module_of_include(name) != "include":
         yield f"includes {name}: examples show what a user may include, which is leeway/ alone"
+    if path.startswith(APP) and path.count("/") > APP.count("/") and quoted:
+        folder, target = path.split("/")[2], name.split("/")[0]
+        if folder not in APP_EDGES:
+            yield f"is in a folder that has no row in APP_EDGES: {folder}"
+        elif target in APP_EDGES and target not in APP_REACH[folder]:
+            yield f"includes {name}: {APP}{folder} may include {', '.join(sorted(APP_REACH[folder]))}"
     if module is None:
         return
     if module not in EDGES:

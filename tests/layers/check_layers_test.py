@@ -3,7 +3,7 @@
 
 import unittest
 
-from check_layers import check_tree
+from check_layers import APP_REACH, check_tree
 
 
 def breaches(path, text):
@@ -52,6 +52,17 @@ class LayersTest(unittest.TestCase):
         self.assert_caught("src/transport/local/a.cc", '#include "transport/loop/a.h"\n', "transport/local may include")
         self.assert_caught("src/transport/system/a_test.cc", '#include "transport/loop/a.h"\n', "transport/system may include")
         self.assert_caught("src/transport/new/a.cc", '#include "transport/loop/a.h"\n', "transport/new has no row in FOLDER_EDGES")
+
+    def test_folders_of_the_program_include_downwards_only(self):
+        self.assert_caught("apps/leeway/calibrate/a.cc", '#include "launch/launcher.h"\n', "apps/leeway/calibrate may include")
+        self.assert_caught("apps/leeway/terminal/a_test.cc", '#include "cli/flag_set.h"\n', "terminal may include terminal")
+        self.assert_caught("apps/leeway/extra/a.cc", '#include "cli/flag_set.h"\n', "no row in APP_EDGES: extra")
+        self.assert_fine("apps/leeway/launch/a.cc", '#include "terminal/screen.h"\n#include "transport/system/descriptor.h"\n')
+        self.assert_fine("apps/leeway/main.cc", '#include "command/commands.h"\n')
+
+    def test_no_two_folders_of_the_program_include_each_other(self):
+        for folder, reach in APP_REACH.items():
+            self.assertEqual([other for other in reach - {folder} if folder in APP_REACH[other]], [])
 
     def test_public_headers_are_std_only(self):
         self.assert_caught("include/leeway/a.h", '#include "base/errors.h"\n', "include may include")

@@ -12,7 +12,7 @@
 
 #include "base/errors.h"
 #include "cli/command_line.h"
-#include "role/policy_check.h"
+#include "cli/policy_check.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/resume.h"

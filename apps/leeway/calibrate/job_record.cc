@@ -7,7 +7,7 @@
 
 #include "base/errors.h"
 #include "checkpoint/key_reader.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

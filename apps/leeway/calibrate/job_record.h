@@ -38,7 +38,7 @@ struct RecordedHost {
   double others_cores = 0;  // that other processes, and the host of a virtual machine, took on average
 };
 
-// What one exchange costs, apart from what it waits for.
+// The costs of one exchange, without its waits.
 struct ExchangeCosts {
   double latency_s = 0;  // one way
   double bytes_per_second = 1e9;

@@ -48,7 +48,7 @@ scenario::Scenario ScenarioOf(const JobRecord& record, const std::string& name) 
   scenario.job = record.job;
   scenario.problem = kRecordedProblem;
   TakeCompute(record, scenario.compute);
-  // What others took of the machine they will take again.
+  // Other programs will take as much of the machine again.
   scenario.cores = std::max(0.1, record.host.cores - record.host.others_cores);
   scenario.links.latency_s = record.costs.latency_s;
   scenario.links.worker_bytes_per_second = record.costs.bytes_per_second;

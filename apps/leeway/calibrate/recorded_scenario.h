@@ -10,7 +10,7 @@
 
 namespace leeway::app {
 
-// What scenarios call the problem that has the record's tables.
+// The name of the problem that has the record's tables.
 inline constexpr const char* kRecordedProblem = "recorded";
 
 [[nodiscard]] scenario::Scenario ScenarioOf(const JobRecord& record, const std::string& name);

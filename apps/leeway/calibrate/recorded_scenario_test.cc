@@ -34,7 +34,7 @@ scenario::RunRecord Simulated(const scenario::Scenario& scenario,
   return *run;
 }
 
-// What a recorder would have measured of it.
+// The record that a recorder would make of the run.
 JobRecord RecordOf(const scenario::Scenario& truth, const scenario::RunRecord& run) {
   JobRecord record;
   record.job = truth.job;

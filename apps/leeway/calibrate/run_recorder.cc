@@ -47,7 +47,8 @@ std::vector<double> QuantilesOf(const std::vector<std::pair<double, double>>& ti
   return quantiles;
 }
 
-Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions& options) {
+Result<RecordedWorker> WorkerOf(const WorkerStatus& status,
+                                const std::map<std::uint32_t, double>& slow_workers) {
   const Figures& figures = status.figures;
   RecordedWorker worker;
   worker.iterations = static_cast<std::uint64_t>(Figure(figures, "record.iterations"));
@@ -62,8 +63,8 @@ Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions&
   }
   const auto n = static_cast<double>(worker.iterations);
   worker.cpu_s = Figure(figures, "record.cpu_s") / n;
-  const auto slowed = options.slow_workers.find(status.rank);
-  if (slowed != options.slow_workers.end()) worker.slowed = slowed->second;
+  const auto slowed = slow_workers.find(status.rank);
+  if (slowed != slow_workers.end()) worker.slowed = slowed->second;
   // A slow worker's sleep is known by its factor.
   worker.elsewhere_s = std::max(0.0, Figure(figures, "record.elsewhere_s") - Figure(figures, "slowed_s")) / n;
   worker.cpu_s_quantiles = QuantilesOf(TimesOf(figures), worker.cpu_s);
@@ -75,7 +76,7 @@ Result<RecordedWorker> WorkerOf(const WorkerStatus& status, const LaunchOptions&
 void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
                        std::span<const pid_t> others) {
   const auto all = [&status](auto is) { return std::ranges::all_of(status.workers, is); };
-  if (status.workers.size() != options_.scheduler.job.workers ||
+  if (status.workers.size() != run_.job.workers ||
       !all([](const WorkerStatus& worker) { return worker.state == "joined"; })) {
     return;
   }
@@ -116,10 +117,10 @@ RecordedHost RunRecorder::Host() const {
   return host;
 }
 
-// What the servers did for a byte, all that they computed, is what is left of their time without what
-// messages cost. A job too short for two rounds of reports keeps what a byte costs in any job.
+// The servers' time without the cost of messages is the cost of bytes. A job that is too short for two rounds
+// of reports keeps the measured cost of a byte.
 ExchangeCosts RunRecorder::Costs() const {
-  ExchangeCosts costs = options_.exchange_costs;
+  ExchangeCosts costs = run_.costs;
   if (!service_first_) return costs;
   const double bytes = service_last_->bytes - service_first_->bytes;
   const double frames = service_last_->frames - service_first_->frames;
@@ -130,14 +131,14 @@ ExchangeCosts RunRecorder::Costs() const {
 
 Result<JobRecord> RunRecorder::Make(const JobStatus& status) const {
   JobRecord record;
-  record.job = options_.scheduler.job;
-  record.transport = options_.scheduler.link.transport;
+  record.job = run_.job;
+  record.transport = run_.transport;
   if (status.workers.size() != record.job.workers) {
     return FailedPrecondition("got figures of {} workers, wanted {}", status.workers.size(),
                               record.job.workers);
   }
   for (const WorkerStatus& worker : status.workers) {
-    LW_ASSIGN_OR_RETURN(RecordedWorker recorded, WorkerOf(worker, options_));
+    LW_ASSIGN_OR_RETURN(RecordedWorker recorded, WorkerOf(worker, run_.slow_workers));
     record.iterations += recorded.iterations;
     record.seconds = std::max(record.seconds, Figure(worker.figures, "record.seconds"));
     record.workers.push_back(std::move(recorded));

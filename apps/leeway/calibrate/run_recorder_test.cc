@@ -17,8 +17,6 @@ constexpr double kPerByteOfAny = 1e-10;
 class RunRecorderTest : public ::testing::Test {
  protected:
   RunRecorderTest() {
-    options_.scheduler.job.workers = 1;
-    options_.exchange_costs.per_byte_s = kPerByteOfAny;
     WorkerStatus& worker = status_.workers.emplace_back();
     worker.incarnation = 1;
     worker.state = "joined";
@@ -26,6 +24,13 @@ class RunRecorderTest : public ::testing::Test {
     worker.figures = {{"record.iterations", 100}, {"record.cpu_s", 1}, {"record.seconds", 1}};
     status_.tables.emplace_back().elements = 10;
     status_.shards.resize(2);
+  }
+
+  static RunToRecord OneWorker() {
+    RunToRecord run;
+    run.job.workers = 1;
+    run.costs.per_byte_s = kPerByteOfAny;
+    return run;
   }
 
   // The server works for a while; then the launcher looks. Meanwhile the shards that move bytes have
@@ -50,8 +55,7 @@ class RunRecorderTest : public ::testing::Test {
     return record.ok() ? record->costs.per_byte_s : -1;
   }
 
-  LaunchOptions options_;
-  RunRecorder recorder_{options_};
+  RunRecorder recorder_{OneWorker()};
   JobStatus status_;
 };
 

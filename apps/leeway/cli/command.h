@@ -17,7 +17,7 @@ class Command {
   [[nodiscard]] virtual std::string name() const = 0;
   // One line for the list of commands.
   [[nodiscard]] virtual std::string summary() const = 0;
-  // What help says after the flags: examples, and names that the flags take.
+  // The end of the help, after the flags: examples, and names that the flags take.
   [[nodiscard]] virtual std::string lesson() const = 0;
   // Called once, before Run. Targets are the command's own members.
   virtual void Declare(FlagSet& flags) = 0;

@@ -72,7 +72,7 @@ void Declare(Parser& parser, Command& command) {
   }
 }
 
-// What stands before the flags of a command is part of its name; what is left over is a slip.
+// Words before the flags of a command are part of its name. A word that is left over is a mistake.
 Status Unknown(const std::string& word, const std::vector<std::string>& flags, bool takes_rest) {
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
@@ -84,7 +84,7 @@ Status Unknown(const std::string& word, const std::vector<std::string>& flags, b
   return InvalidArgument("unexpected \"{}\"", word);
 }
 
-// What a file says, before the flags that win over it.
+// Takes the values of the file first, because flags override them.
 Status FillFromFile(const Parsed& parsed) {
   for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
     const Flag& flag = parsed.flags.flags()[i];
@@ -144,7 +144,7 @@ int Run(const ProgramText& program, Parsed& parsed, const std::vector<std::strin
     return Complain(who, filled, kUsageExitCode, true);
   const Result<int> result = parsed.command->Run();
   if (result.ok()) return *result;
-  // What a flag said was wrong after all (two flags that do not fit each other) is wrong usage too.
+  // Two flags that do not fit each other are wrong usage too.
   const bool usage = result.status().code() == StatusCode::kInvalidArgument;
   return Complain(who, result.status(), ExitCode(result.status()), usage);
 }
@@ -225,7 +225,7 @@ std::size_t ScriptAt(const std::vector<std::string>& args, const Parser& parser)
 }  // namespace
 
 int RunCommandLine(const ProgramText& program, const Commands& commands, std::vector<std::string> args) {
-  // What stands after "--" belongs to another program: CLI11 never sees it.
+  // Words after "--" belong to another program: CLI11 never sees them.
   std::vector<std::string> rest;
   const auto dashes = std::find(args.begin(), args.end(), "--");
   bool has_rest = dashes != args.end();

@@ -86,7 +86,7 @@ Status TakeFile(const FlagFile& file, const FlagSet& flags, const std::function<
         return InvalidArgument("{}: {}: got {}, wanted {}", where, value.key, value.got, WantedOf(flag));
       continue;
     }
-    // Whatever its code was: the file is wrong.
+    // Every error here is an error in the file.
     if (const Status taken = Take(value, flag, where); !taken.ok()) {
       return InvalidArgument("{}: {}: {}", where, value.key, taken.message());
     }

@@ -1,8 +1,7 @@
 // FlagFile: values of flags from a file, under the flags' own names: `--block-bytes` is the key block_bytes.
 //
-// What reads the file's syntax is elsewhere (role/job_file.h); here its values meet the flags of a command. A
-// flag that is given on the command line wins; those that may be given several times take both, the file's
-// first.
+// role/job_file.h reads the file's syntax; here its values meet the flags of a command. A flag on the command
+// line overrides the file. A flag that may be given several times takes both, the file's first.
 #pragma once
 
 #include <cstdint>

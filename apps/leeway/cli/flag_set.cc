@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "cli/quantity.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

@@ -20,7 +20,7 @@ using Check = std::function<Status(const std::string&)>;
 struct FlagFile;
 using ReadFlagFile = std::function<Result<FlagFile>(const std::string& path)>;
 
-// What its values are, for files that say what flags say.
+// The type of its values, for files that give values of flags.
 enum class FlagKind : std::uint8_t { kText, kNumber, kBytes, kTime, kSwitch, kFile };
 
 struct Flag {

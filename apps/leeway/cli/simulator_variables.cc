@@ -3,7 +3,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "launch/exec.h"
+#include "system/exec.h"
 
 namespace leeway::app {
 namespace {

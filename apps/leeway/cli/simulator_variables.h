@@ -1,5 +1,6 @@
 // Variables that a command which simulates wants to have been set before its process began. So the program
-// starts itself anew with them, once. Who sets one of them, to whatever, is left alone.
+// starts itself anew with them, once. The program keeps a variable that the user has
+// set.
 //
 //   GLIBC_TUNABLES      huge pages for the heap. A simulated job of a thousand workers looks at its memory in
 //                       no order, and a page that the processor has forgotten costs as much as a line that is
@@ -13,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "launch/environment.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 
 // Whether this processor can run the kernels that all are to take (AVX2 and fused multiply-add).
 [[nodiscard]] bool HasCommonKernels();
 
-// What to start anew with; nothing if these words are of no command that simulates, or all of it is set.
+// The environment to start again with. Nothing: the command does not simulate, or all variables are set.
 [[nodiscard]] std::optional<Environment> SimulatorVariables(const std::vector<std::string>& words,
                                                             const Environment& environment,
                                                             bool has_common_kernels);

@@ -10,8 +10,8 @@
 #include "bench/parts.h"
 #include "bench/scoreboard.h"
 #include "command/commands.h"
-#include "launch/exec.h"
-#include "launch/text_file.h"
+#include "system/exec.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {
@@ -23,7 +23,7 @@ class BenchAllCommand final : public Command {
 
   std::string name() const override { return "bench all"; }
   std::string summary() const override {
-    return "every bench, one table: figures, floors, and how they compare with an earlier run";
+    return "run every bench: one table of figures, floors, and changes since an earlier run";
   }
   std::string lesson() const override {
     return "Examples:\n"

@@ -19,12 +19,12 @@
 #include "bench/busy.h"
 #include "bench/child.h"
 #include "bench/figures.h"
+#include "cli/policy_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
-#include "launch/descriptor.h"
 #include "launch/launcher.h"
-#include "launch/text_file.h"
-#include "role/policy_check.h"
+#include "system/text_file.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway::app {
 namespace {
@@ -67,7 +67,7 @@ class TurnJob {
     for (const auto& [path, end] : {std::pair(go, &job->go_), std::pair(took, &job->took_)}) {
       // Open for both, so that it neither waits for the other side nor ends with it.
       if (mkfifo(path.c_str(), 0600) == 0) *end = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
-      if (end->get() < 0) return ResourceExhausted("cannot make the pipe {}: {}", path, std::strerror(errno));
+      if (end->fd() < 0) return ResourceExhausted("cannot make the pipe {}: {}", path, std::strerror(errno));
     }
     for (const std::string& word : {std::string("--go"), go, std::string("--took"), took})
       options.command.push_back(word);
@@ -84,14 +84,14 @@ class TurnJob {
   Result<std::string> Hear() {
     std::string line;
     for (int looks = 0; looks < kTurnLooksMax;) {
-      pollfd wait{.fd = took_.get(), .events = POLLIN, .revents = 0};
+      pollfd wait{.fd = took_.fd(), .events = POLLIN, .revents = 0};
       if (poll(&wait, 1, kLookMs) <= 0) {
         if (child_->Ended()) return Unavailable("a job of the bench ended before its turns were over");
         ++looks;
         continue;
       }
       char c = 0;
-      if (read(took_.get(), &c, 1) != 1) continue;
+      if (read(took_.fd(), &c, 1) != 1) continue;
       if (c == '\n') return line;
       line += c;
     }
@@ -100,7 +100,7 @@ class TurnJob {
 
   Result<double> Train(bool writes) {
     const std::string_view word = writes ? "with\n" : "without\n";
-    if (write(go_.get(), word.data(), word.size()) != static_cast<ssize_t>(word.size()))
+    if (write(go_.fd(), word.data(), word.size()) != static_cast<ssize_t>(word.size()))
       return Unavailable("cannot reach a job of the bench: {}", std::strerror(errno));
     LW_ASSIGN_OR_RETURN(const std::string line, Hear());
     double seconds = 0;
@@ -135,7 +135,7 @@ class BenchCheckpointCommand final : public Command {
 
   std::string name() const override { return "bench checkpoint"; }
   std::string summary() const override {
-    return "what checkpoints cost a training job: turns with them beside turns without";
+    return "measure what checkpoints cost a training job: turns with them beside turns without";
   }
   std::string lesson() const override {
     return "Examples:\n"

@@ -12,7 +12,7 @@ class BenchMemoryCommand final : public Command {
  public:
   std::string name() const override { return "bench memory"; }
   std::string summary() const override {
-    return "how fast a large model reaches its workers, and that a job does not grow";
+    return "measure how fast a large model reaches its workers, and whether a job grows";
   }
   std::string lesson() const override {
     return "Examples:\n"
@@ -33,10 +33,10 @@ class BenchMemoryCommand final : public Command {
       return InvalidArgument("got \"{}\", wanted first, flat or both", name);
     });
     flags.Bytes("--model-bytes", first_.model_bytes, 64, 8ULL << 30, "size of the model");
-    flags.Number("-w,--workers", "N", first_.workers, 1, 64, "that get the model");
-    flags.Number("-s,--servers", "N", first_.servers, 1, 64, "that have it");
+    flags.Number("-w,--workers", "N", first_.workers, 1, 64, "workers that get the model");
+    flags.Number("-s,--servers", "N", first_.servers, 1, 64, "servers that hold the model");
     flags.Number("--repeats", "N", first_.repeats, 1, 50, "turns with the model, and as many of copying");
-    flags.Number("--iterations", "N", flat_.iterations, 100, 100'000'000, "of the small model");
+    flags.Number("--iterations", "N", flat_.iterations, 100, 100'000'000, "iterations of the small model");
     flags.Switch("--json", json_, "one JSON object on one line");
   }
 

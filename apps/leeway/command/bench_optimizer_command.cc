@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bench/optimizer.h"
+#include "command/bench_report.h"
 #include "command/commands.h"
 
 namespace leeway::app {
@@ -12,7 +13,7 @@ class BenchOptimizerCommand final : public Command {
  public:
   std::string name() const override { return "bench optimizer"; }
   std::string summary() const override {
-    return "what a step of each optimizer costs a server, beside a plain loop";
+    return "measure the cost of each optimizer's step on a server, beside a plain loop";
   }
   std::string lesson() const override {
     return "Examples:\n"
@@ -31,8 +32,7 @@ class BenchOptimizerCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const bench::OptimizerReport report, bench::RunOptimizers(options_));
-    const std::string text = json_ ? bench::ToJson(report) : bench::ToText(report);
-    fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+    PrintReport(report, json_);
     const std::string too_little = check_ ? bench::TooLittle(report) : "";
     fmt::print(stderr, "{}", too_little);
     return too_little.empty() ? 0 : 1;

@@ -10,10 +10,10 @@
 #include "base/errors.h"
 #include "bench/capture.h"
 #include "calibrate/job_record.h"
-#include "calibrate/prediction_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
-#include "launch/exec.h"
+#include "simulate/prediction_check.h"
+#include "system/exec.h"
 
 namespace leeway::app {
 namespace {
@@ -48,7 +48,8 @@ class BenchPredictCommand final : public Command {
 
   std::string name() const override { return "bench predict"; }
   std::string summary() const override {
-    return "how well the record of a bsp run predicts it, ssp:3 with a slow worker, and partial pull";
+    return "measure how well the record of a bsp run predicts bsp, ssp:3 with a slow worker, and partial "
+           "pull";
   }
   std::string lesson() const override {
     return "Examples:\n"

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/errors.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/flag_set.h"
-#include "launch/environment.h"
 #include "leeway/status.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

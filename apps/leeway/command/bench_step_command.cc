@@ -5,10 +5,10 @@
 
 #include "base/errors.h"
 #include "bench/cpu.h"
+#include "cli/policy_check.h"
 #include "command/bench_script.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
-#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {
@@ -21,7 +21,7 @@ class BenchStepCommand final : public Command {
 
   std::string name() const override { return "bench step"; }
   std::string summary() const override {
-    return "what a training step costs beside plain PyTorch, in the same run";
+    return "measure the cost of a training step beside plain PyTorch, in the same run";
   }
   std::string lesson() const override {
     return "Examples:\n"

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/diff.h"
 #include "inspect/verify.h"
-#include "launch/table_text.h"
+#include "terminal/quantity.h"
+#include "terminal/table_text.h"
 
 namespace leeway::app {
 namespace {
@@ -122,7 +122,7 @@ class CheckpointVerifyCommand final : public Command {
 class CheckpointDiffCommand final : public Command {
  public:
   std::string name() const override { return "checkpoint diff"; }
-  std::string summary() const override { return "how far apart the values of two checkpoints are"; }
+  std::string summary() const override { return "measure how far apart the values of two checkpoints are"; }
   std::string lesson() const override {
     return "Examples:\n  leeway checkpoint diff out/checkpoints/checkpoint-00000011 "
            "out/checkpoints/checkpoint-00000012\n"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "launch/environment.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

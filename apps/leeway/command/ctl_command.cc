@@ -13,14 +13,14 @@
 #include "base/errors.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
-#include "launch/monitor_client.h"
-#include "launch/progress.h"
-#include "launch/status_text.h"
+#include "status/monitor_client.h"
+#include "status/progress.h"
+#include "status/status_text.h"
 
 namespace leeway::app {
 namespace {
 
-// Of the terminal on stdout; 24 where there is none.
+// Rows of the terminal on stdout; 24 where stdout is not a terminal.
 std::size_t ScreenRows() {
   constexpr unsigned short kRows = 24, kRowsMin = 10;
   winsize size{};
@@ -32,7 +32,9 @@ class CtlStatusCommand final : public Command {
  public:
   explicit CtlStatusCommand(const Program& program) : scheduler_(program) {}
   std::string name() const override { return "ctl status"; }
-  std::string summary() const override { return "what a running job does, and who waits for what"; }
+  std::string summary() const override {
+    return "show what a running job does and what its workers wait for";
+  }
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway ctl status --scheduler 127.0.0.1:7000 --secret-file job.secret\n"
@@ -58,7 +60,8 @@ class CtlStatusCommand final : public Command {
       if (every_.count() == 0) return InvalidArgument("--watch: got 0ms, wanted more");
       options.every = every_;
     }
-    MonitorClient monitor(options);
+    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
+    MonitorClient& monitor = *connection;
     LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(monitor, [&] { return monitor.Take(); }));
     LW_RETURN_IF_ERROR(Show(json));
     return watch_ ? Watch(monitor) : 0;
@@ -127,7 +130,8 @@ class CtlCheckpointCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
-    MonitorClient monitor(options);
+    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
+    MonitorClient& monitor = *connection;
     monitor.AskCheckpoint(wait_);
     LW_ASSIGN_OR_RETURN(const AskedCheckpoint got,
                         scheduler_.Await(monitor, [&]() -> std::optional<AskedCheckpoint> {

@@ -1,4 +1,4 @@
-// CtlScheduler: whom `leeway ctl` asks, and how long it waits for the answer.
+// CtlScheduler: the scheduler that `leeway ctl` asks, and how long it waits for the answer.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,11 @@
 
 #include "base/errors.h"
 #include "cli/flag_set.h"
-#include "cli/quantity.h"
-#include "launch/environment.h"
-#include "launch/monitor_client.h"
 #include "leeway/status.h"
 #include "role/secret_flags.h"
+#include "status/monitor_client.h"
+#include "system/environment.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/policy_check.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
-#include "role/policy_check.h"
 
 namespace leeway::app {
 namespace {
@@ -42,7 +42,8 @@ class CtlSetSyncCommand final : public Command {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
     const std::string rule = fmt::format("{}", fmt::join(words_, " "));
     LW_RETURN_IF_ERROR(CheckRule(rule));
-    MonitorClient monitor(options);
+    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
+    MonitorClient& monitor = *connection;
     monitor.AskSetSync(rule);
     LW_ASSIGN_OR_RETURN(const AskedSetSync got,
                         scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {

@@ -12,7 +12,7 @@ class PapersCommand final : public Command {
  public:
   std::string name() const override { return "papers"; }
   std::string summary() const override {
-    return "the tables and figures of papers, simulated, beside theirs";
+    return "simulate the tables and figures of papers, and show both side by side";
   }
   std::string lesson() const override {
     return "Examples:\n"
@@ -23,22 +23,22 @@ class PapersCommand final : public Command {
            "  leeway papers --out build/papers --docs docs/papers\n\n"
            "Runs scenarios/papers/PAPER/FIGURE.toml, or all whose names begin with FIGURE_. The same files "
            "and "
-           "seeds give the same bytes. docs/papers has what came out, and says where it differs from the "
+           "seeds give the same bytes. docs/papers holds the results, and says where they differ from the "
            "paper "
            "and why. MNIST comes from tools/get_mnist.sh data/mnist; without it its rows are left out.\n";
   }
 
   void Declare(FlagSet& flags) override {
-    flags.Words("[PAPER [FIGURE]]", words_, 0, 2, "which; without, all");
-    flags.Switch("--list", list_, "what there is; nothing runs");
+    flags.Words("[PAPER [FIGURE]]", words_, 0, 2, "the paper, and a figure of it [default: all]");
+    flags.Switch("--list", list_, "list the figures, and run nothing");
     flags.Switch("--quick", options_.quick,
-                 "few iterations and one seed: whether it runs, not what comes out");
+                 "few iterations and one seed: shows that everything runs, not the results");
     flags.Number("--seed", "S", options_.seed, 1, 1U << 30, "the first seed");
     flags.Number("--seeds", "N", options_.seeds, 0, 10'000, "how many; 0: as each file says");
     flags.Number("--threads", "N", options_.threads, 1, 256, "runs at a time");
     flags.Text("--scenarios", "FOLDER", options_.scenarios, "where the files are");
-    flags.Text("--out", "FOLDER", options_.out, "writes report.html there, with everything");
-    flags.Text("--docs", "FOLDER", options_.docs, "writes Markdown and pictures there");
+    flags.Text("--out", "FOLDER", options_.out, "write report.html with all figures to this folder");
+    flags.Text("--docs", "FOLDER", options_.docs, "write Markdown and pictures to this folder");
   }
 
   Result<int> Run() override {

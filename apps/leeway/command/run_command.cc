@@ -7,15 +7,15 @@
 
 #include "base/errors.h"
 #include "calibrate/exchange_costs.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
-#include "launch/text_file.h"
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/loss_flags.h"
+#include "system/text_file.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {

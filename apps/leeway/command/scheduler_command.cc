@@ -6,21 +6,21 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
 #include "command/commands.h"
-#include "launch/text_file.h"
-#include "launch/who_waits.h"
 #include "node/scheduler/scheduler_log.h"
 #include "process/console_log.h"
 #include "process/scheduler_process.h"
 #include "role/checkpoint_flags.h"
-#include "role/job_display.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
+#include "status/job_display.h"
+#include "status/who_waits.h"
+#include "system/text_file.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {
@@ -70,7 +70,8 @@ class SchedulerCommand final : public Command {
   }
 
   Result<int> Run() override {
-    // Who reads the file connects to what it says; without one, everybody is told an address by hand.
+    // A reader of the file connects to the address in it. Without a file the user passes on the address by
+    // hand.
     LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job, origins_));
@@ -163,8 +164,8 @@ class SchedulerCommand final : public Command {
         log.Write(LogLevel::kInfo, outcome.status.ok()
                                        ? fmt::format("go on with --resume {}", outcome.folder)
                                        : fmt::format("no checkpoint: {}", outcome.status.message()));
-        // A server that was lost meanwhile, for one: the next may do better, while there is time. What fails
-        // the same way again will not.
+        // A checkpoint may fail because a server was lost: the next try may do better, while there is time. A
+        // try that fails the same way again would not.
         const std::string& message = outcome.status.message();
         std::string reason = message.substr(message.find(": ") + 1);  // "checkpoint 7 was given up: ..."
         const bool again = outcome.status.code() == StatusCode::kUnavailable && reason != *failed;

@@ -5,12 +5,12 @@
 #include "command/commands.h"
 #include "process/console_log.h"
 #include "process/server_process.h"
-#include "role/job_display.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/log_level.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
+#include "status/job_display.h"
 
 namespace leeway::app {
 namespace {

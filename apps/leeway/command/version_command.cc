@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "cli/policy_check.h"
 #include "command/commands.h"
-#include "role/policy_check.h"
 #include "wire/kind.h"
 
 namespace leeway::app {
@@ -12,7 +12,9 @@ namespace {
 class VersionCommand final : public Command {
  public:
   std::string name() const override { return "version"; }
-  std::string summary() const override { return "version, protocol, build and the policies compiled in"; }
+  std::string summary() const override {
+    return "show version, protocol, build and the policies compiled in";
+  }
   std::string lesson() const override { return {}; }
   void Declare(FlagSet&) override {}
 

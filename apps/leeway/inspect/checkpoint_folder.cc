@@ -8,7 +8,7 @@
 #include "base/file_error.h"
 #include "checkpoint/layout.h"
 #include "inspect/open_file.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

@@ -17,7 +17,8 @@ struct CheckpointPath {
   bool complete = false;  // has a manifest
 };
 
-// Those in a folder of checkpoints by id, or the one that `path` itself is. kNotFound if there is none.
+// The checkpoints in a folder, by id, or the one that `path` itself is. kNotFound: the folder has no
+// checkpoint.
 [[nodiscard]] Result<std::vector<CheckpointPath>> FindCheckpoints(const std::string& path);
 // The one that `path` is, or the newest complete one in it.
 [[nodiscard]] Result<std::string> OneCheckpoint(const std::string& path);

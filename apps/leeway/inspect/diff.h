@@ -30,7 +30,7 @@ struct TableDiff {
 // `a` and `b` are folders of checkpoints. Tables go by name, and may be cut into blocks differently.
 [[nodiscard]] Result<std::vector<TableDiff>> DiffCheckpoints(const std::string& a, const std::string& b);
 
-// The states that one rank gave; what is in them is its client's.
+// The states that one rank gave. Only its client knows their content.
 struct RankDiff {
   WorkerId rank{};
   std::optional<std::int64_t> iteration_a, iteration_b;  // nothing: it gave none

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -56,8 +57,8 @@ Result<Guard> Guard::Start(const std::string& folder) {
   const pid_t pid = fork();
   if (pid < 0) return ResourceExhausted("cannot start the guard: {}", std::strerror(errno));
   if (pid == 0) {
-    write_end.Close();
-    StandGuard(read_end.get(), folder);
+    write_end = Descriptor();
+    StandGuard(read_end.fd(), folder);
   }
   return Guard(pid, std::move(write_end));
 }
@@ -66,7 +67,7 @@ Guard::Guard(Guard&& other) noexcept : pid_(std::exchange(other.pid_, -1)), pipe
 
 Guard::~Guard() {
   if (pid_ < 0) return;
-  pipe_.Close();
+  pipe_ = Descriptor();
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -78,7 +79,7 @@ void Guard::Forget(pid_t group) const { Tell(-group); }
 void Guard::Tell(pid_t signed_group) const {
   // A guard that was killed breaks the pipe (SIGPIPE is blocked by the launcher); the kernel's death signal
   // still holds.
-  [[maybe_unused]] const ssize_t written = write(pipe_.get(), &signed_group, sizeof signed_group);
+  [[maybe_unused]] const ssize_t written = write(pipe_.fd(), &signed_group, sizeof signed_group);
 }
 
 }  // namespace leeway::app

@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "launch/descriptor.h"
 #include "leeway/status.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway::app {
 

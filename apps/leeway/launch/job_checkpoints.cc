@@ -17,7 +17,7 @@ std::string FuzzyNote(const std::string& checkpoint) {
 JobCheckpoints::JobCheckpoints(const CheckpointOptions& options) : options_(options) {
   if (!enabled()) return;
   const Result<std::vector<CheckpointPath>> found = FindCheckpoints(options_.folder);
-  if (!found.ok()) return;  // there are none
+  if (!found.ok()) return;  // the folder has no checkpoint
   for (const CheckpointPath& at : *found) before_ = std::max(before_, at.id);
 }
 

@@ -39,65 +39,47 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
   const SchedulerOptions& s = options.scheduler;
   ChildCommand command;
   command.program = program.executable;
-  command.args = {
-      "leeway",
-      "scheduler",
-      "--listen",
-      options.listen.empty() ? ListenOnThisHost(s.link.transport) : options.listen,
-      "--address-file",
-      files.address(),
-      "--status-file",
-      files.status(),
-      "--job",
-      s.job.job,
-      "--workers",
-      fmt::format("{}", s.job.workers),
-      "--servers",
-      fmt::format("{}", s.job.servers),
-      "--shards",
-      fmt::format("{}", s.job.shards),
-      "--sync",
-      s.job.sync,
-      "--placement",
-      s.job.placement,
-      "--block-bytes",
-      fmt::format("{}", s.job.block_bytes),
-      "--seed",
-      fmt::format("{}", s.job.seed),
-      "--transport",
-      s.link.transport,
-      "--gather-timeout",
-      Ms(s.gather_timeout),
-      "--suspect-after",
-      Ms(s.suspect_after),
-      "--expel-after",
-      Ms(s.expel_after),
-      "--wait-max",
-      Ms(s.wait_max),
-      "--min-workers",
-      fmt::format("{}", s.min_workers),
-      "--on-worker-loss",
-      NameOf(s.on_worker_loss),
-      "--on-server-loss",
-      NameOf(options.on_server_loss == ServerLossPlan::kPatch ? OnServerLoss::kPatch : OnServerLoss::kFail),
-      "--grace",
-      "0ms",      // the launcher has had its checkpoint when it ends the job
-      "--quiet",  // the launcher shows progress and summary
-      "--log",
-      options.log_level};
+  command.args = {"leeway", "scheduler", "--quiet"};  // the launcher shows progress and summary
+  const auto add = [&command](const char* flag, const auto& value) {
+    command.args.insert(command.args.end(), {flag, fmt::format("{}", value)});
+  };
+  add("--listen", options.listen.empty() ? ListenOnThisHost(s.link.transport) : options.listen);
+  add("--address-file", files.address());
+  add("--status-file", files.status());
+  add("--job", s.job.job);
+  add("--workers", s.job.workers);
+  add("--servers", s.job.servers);
+  add("--shards", s.job.shards);
+  add("--sync", s.job.sync);
+  add("--placement", s.job.placement);
+  add("--block-bytes", s.job.block_bytes);
+  add("--seed", s.job.seed);
+  add("--transport", s.link.transport);
+  add("--gather-timeout", Ms(s.gather_timeout));
+  add("--suspect-after", Ms(s.suspect_after));
+  add("--expel-after", Ms(s.expel_after));
+  add("--wait-max", Ms(s.wait_max));
+  add("--min-workers", s.min_workers);
+  add("--on-worker-loss", NameOf(s.on_worker_loss));
+  const bool patch = options.on_server_loss == ServerLossPlan::kPatch;
+  add("--on-server-loss", NameOf(patch ? OnServerLoss::kPatch : OnServerLoss::kFail));
+  add("--grace", "0ms");  // the launcher has had its checkpoint when it ends the job
+  add("--log", options.log_level);
   if (options.bind_any) command.args.emplace_back("--bind-any");
-  if (options.role_restart.scheduler > 0) command.args.insert(command.args.end(), {"--log-dir", files.log()});
-  for (const std::string& rule : s.job.rules) command.args.insert(command.args.end(), {"--rule", rule});
-  command.args.insert(command.args.end(), {"--pull", s.job.pull, "--exchange", s.job.exchange});
+  if (options.role_restart.scheduler > 0) add("--log-dir", files.log());
+  for (const std::string& rule : s.job.rules) add("--rule", rule);
+  add("--pull", s.job.pull);
+  add("--exchange", s.job.exchange);
   if (!s.job.overlap) command.args.emplace_back("--no-overlap");
-  if (!s.job.apply.empty()) command.args.insert(command.args.end(), {"--apply", s.job.apply});
+  if (!s.job.apply.empty()) add("--apply", s.job.apply);
   const CheckpointOptions& c = s.checkpoint;
   if (!c.folder.empty()) {
-    command.args.insert(command.args.end(), {"--checkpoint-dir", c.folder, "--checkpoint-every",
-                                             fmt::format("{}", c.every_iterations), "--checkpoint-time",
-                                             Ms(c.every), "--checkpoint-keep", fmt::format("{}", c.keep)});
+    add("--checkpoint-dir", c.folder);
+    add("--checkpoint-every", c.every_iterations);
+    add("--checkpoint-time", Ms(c.every));
+    add("--checkpoint-keep", c.keep);
   }
-  if (!c.resume.empty()) command.args.insert(command.args.end(), {"--resume", c.resume});
+  if (!c.resume.empty()) add("--resume", c.resume);
   command.environment = RoleEnvironment(program, files);
   return command;
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "launch/child_process.h"
-#include "launch/environment.h"
 #include "launch/launcher.h"
+#include "system/child_process.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 
@@ -15,7 +15,7 @@ struct LaunchFiles {
   std::string folder;
   std::string secret;  // the file that holds the job's secret
   [[nodiscard]] std::string address() const { return folder + "/scheduler.address"; }
-  // What others are told: a scheduler that is started again may be elsewhere.
+  // The address for other processes is a file: a scheduler that is started again may be elsewhere.
   [[nodiscard]] std::string scheduler() const { return "file:" + address(); }
   [[nodiscard]] std::string log() const { return folder + "/scheduler.log"; }
   [[nodiscard]] std::string status() const { return folder + "/status.json"; }

@@ -13,15 +13,8 @@ namespace leeway::app {
 namespace {
 
 std::string PrefixOf(JobRole role, std::uint32_t index) {
-  switch (role) {
-    case JobRole::kScheduler:
-      return "[scheduler] ";
-    case JobRole::kServer:
-      return fmt::format("[s{}] ", index);
-    case JobRole::kWorker:
-      break;
-  }
-  return fmt::format("[w{}] ", index);
+  if (role == JobRole::kScheduler) return "[scheduler] ";
+  return fmt::format("[{}{}] ", role == JobRole::kServer ? 's' : 'w', index);
 }
 
 // Lines of scheduler and servers wait this long: a worker's own end may explain them, and comes later.
@@ -35,15 +28,8 @@ constexpr int kReadsPerTurn = 16;
 }  // namespace
 
 std::string NameOf(JobRole role, std::uint32_t index) {
-  switch (role) {
-    case JobRole::kScheduler:
-      return "scheduler";
-    case JobRole::kServer:
-      return fmt::format("server {}", index);
-    case JobRole::kWorker:
-      break;
-  }
-  return fmt::format("worker {}", index);
+  if (role == JobRole::kScheduler) return "scheduler";
+  return fmt::format("{} {}", role == JobRole::kServer ? "server" : "worker", index);
 }
 
 Status JobProcesses::Start(JobRole role, std::uint32_t index, const ChildCommand& command) {
@@ -70,7 +56,7 @@ void JobProcesses::Wait(int wake_fd, int timeout_ms) {
   std::vector<pollfd> fds{{wake_fd, POLLIN, 0}};
   for (const Process& process : processes_) {
     for (const Descriptor* from : {&process.child.out, &process.child.err}) {
-      if (from->is_open()) fds.push_back({from->get(), POLLIN, 0});
+      if (from->fd() >= 0) fds.push_back({from->fd(), POLLIN, 0});
     }
   }
   poll(fds.data(), fds.size(), timeout_ms);
@@ -95,8 +81,8 @@ std::vector<EndedProcess> JobProcesses::Reap() {
     const auto now = StreamOutput::Clock::now();
     process.out->Finish(now);
     process.err->Finish(now);
-    process.child.out.Close();
-    process.child.err.Close();
+    process.child.out = Descriptor();
+    process.child.err = Descriptor();
     ended.push_back({process.role, process.index, end});
   }
   return ended;
@@ -196,11 +182,11 @@ void JobProcesses::Forward(Process& process) {
 
 void JobProcesses::Drain(Descriptor& from, StreamOutput& to) {
   std::array<char, 16 * 1024> bytes{};
-  for (int turn = 0; from.is_open() && turn < kReadsPerTurn; ++turn) {
-    const ssize_t n = read(from.get(), bytes.data(), bytes.size());
+  for (int turn = 0; from.fd() >= 0 && turn < kReadsPerTurn; ++turn) {
+    const ssize_t n = read(from.fd(), bytes.data(), bytes.size());
     if (n > 0) to.Add({bytes.data(), static_cast<std::size_t>(n)}, StreamOutput::Clock::now());
     if (n < 0 && errno == EINTR) continue;
-    if (n == 0) from.Close();
+    if (n == 0) from = Descriptor();
     if (n <= 0) return;
   }
 }

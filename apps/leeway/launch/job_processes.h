@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "launch/child_process.h"
 #include "launch/guard.h"
-#include "launch/screen.h"
 #include "launch/stream_output.h"
 #include "leeway/status.h"
+#include "system/child_process.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 
@@ -37,10 +37,10 @@ class JobProcesses {
   [[nodiscard]] Status Start(JobRole role, std::uint32_t index, const ChildCommand& command);
   // Waits until there is output or `wake_fd` is readable, at most `timeout_ms`, then forwards the output.
   void Wait(int wake_fd, int timeout_ms);
-  // What has ended since the last call, its output forwarded before.
+  // Processes that have ended since the last call. Their output is forwarded before.
   [[nodiscard]] std::vector<EndedProcess> Reap();
-  // Lines of scheduler and servers are shown half a second late. ShowDelayed shows them now; DropDelayed
-  // drops them, when they only follow from what is known already.
+  // Lines of scheduler and servers are shown half a second late. ShowDelayed shows them now. DropDelayed
+  // drops them when they only follow from a known cause.
   void ShowDelayed();
   void DropDelayed();
   // Why its newest process ended, in its own words; empty: it said nothing.

@@ -1,20 +1,26 @@
 #include "launch/launch.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "base/errors.h"
-#include "cli/quantity.h"
-#include "launch/same_batches.h"
-#include "launch/text_file.h"
-#include "launch/who_waits.h"
 #include "launch/worker_program.h"
+#include "system/text_file.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
+namespace {
+
+// The variables that a worker joins the job with.
+std::string HowToJoin(const std::string& scheduler, const LaunchFiles& files, const LaunchOptions& options) {
+  return fmt::format("LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={}", scheduler, files.secret,
+                     options.scheduler.job.job);
+}
+
+}  // namespace
 
 Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles files, std::string found,
                SignalInbox& signals, const Descriptor& stop, const Guard& guard,
@@ -26,58 +32,78 @@ Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles
       signals_(signals),
       checkpoints_(checkpoints),
       events_(events),
-      screen_(Screen::StderrIsTerminal() && !options.quiet, stop.get()),
+      screen_(Screen::StderrIsTerminal() && !options.quiet, stop.fd()),
       processes_(screen_, guard, options.prefix),
-      role_restarts_(options.role_restart),
-      progress_(options.scheduler.job.workers),
-      recorder_(options) {
-  outcome_.lives = WorkerLives(options.scheduler.job.workers, options.restart);
+      display_(options, screen_),
+      workers_(options, HowToJoin(files_.scheduler(), files_, options), *this),
+      roles_(options, checkpoints, files_.address(), *this),
+      asked_(checkpoints.enabled(), options.grace, *this),
+      ending_(options, *this),
+      recorder_({options.scheduler.job, options.scheduler.link.transport, options.slow_workers,
+                 options.exchange_costs}) {}
+
+JobNow Launch::Now() const {
+  const JobStatus* status = last_status_.get();
+  JobNow now;
+  now.at = SteadyClock::now();
+  now.status = status;
+  now.status_at = last_status_.at();
+  now.begun = begun();
+  now.served =
+      ending_.settling() || (status != nullptr && status->served) || (monitor_ && monitor_->ended_well());
+  now.interrupting = ending_.interrupting();
+  now.scheduler_done = roles_.scheduler_done();
+  now.job_done = roles_.job_done();
+  return now;
 }
 
-void Launch::Start(JobRole role, std::uint32_t index, ChildCommand command) {
-  if (ending_) return;
+void Launch::Start(JobRole role, std::uint32_t index) {
+  if (ending_.begun()) return;
+  ChildCommand command =
+      role == JobRole::kScheduler ? SchedulerCommandOf(program_, options_, files_)
+      : role == JobRole::kServer
+          ? ServerCommandOf(program_, options_, files_, index)
+          : WorkerCommandOf(program_, options_, files_, index, workers_.lives().RestartsOf(index), found_);
   command.signal_mask = signals_.outer_mask();
   const Status started = processes_.Start(role, index, command);
   if (!started.ok()) End(ExitCode(started), fmt::format("{}: {}", NameOf(role, index), started.message()));
 }
 
 void Launch::StartAll() {
-  StartRole(JobRole::kScheduler, 0);
-  // Nobody has to wait for its address; but what its flags say may be wrong, and then it ends at once.
+  roles_.Start(JobRole::kScheduler, 0, SteadyClock::now());
+  // The other processes could start without its address. But a scheduler whose flags are wrong ends at once.
   bool listens = false;
-  while (!listens && !ending_ && processes_.Running() + due_roles_.size() > 0) {
+  while (!listens && !ending_.begun() && (processes_.Running() > 0 || roles_.HasPending())) {
     Step(std::chrono::milliseconds(5));
     listens = ReadTextFile(files_.address()).ok();
   }
   if (!listens) return;
   if (!options_.listen.empty() && !options_.quiet) TellHowToJoin();
   const JobOptions& job = options_.scheduler.job;
-  for (std::uint32_t i = 0; i < job.servers; ++i) StartRole(JobRole::kServer, i);
-  for (std::uint32_t i = 0; i < job.workers; ++i) StartWorker(i, LifeBegan::kStart);
+  for (std::uint32_t i = 0; i < job.servers; ++i) roles_.Start(JobRole::kServer, i, SteadyClock::now());
+  for (std::uint32_t i = 0; i < job.workers; ++i) workers_.Start(i, LifeBegan::kStart);
   MonitorOptions monitor;
   monitor.scheduler = files_.scheduler();
   monitor.secret = options_.scheduler.link.secret;
   monitor.job = job.job;
   monitor.every = options_.status_every;
-  monitor_ = std::make_unique<MonitorClient>(monitor);
+  monitor_ = ConnectMonitor(monitor);
 }
 
 // For `leeway ctl` and workers that are started by hand.
 void Launch::TellHowToJoin() {
   std::string address = ReadTextFile(files_.address()).value();
   while (address.ends_with('\n')) address.pop_back();
-  Say(fmt::format("others join with LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={}", address,
-                  files_.secret, options_.scheduler.job.job));
+  Say("others join with " + HowToJoin(address, files_, options_));
 }
 
 int Launch::Run() {
   StartAll();
-  const auto goes_on = [this] { return !ending_ && (!due_roles_.empty() || !undecided_servers_.empty()); };
-  while (processes_.Running() > 0 || goes_on()) Step(std::chrono::milliseconds(100));
-  if (interrupt_until_) EndInterrupt();
-  if (failure_ && !ending_) End(failure_->exit_code, failure_->why);
-  Conclude();
-  return outcome_.exit_code;
+  while (processes_.Running() > 0 || (!ending_.begun() && roles_.HasPending()))
+    Step(std::chrono::milliseconds(100));
+  if (ending_.interrupting()) EndInterrupt();
+  if (const auto& failure = ending_.failure()) End(failure->exit_code, failure->why);
+  return Conclude();
 }
 
 void Launch::Step(std::chrono::milliseconds timeout) {
@@ -86,285 +112,176 @@ void Launch::Step(std::chrono::milliseconds timeout) {
   for (const EndedProcess& ended : processes_.Reap()) OnEnded(ended);
   if (monitor_) {
     if (const std::optional<std::string> json = monitor_->Take()) TakeStatus(*json);
-    if (const auto answer = monitor_->TakeCheckpoint()) TakeCheckpointAnswer(*answer);
+    if (const auto answer = monitor_->TakeCheckpoint()) {
+      if (const auto how = asked_.TakeAnswer(*answer, SteadyClock::now())) EndDrain(*how);
+    }
   }
   OnTime();
-  Show();
+  if (!ending_.begun() && !ending_.settling()) display_.ShowProgress(SteadyClock::now(), Elapsed());
 }
 
 void Launch::OnSignal(int signal) {
-  if (signal == SIGQUIT) TellWhoWaits();
-  if (signal == SIGUSR1) AskCheckpoint();
+  if (signal == SIGQUIT) display_.ShowWhoWaits(last_status_.get());
+  if (signal == SIGUSR1 && !ending_.begun() && !roles_.job_done()) asked_.Ask(monitor_ != nullptr);
   if (signal != SIGINT && signal != SIGTERM && signal != SIGHUP) return;  // SIGCHLD only wakes
-  if (interrupted_) {
-    if (interrupt_until_) EndInterrupt();
+  if (ending_.interrupted()) {
+    if (ending_.interrupting()) EndInterrupt();
     processes_.SignalAll(SIGKILL);
     return;
   }
-  if (signal == SIGTERM && BeginDrain()) return;
-  interrupted_ = true;
-  if (signal == SIGINT && BeginInterrupt()) return;
+  const bool may_drain = monitor_ && !ending_.begun() && !ending_.settling() && !IsFailing();
+  if (signal == SIGTERM && may_drain && asked_.BeginDrain(SteadyClock::now())) return;
+  ending_.SetInterrupted();
+  if (signal == SIGINT && !asked_.draining() && ending_.MayInterrupt()) {
+    screen_.Hurry(options_.grace);  // a reader that is stuck must not keep the job from its end
+    workers_.DropPending();
+    return ending_.BeginInterrupt(SteadyClock::now());
+  }
   screen_.Hurry();
   const char* name = signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
   End(128 + signal, fmt::format("stopped by {}", name));
 }
 
-bool Launch::BeginInterrupt() {
-  if (ending_ || drain_until_ || options_.grace.count() == 0) return false;
-  if (processes_.Running(JobRole::kWorker) == 0) return false;
-  interrupt_until_ = SteadyClock::now() + options_.grace;
-  screen_.Hurry(options_.grace);  // a reader that is stuck must not keep it from its end
-  due_workers_.clear();
-  undecided_.clear();
-  processes_.SignalAll(JobRole::kWorker, SIGINT);
-  processes_.SignalAll(JobRole::kWorker, SIGCONT);  // what was stopped hears of it too
-  Say(fmt::format(
-      "Ctrl-C: scripts are interrupted and may end by themselves within {} (once more to kill them "
-      "at once)",
-      PrintTime(options_.grace)));
-  return true;
-}
-
-void Launch::EndInterrupt(const std::string& how) {
-  interrupt_until_.reset();
-  screen_.Hurry();
-  End(128 + SIGINT, "stopped by Ctrl-C" + how);
-}
-
 void Launch::OnEnded(const EndedProcess& ended) {
-  if (ended.role != JobRole::kWorker) return OnRoleEnded(ended);
-  OnWorkerEnded(ended.index, ended.end);
-  if (!NoWorkerLeft()) return;
+  if (ended.role != JobRole::kWorker) {
+    roles_.OnEnded(ended, Now());
+    if (roles_.scheduler_done()) workers_.DropDue();
+    // The job is over, though scripts may have more to do.
+    if (ended.role == JobRole::kScheduler && roles_.job_done()) TakeLastStatus();
+    return;
+  }
+  workers_.OnEnded(ended.index, ended.end, Now());
+  if (!workers_.NoneLeft()) return;
   workers_ended_s_ = Elapsed();
-  if (outcome_.lives.CountNow(LifeEnd::kDone) > 0) {
-    settle_at_ = SteadyClock::now() + options_.settle;
-  } else if (interrupt_until_) {
+  if (workers_.lives().CountNow(LifeEnd::kDone) > 0) {
+    ending_.Settle(SteadyClock::now());
+  } else if (ending_.interrupting()) {
     EndInterrupt();
   }
 }
 
-void Launch::Fail(Failure failure) {
-  if (!failure_ || (failure.of_role && !failure_->of_role)) failure_ = std::move(failure);
-}
-
-void Launch::TellWhoWaits() {
-  std::string text = outcome_.status ? WhoWaitsText(*outcome_.status)
-                                     : std::string("The scheduler has not said anything yet.\n");
-  text.pop_back();  // its end of line comes with Line
-  screen_.Line(STDERR_FILENO, "", text);
+// The user needs no lines of scheduler and servers: they have only seen what follows from the error.
+void Launch::OnScriptFailed(int exit_code, const std::string& why) {
+  processes_.DropDelayed();
+  End(exit_code, why);
 }
 
 void Launch::OnTime() {
   const auto now = SteadyClock::now();
-  if (term_servers_at_ && now >= *term_servers_at_) {
-    processes_.SignalAll(JobRole::kServer, SIGTERM);
-    term_servers_at_.reset();
-  }
-  if (kill_at_ && now >= *kill_at_) {
-    processes_.SignalAll(SIGKILL);
-    kill_at_.reset();
-  }
-  if (interrupt_until_ && now >= *interrupt_until_) {
-    EndInterrupt(fmt::format("; {} workers did not end within {}", processes_.Running(JobRole::kWorker),
+  ending_.OnTime(now);
+  if (ending_.IsInterruptOver(now)) {
+    EndInterrupt(fmt::format("; {} workers did not end within {}", Running(JobRole::kWorker),
                              PrintTime(options_.grace)));
   }
-  if (ending_) return;
-  OnDrainTime(now);
-  KillLostServers(now);
-  DecideServerLosses(now);
-  StartDueRoles(now);
-  StartDueWorkers(now);
-  EndStragglers(now);
-  DecideLosses();
-  if (ending_ || !undecided_.empty() || !undecided_servers_.empty()) return;
-  const bool told = failure_ && now >= failure_->act_at &&
-                    (now >= failure_->workers_until || processes_.Running(JobRole::kWorker) == 0);
-  if (failure_ && (told || settle_at_)) {
-    End(failure_->exit_code, failure_->why);
-  } else if (settle_at_) {
-    // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
-    // A scheduler waits for a server that lost its connection, and this one does not come back.
-    const bool alone = server_gone_ && processes_.Running(JobRole::kServer) == 0;
-    if (!HasBegun() || alone || now >= *settle_at_) interrupt_until_ ? EndInterrupt() : End(0, "");
-  }
-}
-
-void Launch::Show() {
-  if (options_.quiet || ending_ || settle_at_) return;
-  const auto now = SteadyClock::now();
-  if (screen_.terminal()) {
-    if (now - shown_ < std::chrono::milliseconds(200)) return;
-    screen_.Bar(progress_.Bar(Elapsed(), Screen::BarColumns()));
-  } else {
-    if (now - shown_ < options_.line_every) return;
-    Say(progress_.Line(Elapsed()));
-  }
-  shown_ = now;
+  if (ending_.begun()) return;
+  if (const auto how = asked_.OnTime(now)) EndDrain(*how);
+  roles_.OnTime(Now());
+  workers_.OnTime(Now());
+  if (ending_.begun() || workers_.IsUndecided() || roles_.IsUndecided()) return;
+  if (ending_.IsFailureDue(now)) return End(ending_.failure()->exit_code, ending_.failure()->why);
+  // A command that never joined (`leeway run -- hostname`) leaves a scheduler that would wait for it.
+  // A scheduler waits for a server that lost its connection, and a server that is gone does not come back.
+  const bool in_vain = !begun() || (roles_.server_gone() && Running(JobRole::kServer) == 0);
+  if (ending_.HasSettled(now, in_vain)) ending_.interrupting() ? EndInterrupt() : End(0, "");
 }
 
 void Launch::End(int exit_code, const std::string& why) {
-  if (ending_) return;
-  ending_ = true;
-  outcome_.exit_code = exit_code;
-  outcome_.why = why;
-  due_workers_.clear();
-  due_roles_.clear();
-  undecided_.clear();
-  undecided_servers_.clear();
-  // Servers hear of the end from the scheduler: one that went before it would be taken for a loss.
-  const bool word = processes_.IsRunning(JobRole::kScheduler, 0);
-  processes_.SignalAll(JobRole::kScheduler, SIGTERM);
-  processes_.SignalAll(JobRole::kWorker, SIGTERM);
-  term_servers_at_ = SteadyClock::now() + (word ? kWordFirst : std::chrono::milliseconds(0));
-  processes_.SignalAll(SIGCONT);  // what was stopped hears of it too
-  kill_at_ = SteadyClock::now() + options_.term_grace;
+  if (ending_.begun()) return;
+  workers_.DropPending();
+  roles_.DropPending();
   screen_.ClearBar();
-  // What a failure was is said at the very end; until then only what the others are ended for.
-  const bool others = processes_.Running(JobRole::kWorker) > 0;
-  if (!why.empty() && (others || interrupted_)) {
-    const std::string rest = processes_.Running() > 0 ? "; ending the job" : "";
-    Say(why + rest + (interrupted_ && others ? " (once more to kill it at once)" : ""));
-  }
+  ending_.Begin(exit_code, why, SteadyClock::now());
+}
+
+void Launch::EndInterrupt(const std::string& how) {
+  ending_.EndInterrupt();
+  screen_.Hurry();
+  End(128 + SIGINT, "stopped by Ctrl-C" + how);
+}
+
+void Launch::EndDrain(const std::string& how) {
+  ending_.SetInterrupted();
+  screen_.Hurry();
+  End(128 + SIGTERM, fmt::format("stopped by SIGTERM, {}", how));
 }
 
 void Launch::TakeStatus(const std::string& json) {
-  Result<JobStatus> status = ParseJobStatus(json);
-  if (!status.ok()) return;
-  progress_.Add(*status, Elapsed());
-  if (status->phase != "gathering") begun_ = true;
-  if (begun_ && !gathered_s_) gathered_s_ = Elapsed();
-  if (!options_.record.empty()) LookForRecord(*status);
-  HintAtSameBatches(*status);
-  outcome_.status = std::move(*status);
-  status_at_ = SteadyClock::now();
-  outcome_.status_json = json;
-  TellEndedLives();
+  if (!last_status_.Take(json, Elapsed())) return;
+  display_.Add(*last_status_.get(), Elapsed());
+  if (!options_.record.empty()) LookForRecord();
+  if (monitor_) monitor_->TellEnded(workers_.EndedLives(*last_status_.get()));
 }
 
-void Launch::HintAtSameBatches(const JobStatus& status) {
-  if (hinted_ || options_.quiet) return;
-  const std::string hint = SameBatchesText(status);
-  hinted_ = !hint.empty();
-  if (hinted_) Say(hint);
-}
-
-// The scheduler's last word holds figures that came after the last status asked for.
 void Launch::TakeLastStatus() {
   if (const Result<std::string> json = ReadTextFile(files_.status()); json.ok()) TakeStatus(*json);
 }
 
-void Launch::LookForRecord(const JobStatus& status) {
+void Launch::LookForRecord() {
   std::vector<pid_t> others = processes_.Pids(JobRole::kWorker);
   for (const pid_t pid : processes_.Pids(JobRole::kScheduler)) others.push_back(pid);
-  // One that has ended took its time with it.
+  // A process that has ended took its time with it.
   if (others.size() == options_.scheduler.job.workers + 1)
-    recorder_.Look(status, processes_.Pids(JobRole::kServer), others);
+    recorder_.Look(*last_status_.get(), processes_.Pids(JobRole::kServer), others);
 }
 
 Status Launch::WriteRecord() const {
-  if (!outcome_.status) return FailedPrecondition("the scheduler never answered");
-  LW_ASSIGN_OR_RETURN(const JobRecord record, recorder_.Make(*outcome_.status));
+  if (last_status_.get() == nullptr) return FailedPrecondition("the scheduler never answered");
+  LW_ASSIGN_OR_RETURN(const JobRecord record, recorder_.Make(*last_status_.get()));
   return WriteTextFile(options_.record, ToJson(record));
 }
 
-bool Launch::WillRollBack() const {
-  return !role_lost_.empty() && !interrupted_ && options_.on_server_loss == ServerLossPlan::kRollback &&
-         !newest_->empty();
-}
-
-void Launch::JudgeEnd() {
-  if (outcome_.exit_code != 0 || !outcome_.why.empty()) return;
-  if (NobodyJoined()) {
-    outcome_.exit_code = ExitCode(FailedPrecondition(""));
-    outcome_.why =
-        "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "
-        "(import leeway.torch as lw, lw.init(), ...), or run it without leeway run";
-    return;
-  }
-  if (options_.accepts_losses) return;
-  const auto& workers = outcome_.lives.workers();
-  for (std::uint32_t rank = 0; rank < workers.size(); ++rank) {
-    if (workers[rank].empty() || workers[rank].back().end != LifeEnd::kLost) continue;
-    outcome_.exit_code = workers[rank].back().how.exit_code;
-    outcome_.lost_rank = rank;
-    return;
-  }
-}
-
-void Launch::Conclude() {
+int Launch::Conclude() {
   monitor_.reset();
   screen_.ClearBar();
   TakeLastStatus();
-  if (!newest_) newest_ = checkpoints_.Newest();
-  JudgeEnd();
+  // The last lines name the checkpoint on which the end of the job was decided.
+  newest_ = roles_.lacked_checkpoint() ? "" : checkpoints_.Newest();
+  Outcome outcome;
+  outcome.exit_code = ending_.exit_code();
+  outcome.why = ending_.why();
+  outcome.stopped = interrupted();
+  outcome.lives = workers_.lives();
+  outcome.events = events_;
+  outcome.status = last_status_.status();
+  outcome.status_json = last_status_.json();
+  JudgeEnd(outcome, options_.accepts_losses);
   const double total_s = Elapsed();
   const double ended_s = workers_ended_s_.value_or(total_s);
-  const double gathered_s = std::min(gathered_s_.value_or(ended_s), ended_s);
-  outcome_.times = {gathered_s, ended_s - gathered_s, total_s - ended_s};
-  outcome_.events = events_;
-  outcome_.stopped = interrupted_;
+  const double gathered_s = std::min(last_status_.gathered_s().value_or(ended_s), ended_s);
+  outcome.times = {gathered_s, ended_s - gathered_s, total_s - ended_s};
   // The file first: it waits for no reader.
   if (!options_.summary_json.empty()) {
-    const Status written = WriteTextFile(options_.summary_json, SummaryJson(outcome_));
+    const Status written = WriteTextFile(options_.summary_json, SummaryJson(outcome));
     if (!written.ok()) {
       Say("summary: " + written.message());
-      if (outcome_.exit_code == 0)
-        outcome_.exit_code = ExitCode(written);  // whoever reads it must hear of it
+      // The file's reader must hear of it.
+      if (outcome.exit_code == 0) outcome.exit_code = ExitCode(written);
     }
   }
-  if (!options_.record.empty() && outcome_.exit_code == 0) {
+  if (!options_.record.empty() && outcome.exit_code == 0) {
     const Status written = WriteRecord();
     if (!written.ok()) {
       Say("record: " + written.message());
-      outcome_.exit_code = ExitCode(written);
+      outcome.exit_code = ExitCode(written);
     }
   }
   processes_.ShowDelayed();
-  if (!WillRollBack()) ShowEnd();
+  const bool rolls_back = !role_lost().empty() && !interrupted() &&
+                          options_.on_server_loss == ServerLossPlan::kRollback && !newest_.empty();
+  if (!rolls_back) ShowEnd(outcome);
+  return outcome.exit_code;
 }
 
-// The summary; after a failure a short one, none where a script was wrong: its traceback comes last, and one
-// line.
-void Launch::ShowEnd() {
-  const bool failed = !outcome_.why.empty() && !outcome_.stopped;
-  const bool of_script = script_failed_ || (failed && NobodyJoined());
-  if (!options_.quiet && !of_script) {
-    std::string text = SummaryText(outcome_);
-    text.pop_back();  // its end of line comes with Line
-    screen_.Line(STDOUT_FILENO, "\n", text);
+void Launch::ShowEnd(const Outcome& outcome) {
+  std::optional<FailedWorker> failed;
+  if (const std::optional<std::uint32_t> rank = workers_.failed_rank()) {
+    failed = {*rank,
+              [this, rank] { return processes_.CoveredTail(JobRole::kWorker, *rank, script_failed()); },
+              PythonHint(program_, found_, [this, rank](std::string_view text) {
+                return processes_.HasSaid(JobRole::kWorker, *rank, text);
+              })};
   }
-  if (failed && failed_rank_) {
-    const std::string prefix = options_.prefix ? fmt::format("[w{}] ", *failed_rank_) : "";
-    for (const std::string& line : processes_.CoveredTail(JobRole::kWorker, *failed_rank_, script_failed_))
-      screen_.Line(STDERR_FILENO, prefix, line);
-    if (const std::string hint = PythonHint(*failed_rank_); !hint.empty()) Say(hint);
-  }
-  if (failed) Say(fmt::format("job failed after {:.1f} s: {}", outcome_.times.total_s(), outcome_.why));
-  if (outcome_.lost_rank) {
-    const Life& lost = outcome_.lives.workers()[*outcome_.lost_rank].back();
-    Say(fmt::format(
-        "the job came to its end, but without worker {}, which ended with {}: its exit code is the "
-        "job's, unless --on-worker-loss says what to do about losses",
-        *outcome_.lost_rank, DescribeEnd(lost.how)));
-  }
-}
-
-std::string Launch::PythonHint(std::uint32_t rank) const {
-  for (const char* module : {"torch", "leeway", "numpy"}) {
-    const auto lacks =
-        [&](char end) {  // of the module itself, or of a part of it; torchvision is no part of torch
-          return processes_.HasSaid(JobRole::kWorker, rank,
-                                    fmt::format("No module named '{}{}", module, end));
-        };
-    if (!lacks('\'') && !lacks('.')) continue;
-    const Result<std::string> python = PythonOfBuild(program_);
-    if (!python.ok() || *python == found_) return {};
-    return fmt::format(
-        "{} cannot import {}; the Python of this build is {}, which `leeway run ... train.py` takes "
-        "by itself",
-        found_, module, *python);
-  }
-  return {};
+  display_.ShowEnd(outcome, script_failed(), failed);
 }
 
 }  // namespace leeway::app

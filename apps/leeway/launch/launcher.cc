@@ -12,12 +12,12 @@
 #include "base/errors.h"
 #include "launch/guard.h"
 #include "launch/job_checkpoints.h"
-#include "launch/job_events.h"
 #include "launch/launch.h"
-#include "launch/signal_inbox.h"
 #include "launch/worker_program.h"
 #include "process/secret_file.h"
 #include "role/checkpoint_flags.h"
+#include "status/job_events.h"
+#include "system/signal_inbox.h"
 
 namespace leeway::app {
 namespace {
@@ -68,7 +68,7 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
   if (options.command.empty())
     return InvalidArgument("no command given; wanted a script (train.py), or a command after \"--\"");
   LW_ASSIGN_OR_RETURN(const WorkerProgram worker, FindWorkerProgram(program, options.command));
-  // Whoever started us may ignore it, and then no child could be waited for.
+  // The parent process may ignore it, and then this process could not wait for a child.
   std::signal(SIGCHLD, SIG_DFL);
   // SIGPIPE is among them so that a reader of our output that went away does not end the job halfway.
   LW_ASSIGN_OR_RETURN(SignalInbox signals,

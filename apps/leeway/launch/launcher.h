@@ -14,15 +14,15 @@
 #include <vector>
 
 #include "calibrate/job_record.h"
-#include "launch/environment.h"
 #include "launch/role_restarts.h"
-#include "launch/worker_lives.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
+#include "status/worker_lives.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 
-// What the job does when a server has died, or a scheduler that is not started again.
+// The job's reaction to the death of a server, or of a scheduler that is not started again.
 enum class ServerLossPlan : std::uint8_t {
   kPatch,     // another takes its place, with its blocks as they are in the newest checkpoint
   kRollback,  // all processes end, and begin again from the newest checkpoint

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/line_splitter.h"
-#include "launch/screen.h"
+#include "terminal/line_splitter.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 
@@ -37,11 +37,11 @@ class StreamOutput {
   StreamOutput& operator=(const StreamOutput&) = delete;
 
   void Add(std::string_view bytes, Clock::time_point now);
-  // Shows what is due.
+  // Shows lines that are due.
   void Tick(Clock::time_point now);
   // The stream has ended.
   void Finish(Clock::time_point now);
-  // Shows, resp. drops, what is delayed.
+  // Release shows delayed lines, Drop drops them.
   void Release() { ShowDelayed(Clock::time_point::max()); }
   void Drop() { delayed_.clear(); }
 
@@ -49,7 +49,7 @@ class StreamOutput {
   [[nodiscard]] const std::deque<std::string>& tail() const { return tail_; }
   // True if the screen has shown other lines after them.
   [[nodiscard]] bool IsCovered() const { return screen_.lines() != shown_line_; }
-  // What followed StreamOptions::last_words in the last such line; empty: there was none.
+  // The text after StreamOptions::last_words in the last such line; empty: there was no such line.
   [[nodiscard]] const std::string& last_words() const { return last_words_; }
 
   static constexpr std::chrono::milliseconds kRedrawEvery{500};

@@ -21,13 +21,13 @@ class StreamOutputTest : public ::testing::Test {
     EXPECT_EQ(pipe2(fds.data(), O_CLOEXEC | O_NONBLOCK), 0);
     read_ = Descriptor(fds[0]);
     write_ = Descriptor(fds[1]);
-    options.fd = write_.get();
+    options.fd = write_.fd();
     options.prefix = "[w0] ";
     options.key = "w0";
   }
   std::string Shown() const {
     std::array<char, 4096> bytes{};
-    const ssize_t n = read(read_.get(), bytes.data(), bytes.size());
+    const ssize_t n = read(read_.fd(), bytes.data(), bytes.size());
     return n > 0 ? std::string(bytes.data(), static_cast<std::size_t>(n)) : "";
   }
 
@@ -81,7 +81,7 @@ TEST_F(StreamOutputTest, TheTailKnowsWhetherOthersHaveSpokenSince) {
   StreamOutput output(screen, options);
   output.Add("Traceback\nError\n", now);
   EXPECT_FALSE(output.IsCovered());
-  screen.Line(write_.get(), "[w1] ", "something");
+  screen.Line(write_.fd(), "[w1] ", "something");
   EXPECT_TRUE(output.IsCovered());
   EXPECT_THAT(output.tail(), ElementsAre("Traceback", "Error"));
 }

@@ -1,10 +1,12 @@
 #include "launch/worker_program.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <system_error>
 
 #include "base/errors.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 
@@ -31,6 +33,23 @@ Result<WorkerProgram> FindWorkerProgram(const Program& program, const std::vecto
   WorkerProgram worker{*python, {*python}};
   worker.args.insert(worker.args.end(), command.begin(), command.end());
   return worker;
+}
+
+std::string PythonHint(const Program& program, const std::string& found,
+                       const std::function<bool(std::string_view)>& has_said) {
+  for (const char* module : {"torch", "leeway", "numpy"}) {
+    // The module itself, or a part of it: torchvision is no part of torch.
+    if (!has_said(fmt::format("No module named '{}'", module)) &&
+        !has_said(fmt::format("No module named '{}.", module)))
+      continue;
+    const Result<std::string> python = PythonOfBuild(program);
+    if (!python.ok() || *python == found) return {};
+    return fmt::format(
+        "{} cannot import {}; the Python of this build is {}, which `leeway run ... train.py` takes "
+        "by itself",
+        found, module, *python);
+  }
+  return {};
 }
 
 }  // namespace leeway::app

@@ -1,11 +1,13 @@
 // WorkerProgram: what every worker of a job runs, found before anything is started.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "launch/environment.h"
 #include "leeway/status.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 
@@ -21,5 +23,10 @@ struct WorkerProgram {
 // shell finds it. REQUIRES: the command is not empty.
 [[nodiscard]] Result<WorkerProgram> FindWorkerProgram(const Program& program,
                                                       const std::vector<std::string>& command);
+
+// A hint for a script that `found` ran and that lacks a module which the Python of the build has; empty: it
+// lacks none, or that Python ran it. `has_said`: whether the script's last lines contain a text.
+[[nodiscard]] std::string PythonHint(const Program& program, const std::string& found,
+                                     const std::function<bool(std::string_view)>& has_said);
 
 }  // namespace leeway::app

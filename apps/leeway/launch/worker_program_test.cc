@@ -53,5 +53,16 @@ TEST_F(WorkerProgramTest, WhatIsMissingIsNamed) {
               HasSubstr("/no.py\": no such file"));
 }
 
+TEST_F(WorkerProgramTest, AScriptThatLacksAModuleOfTheBuildGetsAHint) {
+  MakeInterpreter();
+  const auto says = [](const std::string& line) {
+    return [line](std::string_view text) { return line.find(text) != std::string::npos; };
+  };
+  EXPECT_THAT(PythonHint(program, "/bin/python3", says("No module named 'torch.nn'")),
+              HasSubstr("/bin/python3 cannot import torch; the Python of this build is /opt/bin/python3"));
+  EXPECT_EQ(PythonHint(program, "/bin/python3", says("No module named 'torchvision'")), "");
+  EXPECT_EQ(PythonHint(program, "/opt/bin/python3", says("No module named 'torch'")), "");
+}
+
 }  // namespace
 }  // namespace leeway::app

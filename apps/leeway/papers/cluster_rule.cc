@@ -6,7 +6,7 @@
 
 #include "base/errors.h"
 #include "base/split.h"
-#include "launch/text_file.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {

@@ -56,7 +56,7 @@ Result<Direction> DirectionOf(const scenario::Study& study, const std::string& l
   return direction;
 }
 
-// -1 below 1, 1 above it, 0 within a hundredth of it. What is no number is on none of the three.
+// -1 below 1, 1 above it, 0 within a hundredth of it. Nothing: the ratio is not a number.
 std::optional<int> SideOf(double ratio) {
   constexpr double kNothing = 0.01;
   if (std::isnan(ratio)) return std::nullopt;

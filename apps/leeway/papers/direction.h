@@ -21,7 +21,7 @@ struct Direction {
   std::optional<double> paper;
   // Of each seed whose runs ended well both; infinite or no number where the second cell has 0.
   std::vector<double> ratios;
-  scenario::Spread ours;  // of those that are numbers
+  scenario::Spread ours;  // of the values that are numbers
 };
 
 // What `words.directions` asks of a study that has run. An error names the line and what it wants.

@@ -48,7 +48,7 @@ Result<std::vector<std::string>> FoldersIn(const std::string& folder) {
         "cannot read the folder \"{}\" ({}); --scenarios FOLDER says where the papers' scenarios are", folder,
         error.message());
   }
-  // What is no paper comes behind those.
+  // The cluster's folder, which is no paper, comes last.
   std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name == "clusters", name); });
   return names;
 }

@@ -17,8 +17,8 @@ struct PaperFile {
 
 // All in `folder`, or those of one paper, or of one figure of it and of its parts ("table4" has
 // "table4_alexnet_cifar10", and "figure4" is in "table1_figure4"), in the order of their numbers. A file
-// without a title is there to be included and is none. An error: the folder or a name is not there, or a file
-// cannot be read.
+// without a title is no figure: other files include it. An error: the folder or a name is not there, or a
+// file cannot be read.
 [[nodiscard]] Result<std::vector<PaperFile>> FindPaperFiles(const std::string& folder,
                                                             const std::string& paper,
                                                             const std::string& figure);

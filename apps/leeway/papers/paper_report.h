@@ -1,4 +1,4 @@
-// What is written of papers' figures: a Markdown file and pictures for each paper, and one page for all.
+// Reports on papers' figures: a Markdown file and pictures for each paper, and one page for all.
 #pragma once
 
 #include <string>

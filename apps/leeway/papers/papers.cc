@@ -9,10 +9,10 @@
 #include "base/errors.h"
 #include "chart/table.h"
 #include "cli/command_line.h"
-#include "launch/text_file.h"
 #include "papers/paper_report.h"
 #include "problem/problem.h"
 #include "simulate/study_table.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {
@@ -27,7 +27,7 @@ Result<PaperResult> RunOne(const PapersOptions& options, const PaperFile& file,
   simulate.threads = options.threads;
   simulate.quick = options.quick;
   Result<Finished> finished = RunFile(simulate, problems);
-  // The file has been read already, so what is not there is data.
+  // The file has been read already, so the missing file holds data.
   if (!finished.ok() && finished.status().code() == StatusCode::kNotFound) {
     result.skipped = finished.status().message();
     return result;

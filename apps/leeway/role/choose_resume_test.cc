@@ -37,7 +37,7 @@ class ChooseResumeTest : public ::testing::Test {
     return checkpoint;
   }
 
-  // The checkpoint that is chosen; what is said of others goes to `said_`.
+  // The chosen checkpoint. Lines about other checkpoints go to `said_`.
   std::string Choose() {
     said_.clear();
     CheckpointOptions options;

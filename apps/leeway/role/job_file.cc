@@ -112,8 +112,7 @@ Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name) {
       file.values.push_back(std::move(rule));
     }
   }
-  // toml++ keeps keys by name; what is wrong first in the file is to be said first, and rules count in their
-  // order.
+  // toml++ sorts keys by name. Errors are reported in the order of lines, and the order of rules matters.
   std::ranges::stable_sort(file.values, {}, &FileValue::line);
   return file;
 }

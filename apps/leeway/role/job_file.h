@@ -19,7 +19,7 @@
 namespace leeway::app {
 
 // The keys of the file in the order of their lines; rules become values of "rule", as the flag takes them.
-// What TOML does not allow, and a [[rule]] that is none, is an error that names `name` and the line.
+// Wrong TOML or a wrong [[rule]] is an error that names `name` and the line.
 [[nodiscard]] Result<FlagFile> ParseJobFile(std::string_view text, const std::string& name);
 [[nodiscard]] Result<FlagFile> ReadJobFile(const std::string& path);
 

@@ -5,9 +5,9 @@
 #include <array>
 
 #include "base/errors.h"
+#include "cli/policy_check.h"
 #include "role/job_file.h"
 #include "role/log_level.h"
-#include "role/policy_check.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway::app {
@@ -45,7 +45,7 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
   flags.BytesOrAuto("--block-bytes", job.block_bytes, 64, 64U << 20,
                     "the largest block; auto: an eighth of a shard's even share of the model, from 64KiB to "
                     "4MiB");
-  flags.Number("--seed", "N", job.seed, 0, ~0ULL, "seed of everything that is drawn");
+  flags.Number("--seed", "N", job.seed, 0, ~0ULL, "seed of all random draws");
   flags.Text("--job", "NAME", job.job, "name of the job; nodes of another one are refused",
              [](const std::string& name) -> Status {
                if (!name.ends_with(".toml")) return Status::Ok();
@@ -76,7 +76,7 @@ void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
 
 void DeclareTransportFlag(FlagSet& flags, std::string& transport) {
   flags.Text("--transport", "NAME", transport,
-             "what frames go over: auto (shared memory on one host, else TCP), local (shared memory or "
+             "how frames travel: auto (shared memory on one host, else TCP), local (shared memory or "
              "nothing), uds "
              "(a Unix socket, to compare), tcp",
              [](const std::string& text) { return ParseCarrier(text).status(); });

@@ -26,7 +26,7 @@ void DeclareTransportFlag(FlagSet& flags, std::string& transport);
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);
 // --log.
 void DeclareLogFlag(FlagSet& flags, std::string& level);
-// What the job's sync, apply and rules say together, and of its workers and servers.
+// Whether the job's sync, apply and rules fit each other and its workers and servers.
 [[nodiscard]] Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins = {});
 // The names that job flags take, for help.
 [[nodiscard]] std::string JobLesson();

@@ -2,7 +2,7 @@
 
 #include "base/errors.h"
 #include "base/host_text.h"
-#include "cli/quantity.h"
+#include "terminal/quantity.h"
 #include "transport/stream/address.h"
 
 namespace leeway::app {

@@ -6,7 +6,8 @@ namespace leeway::app {
 
 void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options, std::string& on_worker_loss) {
   flags.Number("--min-workers", "N", options.min_workers, 0, 4096,
-               "begin with so many when --gather-timeout is over, and never shrink below; 0: begin with all");
+               "begin with this many workers when --gather-timeout is over, and never shrink below; 0: begin "
+               "with all");
   flags.TimeLimit(
       "--wait-max", options.wait_max,
       "a worker that others wait for, and that lives but makes no call for this long, is declared "
@@ -52,15 +53,8 @@ Result<OnWorkerLoss> ParseOnWorkerLoss(const std::string& text) {
 }
 
 const char* NameOf(OnWorkerLoss what) {
-  switch (what) {
-    case OnWorkerLoss::kShrink:
-      return "shrink";
-    case OnWorkerLoss::kWait:
-      return "wait";
-    case OnWorkerLoss::kFail:
-      break;
-  }
-  return "fail";
+  constexpr const char* kNames[] = {"shrink", "wait", "fail"};
+  return kNames[static_cast<std::size_t>(what)];
 }
 
 }  // namespace leeway::app

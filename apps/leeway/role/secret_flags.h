@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/flag_set.h"
-#include "launch/environment.h"
 #include "leeway/status.h"
+#include "system/environment.h"
 
 namespace leeway::app {
 

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "launch/descriptor.h"
+#include "transport/system/descriptor.h"
 
 namespace leeway::app {
 
@@ -24,7 +24,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What the signals that came mean for a role. Thread rule: one thread.
+// SignalDesk: carries out what signals ask of a role. Thread rule: one thread.
 class SignalDesk {
  public:
   explicit SignalDesk(const RoleCalls& calls) : calls_(calls) {}
@@ -91,18 +91,18 @@ Result<SignalInbox> OpenStopAndAskSignals() {
 
 Status UntilEnded(SignalInbox& signals, const RoleCalls& calls) {
   const Descriptor ended(eventfd(0, EFD_CLOEXEC));
-  if (!ended.is_open()) return Internal("cannot open an eventfd: {}", std::strerror(errno));
+  if (ended.fd() < 0) return Internal("cannot open an eventfd: {}", std::strerror(errno));
   Status how;
   // A job may end with kDeadlineExceeded (not all came in time), which a wait with a limit could not tell
   // from its own limit. So one thread waits without one, and this one for signals.
   std::thread waiter([&] {
     how = calls.wait(std::chrono::hours(24 * 365));
     const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(ended.get(), &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = write(ended.fd(), &one, sizeof one);
   });
   SignalDesk desk(calls);
   for (;;) {
-    std::array<pollfd, 2> fds{{{ended.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+    std::array<pollfd, 2> fds{{{ended.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
     poll(fds.data(), fds.size(), desk.PollMs());
     if ((fds[0].revents & POLLIN) != 0) break;
     while (const std::optional<int> signal = signals.Next()) desk.Take(*signal);

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <functional>
 
-#include "launch/signal_inbox.h"
 #include "leeway/env.h"
 #include "leeway/status.h"
+#include "system/signal_inbox.h"
 
 namespace leeway::app {
 
@@ -18,7 +18,7 @@ namespace leeway::app {
 
 inline constexpr std::chrono::milliseconds kDrainAgain{500};
 
-// What a role does; those that it has no use for stay empty.
+// The actions of a role. An action that the role does not have stays empty.
 struct RoleCalls {
   // Blocks for at most the time given and says how the role ended.
   std::function<Status(std::chrono::milliseconds)> wait;

@@ -26,7 +26,7 @@ ScenarioFile FileOf(const JobRecord& record, const std::string& path) {
   return file;
 }
 
-// Pictures do not change what is predicted.
+// Pictures do not change the prediction.
 std::string Essence(scenario::Scenario scenario) {
   scenario.recording = {};
   return scenario::ToToml(scenario);

@@ -68,7 +68,7 @@ Status Collect(const toml::table& section, const std::string& before, ScenarioTe
 
 Status TakeSeeds(const ScenarioLine& line, StudyWords& study) {
   constexpr std::uint32_t kSeedsMax = 10'000;
-  std::uint32_t seeds = 0;  // refused, as what is no number
+  std::uint32_t seeds = 0;  // refused, like a text that is not a number
   if (!line.value.is_list && !line.value.is_quoted) {
     const std::string& text = line.value.texts[0];
     const char* const end = text.data() + text.size();
@@ -119,7 +119,7 @@ Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords
     }
     paper.values.push_back(value);
   }
-  // What a file includes may have said it before.
+  // An included file may have set it before.
   const auto before = std::ranges::find(study.paper, figure, &PaperFigure::figure);
   if (before != study.paper.end()) {
     *before = std::move(paper);
@@ -218,7 +218,7 @@ Result<ScenarioText> ParseScenario(std::string_view text, const std::string& nam
   ScenarioText file;
   file.name = name;
   LW_RETURN_IF_ERROR(Collect(parsed, "", file));
-  // toml++ keeps keys by name; what is wrong first in the file is to be said first.
+  // toml++ sorts keys by name. Errors are reported in the order of lines.
   std::ranges::stable_sort(file.lines, {}, &ScenarioLine::line);
   return file;
 }

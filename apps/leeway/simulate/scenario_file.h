@@ -32,7 +32,7 @@ struct ScenarioText {
   std::vector<ScenarioLine> lines;
 };
 
-// What a paper reports, beside the figures of the same name: one number for each cell of the study.
+// Numbers that a paper reports, shown beside the figures of the same name: one for each cell of the study.
 struct PaperFigure {
   std::string figure;
   std::vector<double> values;  // not a number where the paper has none
@@ -41,7 +41,7 @@ struct PaperFigure {
 // The section [study]: which runs of the scenario make a table or a plot.
 struct StudyWords {
   std::string title;                // empty: the scenario's name
-  std::vector<std::string> texts;   // paragraphs: what is shown, what differs from the paper, and why
+  std::vector<std::string> texts;   // paragraphs: content, differences from the paper, reasons
   std::vector<std::string> sweeps;  // as --sweep takes them
   std::vector<std::string> labels;  // of the cells, in their order; empty: the values
   std::uint32_t seeds = 1;
@@ -64,10 +64,10 @@ struct ScenarioFile {
 [[nodiscard]] std::vector<scenario::KeyText> StudyKeys();
 
 [[nodiscard]] Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name);
-// What its own lines say, without those of what it includes.
+// Applies the file's own lines, without those of included files.
 [[nodiscard]] Status ApplyLines(const ScenarioText& file, ScenarioFile& all);
 enum class Length : std::uint8_t { kWhole, kQuick };
-// What the file at `path` and what it includes say, over the defaults; kQuick: with what [study.quick] says.
+// The defaults, changed by the file at `path` and the files that it includes; kQuick: and by [study.quick].
 [[nodiscard]] Result<ScenarioFile> ReadScenario(const std::string& path, Length length = Length::kWhole);
 
 }  // namespace leeway::app

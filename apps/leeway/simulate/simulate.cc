@@ -11,14 +11,14 @@
 #include "base/split.h"
 #include "chart/table.h"
 #include "cli/command_line.h"
-#include "launch/signal_inbox.h"
-#include "launch/text_file.h"
 #include "scenario/keys.h"
 #include "simulate/study_bar.h"
 #include "simulate/study_json.h"
 #include "simulate/study_report.h"
 #include "simulate/study_table.h"
 #include "simulate/study_trace.h"
+#include "system/signal_inbox.h"
+#include "system/text_file.h"
 
 namespace leeway::app {
 namespace {
@@ -37,7 +37,7 @@ Status Set(scenario::Scenario& scenario, const std::string& text) {
   return Status::Ok();
 }
 
-// What a sweep sets again would have no effect.
+// A value that a sweep sets again would have no effect.
 Status CheckNotSwept(const std::vector<std::string>& sets, const std::vector<scenario::Sweep>& sweeps) {
   for (const std::string& text : sets) {
     const std::string key = text.substr(0, text.find('='));
@@ -74,7 +74,7 @@ std::size_t RunsDone(const scenario::Study& study) {
   return done;
 }
 
-// What a paper reports has one number for each cell.
+// A paper's figure has one number for each cell.
 Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file,
                   const scenario::Study& study) {
   for (const PaperFigure& figure : paper) {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cli/quantity.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
-#include "launch/screen.h"
 #include "scenario/study.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 

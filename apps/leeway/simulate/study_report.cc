@@ -39,7 +39,7 @@ bool HasCurve(const Study& study, double CurvePoint::*what) {
 }
 
 // Point by point over the seeds. They judge at the same iterations unless rank 0 leaves some out to catch up;
-// what is shown is then the iteration of the first seed.
+// then the point shows the iteration of the first seed.
 std::vector<chart::Point> CurveOf(const Cell& cell, double CurvePoint::*what, bool against_time) {
   std::vector<chart::Point> points;
   const std::vector<const RunRecord*> records = scenario::RunsThatEndedWell(cell);
@@ -175,8 +175,8 @@ chart::Drawing DrawLines(const Study& study, const StudyWords& words, const std:
 // The table says of how many runs there are some.
 constexpr std::size_t kErrorsShown = 5;
 
-// A density of times, over all seeds. What is rare is what one looks for, so shares are on a logarithmic
-// scale; none at all is drawn as this.
+// A density of times, over all seeds. The reader looks for rare times, so shares are on a logarithmic
+// scale. A share of 0 is drawn as this.
 constexpr double kLeastShare = 1e-5;
 
 chart::Drawing DrawBins(const Study& study, std::vector<double> RunRecord::*bins, const std::string& title,

@@ -1,5 +1,5 @@
-// What the workers of one run did in the window of its timeline, as a trace that ui.perfetto.dev and
-// chrome://tracing open.
+// StudyTrace: the work of one run's workers in the window of its timeline, as a trace that ui.perfetto.dev
+// and chrome://tracing open.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a reader of TOML files needs of toml++, which stands nowhere but here and in what includes this.
+// The parts of toml++ that a reader of TOML files needs. No file includes toml++ but through this one.
 #pragma once
 
 // A file that is no TOML is a value to us, not an exception.

@@ -1,0 +1,63 @@
+#include "cli/policy_check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/errors.h"
+#include "block/apply_mode.h"
+#include "node/scheduler/sync_choices.h"
+#include "optimizer/optimizers.h"
+#include "placement/placements.h"
+#include "sync/exchange_policy.h"
+#include "sync/pull_policy.h"
+#include "sync/sync_policy.h"
+#include "sync/sync_rules.h"
+#include "sync/worker_fit.h"
+
+namespace leeway::app {
+
+std::string KnownSyncModels() { return fmt::format("{}", fmt::join(BuiltinSyncModels().names(), ", ")); }
+std::string KnownOptimizers() { return fmt::format("{}", fmt::join(BuiltinOptimizers().names(), ", ")); }
+std::string KnownPlacements() { return fmt::format("{}", fmt::join(BuiltinPlacements().names(), ", ")); }
+
+Status CheckSync(const std::string& spec) { return CheckSyncPolicy(BuiltinSyncModels(), spec).status(); }
+
+Status CheckPull(const std::string& spec) { return ParsePullPolicy(spec).status(); }
+
+Status CheckExchange(const std::string& spec) { return ParseExchangePolicy(spec).status(); }
+
+Status CheckRule(const std::string& text) {
+  LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
+  return rule.sync.empty() ? Status::Ok() : CheckApply(rule.sync, rule.apply);
+}
+
+Status CheckInJob(const std::string& sync, const JobOptions& job) {
+  LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
+  if (policy.model->WorkersNeeded() > job.workers) {
+    return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
+                           policy.model->WorkersNeeded(), job.workers);
+  }
+  return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange);
+}
+
+Status CheckRules(const JobOptions& job, std::size_t& which) {
+  const Registry<SyncModel> models = BuiltinSyncModels();
+  which = job.rules.size();
+  const Status taken = SyncChoices(job, models).TakeJobRules(&which);
+  // Every error here is an error in the flags.
+  return taken.ok() ? taken : InvalidArgument("{}", taken.message());
+}
+
+Status CheckPlacement(const std::string& spec) { return BuiltinPlacements().MakeFromSpec(spec).status(); }
+
+std::string DefaultApplyOf(const std::string& sync) {
+  const Result<SyncPolicy> policy = MakeSyncPolicy(BuiltinSyncModels(), sync);
+  return policy.ok() ? policy->model->DefaultApply() : "";
+}
+
+Status CheckApply(const std::string& sync, const std::string& apply) {
+  LW_ASSIGN_OR_RETURN(const SyncPolicy policy, CheckSyncPolicy(BuiltinSyncModels(), sync));
+  return MakeApplyMode(apply, *policy.model).status();
+}
+
+}  // namespace leeway::app

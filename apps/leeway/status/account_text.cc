@@ -1,0 +1,187 @@
+#include "status/account_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "status/staleness.h"
+#include "terminal/table_text.h"
+#include "terminal/wrap_text.h"
+
+namespace leeway::app {
+namespace {
+
+using ByName = std::map<std::string, double>;
+
+// Sums of the figures that begin with `prefix`, by what follows it.
+template <typename Nodes>
+ByName Gather(const Nodes& nodes, const std::string& prefix) {
+  ByName sums;
+  for (const auto& node : nodes) {
+    for (auto at = node.figures.lower_bound(prefix);
+         at != node.figures.end() && at->first.starts_with(prefix); ++at) {
+      sums[at->first.substr(prefix.size())] += at->second;
+    }
+  }
+  return sums;
+}
+
+std::string InSeconds(double value) { return fmt::format("{:.1f} s", value); }
+std::string AsCount(double value) { return fmt::format("{:.0f}", value); }
+
+// The largest first, a few of them: "s1 12.3 s, s0 0.4 s". Values that would print as 0 are left out.
+std::string Largest(const ByName& values, const std::string& before,
+                    std::string (*show)(double) = InSeconds) {
+  constexpr std::size_t kShown = 6;
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, value] : values) {
+    if (show(value) != show(0)) sorted.emplace_back(value, name);
+  }
+  std::ranges::sort(sorted, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kShown); ++i) {
+    const auto& [value, name] = sorted[i];
+    const bool others = name == "others";
+    text +=
+        fmt::format("{}{}{} {}", i == 0 ? "" : ", ", others ? "" : before, CutMiddle(name, 30), show(value));
+  }
+  if (sorted.size() > kShown) text += fmt::format(", and {} more", sorted.size() - kShown);
+  return text;
+}
+
+double Total(const ByName& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) sum += value;
+  return sum;
+}
+
+// "w3 61.2 s, servers and network 0.4 s": seconds of workers.
+std::string WaitsText(const JobStatus& status) {
+  const ByName workers = Gather(status.workers, "wait.worker.");
+  std::string text = Largest(workers, "w");
+  const std::string rest =
+      InSeconds(std::max(Total(Gather(status.workers, "wait.server.")) - Total(workers), 0.0));
+  if (rest != InSeconds(0)) text += fmt::format("{}servers and network {}", text.empty() ? "" : ", ", rest);
+  return text;
+}
+
+// "mean 3.1, p95 9 (versions)"; empty before the first gradient.
+std::string StalenessText(const JobStatus& status) {
+  const std::optional<Staleness> staleness = StalenessOf(status);
+  if (!staleness) return "";
+  return fmt::format("mean {:.1f}, p95 {:.0f} versions, of {:.0f} gradients of blocks", staleness->mean,
+                     staleness->p95, staleness->gradients);
+}
+
+// "mean 95.7 iterations; 0: 6 %, 1-3: 1 %, 4-15: 5 %, 16+: 88 %"; empty where nobody was ahead.
+std::string LeadText(const JobStatus& status) {
+  const std::optional<double> mean = MeanLead(status);
+  double none = 0, some = 0, more = 0, most = 0;
+  for (const auto& [lead, count] : CountsByNumber(status.shards, "lead_read."))
+    (lead == 0 ? none : lead < 4 ? some : lead < 16 ? more : most) += count;
+  const double all = none + some + more + most;
+  if (!mean || all <= none) return "";
+  const auto share = [all](double part) { return 100 * part / all; };
+  return fmt::format("mean {:.1f} iterations; 0: {:.0f} %, 1-3: {:.0f} %, 4-15: {:.0f} %, 16+: {:.0f} %",
+                     *mean, share(none), share(some), share(more), share(most));
+}
+
+// Of workers and of shards: the figure and how people call it.
+constexpr std::array<std::pair<const char*, const char*>, 8> kOfWorkers{
+    {{"resent", "pushes and pulls sent again"},
+     {"skipped_late", "late pushes not sent"},
+     {"skipped_blocks", "blocks skipped"},
+     {"iterations_skipped", "iterations skipped"},
+     {"exchanges_skipped", "exchanges skipped"},
+     {"copied_gradients", "gradients copied into the arena"},
+     {"rebound_parameters", "parameters put back into the arena"},
+     {"overwritten_parameters", "parameters changed in place and overwritten"}}};
+constexpr std::array<std::pair<const char*, const char*>, 7> kOfShards{
+    {{"dpr", "DPRs (per shard)"},
+     {"late_applied", "late pushes applied"},
+     {"late_dropped", "late pushes dropped"},
+     {"refused", "pushes refused"},
+     {"absent", "absent pushes"},
+     {"compensated", "delay-compensated pushes"},
+     {"switches", "switches of blocks"}}};
+
+template <typename Add>
+void ForEachCount(const JobStatus& status, Add add) {
+  for (const auto& [figure, name] : kOfShards) add(figure, name, status.OfShards(figure));
+  for (const auto& [figure, name] : kOfWorkers) add(figure, name, status.OfWorkers(figure));
+}
+
+// How long pulls were held up, each in each of its blocks. No time of anybody's: pulls wait side by side.
+ByName HeldByTable(const JobStatus& status) {
+  ByName by_table;
+  for (const TableStatus& table : status.tables) {
+    for (const TableOnServer& row : table.servers) {
+      if (row.waited_s > 0) by_table[table.name] += row.waited_s;
+    }
+  }
+  return by_table;
+}
+
+}  // namespace
+
+std::string AccountText(const JobStatus& status) {
+  TableText table({"account of the job", ""}, TableText::Last::kLeft);
+  std::size_t rows = 0;
+  const auto add = [&](const std::string& name, const std::string& text) {
+    if (text.empty()) return;
+    table.Row({name, text});
+    ++rows;
+  };
+  add("waited for", WaitsText(status));
+  add("  by server", Largest(Gather(status.workers, "wait.server."), "s"));
+  add("  by table", Largest(Gather(status.workers, "wait.table."), ""));
+  if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s >= 0.05)
+    add("waited at step barriers", InSeconds(barrier_s));
+  add("staleness", StalenessText(status));
+  add("lead", LeadText(status));
+  add("DPRs of worker", Largest(Gather(status.shards, "dpr."), "w", AsCount));
+  std::string counts;
+  ForEachCount(status, [&counts](const char*, const char* name, double count) {
+    if (count > 0) counts += fmt::format("{}{:.0f} {}", counts.empty() ? "" : ", ", count, name);
+  });
+  add("counts", counts);
+  add("connections", Largest(Gather(status.workers, "connected."), "", AsCount));
+  return rows == 0 ? "" : table.Print();
+}
+
+nlohmann::json AccountJson(const JobStatus& status) {
+  nlohmann::json account;
+  account["training_s"] = status.training_s;
+  account["samples_per_s"] = status.SamplesPerSecond();
+  account["wait_by_worker"] = Gather(status.workers, "wait.worker.");
+  account["wait_by_server"] = Gather(status.workers, "wait.server.");
+  account["wait_by_table"] = Gather(status.workers, "wait.table.");
+  account["wait_by_block"] = Gather(status.workers, "wait.block.");
+  account["wait_at_step_barriers_s"] = status.OfWorkers("wait.step.barrier");
+  account["held_block_s_by_table"] = HeldByTable(status);
+  account["held_block_s_by_worker"] = Gather(status.shards, "waited_for.");
+  account["dpr_of_worker"] = Gather(status.shards, "dpr.");
+  account["staleness_counts"] = Gather(status.shards, "staleness.");
+  if (const std::optional<Staleness> staleness = StalenessOf(status)) {
+    account["staleness_mean"] = staleness->mean;
+    account["staleness_p95"] = staleness->p95;
+    for (const WorkerStatus& worker : status.workers) {
+      if (const std::optional<double> mean = MeanStalenessOf(status, worker.rank))
+        account["staleness_of_worker"][fmt::format("{}", worker.rank)] = *mean;
+    }
+  }
+  account["lead_mean"] = MeanLead(status).value_or(0);
+  account["lead_read"] = Gather(status.shards, "lead_read.");
+  account["lead_used"] = Gather(status.workers, "lead_used.");
+  account["connected_over"] = Gather(status.workers, "connected.");
+  ForEachCount(status,
+               [&account](const char* figure, const char*, double count) { account[figure] = count; });
+  return account;
+}
+
+}  // namespace leeway::app

@@ -1,0 +1,43 @@
+#include "terminal/wrap_text.h"
+
+#include "base/check.h"
+
+namespace leeway::app {
+
+std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent, std::size_t columns) {
+  std::string lines;
+  std::size_t column = at;
+  bool first_word = true;
+  while (!text.empty()) {
+    const std::size_t end = text.find(' ');
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!first_word && column + 1 + word.size() > columns) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first_word) {
+      lines += ' ';
+      ++column;
+    }
+    lines += word;
+    column += word.size();
+    first_word = false;
+  }
+  return lines;
+}
+
+std::string Cut(std::string_view text, std::size_t columns) {
+  if (text.size() <= columns) return std::string(text);
+  if (columns <= 3) return std::string(text.substr(0, columns));
+  return std::string(text.substr(0, columns - 3)) + "...";
+}
+
+std::string CutMiddle(std::string_view text, std::size_t columns) {
+  LW_CHECK(columns >= 8, "got {} columns", columns);
+  if (text.size() <= columns) return std::string(text);
+  const std::size_t tail = (columns - 3) * 2 / 3;
+  return std::string(text.substr(0, columns - 3 - tail)) + "..." +
+         std::string(text.substr(text.size() - tail));
+}
+
+}  // namespace leeway::app
