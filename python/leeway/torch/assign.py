@@ -31,18 +31,17 @@ def assign(parameters):
         if table is None:
             raise InvalidArgument("assign: got a tensor that no DistributedOptimizer trains, wanted a parameter of the model "
                                   "(lw.assign(model.fc.weight))")
-        if not table.initialized:
+        if not table.values.initialized:
             raise FailedPrecondition(f"assign: {table.name} has no initial values in the job: call broadcast_parameters first")
-        if table.pushed:
+        if table.gradient.pushed:
             raise FailedPrecondition(f"assign: {table.name} has pushed its gradient of this iteration; call it between step() and "
                                      "backward()")
-        if table.synced != session.iteration:
+        if not table.values.is_synced():
             raise FailedPrecondition(f"assign: {table.name} was changed before its newest values had come, which would be lost; "
                                      "read it through its module, or call opt.synchronize(), before you change it")
         tables.append(table)
     first_values.settle(session)
     for table in tables:
-        table.check_memory()
-        session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
-        table.note_values()
-        table.phases.assigned_parameters += 1
+        table.values.assign()
+        table.values.settle()
+        session.phases.assigned_parameters += 1

@@ -3,7 +3,6 @@
 import torch
 
 from leeway import session as _session
-from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state, names
 from leeway.torch.slot import Slot
@@ -24,30 +23,27 @@ def broadcast_parameters(params, root_rank=0):
     params = params.state_dict() if isinstance(params, torch.nn.Module) else params
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
-                  for address in (*table.buffers, table.parameter.data_ptr())}
+                  for address in (*table.values.buffers, table.parameter.data_ptr())}
     tables, others, known, prefix = {}, {}, {}, ""
     for name, tensor in pairs:
         table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
         if table is not None:
-            if table.initialized:
+            if table.values.initialized:
                 raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
                                          "the servers take initial values once; load checkpoints before the first "
                                          "broadcast, and give a later one only what it has not seen")
-            table.check_memory()
+            table.values.check_memory()
             tables[table.name] = table
             known[prefix + name] = table.name
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
         for table in tables.values():
-            # Lent where they are: the worker lands nothing in this buffer until the servers have them.
-            session.worker.broadcast(table.table, table.address, table.elements, table.buffers[table.address].memory)
+            table.values.broadcast()
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
-        table.begin(root_rank)
-        table.sync()
-        table.checksum = checksum(table.address, table.elements)
+        table.values.take_broadcast(root_rank)
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.

@@ -17,13 +17,13 @@ def settle(session, computed=False):
     """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
     All ranks come here equally often. Cheap once it is done."""
     open_ones = [optimizer for optimizer in session.optimizers if not optimizer.settled]
-    optimizers = [optimizer for optimizer in open_ones if all(table.initialized for table in optimizer.tables)]
+    optimizers = [optimizer for optimizer in open_ones if all(table.values.initialized for table in optimizer.tables)]
     if computed:
         _check_broadcast(open_ones)
     if not optimizers:
         return
     tables = [table for optimizer in optimizers for table in optimizer.tables]
-    changed = [table for table in tables if table.was_written()]
+    changed = [table for table in tables if table.values.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
     # A job that goes on has values before the first step of this process. What is made later is new to all ranks.
     if session.goes_on and session.iteration == 0:
@@ -34,13 +34,13 @@ def settle(session, computed=False):
         optimizer.settled = True
         optimizer.forget_state()
     for table in tables:
-        table.note_values()
+        table.values.settle()
 
 
 def _check_broadcast(optimizers):
     """Refuses to train with an optimizer of which broadcast_parameters was given only a part: its state would stay open."""
     for optimizer in optimizers:
-        missing = [table for table in optimizer.tables if not table.initialized]
+        missing = [table for table in optimizer.tables if not table.values.initialized]
         if missing and len(missing) < len(optimizer.tables):
             raise FailedPrecondition(
                 f"{len(missing)} of the {len(optimizer.tables)} parameters of this DistributedOptimizer have no initial values in the "
@@ -49,7 +49,7 @@ def _check_broadcast(optimizers):
 
 
 def _agree(session, tables, changed, states, computed):
-    root = tables[0].root
+    root = tables[0].values.root
     _offer(session, tables, changed, states)
     with session.waiting():
         session.worker.barrier("first values")
@@ -63,24 +63,22 @@ def _agree(session, tables, changed, states, computed):
 
 def _offer(session, tables, changed, states):
     """The root's values and states become the servers'."""
-    root = tables[0].root
+    root = tables[0].values.root
     if session.rank != root:
         return
     if changed:
         for table in tables:  # all of them: so the others see by one whether there is something new
-            table.check_memory()
-            session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
+            table.values.assign()
     for table, state in states:
-        optimizer_state.write(table, state)
+        optimizer_state.write(session.worker, table, state)
     if changed or states:
         _say(f"rank {root}'s {_what(changed, states)} loaded after broadcast_parameters: all ranks begin with them")
 
 
 def _compare(session, tables, changed, states, computed):
     """Another rank than the root takes the servers' values and states, and says where it had loaded others."""
-    root = tables[0].root
-    room = _room(tables[0])
-    news = session.worker.read_values(tables[0].table, room.data_ptr(), tables[0].elements, False)
+    root = tables[0].values.root
+    news = tables[0].values.read(even_if_known=False) is not None
     if changed and not news:
         raise FailedPrecondition(_only_here(session, _what(changed, []), changed, root))
     if news:
@@ -94,8 +92,7 @@ def _compare(session, tables, changed, states, computed):
                  "taken")
     if states:
         table, state = min(states, key=lambda entry: entry[0].elements)
-        rooms = [_room(table) for _ in optimizer_state.arrays(table.spec)]
-        steps = session.worker.read_state(table.table, [room.data_ptr() for room in rooms], table.elements)
+        _, steps = optimizer_state.read(session.worker, table)
         if steps != optimizer_state.steps_of(state):
             if steps == 0:
                 raise FailedPrecondition(_only_here(session, "optimizer state", [table], root))
@@ -114,17 +111,12 @@ def _take_over(tables):
     """Puts the servers' values under the parameters; gives the tables that had others."""
     replaced = []
     for table in tables:
-        room = _room(table)
-        table.session.worker.read_values(table.table, room.data_ptr(), table.elements, True)
-        if not torch.equal(room, table.parameter.data):
-            table.check_memory()
-            table.parameter.data.copy_(room)
+        values = table.values.read(even_if_known=True)
+        if not torch.equal(values, table.parameter.data):
+            table.values.check_memory()
+            table.parameter.data.copy_(values)
             replaced.append(table)
     return replaced
-
-
-def _room(table):
-    return torch.empty(table.parameter.shape, dtype=torch.float32)
 
 
 def _only_here(session, what, tables, root):

@@ -8,10 +8,11 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, local_state, names, optimizer_state, ready_hooks, server_optimizer
+from leeway.torch import first_values, local_state, names, optimizer_state, server_optimizer
 from leeway.torch.constraints import Constraints
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
+from leeway.torch.ready_hooks import ReadyHooks
 from leeway.torch.table_parameter import TableParameter
 from leeway.torch.use_hooks import UseHooks
 
@@ -88,10 +89,10 @@ class _Distributed(torch.optim.Optimizer):
         self.settled = False  # the servers have the state that it begins with: see first_values
         self._constraints = Constraints(constraint)
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
-        self._pushing = Pushing(self, self._tables, session, self._phases)
-        self._hooks = UseHooks({id(table.parameter): table for table in self._tables},
-                               lambda: first_values.settle(session) or self.settled)
-        ready_hooks.install(self, self._tables)
+        self._ready_hooks = ReadyHooks(self, self._tables)
+        self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks)
+        self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
+                                   lambda: first_values.settle(session) or self.settled)
         session.optimizers.append(self)
         local_state.of(session)
         self._phases.begin()
@@ -132,8 +133,7 @@ class _Distributed(torch.optim.Optimizer):
         self._phases.computed()
         self._check_groups()
         for table in self._tables:
-            if table.checksum is not None:
-                table.check_written()
+            table.values.check_written()
         self._pushing.push_rest(self._clip_norm)
         self._end_iteration()
         self._phases.samples += self._samples
@@ -145,7 +145,7 @@ class _Distributed(torch.optim.Optimizer):
     def skip(self):
         """Ends the iteration without this worker (a GradScaler found infinities): all its gradients are absent."""
         for table in self._tables:
-            if table.pushed:
+            if table.gradient.pushed:
                 raise FailedPrecondition(f"skip(): backward() has pushed the gradient of {table.name} already, and the servers may "
                                          "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
         if not self.settled:
@@ -158,8 +158,7 @@ class _Distributed(torch.optim.Optimizer):
         """Waits for the newest values of all parameters, as a forward pass does one by one. For reading parameters
         outside of a module's forward: state_dict(), norms, checkpoints."""
         for table in self._tables:
-            if table.synced != self._session.iteration:
-                table.sync()
+            table.values.sync()
 
     no_sync = staticmethod(no_sync)
 
@@ -182,7 +181,7 @@ class _Distributed(torch.optim.Optimizer):
     def state_dict(self):
         """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
         under bsp; any rank may call it, alone."""
-        on_servers = self._session.goes_on and all(table.initialized for table in self._tables)
+        on_servers = self._session.goes_on and all(table.values.initialized for table in self._tables)
         if not self.settled and not on_servers:
             return super().state_dict()  # what was loaded so far
         if self._session.finished:
@@ -190,7 +189,8 @@ class _Distributed(torch.optim.Optimizer):
                                      "on the servers; call it before")
         self.synchronize()
         with self._session.waiting():
-            states = {table.parameter: optimizer_state.fetch(table, type(self._wrapped), self.param_groups[table.group])
+            states = {table.parameter: optimizer_state.fetch(self._session.worker, table, type(self._wrapped),
+                                                             self.param_groups[table.group])
                       for table in self._tables}
         before, self.state = self.state, {parameter: state for parameter, state in states.items() if state is not None}
         try:
@@ -227,11 +227,11 @@ class _Distributed(torch.optim.Optimizer):
         """Autograd has accumulated the table's gradient (called in backward())."""
         if not self.settled:
             first_values.settle(self._session, computed=True)
-        table.accumulated()
+        table.gradient.accumulated()
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
             return  # this gradient may be zeroed before this optimizer steps: another one's backward() came by
-        table.check_zeroed()
+        table.gradient.check_zeroed()
         if not self._session.no_sync_depth:
             self._pushing.push(table)
 
@@ -241,10 +241,9 @@ class _Distributed(torch.optim.Optimizer):
     def offer_values(self):
         """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
         for table in self._tables:
-            if not table.initialized:
-                table.check_memory()
-                self._session.worker.broadcast(table.table, table.address, table.elements)
-                table.begin()
+            if not table.values.initialized:
+                table.values.broadcast(lend=False)
+                table.values.begin()
         first_values.settle(self._session)
 
     def loaded_states(self):
@@ -259,22 +258,20 @@ class _Distributed(torch.optim.Optimizer):
     def take_final(self):
         """The job is over: the final values, under the parameters."""
         for table in self._tables:
-            table.sync()
+            table.values.sync()
         self._phases.report()
 
     def close(self, exiting):
         """The model is a plain one again."""
-        self._hooks.remove()
-        ready_hooks.remove(self._tables)
+        self._use_hooks.remove()
+        self._ready_hooks.remove()
         for table in self._tables:
-            table.release_gradient()
-            if not exiting:
-                table.leave_arena()
+            table.close(exiting)
 
     def forked(self):
         """In a forked child: what the model's modules look up next is to be the child's own."""
         for table in self._tables:
-            table.forked()
+            table.values.forked()
 
     @property
     def tables(self):
@@ -317,7 +314,7 @@ class _Distributed(torch.optim.Optimizer):
         # The worker lands values in the tables' buffers from here on, also if this is broken off.
         with self._session.lending(*tables):
             for table in tables:
-                table.create(sync, apply, self._number)
+                table.values.create(sync, apply, table.spec, self._number)
             self._session.worker.start()
         return tables
 
@@ -353,5 +350,5 @@ class _Distributed(torch.optim.Optimizer):
         self._steps += 1
         self._pushing.end_iteration()
         for table in self._tables:
-            if not table.watched:  # nothing tells when it is used, so it is made ready here
-                table.sync()
+            if not self._use_hooks.watches(table):  # nothing tells when it is used, so it is made ready here
+                table.values.sync()

@@ -23,11 +23,16 @@ def arrays(spec):
     return _ARRAYS[name]
 
 
-def fetch(table, kind, group):
+def read(worker, table):
+    """The servers' arrays of one table by torch's names, and how often the optimizer has run."""
+    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in arrays(table.spec)}
+    steps = worker.read_state(table.values.table, [slot.data_ptr() for slot in slots.values()], table.elements)
+    return slots, steps
+
+
+def fetch(worker, table, kind, group):
     """The state of one table as torch's `kind` would have it, or None where torch would have none."""
-    names = arrays(table.spec)
-    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in names}
-    steps = table.session.worker.read_state(table.table, [slot.data_ptr() for slot in slots.values()], table.elements)
+    slots, steps = read(worker, table)
     example = _example(kind, group, stepped=steps > 0)
     if example is None:
         return None
@@ -60,10 +65,10 @@ def is_empty(table, state):
     return not names or steps_of(state) == 0 or any(state.get(name) is None for name in names)
 
 
-def write(table, state):
+def write(worker, table, state):
     """Gives the servers the state of one table."""
     slots = [state[name].detach().to(torch.float32).contiguous() for name in arrays(table.spec)]
-    table.session.worker.write_state(table.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
+    worker.write_state(table.values.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
 
 
 # Options that only make a step faster. On the processor torch refuses some of them.

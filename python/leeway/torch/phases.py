@@ -20,9 +20,9 @@ class Phases:
         self.slowed_s = 0.0    # slept, because the launcher asked for a slow worker
         self.samples = 0
         self.refused = 0
-        self.copied_gradients = 0  # found outside of the arena: see TableParameter.gradient_slot()
-        self.rebound_parameters = 0  # found in other memory and put back: see TableParameter.check_memory()
-        self.overwritten_parameters = 0  # changed in place, which the servers' values replace: see TableParameter.sync()
+        self.copied_gradients = 0  # found outside of the arena: see TableGradient.begin_push()
+        self.rebound_parameters = 0  # found in other memory and put back: see TableValues.check_memory()
+        self.overwritten_parameters = 0  # changed in place, which the servers' values replace: see TableValues.sync()
         self.assigned_parameters = 0  # by lw.assign()
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self._steps = 0

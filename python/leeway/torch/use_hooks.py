@@ -16,14 +16,14 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 class WatchedParameters(OrderedDict):
     """Stands in for module._parameters; a lookup waits for the table. Copies and pickles are plain."""
 
-    def __init__(self, parameters, tables):
+    def __init__(self, parameters, values):
         super().__init__(parameters)
-        self.tables = tables  # name -> TableParameter
+        self.watched = values  # name -> TableValues
 
     def __getitem__(self, name):
-        table = self.tables.get(name)
-        if table is not None and table.synced != table.session.iteration:
-            table.sync()
+        values = self.watched.get(name)
+        if values is not None:
+            values.sync()
         return super().__getitem__(name)
 
     def items(self):
@@ -35,9 +35,8 @@ class WatchedParameters(OrderedDict):
         return super().values()
 
     def wait(self):
-        for table in self.tables.values():
-            if table.synced != table.session.iteration:
-                table.sync()
+        for values in self.watched.values():
+            values.sync()
 
     def plain(self):
         return OrderedDict(super().items())
@@ -65,6 +64,7 @@ class UseHooks:
         self._before_training = before_training
         self._seen = weakref.WeakSet()
         self._watched = weakref.WeakSet()
+        self._watched_tables = set()
         self._handle = register_module_forward_pre_hook(self._before_forward)
 
     def _before_forward(self, module, inputs):
@@ -88,8 +88,8 @@ class UseHooks:
         """Of TorchScript: it keeps its parameters elsewhere, and calls its inner modules past all hooks."""
         for parameter in module.parameters():
             table = self._tables.get(id(parameter))
-            if table is not None and table.synced != table.session.iteration:
-                table.sync()
+            if table is not None:
+                table.values.sync()
 
     def _watch(self, module):
         if module in self._seen:
@@ -101,13 +101,17 @@ class UseHooks:
         tables = {name: self._tables[id(p)] for name, p in dict.items(parameters) if id(p) in self._tables}
         if not tables:
             return
+        values = {name: table.values for name, table in tables.items()}
         if type(parameters) is WatchedParameters:  # of another optimizer
-            parameters.tables.update(tables)
+            parameters.watched.update(values)
         else:
-            module.__dict__["_parameters"] = WatchedParameters(parameters, tables)
+            module.__dict__["_parameters"] = WatchedParameters(parameters, values)
         self._watched.add(module)
-        for table in tables.values():
-            table.watched = True
+        self._watched_tables.update(tables.values())
+
+    def watches(self, table):
+        """Does a module wait for it before its use?"""
+        return table in self._watched_tables
 
     def remove(self):
         self._handle.remove()
