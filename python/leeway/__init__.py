@@ -15,12 +15,12 @@ _OF_TORCH = {"DistributedOptimizer", "LARS", "assign", "broadcast_parameters", "
 
 def rank():
     """Which worker this is, from 0."""
-    return _session.place().rank
+    return _session.current_or_last().rank
 
 
 def size():
     """How many workers the job started with."""
-    return _session.place().size
+    return _session.current_or_last().size
 
 
 def iteration():

@@ -44,7 +44,7 @@ class BatchPool:
     def __iter__(self):
         while self._run or self._lease():
             number = self._run.popleft()
-            self._settle_last()
+            self._note_last_used()
             self._used.append(self._session.worker.iteration())
             yield self.indices(number)
 
@@ -56,13 +56,13 @@ class BatchPool:
 
     def _lease(self):
         """Leases another run; false when the pool is used up."""
-        self._settle_last()
+        self._note_last_used()
         with self._session.waiting():
             self._run.extend(self._session.worker.lease_batches(self.name, self.batches, _RUN, self._used))
         self._used = []
         return bool(self._run)
 
-    def _settle_last(self):
+    def _note_last_used(self):
         """The worker may have left iterations out since: what counts is the last one that it has ended."""
         now = self._session.worker.iteration()
         if self._used and now > self._used[-1]:

@@ -75,12 +75,12 @@ class Session:
         if self.finished:
             return
         for optimizer in self.optimizers:
-            optimizer.offer_values()
+            optimizer.broadcast_missing()
         self.worker.finish()
         self.finished = True
         self.iteration += 1
         for optimizer in self.optimizers:
-            optimizer.take_final()
+            optimizer.sync_final_values()
 
     def close(self, exiting=False):
         for optimizer in self.optimizers:
@@ -123,7 +123,7 @@ def current():
     return _Process.session
 
 
-def place():
+def current_or_last():
     """The session, or the last one after its shutdown: it still knows its rank and the job's size."""
     return _Process.over if _Process.session is None and _Process.over is not None and not _Process.forked else current()
 
@@ -208,7 +208,7 @@ def _after_fork_in_child():
     _Process.forked = _Process.session is not None
     if _Process.forked:
         for optimizer in _Process.session.optimizers:
-            optimizer.forked()
+            optimizer.on_fork()
 
 
 def _at_exit():

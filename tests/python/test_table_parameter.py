@@ -56,7 +56,7 @@ def made(session):
     """The values of a parameter of three ones, with a table."""
     parameter = nn.Parameter(torch.ones(3))
     values = TableValues("w", parameter, session, session.phases, on_child_use=lambda: setattr(session, "child", True))
-    values.create("", "", "sgd", 0)
+    values.create_table("", "", "sgd", 0)
     return parameter, values
 
 
@@ -67,7 +67,7 @@ def pushed(parameter, gradient, value):
     else:
         parameter.grad.zero_()
     parameter.grad.add_(value)
-    gradient.accumulated()
+    gradient.on_accumulated()
     return gradient.begin_push()
 
 
@@ -100,7 +100,7 @@ def test_other_values_in_other_memory_are_refused_once_all_ranks_agree():
     session = played()
     parameter, values = made(session)
     values.begin()
-    values.settle()
+    values.note_agreed()
     parameter.data = torch.full((3,), 2.0)
     with pytest.raises(errors.FailedPrecondition, match="with other values"):
         values.check_memory()
@@ -110,7 +110,7 @@ def test_a_write_through_data_is_noticed_once():
     session = played()
     parameter, values = made(session)
     values.begin()
-    values.settle()
+    values.note_agreed()
     parameter.data.mul_(2)
     with pytest.warns(RuntimeWarning, match="w was written to through .data"):
         values.check_written()
@@ -129,8 +129,8 @@ def test_a_parameter_without_initial_values_is_not_trained():
 def test_a_forked_child_uses_memory_of_its_own():
     session = played()
     parameter, values = made(session)
-    values.forked()
-    values.forked()
+    values.on_fork()
+    values.on_fork()
     values.sync()
     assert parameter.data_ptr() not in values.buffers and session.child and session.worker.syncs == 0
 
@@ -139,7 +139,7 @@ def test_a_forked_child_has_no_values_that_had_not_come():
     session = played()
     _, values = made(session)
     values.begin()
-    values.forked()
+    values.on_fork()
     with pytest.raises(errors.FailedPrecondition, match="had not come"):
         values.sync()
 
@@ -151,7 +151,7 @@ def test_autograd_gets_another_tensor_after_a_push():
     assert gradient.pushed and first.tensor().tolist() == [1.0] * 3
     gradient.check_unchanged()
     gradient.end_iteration()
-    assert not gradient.pushed and not gradient.is_there() and gradient.fresh.holds(parameter.grad)
+    assert not gradient.pushed and not gradient.is_present() and gradient.fresh.holds(parameter.grad)
     second = pushed(parameter, gradient, 2.0)
     assert second is not first and second.holds(parameter.grad) and session.phases.copied_gradients == 0
 
@@ -171,7 +171,7 @@ def test_a_backward_without_zero_grad_is_refused():
     pushed(parameter, gradient, 1.0)
     gradient.end_iteration()
     parameter.grad.add_(1.0)
-    gradient.accumulated()
+    gradient.on_accumulated()
     with pytest.raises(errors.FailedPrecondition, match="w was not zeroed"):
         gradient.check_zeroed()
 

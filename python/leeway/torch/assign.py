@@ -40,8 +40,8 @@ def assign(parameters):
             raise FailedPrecondition(f"assign: {table.name} was changed before its newest values had come, which would be lost; "
                                      "read it through its module, or call opt.synchronize(), before you change it")
         tables.append(table)
-    first_values.settle(session)
+    first_values.agree(session)
     for table in tables:
         table.values.assign()
-        table.values.settle()
+        table.values.note_agreed()
         session.phases.assigned_parameters += 1

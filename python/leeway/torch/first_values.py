@@ -13,10 +13,10 @@ from leeway.errors import FailedPrecondition
 from leeway.torch import optimizer_state
 
 
-def settle(session, computed=False):
+def agree(session, computed=False):
     """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
     All ranks come here equally often. Cheap once it is done."""
-    open_ones = [optimizer for optimizer in session.optimizers if not optimizer.settled]
+    open_ones = [optimizer for optimizer in session.optimizers if not optimizer.agreed]
     optimizers = [optimizer for optimizer in open_ones if all(table.values.initialized for table in optimizer.tables)]
     if computed:
         _check_broadcast(open_ones)
@@ -29,12 +29,12 @@ def settle(session, computed=False):
     if session.goes_on and session.iteration == 0:
         _keep_servers(session, changed, states)
     elif tables:
-        _agree(session, tables, changed, states, computed)
+        _agree_with_root(session, tables, changed, states, computed)
     for optimizer in optimizers:
-        optimizer.settled = True
+        optimizer.agreed = True
         optimizer.forget_state()
     for table in tables:
-        table.values.settle()
+        table.values.note_agreed()
 
 
 def _check_broadcast(optimizers):
@@ -48,13 +48,13 @@ def _check_broadcast(optimizers):
                 "and tensor, before training, or leave them out of the optimizer")
 
 
-def _agree(session, tables, changed, states, computed):
+def _agree_with_root(session, tables, changed, states, computed):
     root = tables[0].values.root
     _offer(session, tables, changed, states)
     with session.waiting():
         session.worker.barrier("first values")
     if session.rank == root:
-        _take_over(changed)  # as the servers have them now: a constraint may have moved them
+        _replace_values(changed)  # as the servers have them now: a constraint may have moved them
     else:
         _compare(session, tables, changed, states, computed)
     with session.waiting():
@@ -82,7 +82,7 @@ def _compare(session, tables, changed, states, computed):
     if changed and not news:
         raise FailedPrecondition(_only_here(session, _what(changed, []), changed, root))
     if news:
-        replaced = _take_over(tables)
+        replaced = _replace_values(tables)
         if replaced and computed:
             raise FailedPrecondition(
                 f"rank {root} has loaded {len(tables)} parameters after broadcast_parameters, and this rank ({session.rank}) had "
@@ -101,13 +101,13 @@ def _compare(session, tables, changed, states, computed):
 
 
 def _keep_servers(session, changed, states):
-    _take_over(changed)
+    _replace_values(changed)
     if changed or states:
         _say(f"{_what(changed, states)} that rank {session.rank} has loaded are not used: the job is in iteration "
              f"{session.begins_at}, and goes on with what its servers have")
 
 
-def _take_over(tables):
+def _replace_values(tables):
     """Puts the servers' values under the parameters; gives the tables that had others."""
     replaced = []
     for table in tables:

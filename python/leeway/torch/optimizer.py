@@ -86,13 +86,13 @@ class _Distributed(torch.optim.Optimizer):
         self._number = len(session.optimizers)  # in the order of creation, which is the same on all ranks
         self._steps = 0
         self.prefix = ""  # of the names of its tables
-        self.settled = False  # the servers have the state that it begins with: see first_values
+        self.agreed = False  # the servers have the state that it begins with: see first_values
         self._constraints = Constraints(constraint)
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
         self._ready_hooks = ReadyHooks(self, self._tables)
         self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks)
         self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
-                                   lambda: first_values.settle(session) or self.settled)
+                                   lambda: first_values.agree(session) or self.agreed)
         session.optimizers.append(self)
         local_state.of(session)
         self._phases.begin()
@@ -128,16 +128,16 @@ class _Distributed(torch.optim.Optimizer):
         if self._session.no_sync_depth:
             raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() "
                                      "outside")
-        if not self.settled:
-            first_values.settle(self._session, computed=True)
-        self._phases.computed()
+        if not self.agreed:
+            first_values.agree(self._session, computed=True)
+        self._phases.begin_step()
         self._check_groups()
         for table in self._tables:
             table.values.check_written()
         self._pushing.push_rest(self._clip_norm)
         self._end_iteration()
         self._phases.samples += self._samples
-        self._phases.stepped()
+        self._phases.end_step()
         if "_step_count" in self._wrapped.__dict__:
             self._wrapped._step_count += 1  # for a scheduler made before wrapping: it warns when it sees no steps
         return loss
@@ -148,11 +148,11 @@ class _Distributed(torch.optim.Optimizer):
             if table.gradient.pushed:
                 raise FailedPrecondition(f"skip(): backward() has pushed the gradient of {table.name} already, and the servers may "
                                          "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
-        if not self.settled:
-            first_values.settle(self._session)
-        self._phases.computed()
+        if not self.agreed:
+            first_values.agree(self._session)
+        self._phases.begin_step()
         self._end_iteration()
-        self._phases.stepped()
+        self._phases.end_step()
 
     def synchronize(self):
         """Waits for the newest values of all parameters, as a forward pass does one by one. For reading parameters
@@ -182,14 +182,14 @@ class _Distributed(torch.optim.Optimizer):
         """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
         under bsp; any rank may call it, alone."""
         on_servers = self._session.goes_on and all(table.values.initialized for table in self._tables)
-        if not self.settled and not on_servers:
+        if not self.agreed and not on_servers:
             return super().state_dict()  # what was loaded so far
         if self._session.finished:
             raise FailedPrecondition("state_dict() after the end of the job (lw.join() or lw.shutdown() was called): the state was "
                                      "on the servers; call it before")
         self.synchronize()
         with self._session.waiting():
-            states = {table.parameter: optimizer_state.fetch(self._session.worker, table, type(self._wrapped),
+            states = {table.parameter: optimizer_state.read_as_torch(self._session.worker, table, type(self._wrapped),
                                                              self.param_groups[table.group])
                       for table in self._tables}
         before, self.state = self.state, {parameter: state for parameter, state in states.items() if state is not None}
@@ -203,7 +203,7 @@ class _Distributed(torch.optim.Optimizer):
         state_dict without state, at any time."""
         has_state = any(isinstance(value, torch.Tensor) for state in state_dict.get("state", {}).values() for value in
                         state.values())
-        if self.settled and has_state:
+        if self.agreed and has_state:
             raise FailedPrecondition("load_state_dict(): the servers step with their own state since the first forward pass in "
                                      "training mode; load before that (or only parameter groups, with an empty 'state')")
         before = self.state, self.param_groups
@@ -218,16 +218,16 @@ class _Distributed(torch.optim.Optimizer):
         if self._session.state.restores("torch"):
             self.param_groups = before[1]  # the checkpoint that the job goes on from has them
         self._wrapped.param_groups = self.param_groups  # for a scheduler made before wrapping
-        if self.settled:
+        if self.agreed:
             self.forget_state()
 
     # The hooks' side.
 
-    def gradient_ready(self, table):
+    def on_gradient_ready(self, table):
         """Autograd has accumulated the table's gradient (called in backward())."""
-        if not self.settled:
-            first_values.settle(self._session, computed=True)
-        table.gradient.accumulated()
+        if not self.agreed:
+            first_values.agree(self._session, computed=True)
+        table.gradient.on_accumulated()
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
             return  # this gradient may be zeroed before this optimizer steps: another one's backward() came by
@@ -238,13 +238,13 @@ class _Distributed(torch.optim.Optimizer):
     def send_held(self):
         self._pushing.send_held()
 
-    def offer_values(self):
+    def broadcast_missing(self):
         """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
         for table in self._tables:
             if not table.values.initialized:
                 table.values.broadcast(lend=False)
                 table.values.begin()
-        first_values.settle(self._session)
+        first_values.agree(self._session)
 
     def loaded_states(self):
         """The tables whose state was loaded and is not the servers' yet, and that state."""
@@ -255,7 +255,7 @@ class _Distributed(torch.optim.Optimizer):
         """What is in this process: the servers have it."""
         self.state = self._wrapped.state = collections.defaultdict(dict)
 
-    def take_final(self):
+    def sync_final_values(self):
         """The job is over: the final values, under the parameters."""
         for table in self._tables:
             table.values.sync()
@@ -268,10 +268,10 @@ class _Distributed(torch.optim.Optimizer):
         for table in self._tables:
             table.close(exiting)
 
-    def forked(self):
+    def on_fork(self):
         """In a forked child: what the model's modules look up next is to be the child's own."""
         for table in self._tables:
-            table.values.forked()
+            table.values.on_fork()
 
     @property
     def tables(self):
@@ -314,7 +314,7 @@ class _Distributed(torch.optim.Optimizer):
         # The worker lands values in the tables' buffers from here on, also if this is broken off.
         with self._session.lending(*tables):
             for table in tables:
-                table.values.create(sync, apply, table.spec, self._number)
+                table.values.create_table(sync, apply, table.spec, self._number)
             self._session.worker.start()
         return tables
 

@@ -26,11 +26,11 @@ def arrays(spec):
 def read(worker, table):
     """The servers' arrays of one table by torch's names, and how often the optimizer has run."""
     slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in arrays(table.spec)}
-    steps = worker.read_state(table.values.table, [slot.data_ptr() for slot in slots.values()], table.elements)
+    steps = worker.read_state(table.values.table_id, [slot.data_ptr() for slot in slots.values()], table.elements)
     return slots, steps
 
 
-def fetch(worker, table, kind, group):
+def read_as_torch(worker, table, kind, group):
     """The state of one table as torch's `kind` would have it, or None where torch would have none."""
     slots, steps = read(worker, table)
     example = _example(kind, group, stepped=steps > 0)
@@ -68,7 +68,7 @@ def is_empty(table, state):
 def write(worker, table, state):
     """Gives the servers the state of one table."""
     slots = [state[name].detach().to(torch.float32).contiguous() for name in arrays(table.spec)]
-    worker.write_state(table.values.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
+    worker.write_state(table.values.table_id, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
 
 
 # Options that only make a step faster. On the processor torch refuses some of them.

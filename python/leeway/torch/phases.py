@@ -35,7 +35,7 @@ class Phases:
         self._step_ended = time.perf_counter()
         self._aside = self._waits_and_pushes()
 
-    def computed(self):
+    def begin_step(self):
         """step() begins: what passed since the last one, less waits and pushes, was computing. Slows down if asked."""
         computed = time.perf_counter() - self._step_ended - (self._waits_and_pushes() - self._aside)
         self.compute_s += computed
@@ -47,7 +47,7 @@ class Phases:
         self._step_ended = time.perf_counter()
         self._aside = self._waits_and_pushes()
 
-    def stepped(self):
+    def end_step(self):
         """step() ends."""
         now = time.perf_counter()
         self.step_s += now - self._step_ended - (self._waits_and_pushes() - self._aside)

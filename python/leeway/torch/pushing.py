@@ -55,7 +55,7 @@ class Pushing:
             gradient = table.gradient
             if gradient.pushed:
                 gradient.check_unchanged()
-            elif gradient.is_there():
+            elif gradient.is_present():
                 if not gradient.touched:  # set by hand, or the parameter was given another type and back
                     self._ready_hooks.renew(table)
                 rest.append(table)
@@ -86,7 +86,7 @@ class Pushing:
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0
         # In one call: the I/O thread takes this core as soon as it is woken, and would send each by itself.
-        loans = self._session.worker.update_all([(table.values.table, slot.address, table.elements, hyper, samples)
+        loans = self._session.worker.update_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
                                                  for table, slot, hyper, samples in held])
         for (table, slot, _, _), loan in zip(held, loans):
             table.gradient.buffers.lend(slot, loan)

@@ -9,7 +9,7 @@ import torch
 
 
 class ReadyHooks:
-    """Calls optimizer.gradient_ready(table) for each of its tables, as long as the optimizer lives."""
+    """Calls optimizer.on_gradient_ready(table) for each of its tables, as long as the optimizer lives."""
 
     def __init__(self, optimizer, tables):
         self._optimizer = weakref.ref(optimizer)
@@ -43,6 +43,6 @@ class ReadyHooks:
         def fire(*_):
             optimizer = reference()
             if optimizer is not None:
-                optimizer.gradient_ready(table)
+                optimizer.on_gradient_ready(table)
 
         return fire

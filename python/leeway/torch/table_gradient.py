@@ -4,7 +4,7 @@ A pushed gradient is on loan to the worker, so step() gives autograd a fresh ten
 """
 
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch.gradients import GradientBuffers
+from leeway.torch.gradient_buffers import GradientBuffers
 from leeway.torch.slot import describe, fits
 
 
@@ -53,7 +53,7 @@ class TableGradient:
             raise InvalidArgument(f"gradient of {self._name}: got shape {list(gradient.shape)}, wanted "
                                   f"{list(self._parameter.shape)}")
 
-    def is_there(self):
+    def is_present(self):
         """Did it come since the last step, from autograd or by hand?"""
         gradient = self._parameter.grad
         if gradient is None:
@@ -78,7 +78,7 @@ class TableGradient:
                                      "zero_grad() first, or assign it (p.grad = g)")
         return True
 
-    def accumulated(self):
+    def on_accumulated(self):
         """Right after an accumulation of autograd: notes whether zero_grad() came before it.
 
         step() lent the gradient away and gave autograd another tensor, so adding to what stands there is not what torch would

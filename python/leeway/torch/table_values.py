@@ -23,8 +23,8 @@ _FORKED, _FORKED_WITHOUT = -2, -3
 
 
 class TableValues:
-    __slots__ = ("table", "buffers", "address", "initialized", "root", "_name", "_parameter", "_elements", "_session", "_phases",
-                 "_on_child_use", "_settled", "_synced", "_version", "_checksum")
+    __slots__ = ("table_id", "buffers", "address", "initialized", "root", "_name", "_parameter", "_elements", "_session", "_phases",
+                 "_on_child_use", "_agreed", "_synced", "_version", "_checksum")
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         """`on_child_use`: called when a forked child first uses the parameter."""
@@ -33,7 +33,7 @@ class TableValues:
         self.buffers = {slot.address: slot for slot in slots}
         self.address = slots[0].address  # of the buffer in use
         parameter.data = slots[0].tensor().copy_(parameter.data)
-        self.table = None             # its id, once made
+        self.table_id = None             # its id, once made
         self.initialized = False      # took part in a broadcast
         self.root = 0                 # the rank whose initial values count
         self._name = name
@@ -42,17 +42,17 @@ class TableValues:
         self._session = session
         self._phases = phases
         self._on_child_use = on_child_use
-        self._settled = False         # all ranks agree on its initial values
+        self._agreed = False         # all ranks agree on its initial values
         self._synced = -1             # the iteration that it was synced for
         self._version = 0             # of the parameter when its values came
         self._checksum = None         # of the values when they came, if writes through p.data are looked for
 
-    def create(self, sync, apply, optimizer, clocked_by):
-        """`clocked_by`: the number of the optimizer whose steps are the table's iterations."""
+    def create_table(self, sync, apply, optimizer, clock_group):
+        """`clock_group`: the number of the optimizer whose steps are the table's iterations."""
         first, second = self.buffers
-        self.table = self._session.worker.create_table(
+        self.table_id = self._session.worker.create_table(
             self._name, list(self._parameter.shape), sync=sync, apply=apply, optimizer=optimizer, first=first,
-            second=second, group=clocked_by)
+            second=second, group=clock_group)
 
     def sync(self):
         """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
@@ -70,16 +70,16 @@ class TableValues:
         if not self.initialized:
             return
         self.check_memory()
-        if self._settled and self._parameter._version != self._version:
-            self._give_up_changes()
+        if self._agreed and self._parameter._version != self._version:
+            self._count_overwritten()
         began = time.perf_counter()
-        address = session.worker.sync(self.table)
+        address = session.worker.sync(self.table_id)
         self._phases.wait_s += time.perf_counter() - began
         self._synced = session.iteration
         if address != self.address:
             self._parameter.data = self.buffers[address].tensor()
             self.address = address
-        if self._settled:
+        if self._agreed:
             # Those who clamp do it after every step, so looking now and then is enough.
             looks = session.iteration < _LOOKS_FIRST or session.iteration % _LOOKS_EVERY == 0
             self._checksum = checksum(address, self._elements) if looks else None
@@ -96,9 +96,9 @@ class TableValues:
         self.sync()
         self._checksum = checksum(self.address, self._elements)
 
-    def settle(self):
+    def note_agreed(self):
         """The servers know the values that are here now."""
-        self._settled = True
+        self._agreed = True
         self._note()
 
     def _note(self):
@@ -110,17 +110,17 @@ class TableValues:
         them. Else copied first."""
         self.check_memory()
         lent = self.buffers[self.address].memory if lend else None
-        self._session.worker.broadcast(self.table, self.address, self._elements, lent)
+        self._session.worker.broadcast(self.table_id, self.address, self._elements, lent)
 
     def assign(self):
         """The values that are here become the servers'."""
         self.check_memory()
-        self._session.worker.assign(self.table, self.address, self._elements, self.buffers[self.address].memory)
+        self._session.worker.assign(self.table_id, self.address, self._elements, self.buffers[self.address].memory)
 
     def read(self, even_if_known):
         """The servers' values as they are now, in a new tensor; None if they are known here, unless wanted all the same."""
         room = torch.empty(self._parameter.shape, dtype=torch.float32)
-        read = self._session.worker.read_values(self.table, room.data_ptr(), self._elements, even_if_known)
+        read = self._session.worker.read_values(self.table_id, room.data_ptr(), self._elements, even_if_known)
         return room if read else None
 
     def was_written(self):
@@ -133,10 +133,10 @@ class TableValues:
         if self._checksum is None:
             return
         if self._parameter._version == self._version and checksum(self.address, self._elements) != self._checksum:
-            self._give_up_changes("through .data ")
+            self._count_overwritten("through .data ")
         self._checksum = None
 
-    def _give_up_changes(self, how=""):
+    def _count_overwritten(self, how=""):
         """Someone has written into the parameter since its values came: the servers do not know of it."""
         self._version = self._parameter._version
         if self._session.finished:
@@ -171,7 +171,7 @@ class TableValues:
             self._refuse_memory(describe(data))
         if data.stride() != buffer.stride():
             self._refuse_memory(f"with strides {list(data.stride())}")
-        if not self._settled:
+        if not self._agreed:
             buffer.copy_(data)
         elif not slot.equals(data):
             self._refuse_memory("with other values")
@@ -182,7 +182,7 @@ class TableValues:
         raise FailedPrecondition(f"parameter {self._name} was given other memory (now {now}) after DistributedOptimizer was "
                                  "made; do .to(), .float(), vector_to_parameters() and the like before")
 
-    def forked(self):
+    def on_fork(self):
         """In a forked child, which shares the arena with its parent: a child that looks at the parameter gets a copy. Most,
         as workers of a DataLoader, never do. Values that the parent has yet to wait for stay out of reach."""
         if self._synced < -1:

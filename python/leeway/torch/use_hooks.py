@@ -27,14 +27,14 @@ class WatchedParameters(OrderedDict):
         return super().__getitem__(name)
 
     def items(self):
-        self.wait()
+        self.sync()
         return super().items()
 
     def values(self):
-        self.wait()
+        self.sync()
         return super().values()
 
-    def wait(self):
+    def sync(self):
         for values in self.watched.values():
             values.sync()
 
@@ -42,15 +42,15 @@ class WatchedParameters(OrderedDict):
         return OrderedDict(super().items())
 
     def __deepcopy__(self, memo):
-        self.wait()
+        self.sync()
         return copy.deepcopy(self.plain(), memo)
 
     def __copy__(self):
-        self.wait()
+        self.sync()
         return self.plain()
 
     def __reduce__(self):
-        self.wait()
+        self.sync()
         return self.plain().__reduce__()
 
 
@@ -74,17 +74,17 @@ class UseHooks:
             if any(id(parameter) in self._tables for parameter in module.parameters()) and self._before_training():
                 self._before_training = None
         if type(parameters) is WatchedParameters:
-            parameters.wait()
+            parameters.sync()
         elif not isinstance(parameters, dict):
-            self._wait_for_all_of(module)
+            self._sync_all_of(module)
         elif module not in self._seen:
             for inner in module.modules():
                 self._watch(inner)
             parameters = module.__dict__["_parameters"]
             if type(parameters) is WatchedParameters:
-                parameters.wait()
+                parameters.sync()
 
-    def _wait_for_all_of(self, module):
+    def _sync_all_of(self, module):
         """Of TorchScript: it keeps its parameters elsewhere, and calls its inner modules past all hooks."""
         for parameter in module.parameters():
             table = self._tables.get(id(parameter))
