@@ -1,4 +1,4 @@
-// What Python reads and sets of tables outside of any iteration, as copies from and to tensors of its own.
+// Copies values and optimizer state of tables to and from Python's tensors, outside any iteration.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace leeway {
 
-// Whether there was something to copy. REQUIRES (all): spans of as many floats as the table has.
+// False if the servers had nothing newer. REQUIRES (all): spans of as many floats as the table has.
 [[nodiscard]] Result<bool> ReadValuesTo(Worker& worker, TableId table, std::span<float> values,
                                         bool even_if_known);
-// How often the optimizer has run. An error unless it has as many arrays as are given.
+// Returns how often the optimizer has run. An error unless it has as many arrays as `arrays`.
 [[nodiscard]] Result<std::uint64_t> ReadStateTo(Worker& worker, TableId table,
                                                 const std::vector<std::span<float>>& arrays);
 [[nodiscard]] Status WriteStateFrom(Worker& worker, TableId table, std::uint64_t steps,

@@ -1,4 +1,4 @@
-// The counters of a worker as Python sees them.
+// The counters of a worker as a dict for Python.
 #pragma once
 
 #include <pybind11/pybind11.h>

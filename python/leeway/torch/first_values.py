@@ -1,8 +1,8 @@
-"""The values and the optimizer state that training begins with, agreed on by all ranks before the first gradient.
+"""Before the first gradient all ranks agree on the values and the optimizer state that training begins with.
 
-A script that resumes loads its file after broadcast_parameters, as it did without Leeway. The root's values and state
-then become the servers', and all ranks take them over. In a job that goes on from a checkpoint of its own, and in a worker that
-comes to a running job, the servers' stay.
+A script that resumes loads its file after broadcast_parameters, as it did without Leeway. The servers then take the root's
+values and state, and so do all ranks. The servers keep their own if the job goes on from a checkpoint, or was running when
+this worker came.
 """
 
 import sys
@@ -14,8 +14,8 @@ from leeway.torch import optimizer_state
 
 
 def agree(session, computed=False):
-    """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
-    All ranks come here equally often. Cheap once it is done."""
+    """The first forward pass in training mode calls it, else the first gradient (then `computed`), else the end of the job.
+    All ranks come here equally often. Later calls are cheap."""
     open_ones = [optimizer for optimizer in session.optimizers if not optimizer.agreed]
     optimizers = [optimizer for optimizer in open_ones if all(table.values.initialized for table in optimizer.tables)]
     if computed:
@@ -25,7 +25,7 @@ def agree(session, computed=False):
     tables = [table for optimizer in optimizers for table in optimizer.tables]
     changed = [table for table in tables if table.values.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
-    # A job that goes on has values before the first step of this process. What is made later is new to all ranks.
+    # A job that goes on has values before the first step of this process. Optimizers made later are new to all ranks.
     if session.goes_on and session.iteration == 0:
         _keep_servers(session, changed, states)
     elif tables:
@@ -38,7 +38,7 @@ def agree(session, computed=False):
 
 
 def _check_broadcast(optimizers):
-    """Refuses to train with an optimizer of which broadcast_parameters was given only a part: its state would stay open."""
+    """Refuses to train if broadcast_parameters had only a part of an optimizer's parameters: ranks would never agree on it."""
     for optimizer in optimizers:
         missing = [table for table in optimizer.tables if not table.values.initialized]
         if missing and len(missing) < len(optimizer.tables):
@@ -54,20 +54,20 @@ def _agree_with_root(session, tables, changed, states, computed):
     with session.waiting():
         session.worker.barrier("first values")
     if session.rank == root:
-        _replace_values(changed)  # as the servers have them now: a constraint may have moved them
+        _replace_values(changed)  # a constraint of the servers may have moved the values
     else:
         _compare(session, tables, changed, states, computed)
     with session.waiting():
-        session.worker.barrier("first values")  # nobody trains before everybody has read them
+        session.worker.barrier("first values")  # no rank trains before all have read
 
 
 def _offer(session, tables, changed, states):
-    """The root's values and states become the servers'."""
+    """The root gives its values and states to the servers."""
     root = tables[0].values.root
     if session.rank != root:
         return
     if changed:
-        for table in tables:  # all of them: so the others see by one whether there is something new
+        for table in tables:  # all of them, so that other ranks find news by looking at one table
             table.values.assign()
     for table, state in states:
         optimizer_state.write(session.worker, table, state)
@@ -76,7 +76,7 @@ def _offer(session, tables, changed, states):
 
 
 def _compare(session, tables, changed, states, computed):
-    """Another rank than the root takes the servers' values and states, and says where it had loaded others."""
+    """A rank that is not the root takes the servers' values and states, and says where it had loaded others."""
     root = tables[0].values.root
     news = tables[0].values.read(even_if_known=False) is not None
     if changed and not news:
@@ -108,7 +108,7 @@ def _keep_servers(session, changed, states):
 
 
 def _replace_values(tables):
-    """Puts the servers' values under the parameters; gives the tables that had others."""
+    """Puts the servers' values under the parameters; returns the tables that had others."""
     replaced = []
     for table in tables:
         values = table.values.read(even_if_known=True)

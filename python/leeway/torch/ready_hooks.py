@@ -1,6 +1,6 @@
-""""The gradient of a parameter is ready": a hook behind autograd's accumulation, where p.grad has its final value.
+"""ReadyHooks: hooks behind autograd's accumulation, where p.grad has its final value.
 
-Fires in the order of backward, last layer first, once per backward and parameter, never for an unused one.
+They fire in the order of backward(), last layer first: once per backward() and parameter, never for an unused parameter.
 """
 
 import weakref
@@ -9,7 +9,7 @@ import torch
 
 
 class ReadyHooks:
-    """Calls optimizer.on_gradient_ready(table) for each of its tables, as long as the optimizer lives."""
+    """Calls optimizer.on_gradient_ready(table) as long as the optimizer lives."""
 
     def __init__(self, optimizer, tables):
         self._optimizer = weakref.ref(optimizer)
@@ -18,7 +18,7 @@ class ReadyHooks:
             self.renew(table)
 
     def renew(self, table):
-        """Hooks the node that autograd adds the gradient up in. A parameter that was given another type has a new one."""
+        """Hooks the node that adds up the gradient. A parameter has a new node after a change of its type."""
         parameter = table.parameter
         if not parameter.requires_grad:
             return
@@ -29,7 +29,7 @@ class ReadyHooks:
             return
         if handle is not None:
             handle.remove()
-        # The node must stay referenced, or torch makes a new one without the hook.
+        # Without a reference to the node torch makes a new one, which has no hook.
         self._hooked[table] = node, node.register_hook(self._hook(table))
 
     def remove(self):

@@ -1,4 +1,4 @@
-"""TableGradient: what is in p.grad of one parameter, and what of it was pushed.
+"""TableGradient: the gradient of one parameter, in p.grad, and the loan of it that this iteration has pushed.
 
 A pushed gradient is on loan to the worker, so step() gives autograd a fresh tensor to write into.
 """
@@ -17,28 +17,30 @@ class TableGradient:
         self._parameter = parameter
         self._phases = phases
         self.buffers = GradientBuffers(name, parameter, worker, phases)
-        self.touched = False          # autograd gave it a gradient since the last step
+        self.touched = False          # autograd has accumulated since the last step
         self.fresh = None             # the slot that step() gave autograd to write into
-        self._fresh_gradient = None   # its tensor, and the tensor's version then and after each accumulation on top of it
-        self._fresh_version = 0
-        self._unzeroed = False        # what step() left in that tensor is still in it
-        self._pushed = None           # in this iteration: the gradient, its version then, its slot
+        self._fresh_gradient = None   # its tensor
+        self._fresh_version = 0       # of that tensor at step(), plus accumulations on top of values that nobody zeroed
+        self._unzeroed = False        # nobody has zeroed that tensor since step()
+        self._pushed = None           # in this iteration: the gradient, its version, its slot
 
     @property
     def pushed(self):
-        """Was it pushed in this iteration?"""
+        """True after a push in this iteration."""
         return self._pushed is not None
 
     def begin_push(self):
-        """The slot with the gradient to push, checked. Autograd wrote it there if it found the tensor that the last step()
-        had given to the parameter; else it is copied. The parameter keeps the gradient that it has, which may be part of
-        a graph (create_graph=True)."""
+        """Checks the gradient and returns the slot that holds it.
+
+        Autograd has written it there if it found the tensor of the last step(); else this copies it. The parameter keeps its
+        gradient, which may be part of a graph (create_graph=True).
+        """
         gradient, slot = self._parameter.grad, self.fresh
         if slot is None or not slot.holds(gradient):
             self._check(gradient)
             if slot is None:
                 slot = self.buffers.take()
-            # The first gradient is autograd's own tensor: p.grad was None, as it would be without Leeway.
+            # The first gradient is autograd's own tensor, and no reason to count: p.grad was None.
             if self.fresh is not None or not self.touched:
                 self._phases.copied_gradients += 1
             slot.tensor().copy_(gradient.detach())
@@ -54,7 +56,7 @@ class TableGradient:
                                   f"{list(self._parameter.shape)}")
 
     def is_present(self):
-        """Did it come since the last step, from autograd or by hand?"""
+        """Did autograd or the script give a gradient since the last step?"""
         gradient = self._parameter.grad
         if gradient is None:
             return False
@@ -63,7 +65,7 @@ class TableGradient:
         return self._written_by_hand(gradient)
 
     def _written_by_hand(self, gradient):
-        """Is there more than zeros in what step() has given autograd, though no backward() wrote into it once it was zeroed?"""
+        """Does the fresh tensor hold more than zeros, though no backward() has written into it since zero_grad()?"""
         if not self.fresh.holds(gradient):  # p.grad.data = g, or another type and back
             return not self.fresh.equals(gradient) and not _is_zero(gradient)
         changes = gradient._version - self._fresh_version
@@ -72,17 +74,17 @@ class TableGradient:
             return False
         if _is_zero(gradient):
             return False
-        if changes == 1:  # so it was not zeroed before: p.grad += g would have added to what is no gradient of anything
+        if changes == 1:  # without zero_grad(), so that p.grad += g has added to meaningless values
             raise FailedPrecondition(f"gradient of {self._name} was written in place after step() without zero_grad() "
                                      "before: step() gives a parameter another tensor, with any values in it; call "
                                      "zero_grad() first, or assign it (p.grad = g)")
         return True
 
     def on_accumulated(self):
-        """Right after an accumulation of autograd: notes whether zero_grad() came before it.
+        """Autograd has just accumulated: notes whether zero_grad() came before.
 
-        step() lent the gradient away and gave autograd another tensor, so adding to what stands there is not what torch would
-        have done. zero_() and each accumulation raise a tensor's version by one.
+        step() gave autograd another tensor with any values in it, and a sum on top of them is not the sum that torch makes.
+        zero_() and each accumulation raise a tensor's version by one.
         """
         self.touched = True
         if not self._unzeroed:
@@ -101,10 +103,10 @@ class TableGradient:
                                      "lw.no_sync())")
 
     def check_unchanged(self):
-        """At step(): raises if the gradient was edited after it had left."""
+        """At step(): raises if the script has changed the gradient since its push."""
         pushed, version, slot = self._pushed
         gradient = self._parameter.grad
-        # A tensor of autograd's own may have been written through its .data, which leaves no trace.
+        # A write through .data of autograd's own tensor leaves its version as it was: compare the bits.
         if gradient is not pushed or gradient._version != version or not (slot.holds(gradient) or slot.equals(gradient.detach())):
             raise FailedPrecondition(
                 f"gradient of {self._name} was changed after backward() had pushed it (by clip_grad_norm_?), so the "
@@ -112,7 +114,7 @@ class TableGradient:
                 "at step()")
 
     def end_iteration(self):
-        """After a push autograd gets another tensor to write into, so that zero_grad() does no harm."""
+        """After a push: gives autograd another tensor, since zero_grad() must not write into the one on loan."""
         self.touched = False
         if self._pushed is None:
             return
@@ -123,14 +125,14 @@ class TableGradient:
         self._pushed = None
 
     def leave_arena(self):
-        """Gives the gradient memory as any tensor has."""
+        """Gives the gradient plain memory."""
         gradient = self._parameter.grad
         if gradient is not None and gradient is self._fresh_gradient:
             self._parameter.grad = gradient.clone()
 
     def release(self):
-        """The job is over. What step() gave autograd to write into holds any values until it is zeroed, and nobody
-        checks that any more."""
+        """The job is over: takes the fresh tensor away, unless the script has written into it. It holds any values until
+        zero_grad(), and no check is left to notice."""
         gradient = self._parameter.grad
         if gradient is not None and gradient is self._fresh_gradient and gradient._version == self._fresh_version:
             self._parameter.grad = None

@@ -14,7 +14,7 @@ class TableParameter:
         self.spec = spec              # of the servers' optimizer
         self.elements = parameter.numel()
         self.gradient = TableGradient(name, parameter, session.worker, phases)
-        # A forked child shares the arena with its parent: it writes into neither.
+        # A forked child shares the arena with its parent, and must write into neither values nor gradient.
         self.values = TableValues(name, parameter, session, phases, on_child_use=self.gradient.leave_arena)
 
     def close(self, exiting):

@@ -1,9 +1,8 @@
 """TableValues: the values of one parameter, and the table they come from.
 
-The parameter has two buffers; the worker lands new values in the one not in use, and sync() points p.data at it at the
-first use in an iteration. Autograd's saved tensors of this iteration keep the buffer they were made with. Both buffers
-lie in the worker's arena; torch and its users may give a tensor other memory at any time, so check_memory() looks at
-every use and brings back what has left.
+The parameter has two buffers in the worker's arena. The worker lands new values in the buffer not in use, and sync() points
+p.data at it at the first use in an iteration. Autograd's saved tensors of this iteration keep their buffer. torch and its
+users may give a tensor other memory at any time. So check_memory() looks at every use and brings the parameter back.
 """
 
 import time
@@ -15,10 +14,9 @@ from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.slot import Slot, describe, fits
 
-# In which iterations writes through p.data are looked for: in the first few, then in every so many. A look reads the
-# parameter twice.
+# TableValues looks for writes through p.data in the first iterations, then in every 64th: a look reads the parameter twice.
 _LOOKS_FIRST, _LOOKS_EVERY = 4, 64
-# TableValues._synced in a forked child: it may use the values, in memory of its own; they had not come by then.
+# TableValues._synced in a forked child: the values had come before the fork, or had not.
 _FORKED, _FORKED_WITHOUT = -2, -3
 
 
@@ -27,14 +25,14 @@ class TableValues:
                  "_on_child_use", "_agreed", "_synced", "_version", "_checksum")
 
     def __init__(self, name, parameter, session, phases, on_child_use):
-        """`on_child_use`: called when a forked child first uses the parameter."""
+        """sync() calls `on_child_use` when a forked child first uses the parameter."""
         _check_parameter(name, parameter)
         slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
         self.buffers = {slot.address: slot for slot in slots}
         self.address = slots[0].address  # of the buffer in use
         parameter.data = slots[0].tensor().copy_(parameter.data)
-        self.table_id = None             # its id, once made
-        self.initialized = False      # took part in a broadcast
+        self.table_id = None          # None before create_table()
+        self.initialized = False      # the job has initial values of it
         self.root = 0                 # the rank whose initial values count
         self._name = name
         self._parameter = parameter
@@ -42,13 +40,13 @@ class TableValues:
         self._session = session
         self._phases = phases
         self._on_child_use = on_child_use
-        self._agreed = False         # all ranks agree on its initial values
-        self._synced = -1             # the iteration that it was synced for
-        self._version = 0             # of the parameter when its values came
-        self._checksum = None         # of the values when they came, if writes through p.data are looked for
+        self._agreed = False         # all ranks agree on the initial values
+        self._synced = -1             # the iteration of the last sync
+        self._version = 0             # of the parameter when the values came
+        self._checksum = None         # of the values when they came; None: no look in this iteration
 
     def create_table(self, sync, apply, optimizer, clock_group):
-        """`clock_group`: the number of the optimizer whose steps are the table's iterations."""
+        """`clock_group` is the number of the optimizer whose steps are the table's iterations."""
         first, second = self.buffers
         self.table_id = self._session.worker.create_table(
             self._name, list(self._parameter.shape), sync=sync, apply=apply, optimizer=optimizer, first=first,
@@ -80,24 +78,24 @@ class TableValues:
             self._parameter.data = self.buffers[address].tensor()
             self.address = address
         if self._agreed:
-            # Those who clamp do it after every step, so looking now and then is enough.
+            # A script that clamps does it after every step, so a look now and then is enough.
             looks = session.iteration < _LOOKS_FIRST or session.iteration % _LOOKS_EVERY == 0
             self._checksum = checksum(address, self._elements) if looks else None
 
     def begin(self, root=0):
-        """It has initial values in the job from here on."""
+        """The job has initial values of the table from here on."""
         self.initialized = True
         self.root = root
         self._note()
 
     def take_broadcast(self, root):
-        """Begins with the values of a broadcast, which are under the parameter when this returns."""
+        """Begins with the values of a broadcast, and puts them under the parameter."""
         self.begin(root)
         self.sync()
         self._checksum = checksum(self.address, self._elements)
 
     def note_agreed(self):
-        """The servers know the values that are here now."""
+        """All ranks and the servers agree on the values under the parameter."""
         self._agreed = True
         self._note()
 
@@ -106,30 +104,30 @@ class TableValues:
         self._checksum = checksum(self.address, self._elements)
 
     def broadcast(self, lend=True):
-        """Offers the values that are here. Lent, where they are: the worker lands nothing in this buffer until the servers have
-        them. Else copied first."""
+        """Offers the parameter's values as initial ones. `lend` makes no copy: the worker lands nothing in this buffer until
+        the servers have them."""
         self.check_memory()
         lent = self.buffers[self.address].memory if lend else None
         self._session.worker.broadcast(self.table_id, self.address, self._elements, lent)
 
     def assign(self):
-        """The values that are here become the servers'."""
+        """Gives the servers the parameter's values."""
         self.check_memory()
         self._session.worker.assign(self.table_id, self.address, self._elements, self.buffers[self.address].memory)
 
     def read(self, even_if_known):
-        """The servers' values as they are now, in a new tensor; None if they are known here, unless wanted all the same."""
+        """Returns the servers' present values in a new tensor; None if they have nothing newer, unless `even_if_known`."""
         room = torch.empty(self._parameter.shape, dtype=torch.float32)
         read = self._session.worker.read_values(self.table_id, room.data_ptr(), self._elements, even_if_known)
         return room if read else None
 
     def was_written(self):
-        """Before the first gradient: are these other values than those that were broadcast?"""
+        """Before the first gradient: did the script change the values since the broadcast?"""
         self.check_memory()
         return checksum(self.address, self._elements) != self._checksum
 
     def check_written(self):
-        """At step(): notices what was written past the version, through p.data."""
+        """At step(): notices a write through p.data, which leaves the version as it was."""
         if self._checksum is None:
             return
         if self._parameter._version == self._version and checksum(self.address, self._elements) != self._checksum:
@@ -137,10 +135,10 @@ class TableValues:
         self._checksum = None
 
     def _count_overwritten(self, how=""):
-        """Someone has written into the parameter since its values came: the servers do not know of it."""
+        """The script has written into the parameter since its values came, and the servers do not know of it."""
         self._version = self._parameter._version
         if self._session.finished:
-            return  # everybody gets the final values, and knows it
+            return  # the script expects the final values
         self._phases.overwritten_parameters += 1
         if self._phases.overwritten_parameters > 1:
             return
@@ -151,7 +149,7 @@ class TableValues:
                       "model. Further ones are only counted", RuntimeWarning, stacklevel=2)
 
     def check_trainable(self):
-        """Before a push: the parameter is in its buffer, and the job has initial values of it."""
+        """Before a push: the parameter is in its buffer, and the job has its initial values."""
         self.check_memory()
         if not self.initialized:
             raise FailedPrecondition(f"parameter {self._name} has no initial values in the job: call "
@@ -159,8 +157,8 @@ class TableValues:
                                      "and before training")
 
     def check_memory(self):
-        """Puts the parameter back into its buffer if it was given other memory. What the job would not know of, other
-        values or another type, is an error."""
+        """Puts the parameter back into its buffer if torch or the script gave it other memory. Raises if that memory has
+        other values or another type, since the job would not know of them."""
         if self._parameter.data_ptr() != self.address:
             self._put_back()
 
@@ -183,10 +181,10 @@ class TableValues:
                                  "made; do .to(), .float(), vector_to_parameters() and the like before")
 
     def on_fork(self):
-        """In a forked child, which shares the arena with its parent: a child that looks at the parameter gets a copy. Most,
-        as workers of a DataLoader, never do. Values that the parent has yet to wait for stay out of reach."""
+        """In a forked child, which shares the arena with its parent. The parameter gets a copy when the child looks at it; most
+        children, as workers of a DataLoader, never do. A child cannot wait for values that had not come."""
         if self._synced < -1:
-            return  # forked by a forked one: as it was
+            return  # a child of a forked child inherits its state
         self._synced = _FORKED if not self.initialized or self.is_synced() else _FORKED_WITHOUT
 
     def _sync_forked(self):
@@ -199,7 +197,7 @@ class TableValues:
         self._synced = self._session.iteration
 
     def leave_arena(self):
-        """Gives the parameter memory as any tensor has."""
+        """Gives the parameter plain memory."""
         if self._parameter.data_ptr() in self.buffers:
             self._parameter.data = self._parameter.data.clone()
 

@@ -1,8 +1,8 @@
-""""About to use a parameter": waits for its table at the first use in an iteration.
+"""UseHooks: syncs a table at the first use of its parameter in an iteration.
 
-Two places see every usual use: the forward call of a module (an LSTM reads its weights past its attributes) and the
-lookup of a parameter in its module (F.linear(x, self.l.weight), state_dict(), parameters()). One global forward hook
-finds the modules by itself, at their first call, so that named_parameters() is all a user has to give.
+Two places see every usual use. One is the forward call of a module (an LSTM reads its weights past its attributes). The other
+is the lookup of a parameter in its module (F.linear(x, self.l.weight), state_dict(), parameters()). One global forward hook
+finds the modules at their first call, so that the user gives named_parameters() and nothing else.
 """
 
 import copy
@@ -14,7 +14,7 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 
 class WatchedParameters(OrderedDict):
-    """Stands in for module._parameters; a lookup waits for the table. Copies and pickles are plain."""
+    """Stands in for module._parameters; a lookup syncs the table. Copies and pickles are plain."""
 
     def __init__(self, parameters, values):
         super().__init__(parameters)
@@ -58,8 +58,7 @@ class UseHooks:
     """Watches the modules that hold any of `tables` (id of the parameter -> TableParameter)."""
 
     def __init__(self, tables, before_training):
-        """before_training: called before a forward pass in training mode of a module that holds some of them, until it
-        returns True."""
+        """A forward pass in training mode of a module with such parameters calls `before_training`, until that returns True."""
         self._tables = tables
         self._before_training = before_training
         self._seen = weakref.WeakSet()
@@ -85,7 +84,7 @@ class UseHooks:
                 parameters.sync()
 
     def _sync_all_of(self, module):
-        """Of TorchScript: it keeps its parameters elsewhere, and calls its inner modules past all hooks."""
+        """Syncs a module of TorchScript, which keeps its parameters elsewhere and calls its inner modules past all hooks."""
         for parameter in module.parameters():
             table = self._tables.get(id(parameter))
             if table is not None:
@@ -97,12 +96,12 @@ class UseHooks:
         self._seen.add(module)
         parameters = module.__dict__.get("_parameters")
         if not isinstance(parameters, dict):
-            return  # of TorchScript
+            return  # a module of TorchScript
         tables = {name: self._tables[id(p)] for name, p in dict.items(parameters) if id(p) in self._tables}
         if not tables:
             return
         values = {name: table.values for name, table in tables.items()}
-        if type(parameters) is WatchedParameters:  # of another optimizer
+        if type(parameters) is WatchedParameters:  # another optimizer watches the module already
             parameters.watched.update(values)
         else:
             module.__dict__["_parameters"] = WatchedParameters(parameters, values)
@@ -110,7 +109,7 @@ class UseHooks:
         self._watched_tables.update(tables.values())
 
     def watches(self, table):
-        """Does a module wait for it before its use?"""
+        """Does a module sync the table before it uses it?"""
         return table in self._watched_tables
 
     def remove(self):
