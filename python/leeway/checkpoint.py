@@ -138,18 +138,16 @@ class Checkpoint:
 
     def buffers(self, rank):
         """Returns the buffers in the state of a rank, as tensors by name; empty if its client was not leeway.torch."""
-        state = self.rank_state(rank)
-        if not plain_state.is_encoded(state):
-            return {}
-        return plain_state.decode(state).get("own", {}).get("torch", {}).get("buffers", {})
+        return self._torch_state(rank).get("buffers", {})
 
     def other_names(self):
         """Returns the second names of tied parameters -> the names of their tables, as the lowest rank gave them."""
-        for rank in self.manifest["ranks"][:1]:
-            state = self.rank_state(rank)
-            if plain_state.is_encoded(state):
-                return plain_state.decode(state).get("own", {}).get("torch", {}).get("other_names", {})
-        return {}
+        ranks = self.manifest["ranks"]
+        return self._torch_state(ranks[0]).get("other_names", {}) if ranks else {}
+
+    def _torch_state(self, rank):
+        state = self.rank_state(rank)
+        return plain_state.decode(state).get("own", {}).get("torch", {}) if plain_state.is_encoded(state) else {}
 
 
 def read_manifest(path):

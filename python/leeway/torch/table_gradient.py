@@ -13,9 +13,7 @@ class TableGradient:
                  "_unzeroed", "_pushed")
 
     def __init__(self, name, parameter, worker, phases):
-        self._name = name
-        self._parameter = parameter
-        self._phases = phases
+        self._name, self._parameter, self._phases = name, parameter, phases
         self.buffers = GradientBuffers(name, parameter, worker, phases)
         self.touched = False          # autograd has accumulated since the last step
         self.fresh = None             # the slot that step() gave autograd to write into

@@ -8,8 +8,7 @@ class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "elements", "values", "gradient")
 
     def __init__(self, name, parameter, group, spec, session, phases):
-        self.name = name
-        self.parameter = parameter
+        self.name, self.parameter = name, parameter
         self.group = group            # index of its parameter group
         self.spec = spec              # of the servers' optimizer
         self.elements = parameter.numel()

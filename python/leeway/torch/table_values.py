@@ -34,13 +34,9 @@ class TableValues:
         self.table_id = None          # None before create_table()
         self.initialized = False      # the job has initial values of it
         self.root = 0                 # the rank whose initial values count
-        self._name = name
-        self._parameter = parameter
-        self._elements = parameter.numel()
-        self._session = session
-        self._phases = phases
-        self._on_child_use = on_child_use
-        self._agreed = False         # all ranks agree on the initial values
+        self._name, self._parameter, self._elements = name, parameter, parameter.numel()
+        self._session, self._phases, self._on_child_use = session, phases, on_child_use
+        self._agreed = False          # all ranks agree on the initial values
         self._synced = -1             # the iteration of the last sync
         self._version = 0             # of the parameter when the values came
         self._checksum = None         # of the values when they came; None: no look in this iteration
@@ -84,8 +80,7 @@ class TableValues:
 
     def begin(self, root=0):
         """The job has initial values of the table from here on."""
-        self.initialized = True
-        self.root = root
+        self.initialized, self.root = True, root
         self._note()
 
     def take_broadcast(self, root):
