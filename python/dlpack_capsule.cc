@@ -7,8 +7,8 @@ namespace py = pybind11;
 namespace leeway {
 namespace {
 
-// The structures of DLPack (dmlc/dlpack, dlpack.h), as far as a tensor of floats on the CPU needs them. They
-// are an ABI and do not change.
+// The structures of DLPack (dmlc/dlpack, dlpack.h) that a tensor of floats on the CPU needs. They are an ABI
+// and do not change.
 struct DlDevice {
   std::int32_t type;
   std::int32_t id;
@@ -38,16 +38,16 @@ struct DlManagedTensor {
 
 constexpr DlDevice kCpu{.type = 1, .id = 0};
 constexpr DlDataType kFloat32{.code = 2, .bits = 32, .lanes = 1};
-constexpr const char* kFresh = "dltensor";  // who takes the tensor out renames the capsule
+constexpr const char* kFresh = "dltensor";  // from_dlpack() renames the capsule
 
-// What a tensor is made of. Owned by the tensor, or by the capsule until one was made.
+// The parts of a tensor. The capsule owns them until from_dlpack(), then the tensor.
 struct Held {
   DlManagedTensor managed;
   std::shared_ptr<float> memory;
   std::vector<std::int64_t> shape, strides;
 };
 
-// On whatever thread, without Python's lock.
+// Runs on any thread, without Python's lock.
 void Delete(DlManagedTensor* managed) { delete static_cast<Held*>(managed->context); }
 
 void DeleteUntaken(PyObject* capsule) {

@@ -1,8 +1,8 @@
-// ArenaMemory: memory of the worker's arena, as a tensor library takes it: a DLPack capsule.
+// ArenaMemory: memory of the worker's arena, as a DLPack capsule for a tensor library.
 //
-// DLPack because its deleter is plain C: torch frees tensors on threads of its own and while the interpreter
-// goes down, where Python's lock is not to be had (a tensor over a Python buffer can hang the process at its
-// end). Each tensor is a storage of its own, so that torch.save writes no more than the tensor.
+// DLPack, because its deleter is plain C. torch frees tensors on its own threads and while the interpreter
+// ends, where nobody can take Python's lock: a tensor over a Python buffer can hang the process at its end.
+// Each tensor has its own storage, so that torch.save writes no more than the tensor.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,24 +13,23 @@
 
 namespace leeway {
 
-// Floats of one shape. Whoever has a tensor of it or this object keeps the memory, also after the worker's
-// end: torch may take a tensor's storage away (share_memory()) while the worker still uses what lay there.
+// Floats of one shape. This object and every tensor of it keep the memory, also after the worker's end. torch
+// may give a tensor other storage (share_memory()) while the worker still uses the old memory.
 class ArenaMemory {
  public:
-  // As many elements as a contiguous tensor of `shape` has; `strides`, in elements, are those of such a
-  // tensor (where an extent is 1 any stride is). REQUIRES: memory has room for them.
+  // `strides`, in elements, are those of a contiguous tensor of `shape` (any stride where an extent is 1).
+  // REQUIRES: memory has room for such a tensor.
   ArenaMemory(std::shared_ptr<float> memory, std::vector<std::int64_t> shape,
               std::vector<std::int64_t> strides);
 
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(memory_.get()); }
-  // Whoever has it keeps the memory. Its deleter takes no lock of Python's: any thread may let go of it.
+  // Keeps the memory. Its deleter takes no lock of Python's, so that any thread may drop it.
   [[nodiscard]] std::shared_ptr<const void> pin() const { return memory_; }
-  // A capsule named "dltensor", for one from_dlpack(). May be called again, for another tensor over the same
-  // memory.
+  // Makes a capsule named "dltensor", for one from_dlpack(). Each call gives another tensor over the memory.
   [[nodiscard]] pybind11::object Capsule() const;
 
  private:
-  std::shared_ptr<float> memory_;  // shared: with every tensor that was made of it
+  std::shared_ptr<float> memory_;  // shared: with every tensor of it
   std::vector<std::int64_t> shape_, strides_;
 };
 

@@ -15,25 +15,25 @@ _OF_TORCH = {"DistributedOptimizer", "LARS", "assign", "broadcast_parameters", "
 
 def rank():
     """Which worker this is, from 0."""
-    return _session.place().rank
+    return _session.current_or_last().rank
 
 
 def size():
     """How many workers the job started with."""
-    return _session.place().size
+    return _session.current_or_last().size
 
 
 def iteration():
-    """The iteration of the job that this worker is in; for schedules that follow the job. With several optimizers each step() of
-    any of them ends one; optimizer.steps counts those of one optimizer."""
+    """The job's iteration that this worker is in, for schedules that follow the job. With several optimizers each step() of any
+    of them ends one; optimizer.steps counts the steps of one optimizer."""
     return _session.current().worker.iteration()
 
 
 def barrier(name="barrier"):
-    """Waits until every member of the job is here, in a barrier of this name; may be used again and again.
+    """Waits until every member of the job is in a barrier of this name. A name serves any number of times.
 
-    After the first step it is refused under models that leave iterations out (drop, psp): who waits here sends no gradient,
-    and a slower rank may need it to end its iteration.
+    After the first step Leeway refuses it under models that leave iterations out (drop, psp): a rank that waits here sends no
+    gradient, and a slower rank may need it to end its iteration.
     """
     session = _session.current()
     session.met_others = True
@@ -42,8 +42,8 @@ def barrier(name="barrier"):
 
 
 def join():
-    """For a worker whose data has ended: leaves all counts, so that nobody waits for it, then waits for the last
-    member and takes the final values. Nothing can be trained afterwards; evaluating is fine."""
+    """For a worker whose data has ended: leaves all counts, so that no rank waits for it, then waits for the last member
+    and takes the final values. The script may evaluate afterwards, but not train."""
     _session.current().finish()
 
 

@@ -3,8 +3,8 @@
     python -m leeway.checkpoint export CHECKPOINT out.pt
     python -m leeway.checkpoint import state.pt FOLDER --like CHECKPOINT
 
-docs/checkpoint-format.md has every byte of the files. Whatever is read is checked against its checksums first;
-`leeway checkpoint verify` also looks at what is not read here.
+docs/checkpoint-format.md has every byte of the files. Each read checks the checksums of its data first; `leeway checkpoint verify`
+checks all files.
 """
 
 import argparse
@@ -30,7 +30,7 @@ RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x3242574C, 0x5446574C, b"L
 RANK_HEAD = struct.Struct("<8sIIQqQII")
 # The front of a body: block, table, offset, elements, term; version, steps, number of slots.
 BODY_FRONT = struct.Struct("<IIQQIQQI")
-# What an entry of each list after it takes, in this order (v_train, highest_sent, untouched and taken come before them).
+# The bytes of an entry of each list that follows, in this order (v_train, highest_sent, untouched and taken come first).
 PROGRESS_BYTES = 21
 LIST_ENTRY_BYTES = {"lives": 26, "ended_firsts": 8, "ended_lasts": 8, "ledger": 20}
 SUM_BYTES, CONTRIBUTION_BYTES = 69, 20
@@ -41,7 +41,7 @@ def checksum(data):
 
 
 class Record:
-    """One block: what it is, its values (None before it has any), and the state beside them as raw bytes."""
+    """One block: its place in the table, its values (None before it has any), and the rest of its state as raw bytes."""
 
     def __init__(self, data, where):
         if len(data) < RECORD_HEAD.size:
@@ -60,7 +60,7 @@ class Record:
         self.values = payload[:self.elements] if self.version else None
 
     def ends(self):
-        """Where in the body the open sums begin, and where they end and the model's memory begins."""
+        """Returns where the open sums begin in the body, and where they end and the model's memory begins."""
         at = BODY_FRONT.size + PROGRESS_BYTES
         for entry_bytes in LIST_ENTRY_BYTES.values():
             at += 4 + entry_bytes * self._count(at)
@@ -74,7 +74,7 @@ class Record:
         return struct.unpack_from("<I", self.body, at)[0]
 
     def with_values(self, values):
-        """The bytes of this record with other values: the optimizer as before its first step, no open sums."""
+        """Returns the bytes of this record with other values, the optimizer as before its first step, and no open sums."""
         begin, end = self.ends()
         memory = self.body[end:end + 4 + self._count(end)]
         front = BODY_FRONT.pack(self.block, self.table, self.offset, self.elements, self.term, max(self.version, 1), 0,
@@ -95,7 +95,7 @@ class Checkpoint:
         self.tables = {table["name"]: table for table in self.manifest["tables"]}
 
     def record(self, block):
-        """The Record of one entry of a table's "blocks"."""
+        """Reads the Record of one entry of a table's "blocks"."""
         path = self.path / self.manifest["files"][block["file"]]["name"]
         where = f"{path}: block {block['block']} at offset {block['record_offset']}"
         try:
@@ -113,7 +113,7 @@ class Checkpoint:
         return record
 
     def values(self, name):
-        """The values of a table, in its shape; zeros where a block has none yet."""
+        """Returns the values of a table, in its shape; zeros where a block has no values yet."""
         if name not in self.tables:
             raise NotFound(f"{self.path}: has no table {name!r}; known: {', '.join(self.tables)}")
         table = self.tables[name]
@@ -125,7 +125,7 @@ class Checkpoint:
         return flat.reshape(table["shape"])
 
     def rank_state(self, rank):
-        """What a rank gave, given its entry in the manifest's "ranks": the bytes of its client."""
+        """Reads the state that a rank gave, as bytes. `rank` is its entry in the manifest's "ranks"."""
         path = self.path / rank["file"]
         try:
             data = path.read_bytes()
@@ -137,19 +137,17 @@ class Checkpoint:
         return data[len(data) - 8 - state_bytes:len(data) - 8]
 
     def buffers(self, rank):
-        """The buffers in the state of a rank, as tensors by name; none if its client was not leeway.torch."""
-        state = self.rank_state(rank)
-        if not plain_state.is_encoded(state):
-            return {}
-        return plain_state.decode(state).get("own", {}).get("torch", {}).get("buffers", {})
+        """Returns the buffers in the state of a rank, as tensors by name; empty if its client was not leeway.torch."""
+        return self._torch_state(rank).get("buffers", {})
 
     def other_names(self):
-        """Of tied parameters: a second name -> the name of its table; as the lowest rank gave them."""
-        for rank in self.manifest["ranks"][:1]:
-            state = self.rank_state(rank)
-            if plain_state.is_encoded(state):
-                return plain_state.decode(state).get("own", {}).get("torch", {}).get("other_names", {})
-        return {}
+        """Returns the second names of tied parameters -> the names of their tables, as the lowest rank gave them."""
+        ranks = self.manifest["ranks"]
+        return self._torch_state(ranks[0]).get("other_names", {}) if ranks else {}
+
+    def _torch_state(self, rank):
+        state = self.rank_state(rank)
+        return plain_state.decode(state).get("own", {}).get("torch", {}) if plain_state.is_encoded(state) else {}
 
 
 def read_manifest(path):
@@ -167,13 +165,13 @@ def read_manifest(path):
 
 
 def seal(members):
-    """The text of a manifest from all of it that stands before its last key, the checksum."""
+    """Returns the text of a manifest: its members, then the checksum as its last key."""
     return members + b'  "checksum": "%016x"\n}\n' % checksum(members)
 
 
 def export_state(checkpoint):
-    """A torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
-    that gave its state. Tied parameters have all their names. Tables that leeway.torch made for itself are left out."""
+    """Returns a torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
+    that gave its state. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
     import torch
     source = Checkpoint(checkpoint)
     state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not OWN.fullmatch(name)}
@@ -183,9 +181,9 @@ def export_state(checkpoint):
 
 
 def import_state(state, folder, like):
-    """Writes a checkpoint into `folder` that is `like` with the values of a state_dict; gives its path.
+    """Writes a checkpoint into `folder`: the checkpoint `like` with the values of a state_dict. Returns its path.
 
-    The optimizer's state is zero, and no gradients are open. Ranks keep their states, with the buffers of the state_dict.
+    The optimizer's state is zero, and no sums are open. Ranks keep their states, with the buffers of the state_dict.
     """
     source = Checkpoint(like)
     values = {name: _fitting(name, state, source.tables[name]) if not OWN.fullmatch(name) else
@@ -227,7 +225,7 @@ def _fitting(name, state, table):
 
 
 def _write_shard_file(source, manifest, index, values, path):
-    """The file `index` of the manifest, whose entries for it are brought up to date."""
+    """Writes the file `index` of the manifest, and updates the manifest's entries of it."""
     old = (source.path / manifest["files"][index]["name"]).read_bytes()[:16]
     if old[:8] != FILE_MAGIC:
         raise InvalidArgument(f"{source.path / manifest['files'][index]['name']}: is no shard file")
@@ -258,7 +256,7 @@ def _write_shard_file(source, manifest, index, values, path):
 
 
 def _write_rank_file(source, manifest, rank, buffers, path):
-    """The state of a rank with other buffers; its entry in the manifest is brought up to date."""
+    """Writes the state of a rank with other buffers, and updates its entry in the manifest."""
     state = source.rank_state(rank)
     if buffers:
         plain = plain_state.decode(state)
@@ -273,7 +271,7 @@ def _write_rank_file(source, manifest, rank, buffers, path):
 
 
 def _write(path, data):
-    # As the program does: a new file, through no link, which nobody but its owner reads.
+    # Makes a new file, through no link, that only its owner can read, as the program does.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""What a launcher tells its workers, and what a worker tells its children. The only user of LEEWAY_* variables in Python."""
+"""The LEEWAY_* variables, by which a launcher tells workers of the job and a worker its children. Python's only user of them."""
 
 import os
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from leeway.errors import InvalidArgument
 
 @dataclass(frozen=True)
 class Launch:
-    scheduler: str = ""     # "host:port", "local:<name>" or "file:<path>"; empty: nobody launched this process
-    secret_file: str = ""   # holds the job's secret
-    insecure: bool = False  # the job has none
+    scheduler: str = ""     # "host:port", "local:<name>" or "file:<path>"; empty: no launcher
+    secret_file: str = ""   # of the job's secret
+    insecure: bool = False  # the job has no secret
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
@@ -19,7 +19,7 @@ class Launch:
 
 
 def read(environ=os.environ):
-    """The launch that the environment describes."""
+    """Returns the launch that the environment describes."""
     return Launch(
         scheduler=environ.get("LEEWAY_SCHEDULER", ""),
         secret_file=environ.get("LEEWAY_SECRET_FILE", ""),
@@ -33,7 +33,7 @@ def read(environ=os.environ):
 
 
 def rank_holder(scheduler, job, rank, environ=os.environ):
-    """The process that has joined as this rank and started this one, directly or not; None without one."""
+    """Returns the process that has joined as this rank and started this one, directly or not; None if no such process lives."""
     words = environ.get("LEEWAY_RANK_HOLDER", "").split(" ", 1)
     if len(words) < 2 or words[1] != f"{rank} {job} {scheduler}" or words[0] == str(os.getpid()):
         return None

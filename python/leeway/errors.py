@@ -1,7 +1,7 @@
-"""What Leeway raises: one class per status code of the core, all of them LeewayError.
+"""Leeway's exceptions: one class per status code of the core, all of them LeewayError.
 
-`code` is the core's name of the error ("invalid argument", ...); `retryable` says whether the same call (or the whole
-process, started again) may work another time; `exit_code` is what a process that ends with it should exit with.
+`code` is the core's name of the error ("invalid_argument", ...). `retryable` says whether the same call, or the whole process
+started again, may succeed another time. `exit_code` is the exit code of a process that ends with the error.
 """
 
 
@@ -69,6 +69,6 @@ _BY_EXIT_CODE = {
 
 
 def from_status(code_name, message, exit_code):
-    """The exception for a status of the core; called by the binding."""
+    """Returns the exception for a status of the core. The binding calls it."""
     error = _BY_EXIT_CODE.get(exit_code)
     return error(message) if error else LeewayError(f"{code_name}: {message}")

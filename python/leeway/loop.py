@@ -1,4 +1,4 @@
-"""The calls of a script that is to go on where a checkpoint was: iterations() and register_state()."""
+"""iterations() and register_state(): the calls of a script that can go on from a checkpoint."""
 
 from leeway import session as _session
 from leeway.errors import InvalidArgument
@@ -6,8 +6,8 @@ from leeway.rank_state import copy_tensors
 
 
 def iterations(until=None):
-    """The iterations of the job, from the one that it is in up to `until` (without it: for ever): for a loop that goes on
-    where a checkpoint was taken.
+    """Yields the iterations of the job, from the present one up to `until` (without it: for ever). For a loop that goes on from
+    a checkpoint.
 
         for iteration in lw.iterations(10_000):
             x, y = next(batches)
@@ -15,8 +15,8 @@ def iterations(until=None):
             opt.step()
             schedule.step()
 
-    The body ends one iteration each time. A checkpoint gets this rank's state as it is before a body runs, and a job that
-    goes on from one gets it back before the first.
+    Each run of the body ends one iteration. A checkpoint gets this rank's state as it is before a run, and a job that goes on
+    from it gets the state back before the first.
     """
     session = _session.current()
     session.state.begin_loop()
@@ -32,11 +32,11 @@ def iterations(until=None):
 
 
 def restored_iteration():
-    """The iteration that this rank was about to begin when it gave its state to the checkpoint that the job goes on from; None
-    if the job did not begin from one, or the rank has no state in it.
+    """The iteration that this rank was about to begin when it gave its state to the checkpoint that the job began from. None if
+    the job did not begin from a checkpoint, or the rank has no state in it.
 
-    A fuzzy checkpoint (asp, ssp, pssp) may hold pushes of later iterations: then iteration() is higher, and a sampler of
-    your own should go on by the difference. A BatchPool does so by itself.
+    A fuzzy checkpoint (asp, ssp, pssp) may hold pushes of later iterations: then iteration() is higher, and your own sampler
+    should skip the difference. A BatchPool does so by itself.
     """
     return _session.current().state.restored_iteration
 
@@ -44,10 +44,10 @@ def restored_iteration():
 def register_state(name, state=None, save=None, load=None):
     """Puts a state of your own into the job's checkpoints, and gives it back when the job goes on from one.
 
-    state: anything with state_dict() and load_state_dict() (a learning-rate scheduler, a sampler), a torch.Generator or
-    numpy.random.Generator, or a module, of which the buffers are kept. Or, instead, two functions: save() gives a plain value
-    (numbers, strings, lists, dicts, arrays, tensors), load(value) takes it back. If the job began from a checkpoint that has
-    a state of this name it is loaded at once; true if so. All ranks register what they have, before the first iteration.
+    state: an object with state_dict() and load_state_dict() (a learning-rate scheduler, a sampler), a torch.Generator or
+    numpy.random.Generator, or a module, whose buffers it keeps. Or, instead, two functions: save() returns a plain value
+    (numbers, strings, lists, dicts, arrays, tensors), load(value) takes it back. If the job began from a checkpoint with a
+    state of this name, this loads it at once and returns true. All ranks register their states before the first iteration.
     """
     if not isinstance(name, str) or not name:
         raise InvalidArgument(f"register_state: got the name {name!r}, wanted a string")

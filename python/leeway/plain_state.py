@@ -1,8 +1,8 @@
 """Plain values as bytes and back: None, bool, int, float, str, bytes, lists, tuples, dicts, numpy arrays, torch tensors.
 
-What a rank gives to a checkpoint is kept like this. Not as a pickle: loading one runs whatever code is in it, and a
-checkpoint may come from anywhere. Here are numbers and names only, and what is not plain is refused when it is saved,
-by its place ("schedule.anneal_func"), not when it is needed.
+A rank gives its state to a checkpoint in this format. It is no pickle: loading a pickle runs any code in it, and a checkpoint may
+come from anywhere. encode() refuses a value that is not plain and names its place ("schedule.anneal_func"), so that the error
+comes when the state is saved, not when it is needed.
 
     b"LWSTATE1", u64 length of the JSON, the JSON, zeros up to a multiple of 8, then the arrays, each at a multiple of 8
 """
@@ -19,11 +19,11 @@ from leeway.errors import InvalidArgument
 MAGIC = b"LWSTATE1"
 HEAD = struct.Struct("<8sQ")
 DTYPE = re.compile(r"[<>|][biufc]\d{1,2}")
-TORCH_BITS = ("bfloat16",)  # numpy has none: its bits travel as those of a uint16
+TORCH_BITS = ("bfloat16",)  # numpy lacks the type: its bits travel as a uint16
 
 
 def encode(value):
-    """The bytes of a plain value."""
+    """Returns the bytes of a plain value."""
     pieces, end = [], 0
 
     def add(data):
@@ -43,7 +43,7 @@ def is_encoded(data):
 
 
 def decode(data):
-    """The value again; tensors and arrays own their memory. Anything else than what encode() gave is InvalidArgument."""
+    """Returns the value; tensors and arrays own their memory. Raises InvalidArgument unless encode() made `data`."""
     if not is_encoded(data):
         raise InvalidArgument(f"a state of {len(data)} bytes: got {bytes(data[:8])!r}, wanted it to begin with {MAGIC!r}")
     length = HEAD.unpack_from(data)[1]
@@ -53,8 +53,8 @@ def decode(data):
     try:
         return _unpack(json.loads(bytes(data[HEAD.size:HEAD.size + length])), memoryview(data)[begin:])
     except ImportError:
-        raise  # a tensor where there is no torch: the state may be good
-    except Exception as error:  # of json, numpy and torch there is no list of what they raise
+        raise  # torch is missing for a tensor: the state may be good
+    except Exception as error:  # json, numpy and torch do not list what they raise
         what = str(error) or type(error).__name__
         raise InvalidArgument(f"a state of {len(data)} bytes: is no state: {what}") from None
 
@@ -67,7 +67,7 @@ def _pack(value, where, add):
         return [_pack(item, f"{where}[{i}]", add) for i, item in enumerate(value)]
     if kind is tuple:
         return {"tuple": [_pack(item, f"{where}[{i}]", add) for i, item in enumerate(value)]}
-    if isinstance(value, dict):  # an OrderedDict or a defaultdict comes back as a dict
+    if isinstance(value, dict):  # decode() makes a dict of an OrderedDict or a defaultdict
         return {"dict": [[_pack(key, f"{where}.{key}", add), _pack(item, f"{where}.{key}", add)]
                          for key, item in value.items()]}
     if kind in (bytes, bytearray):
@@ -76,7 +76,7 @@ def _pack(value, where, add):
         return {"scalar": [value.dtype.str, add(value.tobytes())]}
     if kind is np.ndarray and value.dtype.kind in "biufc":
         return {"array": [value.dtype.str, list(value.shape), add(np.ascontiguousarray(value).tobytes())]}
-    torch = sys.modules.get("torch")  # a tensor can only come from one that is loaded
+    torch = sys.modules.get("torch")  # a tensor exists only if torch is loaded
     if torch is not None and isinstance(value, torch.Tensor):
         return _pack_tensor(torch, value, where, add)
     raise InvalidArgument(f"state {where.lstrip('.') or 'as a whole'}: is a {kind.__module__}.{kind.__qualname__}, wanted "
@@ -122,7 +122,7 @@ def _unpack(packed, data):
 
 def _unpack_tensor(name, shape, begin, data):
     import torch
-    # (Only what is there: a module may import more for a name that it does not have yet.)
+    # vars(), since getattr() of a module may import more for an unknown name.
     dtype = vars(torch).get(name) if isinstance(name, str) else None
     if not isinstance(dtype, torch.dtype):
         raise ValueError(f"got a tensor of {name!r}")
@@ -134,7 +134,7 @@ def _unpack_tensor(name, shape, begin, data):
 
 
 def _array(dtype, shape, begin, data):
-    # Looked at before numpy does: it understands far more than these.
+    # Checked before numpy sees it, which understands far more types.
     if not isinstance(dtype, str) or not DTYPE.fullmatch(dtype):
         raise ValueError(f"got an array of {dtype!r}")
     if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):

@@ -1,4 +1,4 @@
-"""One process per rank: an error for a second process that would join as the same rank.
+"""RankClaim: one process per rank; a second process that joins as the same rank gets an error.
 
 A launcher gives a rank to one process by environment variables, and its children inherit them. A child that joined would take
 the rank away from its parent, or from another child.
@@ -18,11 +18,11 @@ _CURE = ("a rank is one process: let the launcher start the processes (leeway ru
 
 
 class RankClaim:
-    """Held by the process that is the rank, until it leaves the job."""
+    """The process that is the rank holds it until it leaves the job."""
 
     def __init__(self, scheduler, job, rank):
-        """Raises if the rank is taken by the process that started this one, or by another child of that. -1 is never taken:
-        the scheduler picks a rank."""
+        """Raises if the process that started this one holds the rank, or another child of it. -1 is always free: the scheduler
+        picks a rank."""
         self.job = (scheduler, job)
         self._socket = None
         if rank < 0:
@@ -37,7 +37,7 @@ class RankClaim:
         environment.set_rank_holder(scheduler, job, rank)
 
     def _claim_among_children(self, parent, job, rank):
-        # An abstract address: the kernel frees it when this process ends, however it ends.
+        # The kernel frees an abstract address when this process ends, however it ends.
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.bind(f"\0leeway rank {rank} of {parent} {zlib.crc32(job.encode())}")

@@ -1,8 +1,7 @@
-"""What this rank puts into the job's checkpoints beside what the servers hold, and gets back when the job goes on from one.
+"""RankState: the state that this rank puts into the job's checkpoints, and gets back when the job goes on from one.
 
-Parts of it are Leeway's own (random states; with leeway.torch buffers and the options of optimizers), the others are
-registered by name. It is taken between two iterations: by iterations() before the loop's body runs, else at the end of
-step().
+Some parts are Leeway's own (random states; with leeway.torch buffers and the options of optimizers); scripts register the others
+by name. The rank gives its state between two iterations: in iterations() before the loop's body runs, else at the end of step().
 """
 
 import random
@@ -15,30 +14,28 @@ from leeway.errors import AlreadyExists, InvalidArgument
 
 
 class RankState:
-    """Of one session."""
-
     def __init__(self, worker):
         self._worker = worker
         self._own = {"python": (random.getstate, random.setstate),
                      "numpy": (lambda: np.random.get_state(legacy=False), np.random.set_state)}
         self._parts = {}
-        self.in_loop = False    # iterations() says when an iteration begins
-        self._trained = False   # an iteration has ended here: nothing is given back any more
+        self.in_loop = False    # iterations() gives the state, not step()
+        self._trained = False   # an iteration has ended here: too late to restore
         data = worker.restored_state()
         restored = plain_state.decode(data) if data is not None and plain_state.is_encoded(data) else {}
         self._restored_own = restored.get("own", {})
         self._restored = restored.get("parts", {})
-        self.restored_iteration = restored.get("iteration")  # that the state is of; None without one
+        self.restored_iteration = restored.get("iteration")  # of the restored state; None without one
 
     def restores(self, name):
-        """Whether the checkpoint that the job began from has this own part."""
+        """Does the checkpoint that the job began from have this part of Leeway's own?"""
         return name in self._restored_own
 
     def add_own(self, name, save, load):
         self._own[name] = (save, load)
 
     def add(self, name, save, load):
-        """Registers a part; true if it got its state of the checkpoint that the job began from."""
+        """Registers a part; true if the checkpoint that the job began from had its state, which is now loaded."""
         if name in self._parts:
             raise AlreadyExists(f"register_state: there is a state named {name!r} already; give another name")
         self._parts[name] = (save, load)
@@ -49,7 +46,7 @@ class RankState:
         return restored
 
     def restore_own(self):
-        """Before the first iteration, as often as something may have changed meanwhile: what Leeway keeps by itself."""
+        """Loads Leeway's own parts. Before the first iteration any call of the script may disturb them, so they load again."""
         if self._trained:
             return
         for name, (_, load) in self._own.items():
@@ -79,14 +76,14 @@ class RankState:
         try:
             self._worker.give_state(self._encoded())
         except InvalidArgument as error:
-            # What cannot be saved is missing in the checkpoint, and costs neither it nor the job.
+            # A state that cannot be saved is missing in the checkpoint, but stops neither it nor the job.
             warnings.warn(f"leeway: this rank's state is not in the checkpoint: {error}", stacklevel=3)
             self._worker.give_state(b"")
 
     def _encoded(self):
         own = {name: save() for name, (save, _) in self._own.items()}
         parts = {name: save() for name, (save, _) in self._parts.items()}
-        # Parts that nobody registered in this life are kept as they are: a later life may know them.
+        # Restored parts that no script has registered stay as they are: a later life may know them.
         return plain_state.encode({"own": own, "parts": {**self._restored, **parts}, "iteration": self._worker.iteration()})
 
     def _warn_of_unknown(self):
@@ -96,7 +93,7 @@ class RankState:
 
 
 def copy_tensors(saved, tensors, what):
-    """Copies tensors by name into those that are there under the same name."""
+    """Copies saved tensors into the tensors of the same names."""
     for name, value in saved.items():
         tensor = tensors.get(name)
         if tensor is None:

@@ -1,7 +1,7 @@
-"""The one job that this process takes part in: joining it, leaving it, and what happens when the process ends.
+"""Session: this process as a worker of one job, from init() to shutdown() or the end of the process.
 
-A script that ends without shutdown() leaves the job cleanly; one that ends with an exception leaves as a dead worker
-does, at once, and if it was a LeewayError the process exits with that error's own exit code.
+A script that ends without shutdown() leaves the job cleanly. One that ends with an exception leaves at once, as a dead worker
+does; after a LeewayError the process exits with that error's own exit code.
 """
 
 import atexit
@@ -22,24 +22,24 @@ class Session:
 
     def __init__(self, worker, slowdown, claim=None):
         self.worker = worker
-        self.claim = claim          # of a launched rank; None: nobody launched this process
+        self.claim = claim          # of a launched rank; None without a launcher
         self.rank = worker.rank
         self.size = worker.size
         self.slowdown = slowdown
-        self.iteration = 0          # iterations this process has ended: a cheap mirror of the worker's clock
+        self.iteration = 0          # how many this process has ended: cheaper than worker.iteration()
         self.begins_at = worker.iteration()
-        self.goes_on = worker.goes_on  # the job was running, or goes on from a checkpoint: the servers' values count
+        self.goes_on = worker.goes_on  # the job was running, or began from a checkpoint: the servers' values count
         self.no_sync_depth = 0
         self.waits_s = 0.0          # in calls that wait for other members: see waiting()
-        self.phases = None          # of leeway.torch: one for all optimizers
-        self.finished = False       # no member of the job any more
-        self.names = {}             # how often each kind of one-off name was used: the same on all ranks
-        self.exchanges = {}         # tables of push_pull by name
-        self.met_others = False     # in a barrier of the script's own
-        self.optimizers = []        # of leeway.torch; they take the final values
-        self.state = RankState(worker)  # of this rank, in checkpoints
-        self.torch_state = None     # of leeway.torch: its part of it
-        self._kept = []             # memory that a call which was broken off may still use
+        self.phases = None          # of leeway.torch, for all optimizers
+        self.finished = False       # this worker has left the job
+        self.names = {}             # kind of one-off name -> the last number of it, equal on all ranks
+        self.exchanges = {}         # of push_pull, by the names of tables
+        self.met_others = False     # the script has called barrier()
+        self.optimizers = []        # of leeway.torch, in the order of creation
+        self.state = RankState(worker)  # this rank's part of checkpoints
+        self.torch_state = None     # LocalState of leeway.torch
+        self._kept = []             # memory that the worker may still use after an error
 
     def next_name(self, kind):
         self.names[kind] = self.names.get(kind, -1) + 1
@@ -47,8 +47,8 @@ class Session:
 
     @contextlib.contextmanager
     def lending(self, *tensors):
-        """For calls that wait while the worker reads or writes `tensors`: if one is broken off (Ctrl-C, an error) the
-        worker may not be done with them, so they live as long as the session."""
+        """For calls that wait while the worker reads or writes `tensors`. If Ctrl-C or an error ends the call early, the worker may
+        go on, so the tensors live as long as the session."""
         try:
             yield
         except BaseException:
@@ -57,7 +57,7 @@ class Session:
 
     @contextlib.contextmanager
     def waiting(self):
-        """Around calls that wait for other members outside of a step: their time is not this worker's computing."""
+        """Around calls that wait for other members outside a step: this time is not the worker's computing."""
         began = time.perf_counter()
         try:
             yield
@@ -65,7 +65,7 @@ class Session:
             self.waits_s += time.perf_counter() - began
 
     def clock(self, group=None):
-        """Ends an iteration: of the tables of one optimizer, by its number, or of all."""
+        """Ends an iteration of one group of tables (the number of their optimizer), or of all tables."""
         wanted = self.worker.clock(group)
         self.iteration += 1
         self.state.ended_iteration(wanted)
@@ -75,12 +75,12 @@ class Session:
         if self.finished:
             return
         for optimizer in self.optimizers:
-            optimizer.offer_values()
+            optimizer.broadcast_missing()
         self.worker.finish()
         self.finished = True
         self.iteration += 1
         for optimizer in self.optimizers:
-            optimizer.take_final()
+            optimizer.sync_final_values()
 
     def close(self, exiting=False):
         for optimizer in self.optimizers:
@@ -90,8 +90,8 @@ class Session:
             self.claim.release()
 
     def warn_if_unused(self):
-        """At the end of a script that went well: it may have trained a model of its own on every rank. One that only
-        exchanges values or waits for others is as it should be. Rank 0 speaks for all."""
+        """After a script that succeeded: warns if it may have trained a separate model on every rank. A script may well only
+        exchange values or wait for others. Rank 0 speaks for all."""
         if self.claim is None or self.rank != 0 or self.optimizers or self.exchanges or self.met_others:
             return
         print("leeway: this script called init(), but made no DistributedOptimizer and exchanged nothing with other ranks: if it "
@@ -100,17 +100,17 @@ class Session:
 
 
 class _Process:
-    """What this process knows of its session; the module below is its only user."""
+    """The session of this process; only the functions below use it."""
 
     session = None
-    over = None      # the last session, once it was shut down
+    over = None      # the last session, after its shutdown
     forked = False
     failed = False
     hooked = False
 
 
 def current():
-    """The session, or a clear error."""
+    """Returns the session, or raises a clear error."""
     if _Process.forked:
         raise FailedPrecondition(
             "Leeway was called in a forked child (a DataLoader worker?) of the process that called init(); "
@@ -123,8 +123,8 @@ def current():
     return _Process.session
 
 
-def place():
-    """The session, or the last one after its shutdown: it still knows its rank and the job's size."""
+def current_or_last():
+    """Returns the session, or the last one after its shutdown, which still knows its rank and the job's size."""
     return _Process.over if _Process.session is None and _Process.over is not None and not _Process.forked else current()
 
 
@@ -134,14 +134,15 @@ def is_initialized():
 
 def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max=None,
          pull="full", exchange="every:1", rules=(), secret_file=None):
-    """Joins the job that launched this process; alone, makes a job of this one process.
+    """Joins the job that launched this process; without a launcher, makes a job of this one process.
 
-    `scheduler`, `secret_file` (of the job's secret), `job` and `rank` override what the launcher says; `sync`, `apply`, `block_bytes`, `pull`, `exchange` and
-    `rules` ("tables=fc* sync=ssp:3", ...) are the job's when it is made here; a launched job has them from its launcher.
-    `block_bytes` is the largest block that tables are cut into; 0 chooses it from the size of the model.
-    `wait_max` (seconds; 0 or "none": no limit) is the longest wait without progress: how long this worker's calls wait for a
-    server, the scheduler or a file (600 by default), and how long the others wait for this worker while it lives and makes no
-    call (by default what `leeway run --wait-max` says: as long as it lives).
+    scheduler, secret_file, job, rank: override the launcher's.
+    sync, apply, block_bytes, pull, exchange, rules ("tables=fc* sync=ssp:3", ...): options of a job that this call makes; a
+        launched job has its launcher's. block_bytes is the size of the largest block; 0 chooses it from the size of the model.
+    wait_max: the longest wait without progress, in seconds; 0 or "none": no limit. It limits how long this worker's calls wait
+        for a server, the scheduler or a file (by default 600). It also limits how long other workers wait for this one while
+        it lives and makes no call (by default as `leeway run --wait-max` says: as long as it lives).
+
     Does nothing if the process has joined already.
     """
     if isinstance(wait_max, str):
@@ -152,7 +153,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
         current()
     if _Process.session is not None:
         return
-    _hook_process_end()  # first: an error in here has its own exit code as well
+    _hook_process_end()  # first, so that errors below have their exit codes as well
     launch = environment.read()
     scheduler = launch.scheduler if scheduler is None else scheduler
     claim = None
@@ -176,7 +177,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
 
 
 def shutdown():
-    """Takes the job's final values, equal on all ranks, and leaves. Does nothing if not initialized."""
+    """Takes the job's final values, equal on all ranks, and leaves the job. Does nothing without a job."""
     if _Process.session is None:
         return
     session = current()
@@ -199,7 +200,7 @@ def _hook_process_end():
         _Process.failed = True
         before(kind, error, traceback)
         if isinstance(error, LeewayError):
-            raise SystemExit(error.exit_code)  # of the interpreter: a hook that raises it sets the exit code
+            raise SystemExit(error.exit_code)  # in a hook it sets the interpreter's exit code
 
     sys.excepthook = excepthook
 
@@ -208,7 +209,7 @@ def _after_fork_in_child():
     _Process.forked = _Process.session is not None
     if _Process.forked:
         for optimizer in _Process.session.optimizers:
-            optimizer.forked()
+            optimizer.on_fork()
 
 
 def _at_exit():
@@ -229,7 +230,7 @@ def _at_exit():
     finally:
         session.close(exiting=True)
     if failure is not None:
-        # The interpreter ignores what an exit handler raises; only this gives the process another exit code.
+        # The interpreter ignores exceptions of an exit handler; only os._exit() sets the exit code here.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(failure.exit_code)

@@ -1,4 +1,4 @@
-"""set_sync: other synchronization while training runs."""
+"""set_sync: changes the synchronization while training runs."""
 
 from leeway import session as _session
 from leeway.errors import InvalidArgument
@@ -8,18 +8,18 @@ def set_sync(sync=None, tables=None, server=None, apply=None):
     """Changes the synchronization of the running job, for all workers, at once and also for pulls that wait.
 
     sync: a model ("ssp:3", "pssp:3,0.5", 'when:pull="progress < v_train + 2",push="count >= workers"'); None: it stays.
-    tables: only tables whose names fit ("fc*"); None: all that this job trains.
-    server: only on this server, from 0; None: on every one.
+    tables: only tables whose names fit ("fc*"); None: all tables of the job.
+    server: only on this server, from 0; None: on every server.
     apply: an apply mode ("aggregate:reduce=ordered"); None: the model's own.
 
-    One rank calls it. Returns how many tables are meant, once every server has it. What the job cannot have (drop:9 with 4
-    workers) raises, and nothing changes.
+    One rank calls it. Returns the number of tables that the rule means, once every server has it. Raises and changes nothing
+    if the job cannot have the rule (drop:9 with 4 workers).
     """
     return _session.current().worker.set_sync(rule(sync, tables, server, apply))
 
 
 def rule(sync=None, tables=None, server=None, apply=None):
-    """The rule as text: 'tables="fc*" server=1 sync="ssp:3"'."""
+    """Returns the rule as text: 'tables="fc*" server=1 sync="ssp:3"'."""
     if sync is None and apply is None:
         raise InvalidArgument("set_sync: got neither sync nor apply, wanted at least one, such as sync=\"ssp:3\"")
     words = []

@@ -35,7 +35,7 @@ def trained_by_torch(steps, **options):
 
 
 def slots(optimizer):
-    return {address for table in optimizer.tables for address in table.buffers}
+    return {address for table in optimizer.tables for address in table.values.buffers}
 
 
 def in_arena(model, optimizer):
@@ -59,7 +59,8 @@ def test_twenty_adam_steps_have_the_same_bits_without_the_arena(overlap, monkeyp
         lw.init()
         model = small.model()
         optimizer = small.distributed(model, torch.optim.Adam(model.parameters(), lr=3e-3), overlap=overlap)
-        assert hasattr(optimizer.tables[0].buffers[optimizer.tables[0].address]._memory, "capsule") == (not models)
+        values = optimizer.tables[0].values
+        assert hasattr(values.buffers[values.address]._memory, "capsule") == (not models)
         train(model, optimizer, range(20))
         lw.shutdown()
         models.append(model)
@@ -73,7 +74,7 @@ def test_training_copies_and_rebinds_nothing(alone):
     train(model, optimizer, range(5))
     model.state_dict()  # waits for all values
     assert in_arena(model, optimizer)
-    assert all(table.fresh.holds(table.parameter.grad) for table in optimizer.tables)
+    assert all(table.gradient.fresh.holds(table.parameter.grad) for table in optimizer.tables)
     figures = optimizer.figures()
     assert (figures["copied_gradients"], figures["rebound_parameters"]) == (0, 0)
 

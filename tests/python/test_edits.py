@@ -50,7 +50,7 @@ def test_another_type_and_back_trains_on(pair):
     assert small.close(model, plain)
     optimizer.zero_grad()
     small.loss(model, 0).backward()
-    assert all(table.pushed for table in optimizer.tables), "by the hooks again"
+    assert all(table.gradient.pushed for table in optimizer.tables), "by the hooks again"
     optimizer.step()
 
 

@@ -109,7 +109,7 @@ def test_one_of_several_overlaps_if_it_is_told_to(alone):
     generator, discriminator = models()
     first, told = wrapped(generator), wrapped(discriminator, overlap=True)
     discriminator(generator(noise(0))).mean().backward()
-    assert [any(table.pushed for table in optimizer.tables) for optimizer in (first, told)] == [False, True]
+    assert [any(table.gradient.pushed for table in optimizer.tables) for optimizer in (first, told)] == [False, True]
 
 
 def test_skipping_what_has_left_is_an_error_that_says_what_to_do(alone):

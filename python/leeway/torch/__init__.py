@@ -1,12 +1,12 @@
 """Leeway for PyTorch, in five lines:
 
     import leeway.torch as lw
-    lw.init()                                                     # finds its launcher; alone it is a 1-process job
+    lw.init()                                                     # finds its launcher; alone it makes a 1-process job
     sampler = DistributedSampler(data, lw.size(), lw.rank())      # of torch.utils.data; or lw.BatchPool
-    opt = lw.DistributedOptimizer(opt, model.named_parameters())  # the servers step, with what opt was made with
+    opt = lw.DistributedOptimizer(opt, model.named_parameters())  # the servers step, with the options of opt
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
 
-docs/pytorch.md says what happens then.
+docs/pytorch.md says how training goes on.
 """
 
 from leeway import (BatchPool, LeewayError, barrier, init, is_initialized, iteration, iterations, join, rank, register_state,

@@ -1,7 +1,7 @@
-"""ArenaGradient: a gradient in the worker's arena, which a server may be reading while a script looks at it.
+"""ArenaGradient: a gradient in the worker's arena, which a server may read while the script looks at it.
 
-Writing through a plain tensor's .data leaves no trace, and some of torch does it (clip_grad_value_ before torch 2.0).
-Here .data counts as the tensor itself, so that step() notices. Whatever is computed from it, copied or saved is plain.
+A write through .data leaves a plain tensor's version as it was, and some of torch does it (clip_grad_value_ before torch 2.0).
+Here .data shares the tensor's version, so that step() notices. Results, copies and saved tensors are plain.
 """
 
 import copy
@@ -14,7 +14,7 @@ class ArenaGradient(torch.Tensor):
 
     @property
     def data(self):
-        return self.detach()  # which shares the count of changes
+        return self.detach()  # which shares the version
 
     @data.setter
     def data(self, other):

@@ -1,4 +1,4 @@
-"""assign: this rank's present value of a parameter becomes the servers'."""
+"""assign: gives the servers this rank's present value of a parameter."""
 
 import torch
 
@@ -8,19 +8,23 @@ from leeway.torch import first_values
 
 
 def assign(parameters):
-    """Gives the servers the values that parameters have in this process, after a write that the servers do not know of:
+    """Gives the servers the values that parameters have in this process, after a write by the script:
 
         with torch.no_grad():
             model.fc.weight.div_(model.fc.weight.norm())
         lw.assign(model.fc.weight)
 
-    parameters: one, or several. Call it between step() and the next backward(). It returns when the servers have them. Only the
-    caller's values count; a rank that does not write the same computes its next gradient with what it has, and gets the new
-    values with the iteration after. Under bsp let every rank write the same and make the same call. The write should change
-    nothing when it is made twice, since a rank may read what another has assigned; for any other call opt.synchronize() and
-    lw.barrier() before it. Before the first forward pass in training mode the call waits for all ranks, as that pass does: let all
-    make it, or only write the values, which count there anyway. Where servers apply gradients as they come (asp, ssp) the call is refused if one that this rank has
-    not seen was applied meanwhile: a constraint= of DistributedOptimizer does it there.
+    parameters: one parameter, or several. Call it between step() and the next backward(). It returns when the servers have the
+    values.
+
+    Only the caller's values count. Another rank computes its next gradient with its own values, and gets the new ones with the
+    iteration after. Under bsp let every rank make the same write and the same call. A rank may read values that another has
+    assigned, so the write should change nothing when it is made twice. For any other write call opt.synchronize() and
+    lw.barrier() first.
+
+    Before the first forward pass in training mode the call waits for all ranks, as that pass does. Let all ranks make it, or
+    only write the values, which count there anyway. Under asp and ssp the servers apply gradients as they come, and refuse the
+    call if they have applied one that this rank has not seen. Use constraint= of DistributedOptimizer there.
     """
     session = _session.current()
     given = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
@@ -31,18 +35,17 @@ def assign(parameters):
         if table is None:
             raise InvalidArgument("assign: got a tensor that no DistributedOptimizer trains, wanted a parameter of the model "
                                   "(lw.assign(model.fc.weight))")
-        if not table.initialized:
+        if not table.values.initialized:
             raise FailedPrecondition(f"assign: {table.name} has no initial values in the job: call broadcast_parameters first")
-        if table.pushed:
+        if table.gradient.pushed:
             raise FailedPrecondition(f"assign: {table.name} has pushed its gradient of this iteration; call it between step() and "
                                      "backward()")
-        if table.synced != session.iteration:
+        if not table.values.is_synced():
             raise FailedPrecondition(f"assign: {table.name} was changed before its newest values had come, which would be lost; "
                                      "read it through its module, or call opt.synchronize(), before you change it")
         tables.append(table)
-    first_values.settle(session)
+    first_values.agree(session)
     for table in tables:
-        table.check_memory()
-        session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
-        table.note_values()
-        table.phases.assigned_parameters += 1
+        table.values.assign()
+        table.values.note_agreed()
+        session.phases.assigned_parameters += 1

@@ -1,9 +1,8 @@
-"""broadcast_parameters: one rank's values for everyone."""
+"""broadcast_parameters: gives all ranks the values of one."""
 
 import torch
 
 from leeway import session as _session
-from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state, names
 from leeway.torch.slot import Slot
@@ -12,10 +11,10 @@ from leeway.torch.slot import Slot
 def broadcast_parameters(params, root_rank=0):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
-    params: model.state_dict(), the model, or pairs of name and tensor. All ranks call it, with the same names and shapes, after
-    DistributedOptimizer: parameters with a table get their initial values by it, once. Returns when every rank has
-    the values: else one that is fast could have pushed before one that is slow has read them. If it is broken off (Ctrl-C,
-    an error) the servers may still be reading the root's parameters: change them no more.
+    params: model.state_dict(), the model, or pairs of name and tensor. All ranks call it after DistributedOptimizer, with the
+    same names and shapes. It gives the tables their initial values, once. It returns when every rank has the values: else a fast
+    rank could push before a slow one has read them. If an error or Ctrl-C ends it early, the servers may still read the root's
+    parameters: change them no more.
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
@@ -24,42 +23,39 @@ def broadcast_parameters(params, root_rank=0):
     params = params.state_dict() if isinstance(params, torch.nn.Module) else params
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
-                  for address in (*table.buffers, table.parameter.data_ptr())}
+                  for address in (*table.values.buffers, table.parameter.data_ptr())}
     tables, others, known, prefix = {}, {}, {}, ""
     for name, tensor in pairs:
         table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
         if table is not None:
-            if table.initialized:
+            if table.values.initialized:
                 raise FailedPrecondition(f"broadcast_parameters: {name} has its values from an earlier broadcast, and "
                                          "the servers take initial values once; load checkpoints before the first "
                                          "broadcast, and give a later one only what it has not seen")
-            table.check_memory()
+            table.values.check_memory()
             tables[table.name] = table
             known[prefix + name] = table.name
         elif tensor.numel():
             others[name] = tensor.detach()
     if session.rank == root_rank:
         for table in tables.values():
-            # Lent where they are: the worker lands nothing in this buffer until the servers have them.
-            session.worker.broadcast(table.table, table.address, table.elements, table.buffers[table.address].memory)
+            table.values.broadcast()
     if others:
         _broadcast_once(session, others, root_rank)
     for table in tables.values():
-        table.begin(root_rank)
-        table.sync()
-        table.checksum = checksum(table.address, table.elements)
+        table.values.take_broadcast(root_rank)
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
-    # A job that goes on from a checkpoint: the values are those of the servers, and these are this rank's own.
+    # In a job that goes on from a checkpoint the servers have the values, and this is the rank's own state.
     state = local_state.of(session)
     state.add_buffers(prefix, others)
-    # Tied: the table's own name is here as well. (Else the script has given its tables other names.)
+    # A tied parameter has its table's own name here as well. Else the script has given its tables other names.
     state.other_names.update((name, table) for name, table in known.items() if name != table and table in known)
     session.state.restore_own()
 
 
 def _broadcast_once(session, tensors, root_rank):
-    """Tensors without a table, of any type: as bytes, in one table of their own that is used this once."""
+    """Broadcasts tensors without a table, of any type, as the bytes of one table that serves this once."""
     for name, tensor in tensors.items():
         if tensor.device.type != "cpu" or tensor.layout != torch.strided:
             raise InvalidArgument(f"broadcast_parameters: {name} is {tensor.layout} on {tensor.device}, wanted a "
@@ -78,7 +74,7 @@ def _broadcast_once(session, tensors, root_rank):
             for piece, tensor in zip(pieces, tensors.values()):
                 piece.copy_(tensor.contiguous().flatten().view(torch.uint8))
             worker.broadcast(table, slot.address, values.numel(), slot.memory)
-        # The root too: where it was started again, the values that count are those of its first life.
+        # The root pulls too: if it was started again, the values of its first life count.
         worker.wait(worker.pull(table, slot.address, values.numel()))
     for piece, tensor in zip(pieces, tensors.values()):
         tensor.copy_(piece.clone().view(tensor.dtype).view(tensor.shape))

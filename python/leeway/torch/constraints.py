@@ -1,4 +1,4 @@
-"""constraint= of DistributedOptimizer: where the servers keep the values of which parameters."""
+"""Constraints: constraint= of DistributedOptimizer, the range in which servers keep the values of parameters."""
 
 import fnmatch
 
@@ -6,15 +6,15 @@ from leeway.errors import InvalidArgument
 
 
 class Constraints:
-    """One spec for all parameters ("clamp:-0.01,0.01"), or specs by a glob over names ({"critic.*": "clamp:-1,1"}), of which the
-    first that fits counts."""
+    """One spec for all parameters ("clamp:-0.01,0.01"), or specs by a glob over names ({"critic.*": "clamp:-1,1"}). The first
+    glob that fits a name counts."""
 
     def __init__(self, given):
         self._by_glob = {"*": given} if isinstance(given, str) else dict(given or {})
-        self._found = {}  # name -> the glob that counts, or None: asked for in every step
+        self._found = {}  # name -> the glob that counts, or None; kept because every step asks
 
     def added_to(self, spec, name):
-        """The servers' optimizer `spec` with what holds for this parameter."""
+        """Returns the spec of the servers' optimizer with the constraint of this parameter."""
         if name not in self._found:
             self._found[name] = next((glob for glob in self._by_glob if fnmatch.fnmatchcase(name, glob)), None)
         glob = self._found[name]

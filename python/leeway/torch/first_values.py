@@ -1,8 +1,8 @@
-"""The values and the optimizer state that training begins with, agreed on by all ranks before the first gradient.
+"""Before the first gradient all ranks agree on the values and the optimizer state that training begins with.
 
-A script that resumes loads its file after broadcast_parameters, as it did without Leeway. The root's values and state
-then become the servers', and all ranks take them over. In a job that goes on from a checkpoint of its own, and in a worker that
-comes to a running job, the servers' stay.
+A script that resumes loads its file after broadcast_parameters, as it did without Leeway. The servers then take the root's
+values and state, and so do all ranks. The servers keep their own if the job goes on from a checkpoint, or was running when
+this worker came.
 """
 
 import sys
@@ -13,34 +13,34 @@ from leeway.errors import FailedPrecondition
 from leeway.torch import optimizer_state
 
 
-def settle(session, computed=False):
-    """Called at the first forward pass in training mode, else with the first gradient (then `computed`), else at the end.
-    All ranks come here equally often. Cheap once it is done."""
-    open_ones = [optimizer for optimizer in session.optimizers if not optimizer.settled]
-    optimizers = [optimizer for optimizer in open_ones if all(table.initialized for table in optimizer.tables)]
+def agree(session, computed=False):
+    """The first forward pass in training mode calls it, else the first gradient (then `computed`), else the end of the job.
+    All ranks come here equally often. Later calls are cheap."""
+    open_ones = [optimizer for optimizer in session.optimizers if not optimizer.agreed]
+    optimizers = [optimizer for optimizer in open_ones if all(table.values.initialized for table in optimizer.tables)]
     if computed:
         _check_broadcast(open_ones)
     if not optimizers:
         return
     tables = [table for optimizer in optimizers for table in optimizer.tables]
-    changed = [table for table in tables if table.was_written()]
+    changed = [table for table in tables if table.values.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
-    # A job that goes on has values before the first step of this process. What is made later is new to all ranks.
+    # A job that goes on has values before the first step of this process. Optimizers made later are new to all ranks.
     if session.goes_on and session.iteration == 0:
         _keep_servers(session, changed, states)
     elif tables:
-        _agree(session, tables, changed, states, computed)
+        _agree_with_root(session, tables, changed, states, computed)
     for optimizer in optimizers:
-        optimizer.settled = True
+        optimizer.agreed = True
         optimizer.forget_state()
     for table in tables:
-        table.note_values()
+        table.values.note_agreed()
 
 
 def _check_broadcast(optimizers):
-    """Refuses to train with an optimizer of which broadcast_parameters was given only a part: its state would stay open."""
+    """Refuses to train if broadcast_parameters had only a part of an optimizer's parameters: ranks would never agree on it."""
     for optimizer in optimizers:
-        missing = [table for table in optimizer.tables if not table.initialized]
+        missing = [table for table in optimizer.tables if not table.values.initialized]
         if missing and len(missing) < len(optimizer.tables):
             raise FailedPrecondition(
                 f"{len(missing)} of the {len(optimizer.tables)} parameters of this DistributedOptimizer have no initial values in the "
@@ -48,43 +48,41 @@ def _check_broadcast(optimizers):
                 "and tensor, before training, or leave them out of the optimizer")
 
 
-def _agree(session, tables, changed, states, computed):
-    root = tables[0].root
+def _agree_with_root(session, tables, changed, states, computed):
+    root = tables[0].values.root
     _offer(session, tables, changed, states)
     with session.waiting():
         session.worker.barrier("first values")
     if session.rank == root:
-        _take_over(changed)  # as the servers have them now: a constraint may have moved them
+        _replace_values(changed)  # a constraint of the servers may have moved the values
     else:
         _compare(session, tables, changed, states, computed)
     with session.waiting():
-        session.worker.barrier("first values")  # nobody trains before everybody has read them
+        session.worker.barrier("first values")  # no rank trains before all have read
 
 
 def _offer(session, tables, changed, states):
-    """The root's values and states become the servers'."""
-    root = tables[0].root
+    """The root gives its values and states to the servers."""
+    root = tables[0].values.root
     if session.rank != root:
         return
     if changed:
-        for table in tables:  # all of them: so the others see by one whether there is something new
-            table.check_memory()
-            session.worker.assign(table.table, table.address, table.elements, table.buffers[table.address].memory)
+        for table in tables:  # all of them, so that other ranks find news by looking at one table
+            table.values.assign()
     for table, state in states:
-        optimizer_state.write(table, state)
+        optimizer_state.write(session.worker, table, state)
     if changed or states:
         _say(f"rank {root}'s {_what(changed, states)} loaded after broadcast_parameters: all ranks begin with them")
 
 
 def _compare(session, tables, changed, states, computed):
-    """Another rank than the root takes the servers' values and states, and says where it had loaded others."""
-    root = tables[0].root
-    room = _room(tables[0])
-    news = session.worker.read_values(tables[0].table, room.data_ptr(), tables[0].elements, False)
+    """A rank that is not the root takes the servers' values and states, and says where it had loaded others."""
+    root = tables[0].values.root
+    news = tables[0].values.read(even_if_known=False) is not None
     if changed and not news:
         raise FailedPrecondition(_only_here(session, _what(changed, []), changed, root))
     if news:
-        replaced = _take_over(tables)
+        replaced = _replace_values(tables)
         if replaced and computed:
             raise FailedPrecondition(
                 f"rank {root} has loaded {len(tables)} parameters after broadcast_parameters, and this rank ({session.rank}) had "
@@ -94,8 +92,7 @@ def _compare(session, tables, changed, states, computed):
                  "taken")
     if states:
         table, state = min(states, key=lambda entry: entry[0].elements)
-        rooms = [_room(table) for _ in optimizer_state.arrays(table.spec)]
-        steps = session.worker.read_state(table.table, [room.data_ptr() for room in rooms], table.elements)
+        _, steps = optimizer_state.read(session.worker, table)
         if steps != optimizer_state.steps_of(state):
             if steps == 0:
                 raise FailedPrecondition(_only_here(session, "optimizer state", [table], root))
@@ -104,27 +101,22 @@ def _compare(session, tables, changed, states, computed):
 
 
 def _keep_servers(session, changed, states):
-    _take_over(changed)
+    _replace_values(changed)
     if changed or states:
         _say(f"{_what(changed, states)} that rank {session.rank} has loaded are not used: the job is in iteration "
              f"{session.begins_at}, and goes on with what its servers have")
 
 
-def _take_over(tables):
-    """Puts the servers' values under the parameters; gives the tables that had others."""
+def _replace_values(tables):
+    """Puts the servers' values under the parameters; returns the tables that had others."""
     replaced = []
     for table in tables:
-        room = _room(table)
-        table.session.worker.read_values(table.table, room.data_ptr(), table.elements, True)
-        if not torch.equal(room, table.parameter.data):
-            table.check_memory()
-            table.parameter.data.copy_(room)
+        values = table.values.read(even_if_known=True)
+        if not torch.equal(values, table.parameter.data):
+            table.values.check_memory()
+            table.parameter.data.copy_(values)
             replaced.append(table)
     return replaced
-
-
-def _room(table):
-    return torch.empty(table.parameter.shape, dtype=torch.float32)
 
 
 def _only_here(session, what, tables, root):

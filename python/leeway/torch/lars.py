@@ -1,13 +1,13 @@
 """LARS: layer-wise adaptive rate scaling, which torch does not have.
 
-A plain torch optimizer: by itself it steps in this process, and under DistributedOptimizer the servers do the same.
+It is a plain torch optimizer. By itself it steps in this process; under DistributedOptimizer the servers make the same step.
 """
 
 import torch
 
 
 class LARS(torch.optim.Optimizer):
-    """SGD with momentum whose gradient, weight decay included, is scaled for each parameter by
+    """SGD with momentum that scales the gradient of each parameter, weight decay included, by
 
         trust * |w| / (|g| + weight_decay * |w| + eps)
 
@@ -17,8 +17,7 @@ class LARS(torch.optim.Optimizer):
     trust: the trust coefficient.
     exclude_1d: parameters of one dimension or none (biases, norm layers) are neither scaled nor decayed.
 
-    All of them may differ by parameter group. Under DistributedOptimizer a parameter that is scaled is one block, of at
-    most 64 MiB.
+    All of them may differ by parameter group. Under DistributedOptimizer a scaled parameter is one block of at most 64 MiB.
     """
 
     def __init__(self, params, lr, momentum=0.9, dampening=0.0, weight_decay=0.0, nesterov=False, trust=0.001, eps=1e-8,
@@ -65,7 +64,7 @@ def excluded(parameter, group):
 
 
 def _ratio(parameter, group):
-    # In double, so that the norm of a large layer does not depend on the order of its sum.
+    # Sums in double, so that the norm of a large layer does not depend on the order of its sum.
     w = torch.linalg.vector_norm(parameter, dtype=torch.float64).item()
     g = torch.linalg.vector_norm(parameter.grad, dtype=torch.float64).item()
     return group["trust"] * w / (g + group["weight_decay"] * w + group["eps"]) if w and g else 1.0

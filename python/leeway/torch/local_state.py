@@ -1,7 +1,7 @@
-"""What leeway.torch keeps in checkpoints by itself: torch's random state, buffers, the options of optimizers.
+"""LocalState: the state that leeway.torch adds to checkpoints: torch's random state, buffers, the options of optimizers.
 
-Buffers are the tensors without a table that broadcast_parameters was given. Options are those of the parameter groups (the
-learning rate as a schedule left it); the optimizer's state proper is on the servers.
+Buffers are the tensors without a table in broadcast_parameters. Options are the present values of the parameter groups, such as
+a scheduled learning rate. The optimizer's state proper is on the servers.
 """
 
 import torch
@@ -11,17 +11,17 @@ from leeway.rank_state import copy_tensors
 
 
 class LocalState:
-    """Of one session; see of()."""
+    """The state of one session; see of()."""
 
     def __init__(self, session):
         self._session = session
         self.buffers = {}  # name -> tensor
         self._broadcasts = 0
-        self.other_names = {}  # of tied parameters: a second name -> that of the table
+        self.other_names = {}  # of tied parameters: a second name -> the table's name
         session.state.add_own("torch", self.save, self.load)
 
     def add_buffers(self, prefix, tensors):
-        """Those of one broadcast. Names that tensors of another model have get the number of the broadcast before them."""
+        """Adds the buffers of one broadcast. A name of another model's buffer gets the number of the broadcast before it."""
         self._broadcasts += 1
         if any(prefix + name in self.buffers and self.buffers[prefix + name].data_ptr() != tensor.data_ptr()
                for name, tensor in tensors.items()):
@@ -47,7 +47,7 @@ class LocalState:
 
 
 def of(session):
-    """The session's, made at the first call."""
+    """Returns the session's LocalState; the first call makes it."""
     if session.torch_state is None:
         session.torch_state = LocalState(session)
     return session.torch_state

@@ -1,4 +1,4 @@
-"""Names of tensors: what scripts pass as a model's parameters, as pairs, and the names of tables."""
+"""Names of tensors: turns the parameters that a script passes into pairs, and names tables."""
 
 import torch
 
@@ -6,7 +6,7 @@ from leeway.errors import InvalidArgument
 
 
 def pairs(call, given, wanted):
-    """Pairs of name and tensor. `given` is a dict, pairs, or tensors alone, which are named by their position: it is the same
+    """Returns pairs of name and tensor. `given` is a dict, pairs, or tensors alone; their names are then their positions, equal
     on all ranks. `call` and `wanted` are for the message of an error."""
     given = given.items() if hasattr(given, "items") else given
     if isinstance(given, torch.Tensor) or not hasattr(given, "__iter__"):
@@ -22,6 +22,6 @@ def pairs(call, given, wanted):
 
 
 def prefix(names, taken, place):
-    """What goes before the names of the optimizer that is number `place` (from 0) of its process. Empty, unless two models use
-    the same names: then it tells them apart, and is the same on all ranks and in a job that goes on."""
+    """Returns the prefix of the names of optimizer number `place` (from 0) of its process. Empty, unless two models use the same
+    names: then it tells them apart, equally on all ranks and in a job that goes on."""
     return "" if taken.isdisjoint(names) else f"optimizer{place}."

@@ -1,4 +1,4 @@
-"""DistributedOptimizer: an optimizer whose steps are made by the servers."""
+"""DistributedOptimizer: an optimizer whose steps the servers make."""
 
 import collections
 import contextlib
@@ -8,32 +8,33 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, local_state, names, optimizer_state, ready_hooks, server_optimizer
+from leeway.torch import first_values, local_state, names, optimizer_state, server_optimizer
 from leeway.torch.constraints import Constraints
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
+from leeway.torch.ready_hooks import ReadyHooks
 from leeway.torch.table_parameter import TableParameter
 from leeway.torch.use_hooks import UseHooks
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None, samples=1, overlap=None, clip_norm=None,
                          pull=None, exchange=None, constraint=None):
-    """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for what it uses.
+    """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for the values that it uses.
 
-    named_parameters: model.named_parameters(), the model, or pairs; names are the tables' names, the same on all ranks. From
-        model.parameters(), or without it, tables are named by the position of their parameter.
+    named_parameters: model.named_parameters(), the model, or pairs; they name the tables, equally on all ranks. With
+        model.parameters(), or without any, the positions of parameters are the names.
     sync, apply: spec strings ("bsp", "ssp:3", "aggregate:reduce=ordered"); None: the job's.
-    samples: how many samples a gradient is the mean of, its weight in the job's mean; assign `.samples` to change it.
+    samples: how many samples a gradient is the mean of: its weight in the job's mean. Assign `.samples` to change it.
     overlap: True pushes each gradient as soon as backward() has it; False pushes at step(), after any editing. None: True
-        while this is the only DistributedOptimizer of the process. With several, a backward() may also add gradients to
-        parameters of another optimizer, which that one never steps with (a GAN).
-    pull, exchange: are the job's ("partial:0.9,50", "every:4"; leeway run --pull, --exchange): one that the job does not
-        have is refused, so that a script says what it was written for. None: whatever the job has.
-    clip_norm: clip this worker's gradient to this norm before it is pushed (pushes at step()).
-    constraint: where the servers keep values after every step, and the initial ones: "clamp:-0.01,0.01", or a dict from a
-        glob over names to such a spec ({"critic.*": "clamp:-0.01,0.01"}).
+        while this is the only DistributedOptimizer of the process. With several, a backward() may add gradients to parameters
+        of another optimizer, which never steps with them (a GAN).
+    pull, exchange: the script's demands on the job ("partial:0.9,50", "every:4"; leeway run --pull, --exchange). Raises if the
+        job has others. None: the script runs with any.
+    clip_norm: clips this worker's gradient to this norm before the push, which then comes at step().
+    constraint: the range in which the servers keep values, initial ones too: "clamp:-0.01,0.01", or a dict from a glob over
+        names to such a spec ({"critic.*": "clamp:-0.01,0.01"}).
 
-    The result is an instance of the optimizer's own class, with its parameter groups, so schedulers work as ever.
+    Returns an instance of the optimizer's own class, with its parameter groups, so that schedulers work as ever.
     """
     server_optimizer.check(optimizer)
     kind = type(optimizer)
@@ -64,9 +65,8 @@ def no_sync():
 
 class _Distributed(torch.optim.Optimizer):
     def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint):
-        # Not super().__init__: the groups, defaults and state are those of the wrapped optimizer, shared.
-        # Without methods patched onto the instance: the step() that a scheduler counts with would hide ours, and
-        # train this process alone.
+        # Not super().__init__: this shares the groups, defaults and state of the wrapped optimizer. It takes no methods that
+        # were patched onto the instance: a scheduler's counting step() would hide ours, and train this process alone.
         kind = type(optimizer)
         self.__dict__.update((name, value) for name, value in optimizer.__dict__.items()
                              if not callable(getattr(kind, name, None)))
@@ -82,21 +82,21 @@ class _Distributed(torch.optim.Optimizer):
         self._clip_norm = clip_norm
         self.samples = samples
         self._frozen = []
-        self._number = len(session.optimizers)  # in the order of creation, which is the same on all ranks
+        self._number = len(session.optimizers)  # in the order of creation, equal on all ranks
         self._steps = 0
-        self.prefix = ""  # of the names of its tables
-        self.settled = False  # the servers have the state that it begins with: see first_values
+        self.prefix = ""  # of its tables' names
+        self.agreed = False  # all ranks agree on values and state to begin with: see first_values
         self._constraints = Constraints(constraint)
         self._tables = self._make_tables(named_parameters, sync or "", apply or "")
-        self._pushing = Pushing(self, self._tables, session, self._phases)
-        self._hooks = UseHooks({id(table.parameter): table for table in self._tables},
-                               lambda: first_values.settle(session) or self.settled)
-        ready_hooks.install(self, self._tables)
+        self._ready_hooks = ReadyHooks(self, self._tables)
+        self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks)
+        self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
+                                   lambda: first_values.agree(session) or self.agreed)
         session.optimizers.append(self)
         local_state.of(session)
         self._phases.begin()
 
-    # The user's side.
+    # For scripts.
 
     @property
     def samples(self):
@@ -111,12 +111,12 @@ class _Distributed(torch.optim.Optimizer):
 
     @property
     def steps(self):
-        """The iterations of this optimizer that this process has ended, by step() or skip(). lw.iteration() counts those of all
-        optimizers, from the beginning of the job."""
+        """How many iterations of this optimizer this process has ended, by step() or skip(). lw.iteration() counts iterations of
+        all optimizers, from the beginning of the job."""
         return self._steps
 
     def step(self, closure=None):
-        """Ends the iteration: pushes what was not pushed in backward(); what has no gradient is absent."""
+        """Ends the iteration: pushes the gradients that backward() has not pushed. Tables without a gradient are absent."""
         if self._session.finished:
             raise FailedPrecondition("step() after the end of the job (lw.join() or lw.shutdown() was called): the servers make "
                                      "no more steps; to train on, make a new torch optimizer")
@@ -127,44 +127,42 @@ class _Distributed(torch.optim.Optimizer):
         if self._session.no_sync_depth:
             raise FailedPrecondition("step() inside no_sync(): its gradients are to be added up first; call step() "
                                      "outside")
-        if not self.settled:
-            first_values.settle(self._session, computed=True)
-        self._phases.computed()
+        if not self.agreed:
+            first_values.agree(self._session, computed=True)
+        self._phases.begin_step()
         self._check_groups()
         for table in self._tables:
-            if table.checksum is not None:
-                table.check_written()
+            table.values.check_written()
         self._pushing.push_rest(self._clip_norm)
         self._end_iteration()
         self._phases.samples += self._samples
-        self._phases.stepped()
+        self._phases.end_step()
         if "_step_count" in self._wrapped.__dict__:
-            self._wrapped._step_count += 1  # for a scheduler made before wrapping: it warns when it sees no steps
+            self._wrapped._step_count += 1  # a scheduler made before wrapping warns if it sees no steps
         return loss
 
     def skip(self):
         """Ends the iteration without this worker (a GradScaler found infinities): all its gradients are absent."""
         for table in self._tables:
-            if table.pushed:
+            if table.gradient.pushed:
                 raise FailedPrecondition(f"skip(): backward() has pushed the gradient of {table.name} already, and the servers may "
                                          "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
-        if not self.settled:
-            first_values.settle(self._session)
-        self._phases.computed()
+        if not self.agreed:
+            first_values.agree(self._session)
+        self._phases.begin_step()
         self._end_iteration()
-        self._phases.stepped()
+        self._phases.end_step()
 
     def synchronize(self):
-        """Waits for the newest values of all parameters, as a forward pass does one by one. For reading parameters
-        outside of a module's forward: state_dict(), norms, checkpoints."""
+        """Waits for the newest values of all parameters, as a forward pass does one by one. Call it to read parameters
+        outside a module's forward: for norms, checkpoints."""
         for table in self._tables:
-            if table.synced != self._session.iteration:
-                table.sync()
+            table.values.sync()
 
     no_sync = staticmethod(no_sync)
 
     def figures(self):
-        """Seconds by phase and counts of this worker so far."""
+        """Returns this worker's seconds by phase and counts so far."""
         return {**self._session.worker.counters(), **self._phases.figures(), "wait_s": self._phases.wait_s}
 
     def __deepcopy__(self, memo):
@@ -180,17 +178,18 @@ class _Distributed(torch.optim.Optimizer):
                                  "group before")
 
     def state_dict(self):
-        """As torch's own optimizer has it: the state is fetched from the servers. It is that of the parameters in this process
-        under bsp; any rank may call it, alone."""
-        on_servers = self._session.goes_on and all(table.initialized for table in self._tables)
-        if not self.settled and not on_servers:
-            return super().state_dict()  # what was loaded so far
+        """Reads the state from the servers, into the layout of torch's own optimizer. Any rank may call it, alone. Under bsp the
+        state belongs to the values in this process."""
+        on_servers = self._session.goes_on and all(table.values.initialized for table in self._tables)
+        if not self.agreed and not on_servers:
+            return super().state_dict()  # the state that the script has loaded
         if self._session.finished:
             raise FailedPrecondition("state_dict() after the end of the job (lw.join() or lw.shutdown() was called): the state was "
                                      "on the servers; call it before")
         self.synchronize()
         with self._session.waiting():
-            states = {table.parameter: optimizer_state.fetch(table, type(self._wrapped), self.param_groups[table.group])
+            states = {table.parameter: optimizer_state.read_as_torch(self._session.worker, table, type(self._wrapped),
+                                                             self.param_groups[table.group])
                       for table in self._tables}
         before, self.state = self.state, {parameter: state for parameter, state in states.items() if state is not None}
         try:
@@ -199,11 +198,11 @@ class _Distributed(torch.optim.Optimizer):
             self.state = before
 
     def load_state_dict(self, state_dict):
-        """Before the first forward pass in training mode: on all ranks, of which the root's counts. Parameter groups alone, of a
-        state_dict without state, at any time."""
+        """Loads state before the first forward pass in training mode: call it on all ranks; the root's state counts. Loads
+        parameter groups, of a state_dict without state, at any time."""
         has_state = any(isinstance(value, torch.Tensor) for state in state_dict.get("state", {}).values() for value in
                         state.values())
-        if self.settled and has_state:
+        if self.agreed and has_state:
             raise FailedPrecondition("load_state_dict(): the servers step with their own state since the first forward pass in "
                                      "training mode; load before that (or only parameter groups, with an empty 'state')")
         before = self.state, self.param_groups
@@ -213,68 +212,65 @@ class _Distributed(torch.optim.Optimizer):
                 optimizer_state.check(table, state)
             self._check_groups()
         except LeewayError:
-            self.state, self.param_groups = before  # nothing was loaded
+            self.state, self.param_groups = before  # an error loads nothing
             raise
         if self._session.state.restores("torch"):
             self.param_groups = before[1]  # the checkpoint that the job goes on from has them
-        self._wrapped.param_groups = self.param_groups  # for a scheduler made before wrapping
-        if self.settled:
+        self._wrapped.param_groups = self.param_groups  # a scheduler made before wrapping sets these
+        if self.agreed:
             self.forget_state()
 
-    # The hooks' side.
+    # For hooks and the session.
 
-    def gradient_ready(self, table):
-        """Autograd has accumulated the table's gradient (called in backward())."""
-        if not self.settled:
-            first_values.settle(self._session, computed=True)
-        table.accumulated()
+    def on_gradient_ready(self, table):
+        """Autograd has accumulated the table's gradient; still in backward()."""
+        if not self.agreed:
+            first_values.agree(self._session, computed=True)
+        table.gradient.on_accumulated()
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
-            return  # this gradient may be zeroed before this optimizer steps: another one's backward() came by
-        table.check_zeroed()
+            return  # the backward() may be another optimizer's, and the script zeroes this gradient before our step()
+        table.gradient.check_zeroed()
         if not self._session.no_sync_depth:
             self._pushing.push(table)
 
     def send_held(self):
         self._pushing.send_held()
 
-    def offer_values(self):
-        """Before the end: a table that was never broadcast takes what is here, or its final values would never come."""
+    def broadcast_missing(self):
+        """Before the end: broadcasts the tables that have no initial values, or their final values would never come."""
         for table in self._tables:
-            if not table.initialized:
-                table.check_memory()
-                self._session.worker.broadcast(table.table, table.address, table.elements)
-                table.begin()
-        first_values.settle(self._session)
+            if not table.values.initialized:
+                table.values.broadcast(lend=False)
+                table.values.begin()
+        first_values.agree(self._session)
 
     def loaded_states(self):
-        """The tables whose state was loaded and is not the servers' yet, and that state."""
+        """Returns the tables whose state the script has loaded and the servers do not have yet, with that state."""
         states = [(table, self.state[table.parameter]) for table in self._tables if table.parameter in self.state]
         return [(table, state) for table, state in states if not optimizer_state.is_empty(table, state)]
 
     def forget_state(self):
-        """What is in this process: the servers have it."""
+        """Drops the state in this process: the servers have it."""
         self.state = self._wrapped.state = collections.defaultdict(dict)
 
-    def take_final(self):
-        """The job is over: the final values, under the parameters."""
+    def sync_final_values(self):
+        """The job is over: puts the final values under the parameters."""
         for table in self._tables:
-            table.sync()
+            table.values.sync()
         self._phases.report()
 
     def close(self, exiting):
-        """The model is a plain one again."""
-        self._hooks.remove()
-        ready_hooks.remove(self._tables)
+        """Makes the model a plain one again."""
+        self._use_hooks.remove()
+        self._ready_hooks.remove()
         for table in self._tables:
-            table.release_gradient()
-            if not exiting:
-                table.leave_arena()
+            table.close(exiting)
 
-    def forked(self):
-        """In a forked child: what the model's modules look up next is to be the child's own."""
+    def on_fork(self):
+        """In a forked child: parameters that the child looks up get memory of its own."""
         for table in self._tables:
-            table.forked()
+            table.values.on_fork()
 
     @property
     def tables(self):
@@ -314,10 +310,10 @@ class _Distributed(torch.optim.Optimizer):
         taken = {table.name for table in others.values()}
         self.prefix = names.prefix([name for name, *_ in trained], taken, self._number)
         tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
-        # The worker lands values in the tables' buffers from here on, also if this is broken off.
+        # From here on the worker lands values in the tables' buffers, also after an error.
         with self._session.lending(*tables):
             for table in tables:
-                table.create(sync, apply, self._number)
+                table.values.create_table(sync, apply, table.spec, self._number)
             self._session.worker.start()
         return tables
 
@@ -346,12 +342,12 @@ class _Distributed(torch.optim.Optimizer):
                                          "off, centered, lr_decay, trust) cannot be changed later")
 
     def _end_iteration(self):
-        # Of all: the clock is theirs too, and what waits here belongs to the iteration that it ends.
+        # All optimizers share the clock: gradients that they hold belong to the iteration that it ends.
         for optimizer in self._session.optimizers:
             optimizer.send_held()
         self._session.clock(self._number)
         self._steps += 1
         self._pushing.end_iteration()
         for table in self._tables:
-            if not table.watched:  # nothing tells when it is used, so it is made ready here
-                table.sync()
+            if not self._use_hooks.watches(table):  # no hook tells of its use
+                table.values.sync()

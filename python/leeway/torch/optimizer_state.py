@@ -1,6 +1,6 @@
-"""The optimizer's state, between the servers and torch's own layout: what state_dict() shows and load_state_dict() takes.
+"""The optimizer's state: converts between the servers' layout and torch's, for state_dict() and load_state_dict().
 
-The servers keep arrays per table and count their runs; torch keeps a dict per parameter (exp_avg, momentum_buffer, step).
+The servers keep arrays per table and count their steps; torch keeps a dict per parameter (exp_avg, momentum_buffer, step).
 """
 
 import inspect
@@ -9,13 +9,13 @@ import torch
 
 from leeway.errors import InvalidArgument
 
-# What the arrays of the servers' optimizers are called in torch, in the servers' order.
+# torch's names of the servers' arrays, in the servers' order.
 _ARRAYS = {"sgd": (), "momentum": ("momentum_buffer",), "nesterov": ("momentum_buffer",), "lars": ("momentum_buffer",),
            "adam": ("exp_avg", "exp_avg_sq"), "adamw": ("exp_avg", "exp_avg_sq"), "adagrad": ("sum",)}
 
 
 def arrays(spec):
-    """The names of the arrays that servers keep for a table with this optimizer."""
+    """Returns torch's names of the arrays that servers keep for a table with this optimizer."""
     name, _, options = spec.partition("+")[0].partition(":")
     if name == "rmsprop":
         return ("square_avg", *(("grad_avg",) if "centered=1" in options else ()),
@@ -23,11 +23,16 @@ def arrays(spec):
     return _ARRAYS[name]
 
 
-def fetch(table, kind, group):
-    """The state of one table as torch's `kind` would have it, or None where torch would have none."""
-    names = arrays(table.spec)
-    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in names}
-    steps = table.session.worker.read_state(table.table, [slot.data_ptr() for slot in slots.values()], table.elements)
+def read(worker, table):
+    """Returns the servers' arrays of one table by torch's names, and how often the optimizer has run."""
+    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in arrays(table.spec)}
+    steps = worker.read_state(table.values.table_id, [slot.data_ptr() for slot in slots.values()], table.elements)
+    return slots, steps
+
+
+def read_as_torch(worker, table, kind, group):
+    """Returns the state of one table as torch's `kind` keeps it, or None where torch keeps no state."""
+    slots, steps = read(worker, table)
     example = _example(kind, group, stepped=steps > 0)
     if example is None:
         return None
@@ -36,7 +41,7 @@ def fetch(table, kind, group):
 
 
 def check(table, state):
-    """Raises unless the servers can have this state of one parameter."""
+    """Raises unless the servers can take this state of one parameter."""
     for name in arrays(table.spec):
         array = state.get(name)
         if array is None:
@@ -50,29 +55,29 @@ def check(table, state):
 
 
 def steps_of(state):
-    """How often the optimizer has run. SGD does not say: its buffer is there after the first run."""
+    """Returns how often the optimizer has run. SGD does not count, but has a buffer after its first run: 1."""
     return int(state["step"]) if "step" in state else 1
 
 
 def is_empty(table, state):
-    """Nothing that a fresh table would not have: no run was made, or torch keeps no array here."""
+    """Is this the state of a fresh table? True before the first run, and where torch keeps no array."""
     names = arrays(table.spec)
     return not names or steps_of(state) == 0 or any(state.get(name) is None for name in names)
 
 
-def write(table, state):
+def write(worker, table, state):
     """Gives the servers the state of one table."""
     slots = [state[name].detach().to(torch.float32).contiguous() for name in arrays(table.spec)]
-    table.session.worker.write_state(table.table, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
+    worker.write_state(table.values.table_id, steps_of(state), [slot.data_ptr() for slot in slots], table.elements)
 
 
-# Options that only make a step faster. On the processor torch refuses some of them.
+# These options only make a step faster. On a CPU torch refuses some of them.
 _SPEED_OPTIONS = {"foreach", "fused", "capturable"}
 
 
 def _example(kind, group, stepped):
-    """What torch keeps of a parameter in this group, of one element, before or after its first step. It differs by
-    version: a step is a number or a tensor, SGD without momentum keeps a None or nothing."""
+    """Returns the state that torch keeps of a one-element parameter in this group, before or after its first step. It differs
+    by torch's version: a step is a number or a tensor, SGD without momentum keeps a None or nothing."""
     parameter = torch.nn.Parameter(torch.zeros(1))
     known = inspect.signature(kind.__init__).parameters.keys() - _SPEED_OPTIONS - {"params"}
     optimizer = kind([parameter], **{name: value for name, value in group.items() if name in known})

@@ -1,4 +1,4 @@
-"""Where the time of a training step goes, as this process sees it; reported to the scheduler as figures."""
+"""Phases: measures where the time of a training step goes in this process, and reports it to the scheduler as figures."""
 
 import time
 
@@ -6,23 +6,23 @@ _REPORT_EVERY_S = 0.5
 
 
 class Phases:
-    """Seconds since the start, by phase, and counts. compute_s is what is left: forward, backward and data.
+    """Seconds by phase since the start, and counts. compute_s is the rest: forward, backward and data.
 
-    One per session: the figures are the worker's, whichever of its optimizers steps.
+    A session has one Phases: the figures are the worker's, whichever optimizer steps.
     """
 
     def __init__(self, session):
         self._session = session
         self.compute_s = 0.0
-        self.wait_s = 0.0      # in sync(): the next layer's values were not there
+        self.wait_s = 0.0      # in sync(), for the next layer's values
         self.push_s = 0.0      # handing gradients to the worker
         self.step_s = 0.0      # in step(), less the pushes and waits in it
-        self.slowed_s = 0.0    # slept, because the launcher asked for a slow worker
+        self.slowed_s = 0.0    # asleep, because the launcher asked for a slow worker
         self.samples = 0
         self.refused = 0
-        self.copied_gradients = 0  # found outside of the arena: see TableParameter.gradient_slot()
-        self.rebound_parameters = 0  # found in other memory and put back: see TableParameter.check_memory()
-        self.overwritten_parameters = 0  # changed in place, which the servers' values replace: see TableParameter.sync()
+        self.copied_gradients = 0  # found outside the arena: see TableGradient.begin_push()
+        self.rebound_parameters = 0  # found in other memory and put back: see TableValues.check_memory()
+        self.overwritten_parameters = 0  # changed in place by the script: see TableValues.sync()
         self.assigned_parameters = 0  # by lw.assign()
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self._steps = 0
@@ -31,23 +31,24 @@ class Phases:
         self._reported = 0.0
 
     def begin(self):
-        """An optimizer was made: what lies before it was no computing."""
+        """The script has made an optimizer: the time before it was no computing."""
         self._step_ended = time.perf_counter()
         self._aside = self._waits_and_pushes()
 
-    def computed(self):
-        """step() begins: what passed since the last one, less waits and pushes, was computing. Slows down if asked."""
+    def begin_step(self):
+        """step() begins: the time since the last step, less waits and pushes, was computing. Sleeps if the worker is to be
+        slow."""
         computed = time.perf_counter() - self._step_ended - (self._waits_and_pushes() - self._aside)
         self.compute_s += computed
         self._steps += 1
-        if self._session.slowdown > 1.0 and self._steps > 1:  # before the first step lies the start of the script
+        if self._session.slowdown > 1.0 and self._steps > 1:  # the time before the first step holds the script's start
             pause = computed * (self._session.slowdown - 1.0)
             time.sleep(pause)
             self.slowed_s += pause
         self._step_ended = time.perf_counter()
         self._aside = self._waits_and_pushes()
 
-    def stepped(self):
+    def end_step(self):
         """step() ends."""
         now = time.perf_counter()
         self.step_s += now - self._step_ended - (self._waits_and_pushes() - self._aside)

@@ -1,4 +1,4 @@
-"""push_pull: the mean or the sum of a tensor over all members, at once. For metrics and small exchanges."""
+"""push_pull: the mean or the sum of a tensor over all members, for metrics and small exchanges."""
 
 import torch
 
@@ -10,12 +10,12 @@ _HYPER = Hyper(1.0)
 
 
 def push_pull(tensor, name=None, average=True):
-    """The mean (or sum) of `tensor` over the job's members, as a new tensor. All members call it in the same order.
+    """Returns the mean (or sum) of `tensor` over the job's members, as a new tensor. All members call it in the same order.
 
-    Calls with the same name (by default, those of the same shape) use the same table of the servers again. A member
-    that has left or died is in neither the sum nor the count; nor is one whose tensor is not finite, which gets an error.
-    After the first step it is refused under models that leave iterations out (drop, psp), as lw.barrier() is: who waits here
-    sends no gradient, and a slower rank may need it.
+    Calls with the same name share a table on the servers; the default name comes from the shape. Neither sum nor count holds
+    a member that has left or died, or one whose tensor is not finite, which gets an error. After the first step Leeway refuses
+    the call under models that leave iterations out (drop, psp), as it refuses lw.barrier(): a rank that waits here sends no
+    gradient, and a slower rank may need it.
     """
     session = _session.current()
     dense = tensor.layout == torch.strided and tensor.device.type == "cpu"
@@ -32,8 +32,8 @@ def push_pull(tensor, name=None, average=True):
 class _Exchange:
     """One table with a clock of its own: each push of all members is an iteration.
 
-    The servers' mean is over who took part. To know how many they were, each rank has one more element that it pushes
-    a 1 in: what is not 0 in the mean took part. It is in the same push, so that a refused push counts as neither.
+    The servers' mean is over the members that took part. To count them, each rank pushes a 1 in one more element of its own:
+    the elements of the mean that are not 0 took part. They are in the same push, so that a refused push counts in neither.
     """
 
     def __init__(self, session, name, shape):
@@ -48,16 +48,16 @@ class _Exchange:
         session.worker.broadcast(self.table, zeros.data_ptr(), zeros.numel())
 
     def run(self, tensor):
-        """The mean, and over how many members it is."""
+        """Returns the mean, and the number of members in it."""
         worker = self.session.worker
         pushed = torch.zeros(self.elements + self.session.size)
         pushed[:self.elements] = tensor.flatten()
         pushed[self.elements + self.session.rank] = 1.0
         if not pushed.isfinite().all():
-            pushed.fill_(float("nan"))  # servers refuse block by block: all of them, or the count would not fit
+            pushed.fill_(float("nan"))  # servers refuse block by block, and must refuse all: else the count would not fit
         result = torch.empty_like(pushed)
         with self.session.lending(pushed, result):
-            # One call, done when both parts are: the tables of all members stay in step, also when a push is refused.
+            # One call waits for push and pull: the tables of all members stay in step, also when a push is refused.
             loan = worker.push_pull(self.table, pushed.data_ptr(), result.data_ptr(), pushed.numel(), _HYPER, 1)
             worker.wait(loan.ticket)
         mean, took_part = result.split([self.elements, self.session.size])

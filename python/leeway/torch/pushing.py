@@ -1,7 +1,7 @@
-"""Pushing: the gradients of one optimizer on their way out, iteration by iteration.
+"""Pushing: pushes the gradients of one optimizer, iteration by iteration.
 
-Every push wakes the worker's I/O thread, which costs more than sending a small gradient. So small ones wait for others:
-until together they are worth it, or until the last gradient of the backward pass, as the pass before had them.
+Every push wakes the worker's I/O thread, which costs more than sending a small gradient. So Pushing holds small gradients
+back: until they are HELD_BYTES_MAX together, or until as many are ready as the backward pass before had.
 """
 
 import time
@@ -9,84 +9,84 @@ import time
 import torch
 
 from leeway.errors import FailedPrecondition
-from leeway.torch import ready_hooks, server_optimizer
+from leeway.torch import server_optimizer
 from leeway.torch.first_gradients import FirstGradients
 
-# Of gradients that wait. A wake-up is some 10 microseconds, as long as the copy of this many bytes.
+# The most bytes of held gradients. A wake-up takes some 10 microseconds, as long as the copy of this many bytes.
 HELD_BYTES_MAX = 64 << 10
 
 
 class Pushing:
-    def __init__(self, optimizer, tables, session, phases):
-        self._optimizer = optimizer  # for param_groups and samples as they are at the push
+    def __init__(self, optimizer, tables, session, phases, ready_hooks):
+        self._optimizer = optimizer  # for the param_groups and samples of the moment
         self._tables = tables
         self._session = session
         self._phases = phases
-        self._held = []              # what a push needs, in order
+        self._ready_hooks = ready_hooks
+        self._held = []              # table, slot, hyper-parameters and samples of each, in order
         self._held_bytes = 0
         self._pushed = 0             # in this iteration
         self._pushed_before = 0      # in the one before
         self._first = FirstGradients(session.worker) if not session.optimizers else None
 
     def push(self, table):
-        """Lends the table's gradient to the worker, under this iteration."""
+        """Pushes the table's gradient of this iteration, now or with others."""
         began = time.perf_counter()
-        if table.pushed:
+        if table.gradient.pushed:
             raise FailedPrecondition(
                 f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
                 "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
-        gradient = table.parameter.grad
-        slot = table.gradient_slot(gradient)
+        table.values.check_trainable()
+        hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
+        slot = table.gradient.begin_push()
         if self._first is not None:
             self._first.add(slot.address, table.elements)
-        optimizer = self._optimizer
-        self._held.append((table, slot, server_optimizer.hyper(optimizer.param_groups[table.group]), optimizer.samples))
+        self._held.append((table, slot, hyper, self._optimizer.samples))
         self._held_bytes += 4 * table.elements
-        table.lent_gradient, table.lent_version, table.lent_slot = gradient, gradient._version, slot
-        table.pushed = True
         self._pushed += 1
         if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before:
             self._send()
         self._phases.push_s += time.perf_counter() - began
 
     def push_rest(self, clip_norm):
-        """At step(): checks what has left, clips and pushes what has not."""
+        """At step(): checks the gradients that backward() has pushed, then clips and pushes the others."""
         rest = []
         for table in self._tables:
-            if table.pushed:
-                table.check_unchanged()
-            elif table.has_gradient():
-                if not table.touched:  # set by hand, or the parameter was given another type and back
-                    ready_hooks.renew(table)
+            gradient = table.gradient
+            if gradient.pushed:
+                gradient.check_unchanged()
+            elif gradient.is_present():
+                if not gradient.touched:  # the script assigned it, or gave the parameter another type and back
+                    self._ready_hooks.renew(table)
                 rest.append(table)
         if clip_norm is not None and rest:
             torch.nn.utils.clip_grad_norm_([table.parameter for table in rest], clip_norm)
-        # The last layer's first, as backward() would have done.
+        # The last layer comes first, as in backward().
         for table in reversed(rest):
             self.push(table)
 
     def send_held(self):
-        """Before the clock: nothing waits any longer."""
+        """Before the clock: sends all held gradients."""
         if self._held:
             began = time.perf_counter()
             self._send()
             self._phases.push_s += time.perf_counter() - began
 
     def end_iteration(self):
-        """After the clock: new gradients go to other tensors than those on loan."""
+        """After the clock: autograd writes new gradients into tensors that are not on loan."""
         self._pushed_before, self._pushed = self._pushed, 0
         if self._first is not None:
             self._first.report()
             self._first = None
         for table in self._tables:
-            if table.pushed:
-                table.flip_gradient()
-            table.touched = False
+            if table.gradient.pushed:
+                table.values.check_memory()
+            table.gradient.end_iteration()
 
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0
-        # In one call: the I/O thread takes this core as soon as it is woken, and would send each by itself.
-        loans = self._session.worker.update_all([(table.table, slot.address, table.elements, hyper, samples)
+        # One call for all: the I/O thread takes this core when it wakes, and would send each gradient by itself.
+        loans = self._session.worker.update_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
                                                  for table, slot, hyper, samples in held])
         for (table, slot, _, _), loan in zip(held, loans):
-            table.gradients.lend(slot, loan)
+            table.gradient.buffers.lend(slot, loan)

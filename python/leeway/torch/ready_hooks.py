@@ -1,6 +1,6 @@
-""""The gradient of a parameter is ready": a hook behind autograd's accumulation, where p.grad has its final value.
+"""ReadyHooks: hooks behind autograd's accumulation, where p.grad has its final value.
 
-Fires in the order of backward, last layer first, once per backward and parameter, never for an unused one.
+They fire in the order of backward(), last layer first: once per backward() and parameter, never for an unused parameter.
 """
 
 import weakref
@@ -8,39 +8,41 @@ import weakref
 import torch
 
 
-def install(optimizer, tables):
-    """Calls optimizer.gradient_ready(table) for each table, as long as the optimizer lives."""
-    reference = weakref.ref(optimizer)
-    for table in tables:
-        table.on_ready = _hook(reference, table)
-        renew(table)
+class ReadyHooks:
+    """Calls optimizer.on_gradient_ready(table) as long as the optimizer lives."""
 
+    def __init__(self, optimizer, tables):
+        self._optimizer = weakref.ref(optimizer)
+        self._hooked = {}  # table -> the node with the hook, and the hook's handle
+        for table in tables:
+            self.renew(table)
 
-def renew(table):
-    """Hooks the node that autograd adds the gradient up in. A parameter that was given another type has a new one."""
-    parameter = table.parameter
-    if not parameter.requires_grad:
-        return
-    with torch.enable_grad():
-        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
-    if node is table.accumulator:
-        return
-    if table.ready_hook is not None:
-        table.ready_hook.remove()
-    # The node must stay referenced, or torch makes a new one without the hook.
-    table.accumulator, table.ready_hook = node, node.register_hook(table.on_ready)
+    def renew(self, table):
+        """Hooks the node that adds up the gradient. A parameter has a new node after a change of its type."""
+        parameter = table.parameter
+        if not parameter.requires_grad:
+            return
+        with torch.enable_grad():
+            node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
+        before, handle = self._hooked.get(table, (None, None))
+        if node is before:
+            return
+        if handle is not None:
+            handle.remove()
+        # Without a reference to the node torch makes a new one, which has no hook.
+        self._hooked[table] = node, node.register_hook(self._hook(table))
 
+    def remove(self):
+        for _, handle in self._hooked.values():
+            handle.remove()
+        self._hooked.clear()
 
-def remove(tables):
-    for table in tables:
-        table.ready_hook.remove()
-        table.accumulator = table.on_ready = None
+    def _hook(self, table):
+        reference = self._optimizer
 
+        def fire(*_):
+            optimizer = reference()
+            if optimizer is not None:
+                optimizer.on_gradient_ready(table)
 
-def _hook(reference, table):
-    def fire(*_):
-        optimizer = reference()
-        if optimizer is not None:
-            optimizer.gradient_ready(table)
-
-    return fire
+        return fire

@@ -1,4 +1,4 @@
-"""torch's optimizers, and LARS, as the servers know them: which row steps a parameter, with which hyper-parameters."""
+"""Maps torch's optimizers and LARS to the servers': to a spec string and hyper-parameters."""
 
 import torch
 
@@ -14,8 +14,8 @@ _KINDS = {torch.optim.SGD: "torch.optim.SGD (momentum, dampening, weight_decay, 
           lars.LARS: "leeway.torch.LARS"}
 SUPPORTED = ", ".join(_KINDS.values())
 
-# Options that change what an optimizer computes, and that the servers do not have. Others (foreach, fused, capturable) only say how
-# this process would compute it.
+# The servers lack these options, which change what an optimizer computes. Others (foreach, fused, capturable) only say how this
+# process would compute it.
 _REFUSED = ("amsgrad", "maximize", "differentiable")
 
 
@@ -29,7 +29,7 @@ def check(optimizer):
 
 
 def check_options(kind, groups):
-    """Raises if a group asks for what the servers do not have. Options can be set at any time."""
+    """Raises if a group has an option that the servers lack. A script can set options at any time."""
     for index, group in enumerate(groups):
         for option in _REFUSED:
             if group.get(option):
@@ -38,8 +38,8 @@ def check_options(kind, groups):
 
 
 def spec(optimizer, group, parameter):
-    """The spec string of the servers' optimizer for one parameter of a group. What decides how much state there is, and
-    how it begins, is in it; the rest is in hyper()."""
+    """Returns the spec string of the servers' optimizer for one parameter of a group. It has all that decides how much state
+    there is and how it begins; hyper() has the rest."""
     if isinstance(optimizer, torch.optim.AdamW):
         return "adamw"
     if isinstance(optimizer, torch.optim.Adam):
@@ -57,13 +57,13 @@ def spec(optimizer, group, parameter):
 
 
 def hyper(group):
-    """What travels in every push: the group's values as they are now, so schedules need no server state."""
+    """Returns the group's present hyper-parameters. Every push carries them, so that schedules need no server state."""
     if "betas" in group:
         return Hyper(group["lr"], group["weight_decay"], group["betas"][0], group["betas"][1], group["eps"])
     if "alpha" in group:
         return Hyper(group["lr"], group["weight_decay"], group["momentum"], group["alpha"], group["eps"])
     momentum = group.get("momentum", 0.0)
-    dampening = group.get("dampening", 0.0) if momentum else 0.0  # of what is kept, so of nothing without momentum
+    dampening = group.get("dampening", 0.0) if momentum else 0.0  # without momentum torch ignores it
     return Hyper(group["lr"], group["weight_decay"], momentum, eps=group.get("eps", 0.0), dampening=dampening)
 
 

@@ -1,8 +1,8 @@
-""""About to use a parameter": waits for its table at the first use in an iteration.
+"""UseHooks: syncs a table at the first use of its parameter in an iteration.
 
-Two places see every usual use: the forward call of a module (an LSTM reads its weights past its attributes) and the
-lookup of a parameter in its module (F.linear(x, self.l.weight), state_dict(), parameters()). One global forward hook
-finds the modules by itself, at their first call, so that named_parameters() is all a user has to give.
+Two places see every usual use. One is the forward call of a module (an LSTM reads its weights past its attributes). The other
+is the lookup of a parameter in its module (F.linear(x, self.l.weight), state_dict(), parameters()). One global forward hook
+finds the modules at their first call, so that the user gives named_parameters() and nothing else.
 """
 
 import copy
@@ -14,44 +14,43 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 
 
 class WatchedParameters(OrderedDict):
-    """Stands in for module._parameters; a lookup waits for the table. Copies and pickles are plain."""
+    """Stands in for module._parameters; a lookup syncs the table. Copies and pickles are plain."""
 
-    def __init__(self, parameters, tables):
+    def __init__(self, parameters, values):
         super().__init__(parameters)
-        self.tables = tables  # name -> TableParameter
+        self.watched = values  # name -> TableValues
 
     def __getitem__(self, name):
-        table = self.tables.get(name)
-        if table is not None and table.synced != table.session.iteration:
-            table.sync()
+        values = self.watched.get(name)
+        if values is not None:
+            values.sync()
         return super().__getitem__(name)
 
     def items(self):
-        self.wait()
+        self.sync()
         return super().items()
 
     def values(self):
-        self.wait()
+        self.sync()
         return super().values()
 
-    def wait(self):
-        for table in self.tables.values():
-            if table.synced != table.session.iteration:
-                table.sync()
+    def sync(self):
+        for values in self.watched.values():
+            values.sync()
 
     def plain(self):
         return OrderedDict(super().items())
 
     def __deepcopy__(self, memo):
-        self.wait()
+        self.sync()
         return copy.deepcopy(self.plain(), memo)
 
     def __copy__(self):
-        self.wait()
+        self.sync()
         return self.plain()
 
     def __reduce__(self):
-        self.wait()
+        self.sync()
         return self.plain().__reduce__()
 
 
@@ -59,12 +58,12 @@ class UseHooks:
     """Watches the modules that hold any of `tables` (id of the parameter -> TableParameter)."""
 
     def __init__(self, tables, before_training):
-        """before_training: called before a forward pass in training mode of a module that holds some of them, until it
-        returns True."""
+        """A forward pass in training mode of a module with such parameters calls `before_training`, until that returns True."""
         self._tables = tables
         self._before_training = before_training
         self._seen = weakref.WeakSet()
         self._watched = weakref.WeakSet()
+        self._watched_tables = set()
         self._handle = register_module_forward_pre_hook(self._before_forward)
 
     def _before_forward(self, module, inputs):
@@ -74,22 +73,22 @@ class UseHooks:
             if any(id(parameter) in self._tables for parameter in module.parameters()) and self._before_training():
                 self._before_training = None
         if type(parameters) is WatchedParameters:
-            parameters.wait()
+            parameters.sync()
         elif not isinstance(parameters, dict):
-            self._wait_for_all_of(module)
+            self._sync_all_of(module)
         elif module not in self._seen:
             for inner in module.modules():
                 self._watch(inner)
             parameters = module.__dict__["_parameters"]
             if type(parameters) is WatchedParameters:
-                parameters.wait()
+                parameters.sync()
 
-    def _wait_for_all_of(self, module):
-        """Of TorchScript: it keeps its parameters elsewhere, and calls its inner modules past all hooks."""
+    def _sync_all_of(self, module):
+        """Syncs a module of TorchScript, which keeps its parameters elsewhere and calls its inner modules past all hooks."""
         for parameter in module.parameters():
             table = self._tables.get(id(parameter))
-            if table is not None and table.synced != table.session.iteration:
-                table.sync()
+            if table is not None:
+                table.values.sync()
 
     def _watch(self, module):
         if module in self._seen:
@@ -97,17 +96,21 @@ class UseHooks:
         self._seen.add(module)
         parameters = module.__dict__.get("_parameters")
         if not isinstance(parameters, dict):
-            return  # of TorchScript
+            return  # a module of TorchScript
         tables = {name: self._tables[id(p)] for name, p in dict.items(parameters) if id(p) in self._tables}
         if not tables:
             return
-        if type(parameters) is WatchedParameters:  # of another optimizer
-            parameters.tables.update(tables)
+        values = {name: table.values for name, table in tables.items()}
+        if type(parameters) is WatchedParameters:  # another optimizer watches the module already
+            parameters.watched.update(values)
         else:
-            module.__dict__["_parameters"] = WatchedParameters(parameters, tables)
+            module.__dict__["_parameters"] = WatchedParameters(parameters, values)
         self._watched.add(module)
-        for table in tables.values():
-            table.watched = True
+        self._watched_tables.update(tables.values())
+
+    def watches(self, table):
+        """Does a module sync the table before it uses it?"""
+        return table in self._watched_tables
 
     def remove(self):
         self._handle.remove()

@@ -1,5 +1,8 @@
-"""Gradients on loan. A pushed gradient belongs to the worker until it needs it no more; meanwhile autograd writes
-into another tensor. All of them lie in the arena."""
+"""GradientBuffers: the gradients of one parameter that are on loan to the worker.
+
+A pushed gradient belongs to the worker until the worker drops its pin. Autograd writes into another tensor meanwhile. All of
+these tensors lie in the arena.
+"""
 
 import warnings
 
@@ -7,9 +10,9 @@ from leeway.errors import Cancelled, DeadlineExceeded, Fenced, LeewayError, NotF
 from leeway.torch.arena_gradient import ArenaGradient
 from leeway.torch.slot import Slot
 
-# As many pushes of a block as the worker keeps without a verdict: more buffers would only hold what must wait anyway.
+# The worker keeps as many pushes of a block without a verdict. More buffers would only hold pushes that must wait.
 LENT_MAX = 4
-# Errors of the job as a whole; every other error of a push is about that push.
+# These errors concern the whole job; any other error of a push concerns that push alone.
 _FATAL = (Cancelled, DeadlineExceeded, Fenced, ProtocolError, Unavailable)
 
 
@@ -21,7 +24,7 @@ class _Lent:
 
 
 class GradientBuffers:
-    """The slots for gradients of one parameter: those on loan, oldest first, and at most one spare."""
+    """Holds the slots on loan, oldest first, and at most one spare slot."""
 
     def __init__(self, name, parameter, worker, phases):
         self._name = name
@@ -32,11 +35,11 @@ class GradientBuffers:
         self._spare = None
 
     def lend(self, slot, loan):
-        """What is in `slot` was pushed; it must not be written before `loan` is over."""
+        """A push has lent `slot`: nobody may write into it before `loan` ends."""
         self._lent.append(_Lent(slot, loan))
 
     def take(self):
-        """A slot for the next gradient, with any values in it."""
+        """Returns a slot for the next gradient, with any values in it. Waits if too many are on loan."""
         self.collect()
         if len(self._lent) >= LENT_MAX:
             self._phases.gradient_waits += 1
@@ -46,7 +49,7 @@ class GradientBuffers:
         return Slot(self._worker, self._parameter, ArenaGradient) if spare is None else spare
 
     def collect(self):
-        """Takes back what the worker is done with; never waits. A send under way may outlast the verdict."""
+        """Takes back the slots that the worker has released; never waits. A send may outlast the verdict of its push."""
         lent = self._lent
         while lent and lent[0].loan.released() and self._worker.done(lent[0].loan.ticket):
             oldest = lent.pop(0)
@@ -55,7 +58,7 @@ class GradientBuffers:
                 self._spare = oldest.slot
 
     def _settle(self, lent):
-        """Waits for the outcome of a push. A refused one is counted and said once; training goes on."""
+        """Waits for the outcome of a push. Counts a refused push and warns of the first; training goes on."""
         if lent.settled:
             return
         lent.settled = True
