@@ -22,6 +22,7 @@
 
 #include "leeway/ids.h"
 #include "leeway/status.h"
+#include "node/scheduler/membership.h"
 #include "wire/scheduler_log.pb.h"
 
 namespace leeway {
@@ -92,5 +93,8 @@ class Barriers {
   Iteration passed_{-1};
   std::set<std::string> changed_;  // since the last AddChanges
 };
+
+// The members that barriers wait for.
+[[nodiscard]] std::vector<Barriers::Member> BarrierMembers(const Membership& members);
 
 }  // namespace leeway

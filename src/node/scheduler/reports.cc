@@ -75,4 +75,11 @@ void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life, TimePo
   }
 }
 
+std::uint64_t Reports::Lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& [worker, report] : workers)
+    lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
+  return lost;
+}
+
 }  // namespace leeway

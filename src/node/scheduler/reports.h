@@ -67,6 +67,8 @@ struct Reports {
   std::map<WorkerId, NodeReport> workers;
   std::map<ShardId, NodeReport> shards;
 
+  // Pushes that workers know to be lost.
+  [[nodiscard]] std::uint64_t Lost() const;
   // From the first step of the first worker that began to the last that any has ended.
   [[nodiscard]] Duration Training() const;
 };

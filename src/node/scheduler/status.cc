@@ -246,4 +246,14 @@ std::string ToJson(const JobStatus& status) {
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+bool AllServed(const Membership& members, const Reports& reports) {
+  if (!members.gathered() || !members.AnyLeft()) return false;
+  return std::ranges::all_of(members.workers(), [&](const WorkerSeat& seat) {
+    if (seat.state == WorkerState::kAwaited || seat.state == WorkerState::kDead) return true;
+    const auto report = reports.workers.find(seat.rank);
+    const bool has_final = report != reports.workers.end() && report->second.has_final();
+    return seat.state == WorkerState::kLeft && (seat.done || has_final);
+  });
+}
+
 }  // namespace leeway

@@ -20,7 +20,7 @@
 #include "leeway/placement.h"
 #include "leeway/status.h"
 #include "leeway/table.h"
-#include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/scheduler_policies.h"
 #include "node/scheduler/sync_choices.h"
 #include "wire/control.pb.h"
 #include "wire/scheduler_log.pb.h"
