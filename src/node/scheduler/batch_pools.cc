@@ -68,7 +68,7 @@ wire::pb::BatchLease BatchPools::Lend(MemberKey life, const wire::pb::LeaseBatch
     return last->second;
 
   TakeFinished(life, request, pool);
-  // Half of an even share of what is left, at least one.
+  // Half of an even share of the batches that are left, at least one.
   const std::uint64_t share = 2 * std::max<std::uint64_t>(live, 1);
   const std::uint64_t fair = (pool.unleased() + share - 1) / share;
   std::uint64_t count =

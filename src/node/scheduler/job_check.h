@@ -1,4 +1,4 @@
-// What the options of a scheduler must be before it starts, and the job as the welcome tells it.
+// Checks of a scheduler's options before it starts, and the job as the welcome tells it.
 #pragma once
 
 #include "leeway/options.h"

@@ -8,11 +8,11 @@
 namespace leeway {
 namespace {
 
-// These say how a node stands, not what it has done: of one that is gone they mean nothing.
+// These figures describe a live node, and mean nothing once it is gone.
 constexpr std::array<std::string_view, 5> kGauges{"blocks", "first_gradients", "iteration", "values_bytes",
                                                   "waiting"};
 
-// A peer may say anything.
+// A peer may report any number.
 TimePoint Before(TimePoint now, double age_s) {
   constexpr double kAgeMax_s = 1e8;
   return now - std::chrono::duration_cast<Duration>(
