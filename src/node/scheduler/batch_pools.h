@@ -58,7 +58,7 @@ class BatchPools {
   // back.
   [[nodiscard]] bool MustWait(const wire::pb::LeaseBatches& request) const;
   // The life has ended, and it is not known yet what the blocks hold of it.
-  void Doubt(MemberKey life) { in_doubt_.insert(life); }
+  void AwaitSettle(MemberKey life) { unsettled_.insert(life); }
   // The life has died, and the blocks hold nothing of it above iteration `top`: batches of later ones are
   // leased again.
   void Settle(MemberKey life, Iteration top) { End(life, top, false); }
@@ -103,7 +103,7 @@ class BatchPools {
   [[nodiscard]] Status Apply(const wire::pb::PoolChange& change);
 
   std::map<std::string, Pool> pools_;
-  std::set<MemberKey> in_doubt_;
+  std::set<MemberKey> unsettled_;
   Iteration seen_{-1};
   Iteration keep_from_ = kIterationMax;
   bool keep_changes_ = false;

@@ -12,7 +12,7 @@ void Departures::OnDied(const WorkerSeat& seat) {
   const MemberKey life{seat.rank, seat.incarnation};
   if (ended_.IsPending(life)) return;
   ended_.Add(life, seat.first, seat.settled);
-  pools_.Doubt(life);
+  pools_.AwaitSettle(life);
   Ask({&life, 1});
 }
 
@@ -47,10 +47,10 @@ void Departures::Settle(MemberKey life) {
 
 void Departures::TakeUp(const Membership& members) {
   for (const WorkerSeat& seat : members.workers()) {
-    if (seat.state == WorkerState::kLost) pools_.Doubt({seat.rank, seat.incarnation});
+    if (seat.state == WorkerState::kLost) pools_.AwaitSettle({seat.rank, seat.incarnation});
   }
   for (const MemberKey life : ended_.Pending()) {
-    if (!ended_.IsKnown(life)) pools_.Doubt(life);
+    if (!ended_.IsKnown(life)) pools_.AwaitSettle(life);
   }
   Ask(ended_.Pending());
 }

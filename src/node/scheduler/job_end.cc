@@ -39,7 +39,7 @@ void JobEnd::OnGone(bool nobody) {
   if (lingers_ && nobody && ShardsKnow()) End();
 }
 
-void JobEnd::Hurry() {
+void JobEnd::EndSoon() {
   env_.timers.Cancel(timer_);
   timer_ = env_.timers.After(Duration::zero(), [this] {
     timer_ = {};

@@ -40,7 +40,7 @@ class JobEnd {
   // A connection has ended while this lingers.
   void OnGone(bool nobody);
   // Ends without waiting any longer, once the call that is under way has returned. REQUIRES: lingers.
-  void Hurry();
+  void EndSoon();
   // Now.
   void End();
 

@@ -63,7 +63,7 @@ TEST_F(JobEndTest, WhenEverybodyKnowsItEndsAtOnce) {
 TEST_F(JobEndTest, HurriedItEndsAfterTheCallUnderWay) {
   end.Begin(Status::Ok());
   end.Linger(false);
-  end.Hurry();
+  end.EndSoon();
   EXPECT_THAT(closed, IsEmpty());
   world.Advance(Duration::zero());
   EXPECT_THAT(closed, SizeIs(1));

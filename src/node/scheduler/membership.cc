@@ -265,7 +265,7 @@ void Membership::HearAll(TimePoint now) {
   for (ShardSeat& seat : shards_) seat.last_heard = now;
 }
 
-void Membership::Forgive(Duration pause, TimePoint now) {
+void Membership::DiscountPause(Duration pause, TimePoint now) {
   for (WorkerSeat& seat : workers_) seat.last_heard = std::min(now, seat.last_heard + pause);
   for (ShardSeat& seat : shards_) seat.last_heard = std::min(now, seat.last_heard + pause);
 }

@@ -156,7 +156,7 @@ class Membership {
   // Everyone counts as heard of now.
   void HearAll(TimePoint now);
   // The scheduler itself stood still for `pause`, up to now: nobody could be heard.
-  void Forgive(Duration pause, TimePoint now);
+  void DiscountPause(Duration pause, TimePoint now);
   // Compares every last_heard with now. A suspect that was heard again is joined again.
   [[nodiscard]] Silence Review(TimePoint now, const Patience& patience);
 

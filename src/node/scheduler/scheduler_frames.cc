@@ -140,7 +140,7 @@ Status SchedulerNode::TakeStatusRequest(ConnectionId id, std::span<const std::by
     WorkerSeat& seat = members.workers()[life.worker()];
     // A later life may have the seat by now; one that left is no loss.
     if (!seat.live() || seat.incarnation != Incarnation(life.incarnation())) continue;
-    Bury(seat, "its process has ended");
+    DeclareDead(seat, "its process has ended");
     CheckDone();
     parts_->log.CommitSoon();
   }

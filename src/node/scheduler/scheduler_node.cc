@@ -168,7 +168,7 @@ void SchedulerNode::OnWelcomed(ConnectionId id) {
     return;
   }
   if (peer.role == wire::pb::ROLE_SERVER) {
-    Instruct(id);
+    SendAllTo(id);
     // The others hear where it is after it has been told what it owns.
     if (std::exchange(members.shards()[peer.seat].replaced, false)) parts_->peers.SendRosterToOthers(id);
     return;
@@ -189,7 +189,7 @@ void SchedulerNode::OnWelcomed(ConnectionId id) {
   });
 }
 
-void SchedulerNode::Instruct(ConnectionId shard) {
+void SchedulerNode::SendAllTo(ConnectionId shard) {
   // All tables, then the roster, then the word that this was all up to now: an acknowledgement covers what
   // came before it, so none of an epoch may be asked for while a part of that epoch is still to come.
   JobPeers& peers = parts_->peers;
@@ -212,7 +212,7 @@ void SchedulerNode::Gather() {
   parts_->members.Gather(parts_->peers.NextEpoch());
   // Shards first: the workers come to them as soon as they are told.
   for (const auto& [id, peer] : parts_->peers.all()) {
-    if (peer.role == wire::pb::ROLE_SERVER) Instruct(id);
+    if (peer.role == wire::pb::ROLE_SERVER) SendAllTo(id);
   }
   parts_->peers.SendRosterTo(wire::pb::ROLE_WORKER);
 }
@@ -264,13 +264,13 @@ void SchedulerNode::LoseWorker(WorkerSeat& seat, Parting how, const Status& why)
     parts_->departures.OnDied(seat);
     AfterGone();
   } else if (seat.live()) {
-    Bury(seat, why.message());
+    DeclareDead(seat, why.message());
   }
   seat.done = true;
   CheckDone();
 }
 
-void SchedulerNode::Bury(WorkerSeat& seat, const std::string& why) {
+void SchedulerNode::DeclareDead(WorkerSeat& seat, const std::string& why) {
   env_.log.Write(LogLevel::kWarning, fmt::format("worker {} is dead: {}", seat.rank.value(), why));
   seat.ended_because = why;
   const SchedulerOptions& options = parts_->options;
@@ -279,7 +279,7 @@ void SchedulerNode::Bury(WorkerSeat& seat, const std::string& why) {
   if (keep) {
     parts_->members.Lose(seat, env_.clock.Now());
     // Until another life takes its place.
-    parts_->departures.pools().Doubt({seat.rank, seat.incarnation});
+    parts_->departures.pools().AwaitSettle({seat.rank, seat.incarnation});
   } else {
     parts_->members.Die(seat, parts_->peers.RaiseEpoch());
     parts_->departures.OnDied(seat);
@@ -386,15 +386,15 @@ void SchedulerNode::Review() {
     env_.log.Write(
         LogLevel::kWarning,
         fmt::format("the scheduler stood still for {:.1f} s; it counts as nobody's silence", Seconds(pause)));
-    members.Forgive(pause, now);
-    parts_->waits.Forgive(pause);
+    members.DiscountPause(pause, now);
+    parts_->waits.DiscountPause(pause);
   }
   ReviewSilence(now);
   if (!parts_->end.over()) CheckDone();
   if (parts_->end.over()) return;
   if (members.gathered()) {
     const auto give_up = [this](WorkerId rank, const std::string& why) {
-      Bury(parts_->members.workers()[rank.index()], why);
+      DeclareDead(parts_->members.workers()[rank.index()], why);
       return !parts_->end.over();
     };
     const auto round = ReviewWaits(
@@ -434,7 +434,7 @@ void SchedulerNode::ReviewSilence(TimePoint now) {
   for (const WorkerId rank : silence.expelled) {
     WorkerSeat& seat = members.workers()[rank.index()];
     if (members.gathered()) {
-      Bury(seat, fmt::format("silent for {:.1f} s", Seconds(options.expel_after)));
+      DeclareDead(seat, fmt::format("silent for {:.1f} s", Seconds(options.expel_after)));
       if (parts_->end.over()) return;
     } else if (seat.connection == ConnectionId{}) {
       members.Free(seat);
@@ -490,7 +490,7 @@ void SchedulerNode::Finish(const Status& why) {
 
 void SchedulerNode::Stop(const Status& why) {
   if (!parts_->end.lingers() || !parts_->end.outcome().ok()) return Finish(why);
-  parts_->end.Hurry();
+  parts_->end.EndSoon();
 }
 
 }  // namespace leeway

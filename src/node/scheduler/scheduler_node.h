@@ -74,7 +74,7 @@ class SchedulerNode final : private InboundEvents {
   void DropPeer(ConnectionId id);
   void LoseWorker(WorkerSeat& seat, Parting how, const Status& why);
   // A life is over: what the job does about it. A connection it still has is closed: it must not go on.
-  void Bury(WorkerSeat& seat, const std::string& why);
+  void DeclareDead(WorkerSeat& seat, const std::string& why);
   // A member has left or died: the others hear of it, and barriers wait for it no more.
   void AfterGone();
   void LoseShard(ShardSeat& seat, Parting how, const Status& why);
@@ -83,7 +83,7 @@ class SchedulerNode final : private InboundEvents {
   // Another process takes the seat: its blocks go on from the last checkpoint, or empty.
   [[nodiscard]] Status ReplaceShard(ShardSeat& seat, const std::string& address);
   // A shard has come (back) to the running job: all that it must know.
-  void Instruct(ConnectionId shard);
+  void SendAllTo(ConnectionId shard);
   void ReleaseBarriers();
 
   Result<Landing> OnFrameStart(ConnectionId id, const FrameHead& head,

@@ -34,7 +34,7 @@ void WaitGraph::OnAnswer(WorkerId rank, std::uint64_t life, std::uint64_t round,
   }
 }
 
-void WaitGraph::Forgive(Duration pause) {
+void WaitGraph::DiscountPause(Duration pause) {
   for (auto& [rank, state] : states_) state.since += pause;
 }
 

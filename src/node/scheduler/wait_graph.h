@@ -59,7 +59,7 @@ class WaitGraph {
   void OnReport(WorkerId rank, std::uint64_t life, bool waits, std::uint64_t acts, TimePoint now);
   void OnAnswer(WorkerId rank, std::uint64_t life, std::uint64_t round, Answer answer);
   // The scheduler stood still for so long: nobody was idle meanwhile.
-  void Forgive(Duration pause);
+  void DiscountPause(Duration pause);
 
   // Begins a round, if no round is open and a worker has waited for long. Returns its number, and the workers
   // to ask.
