@@ -33,18 +33,7 @@ SchedulerNode::Parts::Parts(const SchedulerOptions& of, Env& world, const Schedu
           }),
       restores(env, of.on_server_loss),
       folder(env, of.checkpoint),
-      writer(env, of.checkpoint, members.shards().size(), policies.sync, peers,
-             {.begun =
-                  [this] {
-                    departures.pools().KeepFrom(writer.KeepBatchesFrom(tables()));
-                    departures.ended().OnCutBegun();
-                  },
-              .whole =
-                  [this, &node](const Manifest& manifest, const std::string& at) {
-                    restores.OnWhole(manifest, at);
-                    departures.ended().OnCutWhole();
-                    node.ReviewCheckpoints();  // the next is named at once
-                  }}),
+      writer(env, of.checkpoint, members.shards().size(), policies.sync, peers, WriterEvents(node)),
       end(
           env, of, [this] { return std::ranges::all_of(members.shards(), &ShardSeat::done); },
           [this, told = std::move(ended)](const Status& outcome) {
@@ -52,20 +41,37 @@ SchedulerNode::Parts::Parts(const SchedulerOptions& of, Env& world, const Schedu
             peers.CloseAll(outcome);
             told(outcome);
           }),
-      log(env, peers,
-          {.add_changes = [this](wire::pb::LogRecord& record) { return AddChanges(record); },
-           .snapshot = [this] { return Snapshot(); },
-           .all_written =
-               [this] {
-                 if (end.over() && !end.lingers()) end.Linger(peers.all().empty());
-               },
-           .lost =
-               [this, &node](const Status& why) {
-                 if (!end.over()) return node.Finish(why);
-                 // The end alone is told, though it is in no log.
-                 peers.SendToAll(wire::Kind::kJobEnd, end.Message());
-                 end.Linger(peers.all().empty());
-               }}) {}
+      log(env, peers, LogEvents(node)) {}
+
+CheckpointWriter::Events SchedulerNode::Parts::WriterEvents(SchedulerNode& node) {
+  return {.begun =
+              [this] {
+                departures.pools().KeepFrom(writer.KeepBatchesFrom(tables()));
+                departures.ended().OnCutBegun();
+              },
+          .whole =
+              [this, &node](const Manifest& manifest, const std::string& at) {
+                restores.OnWhole(manifest, at);
+                departures.ended().OnCutWhole();
+                node.ReviewCheckpoints();  // the next is named at once
+              }};
+}
+
+JobLog::Events SchedulerNode::Parts::LogEvents(SchedulerNode& node) {
+  return {.add_changes = [this](wire::pb::LogRecord& record) { return AddChanges(record); },
+          .snapshot = [this] { return Snapshot(); },
+          .all_written =
+              [this] {
+                if (end.over() && !end.lingers()) end.Linger(peers.all().empty());
+              },
+          .lost =
+              [this, &node](const Status& why) {
+                if (!end.over()) return node.Finish(why);
+                // The end alone is told, though it is in no log.
+                peers.SendToAll(wire::Kind::kJobEnd, end.Message());
+                end.Linger(peers.all().empty());
+              }};
+}
 
 Iteration SchedulerNode::Parts::Fastest() const {
   Iteration fastest = fastest_before;

@@ -29,6 +29,9 @@ struct SchedulerNode::Parts {
   Parts(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
         std::function<void(const Status&)> ended, Status checked, SchedulerNode& node);
 
+  [[nodiscard]] CheckpointWriter::Events WriterEvents(SchedulerNode& node);
+  [[nodiscard]] JobLog::Events LogEvents(SchedulerNode& node);
+
   [[nodiscard]] TableRegistry& tables() { return definitions.tables(); }
   [[nodiscard]] const TableRegistry& tables() const { return definitions.tables(); }
   // The highest iteration that any worker reported.
