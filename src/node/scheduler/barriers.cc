@@ -118,4 +118,12 @@ Status Barriers::Apply(const wire::pb::LogRecord& record) {
   return Status::Ok();
 }
 
+std::vector<Barriers::Member> BarrierMembers(const Membership& members) {
+  std::vector<Barriers::Member> counted;
+  for (const WorkerSeat& seat : members.workers()) {
+    if (seat.counted()) counted.push_back({seat.rank, seat.Began()});
+  }
+  return counted;
+}
+
 }  // namespace leeway

@@ -1,14 +1,13 @@
 // Barriers: workers wait until every member of the job has called with the same name. Each name may be used
 // again; a worker counts its own calls of a name as rounds, from 1.
 //
-// A member that leaves or dies is waited for no more. A repeated call (after a reconnect) changes nothing,
-// and one for a round that is over is released at once.
+// No round waits for a member that left or died. A repeated call (after a reconnect) changes nothing. A call
+// for a round that is over is released at once.
 //
-// One that came to the running job runs its script from the beginning, and the others do not wait there for
-// it: until it has ended an iteration it passes every barrier. Then its next call is for the round that is
-// open, and a round waits for it only if those who called it are in a later iteration than it began with: a
-// barrier that it has not come by could otherwise wait for it while it waits for values that need those at
-// the barrier.
+// A worker that came to the running job runs its script from the beginning, and the others do not wait there
+// for it. Until it has ended an iteration it passes every barrier. Then its next call is for the open round.
+// A round waits for it only if the callers of the round are in a later iteration than the worker began with.
+// Otherwise the round could wait for the worker, while the worker waits for values that need the callers.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +21,7 @@
 
 #include "leeway/ids.h"
 #include "leeway/status.h"
+#include "node/scheduler/membership.h"
 #include "wire/scheduler_log.pb.h"
 
 namespace leeway {
@@ -54,17 +54,17 @@ class Barriers {
   [[nodiscard]] Status Arrive(const Call& call);
   // A new life of this worker begins to count.
   void Forget(WorkerId worker);
-  // Who may go on, now that these are the members.
+  // Returns the calls that may go on, now that these are the members.
   [[nodiscard]] std::vector<Release> Released(std::span<const Member> members);
-  // Who has not come to the first round that `who` stands at; nobody if it stands at none.
+  // The members that have not come to the first round in which `who` waits; empty if it waits in no round.
   [[nodiscard]] std::vector<WorkerId> Missing(const std::string& name, WorkerId who,
                                               std::span<const Member> members) const;
-  // The latest iteration in which all members passed a barrier; -1 before the first. One that comes later
-  // than that must not begin earlier: it would come by a barrier that nobody else comes by again.
+  // The latest iteration in which all members passed a barrier; -1 before the first. A worker that comes
+  // later must not begin earlier: it would call a barrier that nobody else calls again.
   [[nodiscard]] Iteration passed() const { return passed_; }
 
-  // The log: what has changed since the last call, and whether anything has; all of it; and back, into one
-  // that is new. Who has called for the rounds that are open is not in it: all that wait call again.
+  // The log. AddChanges adds all changes since the last call, and says whether there are any; Apply puts
+  // records into a new object. Calls for open rounds are not logged: all workers that wait call again.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
@@ -92,5 +92,8 @@ class Barriers {
   Iteration passed_{-1};
   std::set<std::string> changed_;  // since the last AddChanges
 };
+
+// The members that barriers wait for.
+[[nodiscard]] std::vector<Barriers::Member> BarrierMembers(const Membership& members);
 
 }  // namespace leeway

@@ -46,11 +46,11 @@ Result<BatchPools::Pool*> BatchPools::Find(const wire::pb::LeaseBatches& request
 
 bool BatchPools::MustWait(const wire::pb::LeaseBatches& request) const {
   const auto found = pools_.find(request.pool());
-  if (found == pools_.end() || in_doubt_.empty() || request.wanted() == 0) return false;
+  if (found == pools_.end() || unsettled_.empty() || request.wanted() == 0) return false;
   const Pool& pool = found->second;
   if (pool.unleased() > 0 || pool.batches != request.batches()) return false;
   return std::ranges::any_of(pool.leases,
-                             [this](const auto& entry) { return in_doubt_.contains(entry.second.life); });
+                             [this](const auto& entry) { return unsettled_.contains(entry.second.life); });
 }
 
 wire::pb::BatchLease BatchPools::Lend(MemberKey life, const wire::pb::LeaseBatches& request,
@@ -68,7 +68,7 @@ wire::pb::BatchLease BatchPools::Lend(MemberKey life, const wire::pb::LeaseBatch
     return last->second;
 
   TakeFinished(life, request, pool);
-  // Half of an even share of what is left, at least one.
+  // Half of an even share of the batches that are left, at least one.
   const std::uint64_t share = 2 * std::max<std::uint64_t>(live, 1);
   const std::uint64_t fair = (pool.unleased() + share - 1) / share;
   std::uint64_t count =
@@ -132,7 +132,7 @@ void BatchPools::Record(MemberKey life, const wire::pb::LeaseBatches& request,
 }
 
 void BatchPools::End(MemberKey life, Iteration top, bool left) {
-  in_doubt_.erase(life);
+  unsettled_.erase(life);
   for (auto& [name, pool] : pools_) EndIn(pool, life, top, left);
   if (keep_changes_ && !pools_.empty()) {
     wire::pb::PoolChange& change = changes_.emplace_back();

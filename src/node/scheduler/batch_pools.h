@@ -2,9 +2,9 @@
 // time.
 //
 // A slow worker asks less often, so it does less. Leases shrink as a pool runs out, so that no worker ends
-// long after the others. Every lease names the iteration whose gradients its batch is in: when a life ends,
-// batches up to the last iteration that any block holds of it are done, and the others are leased again,
-// first. A checkpoint tells them apart in the same way. Pure state, told of events by the scheduler node.
+// long after the others. Every lease names the iteration whose gradients its batch is in. When a life ends,
+// its batches up to the last iteration that any block holds of it are done. Its other batches are leased
+// again, first. A checkpoint tells them apart in the same way. Pure state, told of events by its owner.
 #pragma once
 
 #include <cstddef>
@@ -54,11 +54,11 @@ class BatchPools {
   // `live` is the number of members. An error is in the lease's `error`.
   [[nodiscard]] wire::pb::BatchLease Lend(MemberKey life, const wire::pb::LeaseBatches& request,
                                           std::size_t live);
-  // Nothing is left to lease, but a life has ended whose leases may come back: the request has to wait until
-  // Settle. It changes nothing to ask.
+  // The request has to wait until Settle: no batch is left to lease, but leases of a life that ended may come
+  // back.
   [[nodiscard]] bool MustWait(const wire::pb::LeaseBatches& request) const;
   // The life has ended, and it is not known yet what the blocks hold of it.
-  void Doubt(MemberKey life) { in_doubt_.insert(life); }
+  void AwaitSettle(MemberKey life) { unsettled_.insert(life); }
   // The life has died, and the blocks hold nothing of it above iteration `top`: batches of later ones are
   // leased again.
   void Settle(MemberKey life, Iteration top) { End(life, top, false); }
@@ -66,34 +66,34 @@ class BatchPools {
   // said to be done are leased again.
   void Left(MemberKey life, Iteration top) { End(life, top, true); }
 
-  // A checkpoint is under way whose blocks hold all pushes below `from`, and perhaps some of later ones:
-  // which batches are in it must stay known until it is over. kIterationMax: none is.
+  // A checkpoint is under way. Its blocks hold all pushes below iteration `from`, and perhaps some of later
+  // ones, so the pools keep leases from there on. kIterationMax: no checkpoint is under way.
   void KeepFrom(Iteration from);
   // The pools as they are in a checkpoint from which rank r begins with iteration begins[r].
   [[nodiscard]] std::vector<ManifestPool> InCut(std::span<const Iteration> begins) const;
   // Goes on from a checkpoint. REQUIRES: nobody has asked yet.
   void Resume(std::span<const ManifestPool> pools);
-  // Whether the worker draws from a pool and was not told that it is used up: when it leaves now, others do
-  // its work.
+  // Whether the worker draws from a pool, and was not told that the pool is used up. If it leaves now, others
+  // do its work.
   [[nodiscard]] bool IsDrawing(WorkerId worker) const;
-  // The highest iteration in which a worker asked: batches of lower ones may be known to be done, and
-  // forgotten. -1: nobody has, in a job with iterations.
+  // The highest iteration in which a worker asked; -1 before the first request. Batches of lower iterations
+  // may be done and forgotten.
   [[nodiscard]] Iteration seen() const { return seen_; }
   [[nodiscard]] const std::map<std::string, Pool>& all() const { return pools_; }
 
-  // The log: from the first call on changes are kept; AddChanges gives what came since the last, and says
-  // whether anything did. Not whole pools, which may be large, but one lease after another.
+  // The log. After KeepChanges, AddChanges adds all changes since the last call, and says whether there are
+  // any. It adds single leases, because whole pools may be large.
   void KeepChanges() { keep_changes_ = true; }
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
-  // Back, into one that is new.
+  // Puts a record into a new object.
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
 
  private:
   [[nodiscard]] Result<Pool*> Find(const wire::pb::LeaseBatches& request);
-  // What a request says of leases before it.
+  // Takes what a request says of earlier leases.
   void TakeFinished(MemberKey life, const wire::pb::LeaseBatches& request, Pool& pool);
-  // What its answer gives out.
+  // Notes the leases that an answer gives out.
   static void Record(MemberKey life, const wire::pb::LeaseBatches& request,
                      const wire::pb::BatchLease& answer, Pool& pool);
   void End(MemberKey life, Iteration top, bool left);
@@ -103,7 +103,7 @@ class BatchPools {
   [[nodiscard]] Status Apply(const wire::pb::PoolChange& change);
 
   std::map<std::string, Pool> pools_;
-  std::set<MemberKey> in_doubt_;
+  std::set<MemberKey> unsettled_;
   Iteration seen_{-1};
   Iteration keep_from_ = kIterationMax;
   bool keep_changes_ = false;

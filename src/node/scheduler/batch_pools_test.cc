@@ -184,7 +184,7 @@ TEST_F(BatchPoolsTest, WhileALifeIsInDoubtTheLastOnesWait) {
   (void)Lease(0, 4, {}, 4, 1);
   (void)Lease(0, 4, {}, 4, 1);
   EXPECT_FALSE(pools.MustWait(last)) << "the pool is used up, and its holder lives";
-  pools.Doubt(Life(0));
+  pools.AwaitSettle(Life(0));
   EXPECT_TRUE(pools.MustWait(last));
   pools.Settle(Life(0), Iteration(0));
   EXPECT_FALSE(pools.MustWait(last));

@@ -2,7 +2,7 @@
 //
 // A block is the unit of placement, so a model spreads only as far as its blocks do. Blocks of one fixed size
 // fail twice: a small model is one block on one server, and a large one has more blocks than it needs. Each
-// shard should get about eight blocks, so that what one has above another is small beside its share.
+// shard should get about eight blocks, so that the difference between two shards is small beside their share.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace leeway {
 
 // The bounds of what BlockBytesByNeed answers. Below the lower one the fixed cost of a block counts (4 % at
-// 64 KiB, docs/performance.md); above the upper one a single block delays what is behind it.
+// 64 KiB, docs/performance.md); above the upper one a single block delays the frames behind it.
 inline constexpr std::uint64_t kBlockBytesLeast = 64U << 10;
 inline constexpr std::uint64_t kBlockBytesMost = 4U << 20;
 

@@ -19,7 +19,7 @@ std::vector<Pinned> Owned(std::string text) {
   return {Pinned{std::as_bytes(std::span(*owner)), owner}};
 }
 
-// Whoever wrote a file says so; whether the scheduler has it too is another question on another machine.
+// Members say which files they wrote. On another machine the scheduler may not see the same folder.
 Status CheckThere(const Manifest& manifest, const std::string& folder,
                   const std::vector<Storage::Entry>& listed) {
   const auto check = [&](const std::string& name, std::uint64_t bytes) {

@@ -1,5 +1,5 @@
-// CheckpointFiles: what the scheduler does with the files of checkpoints: finds where to go on counting,
-// publishes the manifest, removes what is old, and reads the one to begin from. Each a chain of calls to
+// CheckpointFiles: the files of checkpoints, as the scheduler uses them. Finds the next number, publishes the
+// manifest, removes old checkpoints, and reads the checkpoint to begin from. Each is a chain of calls to
 // Storage.
 #pragma once
 
@@ -19,17 +19,16 @@ namespace leeway {
 class CheckpointFiles {
  public:
   using Done = std::function<void(const Status&)>;
-  // Borrows both; what is under way ends with them.
+  // Borrows both. Chains that are under way end with them.
   CheckpointFiles(Storage& storage, Log& log) : storage_(storage), log_(log) {}
 
   // The id of the next checkpoint in this folder, which need not be there yet.
   void FindNext(const std::string& folder, std::function<void(Result<std::uint64_t>)> done);
-  // All files of the checkpoint are written and synced, and here: the manifest makes it one. `wanted` is
-  // asked before each step: once it says no, nothing is written any more (into a folder that was discarded),
-  // and `done` is not called.
+  // Writes the manifest, once all files of the checkpoint are written, synced and here. Asks `wanted` before
+  // each step: after a no it writes nothing into the folder, which was discarded, and does not call `done`.
   using Wanted = std::function<bool()>;
   void Publish(const std::string& folder, const Manifest& manifest, Wanted wanted, Done done);
-  // Leaves the newest `keep` whole ones. What fails is logged.
+  // Leaves the newest `keep` whole checkpoints. Logs failures.
   void Prune(const std::string& folder, std::size_t keep);
   void Discard(const std::string& checkpoint);
   void Read(const std::string& checkpoint, std::function<void(Result<Manifest>)> done);

@@ -1,7 +1,7 @@
-// CheckpointRequests: who asked for a checkpoint now, and is to hear what became of it.
+// CheckpointRequests: requests for a checkpoint now, until they are answered.
 //
-// Monitors ask by a frame, and the process that the scheduler runs in by a call. All are answered by the next
-// checkpoint that is whole or given up, or by the end of the job. Not thread-safe.
+// Monitors ask by a frame, and the process that the scheduler runs in by a call. The next checkpoint that is
+// whole or given up answers all of them, or the end of the job does. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace leeway {
 
-// What became of a checkpoint that was asked for.
+// The answer to a request for a checkpoint.
 struct CheckpointOutcome {
   Status status;  // ok: it is whole
   std::uint64_t checkpoint = 0;
@@ -30,11 +30,11 @@ class CheckpointRequests {
   using Done = std::function<void(const CheckpointOutcome&)>;
 
   void Add(Done done) { calls_.push_back(std::move(done)); }
-  // Takes the place of an earlier one of the same monitor.
+  // Replaces an earlier request of the same monitor.
   void Add(ConnectionId monitor, Done done) { monitors_[monitor] = std::move(done); }
-  // A monitor is gone: nobody is left to tell.
+  // A monitor is gone: drops its request.
   void Forget(ConnectionId monitor) { monitors_.erase(monitor); }
-  // Answers all. Each is called once; one that asks again from inside waits for the next.
+  // Answers all requests, each once. A request that is made from inside an answer waits for the next call.
   void AnswerAll(const CheckpointOutcome& outcome);
 
  private:

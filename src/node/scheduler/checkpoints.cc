@@ -47,7 +47,7 @@ const wire::pb::Cut& Checkpoints::Begin(Iteration fastest, Moment moment, TimePo
   Iteration at = std::max(fastest, reached_) + room_;
   const bool wanted = IsWanted(fastest, moment, now);
   if (!wanted) at = std::max(at, counted_from_ + static_cast<std::int64_t>(options_.every_iterations));
-  // Where blocks are taken at once, where the fastest is now is what the next one is counted from.
+  // Where blocks are taken at once, the next cut counts from where the fastest worker is now.
   counts_as_ = wanted && moment == Moment::kNearby ? fastest : at;
   replies_.clear();
   reached_at_.reset();
@@ -112,7 +112,7 @@ void Checkpoints::GiveUp(const std::string& why, TimePoint now) {
   asked_ = false;
   timed_from_ = now;
   ++given_up_;
-  // The next one at its usual time, not at once: what went wrong may take a while to mend.
+  // The next one comes at its usual time, not at once: the fault may take a while to mend.
   counted_from_ = std::max(counted_from_, counts_as_);
   cut_.reset();
 }

@@ -1,11 +1,11 @@
 // Checkpoints: when the job writes one, in which iteration it is cut, and how far it has come.
 //
 // A cut every so many iterations is named as soon as the one before is whole, so that the shards know of it
-// long before they come to it. Where a table applies pushes at once there is no such moment, and blocks come
-// to an iteration with the slowest worker: there it is begun when the fastest has come so far. One that is
-// begun so, asked for now, or by time, is named a little above the fastest worker; what is known of the
-// fastest is old by the time the shards hear of it, so a shard may be past it: then the next one is named
-// with more room. One at a time. Pure state, told of events by the scheduler node.
+// long before they come to it. Where a table applies pushes at once, no moment is the same for all blocks,
+// and blocks come to an iteration with the slowest worker. There a cut begins when the fastest worker has
+// come so far. Such a cut, and a cut by request or by time, is named a little above the fastest worker. The
+// fastest worker moves on before the shards hear of the cut, so a shard may be past it. Then the next cut is
+// named with more room. One checkpoint at a time. Pure state, told of events by its owner.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +32,20 @@ class Checkpoints {
   void Start(std::uint64_t next, Iteration now_at, TimePoint now);
   // One is wanted now, whatever the options say.
   void Ask() { asked_ = true; }
-  // What kind of moment a cut of this job is: by its tables.
+  // The kind of moment at which this job is cut; its tables decide.
   using Moment = RankStates::Moment;
-  // Whether to begin one now. One that nobody has come to yet may be replaced by it.
+  // Whether to begin one now. It may replace a cut that no worker has come to yet.
   [[nodiscard]] bool IsDue(Iteration fastest, Moment moment, TimePoint now) const;
 
   // Begins one, in place of one that is under way. REQUIRES: enabled.
   const wire::pb::Cut& Begin(Iteration fastest, Moment moment, TimePoint now);
-  // The shards are to hear of the one under way. Where blocks are taken at once, not before every worker has
-  // given its state: so no block lacks a push that a state knows of.
+  // Whether the shards may hear of the one under way. Where blocks are taken at once, every worker gives its
+  // state first, so that no block lacks a push that a state knows of.
   [[nodiscard]] bool told() const { return told_; }
   void Tell() { told_ = true; }
-  // What a shard that has not answered must hear (again); null if it has, or need not hear yet.
+  // The cut for a shard that has not answered yet; null if it has answered, or may not hear yet.
   [[nodiscard]] const wire::pb::Cut* OpenFor(ShardId shard) const;
-  // Nobody has come to the one under way yet. REQUIRES: one is.
+  // No worker has come to the one under way yet. REQUIRES: under_way().
   [[nodiscard]] bool IsAhead(Iteration fastest) const;
   [[nodiscard]] bool under_way() const { return cut_.has_value(); }
   [[nodiscard]] const wire::pb::Cut& cut() const { return *cut_; }
@@ -55,13 +55,13 @@ class Checkpoints {
   [[nodiscard]] Step Take(ShardId shard, const wire::pb::CutReply& reply);
   [[nodiscard]] const std::map<ShardId, wire::pb::CutReply>& replies() const { return replies_; }
   [[nodiscard]] bool written() const { return cut_ && replies_.size() == shards_; }
-  // Somebody is in iteration `reached` already, beyond the one under way: it is no more.
+  // A member is in iteration `reached` already, beyond the one under way: drops it.
   void TooLate(Iteration reached);
-  // The one under way is no more, and the next one is due as it was.
+  // Drops the one under way. The next one is due as it was.
   void Drop() { cut_.reset(); }
-  // Looks whether the workers have come to the one under way, and whether it has taken too long since.
+  // Whether the one under way has taken too long since the workers came to it.
   [[nodiscard]] bool IsOverdue(Iteration fastest, TimePoint now);
-  // All of the one under way is written, and its manifest is being: that has the whole limit again.
+  // All members have written their part. The manifest has the whole limit again.
   void Publish(TimePoint now);
   [[nodiscard]] bool publishing() const { return cut_ && published_from_.has_value(); }
 
@@ -81,20 +81,20 @@ class Checkpoints {
   [[nodiscard]] std::uint64_t given_up() const { return given_up_; }
   [[nodiscard]] const std::string& last_failure() const { return failure_; }
 
-  // The log: the ids that were given out and the last one that is whole, if that has changed since the last
-  // call; in any case; and back, into one that is new. One that was under way is not in it, nor is it said
-  // which were given up.
+  // The log: the ids that were given out, and the last checkpoint that is whole. AddChanges adds them if they
+  // have changed since the last call; Apply puts a record into a new object. A checkpoint under way is not
+  // logged, nor are those that were given up.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
-  // The folders in which this job's newest whole checkpoint may be, the newest first: one may have been
-  // published, and others pruned, without the log having heard of it. At most kCandidatesMax before the one
-  // that the log knows: those in between were given up.
+  // The folders in which this job's newest whole checkpoint may be, the newest first. A checkpoint may have
+  // been published, and others pruned, after the last record of the log. At most kCandidatesMax, and the one
+  // that the log knows: all in between were given up.
   static constexpr std::uint64_t kCandidatesMax = 64;
   [[nodiscard]] std::vector<std::string> Candidates() const;
   void Apply(const wire::pb::LogRecord& record);
 
  private:
-  // Whatever the iteration is to be.
+  // By request, by time, or by the fastest worker.
   [[nodiscard]] bool IsWanted(Iteration fastest, Moment moment, TimePoint now) const;
 
   const CheckpointOptions options_;

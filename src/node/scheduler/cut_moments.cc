@@ -30,7 +30,7 @@ RankStates::Moment CutMoments::OfPair(const std::string& sync, const std::string
 
 RankStates::Moment CutMoments::Of(const std::vector<TableRegistry::Entry>& tables) {
   using Moment = RankStates::Moment;
-  // In the order of the enumeration: the loosest of all is that of the cut.
+  // The enumeration goes from strict to loose, and the loosest table decides.
   Moment moment = Moment::kNone;
   for (const TableRegistry::Entry& entry : tables) {
     if (entry.spec.clock == TableClock::kOwn) continue;

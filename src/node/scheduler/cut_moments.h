@@ -1,5 +1,5 @@
-// CutMoments: what kind of moment a checkpoint of the job's tables is cut at, from the synchronization that
-// is in force: rules and switches count, on every server. Told nothing, asked with every beat.
+// CutMoments: the kind of moment at which a checkpoint of the job's tables is cut. The synchronization that
+// is in force decides, with all rules, on every server. Keeps results, since it is asked with every beat.
 #pragma once
 
 #include <map>

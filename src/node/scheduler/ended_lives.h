@@ -1,10 +1,10 @@
 // EndedLives: lives of workers that have ended, and what the blocks of the job hold of them.
 //
 // A life that ended without leaving is pending until every shard has said what its blocks hold of it. Only
-// then is it known how far its pushes go, which batches of it are in the model, and which pushes only some
-// blocks have. Afterwards, and after a leave, a life is kept until a checkpoint holds all of it: when a
-// server dies, nobody else can say what its blocks have lost of the life. Pure state, told of events by the
-// scheduler node.
+// then the scheduler knows how far its pushes go, which of its batches are in the model, and which pushes
+// only some blocks have. Afterwards, and after a leave, a life is kept until a checkpoint holds all of it.
+// When a server dies, nobody else can say what its blocks have lost of the life. Pure state, told of events
+// by its owner.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class EndedLives {
   bool Left(MemberKey life, Iteration first, Iteration end);
   // The shard was replaced. Returns the lives that it must be asked about again.
   [[nodiscard]] std::vector<MemberKey> OnReplaced(ShardId shard);
-  // A checkpoint is begun: it will hold what has ended by now. It is whole: those lives need not be kept.
+  // A checkpoint is begun: it will hold all lives that have ended by now. When it is whole, they are dropped.
   void OnCutBegun();
   void OnCutWhole();
 
@@ -41,7 +41,7 @@ class EndedLives {
   [[nodiscard]] bool IsPending(MemberKey life) const;
   // How far its pushes go is known, whether or not a replaced shard is asked again.
   [[nodiscard]] bool IsKnown(MemberKey life) const;
-  // It was settled when the last checkpoint was begun: what blocks lack of it is counted already.
+  // It was settled when the last checkpoint was begun: the pushes that blocks lack are counted already.
   [[nodiscard]] bool IsInCut(MemberKey life) const;
   struct Span {
     Iteration first, end;  // [first, end)
@@ -52,7 +52,7 @@ class EndedLives {
   // By life: its pushes below it have their verdicts, as far as is known.
   [[nodiscard]] std::map<MemberKey, Iteration> SettledBelow() const;
   void AddTo(wire::pb::Roster& roster) const;
-  // An answer. It takes the place of an earlier one of the shard: another process may have it now.
+  // An answer replaces an earlier one of the same shard: another process may have the shard now.
   void Take(ShardId shard, std::span<const wire::pb::Held* const> held);
 
   struct Settled {
@@ -63,7 +63,7 @@ class EndedLives {
   // Every shard has answered: the life is pending no more. REQUIRES: IsPending(life).
   [[nodiscard]] Settled Settle(MemberKey life);
 
-  // The log: all of them, and back. What shards have answered is asked again.
+  // The log: all lives, without the answers of shards, which are asked again.
   void AddTo(wire::pb::LoggedJob& job) const;
   void Apply(const wire::pb::LoggedJob& job);
 

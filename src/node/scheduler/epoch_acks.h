@@ -1,6 +1,6 @@
-// EpochAcks: which epoch each shard has in force, and what waits until all of them have one.
+// EpochAcks: the epoch that each shard has in force, and callbacks that wait until all shards have one.
 //
-// An acknowledgement covers all that was sent before it: a shard takes the scheduler's frames in order.
+// An acknowledgement covers all frames before it: a shard takes the scheduler's frames in order.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class EpochAcks {
 
   // Another process has this shard: it has acknowledged nothing.
   void Reset(ShardId shard) { acked_[shard.index()] = Epoch{}; }
-  // Runs what waited for it.
+  // Runs the callbacks that waited for it.
   void Ack(ShardId shard, Epoch epoch);
   // Runs `then` once every shard has `epoch` in force, at once if so now.
   void When(Epoch epoch, ConnectionId whose, std::function<void()> then);
-  // Drops what waits on behalf of this connection.
+  // Drops callbacks of this connection.
   void Forget(ConnectionId whose);
   [[nodiscard]] Epoch acked_by_all() const;
-  // Who has not.
+  // The shards that have not acknowledged it.
   [[nodiscard]] std::vector<ShardId> Missing(Epoch epoch) const;
 
  private:

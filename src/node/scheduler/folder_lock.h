@@ -2,9 +2,8 @@
 // checkpoint, and has it until its process ends. Two jobs that wrote into one folder would remove each
 // other's checkpoints.
 //
-// A scheduler that died may keep the lock for a moment after its successor has started, so a lock that
-// another process has is asked for again until `wait` has passed. Thread rule: that of Env. May go before
-// its Env.
+// A scheduler that died may keep the lock for a moment after its successor has started. So FolderLock retries
+// until `wait` has passed. Thread rule: that of Env. May go before its Env.
 #pragma once
 
 #include <functional>
@@ -25,11 +24,11 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  // Takes the lock of this folder. An error names the folder, who has it, and what to do. Where the file
-  // system has no locks, the log says so, and the answer is ok. To be called once.
+  // Takes the lock of this folder. An error names the folder, the process that holds it, and a remedy. On a
+  // file system without locks it logs that, and the answer is ok. To be called once.
   void Take(const std::string& folder, Done done);
   [[nodiscard]] bool taken() const { return taken_; }
-  // An error if another job has this folder now: it may remove what is there.
+  // An error if another job has this folder now: that job may remove the checkpoints in it.
   void CheckNobodyWrites(const std::string& folder, Done done);
 
  private:

@@ -12,7 +12,7 @@ void AddTo(wire::pb::HeldBlocks& sum, const wire::pb::HeldBlocks& more) {
   sum.set_silent(sum.silent() + more.silent());
 }
 
-// Without signs: what a peer says may overflow, and must do no harm then.
+// Unsigned: numbers of a peer may overflow, and must do no harm then.
 std::uint64_t Missing(const wire::pb::HeldBlocks& of, std::int64_t first, std::int64_t top) {
   const auto end = static_cast<std::uint64_t>(top) + 1;
   const std::uint64_t pushed = top < first ? 0 : end - static_cast<std::uint64_t>(first);

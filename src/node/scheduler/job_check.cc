@@ -22,6 +22,28 @@ Status CheckLength(const char* what, const std::string& text, std::size_t bytes_
   return InvalidArgument("{} of the job: got {} bytes, wanted at most {}", what, text.size(), bytes_max);
 }
 
+template <typename Value>
+Status CheckSame(const char* what, const Value& log, const Value& options) {
+  if (log == options) return Status::Ok();
+  return FailedPrecondition("it is of another job, or this is: {}: got {}, wanted {} as in the log", what,
+                            options, log);
+}
+
+Status CheckSameOptions(const wire::pb::Job& log, const wire::pb::Job& options) {
+  LW_RETURN_IF_ERROR(CheckSame("name", log.job(), options.job()));
+  LW_RETURN_IF_ERROR(CheckSame("workers", log.workers(), options.workers()));
+  LW_RETURN_IF_ERROR(CheckSame("servers", log.servers(), options.servers()));
+  LW_RETURN_IF_ERROR(CheckSame("shards per server", log.shards(), options.shards()));
+  LW_RETURN_IF_ERROR(CheckSame("sync", log.sync(), options.sync()));
+  LW_RETURN_IF_ERROR(CheckSame("apply", log.apply(), options.apply()));
+  LW_RETURN_IF_ERROR(CheckSame("pull", log.pull(), options.pull()));
+  LW_RETURN_IF_ERROR(CheckSame("exchange", log.exchange(), options.exchange()));
+  LW_RETURN_IF_ERROR(CheckSame("no_overlap", log.no_overlap(), options.no_overlap()));
+  LW_RETURN_IF_ERROR(CheckSame("placement", log.placement(), options.placement()));
+  LW_RETURN_IF_ERROR(CheckSame("block_bytes", log.block_bytes(), options.block_bytes()));
+  return CheckSame("seed", log.seed(), options.seed());
+}
+
 }  // namespace
 
 Status CheckJob(const JobOptions& job) {
@@ -67,6 +89,13 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_pull(job.pull);
   out.set_exchange(job.exchange);
   out.set_no_overlap(!job.overlap);
+}
+
+Status CheckSameJob(const DecodedLog& log, const JobOptions& job) {
+  wire::pb::Job options;
+  FillJob(job, options);
+  LW_RETURN_IF_ERROR(CheckSame("name", log.job, job.job));
+  return CheckSameOptions(log.records.front().job(), options);
 }
 
 }  // namespace leeway

@@ -42,7 +42,7 @@ std::uint64_t RecordChecksum(std::span<const std::byte> head, std::span<const st
   return checksum.value();
 }
 
-// The record at `at`; an error says why there is none. Its body is not looked at.
+// The record at `at`; an error says why it cannot be read. Does not look at its body.
 Result<LogRecordHead> FindRecord(std::span<const std::byte> file, std::uint64_t at) {
   const auto rest = file.subspan(at);
   if (rest.size() < kLogRecordHeadBytes) {

@@ -4,9 +4,9 @@
 //   record:  magic u32, body length u32, synced u64, checksum u64 of the 16 bytes before and the body, body
 //
 // Little-endian; the body is a wire::pb::LogRecord. `synced` is how much of the file was safe from a loss of
-// power when the record was written. That tells a torn tail from damage: what follows the last sync may be
-// there in any part, so a record that cannot be read there is the end of the log; but one that a later record
-// says was synced was announced to somebody, and a log without it must not be believed.
+// power when the record was written. It tells a torn tail from damage. Bytes after the last sync may be there
+// in any part, so an unreadable record there is the end of the log. A record that a later one says was synced
+// was announced to a peer, so a log without it is an error.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,11 @@ struct DecodedLog {
   std::string job;
   std::vector<wire::pb::LogRecord> records;  // at least one; the first is whole, the others are not
   std::uint64_t bytes = 0;                   // up to here everything could be read
-  std::string torn;                          // why not what follows; empty: nothing follows
+  std::string torn;                          // why the rest could not be read; empty: no bytes are left
 };
 
-// An error for a file that is no log, and for one that lacks what was synced. The header and the first record
-// were synced before the file got its name, so those must be there.
+// An error for a file that is no log, and for one that lacks records that were synced. The header and the
+// first record were synced before the file got its name, so both must be there.
 [[nodiscard]] Result<DecodedLog> DecodeLog(std::span<const std::byte> file);
 
 }  // namespace leeway

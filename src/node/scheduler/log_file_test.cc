@@ -72,7 +72,8 @@ TEST(LogFileTest, EveryFlippedBitIsFound) {
     LogBytes flipped = file;
     flipped[bit / 8] ^= std::byte{1} << (bit % 8);
     const Result<DecodedLog> log = DecodeLog(flipped);
-    // What a later record says was synced must be there; the last one may be a write that was cut short.
+    // A record that a later one says was synced must be there; the last one may be a write that was cut
+    // short.
     if (bit / 8 < ends[2]) {
       ASSERT_FALSE(log.ok()) << bit;
       EXPECT_NE(log.status().message(), "");

@@ -78,8 +78,8 @@ Result<WorkerSeat*> Membership::SeatFor(const wire::pb::Hello& hello) {
     if (!gathered()) {
       return AlreadyExists("rank {} is taken by another live worker{}", hello.rank(), Whereabouts(seat));
     }
-    // Its process may have died, and its connection not have said so yet: a new one that asks again gets the
-    // seat then.
+    // Its process may have died before its connection said so. The new process asks again, and gets the seat
+    // then.
     return Unavailable("rank {} is taken by a worker that is connected{}", hello.rank(), Whereabouts(seat));
   }
   const auto free = std::ranges::find(workers_, WorkerState::kAwaited, &WorkerSeat::state);
@@ -98,7 +98,7 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
   std::optional<WorkerSeat> former;
   if (fresh) {
     former = *seat;
-    // The incarnations go on: what the life before still sends is of a lower one.
+    // The incarnation rises, so frames of the life before are of a lower one.
     WorkerSeat next;
     next.rank = seat->rank;
     next.incarnation =
@@ -139,12 +139,12 @@ Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::H
   ShardSeat& seat = *found;
   const bool fresh = !seat.taken || seat.life != hello.life();
   if (LW_MUTATED(place_given_away)) return Admission<ShardSeat>{seat, seat.connection, fresh, {}};
-  // Its blocks are those of a place that it does not have any more.
+  // Its blocks belong to a seat that it does not have any more.
   if (seat.life != hello.life() && hello.incarnation() != 0) {
     return Fenced("server {} shard {}: another process has its place", hello.server(), hello.shard());
   }
   if (seat.taken && fresh && seat.connection != ConnectionId{}) {
-    // The one before may have died, and its connection not have said so yet.
+    // The process before may have died before its connection said so.
     return Unavailable("server {} shard {} is taken by another process at {}", hello.server(), hello.shard(),
                        seat.address);
   }
@@ -265,7 +265,7 @@ void Membership::HearAll(TimePoint now) {
   for (ShardSeat& seat : shards_) seat.last_heard = now;
 }
 
-void Membership::Forgive(Duration pause, TimePoint now) {
+void Membership::DiscountPause(Duration pause, TimePoint now) {
   for (WorkerSeat& seat : workers_) seat.last_heard = std::min(now, seat.last_heard + pause);
   for (ShardSeat& seat : shards_) seat.last_heard = std::min(now, seat.last_heard + pause);
 }
@@ -276,7 +276,7 @@ Silence Membership::Review(TimePoint now, const Patience& patience) {
   for (WorkerSeat& seat : workers_) {
     const Duration silent = now - seat.last_heard;
     if (seat.state == WorkerState::kLeft) {
-      // It may still pull final values; one that is lost meanwhile is not waited for without end.
+      // It may still pull final values. If it is lost meanwhile, the job does not wait for it without end.
       if (silent >= expel_after) seat.done = true;
     } else if (seat.state == WorkerState::kLost && silent >= replace_within) {
       silence.unreplaced.push_back(seat.rank);
@@ -325,7 +325,7 @@ wire::pb::Roster Membership::BuildRoster() const {
   roster.set_epoch(roster_epoch_.value());
   roster.set_gathered(gathered());
   for (const WorkerSeat& seat : workers_) {
-    // A seat that nobody has had is no member; neither is a life that has not entered yet.
+    // An unused seat is no member; neither is a life that has not entered yet.
     if (seat.state == WorkerState::kAwaited) continue;
     wire::pb::Member& member = *roster.add_members();
     member.set_worker(seat.rank.value());

@@ -1,10 +1,10 @@
-// Membership: who takes part in the job. Gathers workers and shards, gives ranks and incarnations, notes who
-// is connected, who is silent, who left and who died, and builds the roster.
+// Membership: the members of the job. Gathers workers and shards, gives ranks and incarnations, notes which
+// members are connected, silent, gone or dead, and builds the roster.
 //
 // A life is one process life: the 64 bits it drew at its start. A repeated hello of a life finds its own seat
 // again. Another life takes a seat that is free, or whose life is over or has lost its connection (a process
-// that crashed and was started again): under the next incarnation, so that whatever the old one still sends
-// is fenced. One that comes after the job has begun enters it: it is in the counts from the epoch of its
+// that crashed and was started again). It gets the next incarnation, so that frames of the old life are
+// fenced. A life that comes after the job has begun enters it. It is in the counts from the epoch of its
 // entry on, and begins where the shards say. Pure state, told of events by the scheduler node.
 #pragma once
 
@@ -82,7 +82,7 @@ struct ShardSeat {
   bool replaced = false;  // by one that has not been told yet what it owns
 };
 
-// Who has been silent for too long.
+// Members that have been silent for too long.
 struct Silence {
   std::vector<WorkerId> suspected;         // since the last look
   std::vector<WorkerId> expelled;          // silent for expel_after
@@ -99,19 +99,19 @@ class Membership {
  public:
   explicit Membership(const JobOptions& job);
 
-  // What a seat was given to: `older` is the connection that this one replaces, 0 if none; `fresh` that the
-  // life had no seat before.
+  // A life has a seat. `older` is the connection that this one replaces, or 0. `fresh`: the life had no seat
+  // before.
   template <typename Seat>
   struct Admission {
     Seat& seat;
     ConnectionId older;
     bool fresh = false;
-    std::optional<Seat> former = {};  // of a fresh one: the seat as the life before it left it
+    std::optional<Seat> former = {};  // of a fresh one: the seat as the life before left it
   };
   [[nodiscard]] Result<Admission<WorkerSeat>> AdmitWorker(const wire::pb::Hello& hello, ConnectionId id,
                                                           TimePoint now);
-  // The seat that a shard may have; nothing changes before it is seated.
-  // One that lost its connection a moment ago (less than `grace`) may be on its way back.
+  // The seat that a shard may have; nothing changes before it is seated. A shard that lost its connection
+  // less than `grace` ago may be on its way back.
   [[nodiscard]] Result<Admission<ShardSeat>> FindShard(const wire::pb::Hello& hello, TimePoint now,
                                                        Duration grace);
   void Seat(ShardSeat& seat, const wire::pb::Hello& hello, ConnectionId id, TimePoint now);
@@ -120,8 +120,8 @@ class Membership {
   // The job goes on where one before ended: rank r begins with begins[r], a rank beyond those with `start`,
   // and every life is of a higher incarnation than those of before. REQUIRES: nobody is here.
   void Resume(Iteration start, std::span<const Incarnation> incarnations, std::span<const Iteration> begins);
-  // Where the states are that the ranks gave to that checkpoint; of ranks without one the file is empty. Who
-  // is there when the job begins gets its own.
+  // Where the states are that the ranks gave to that checkpoint; of ranks without one the file is empty. A
+  // worker that is there when the job begins gets its own.
   void Restore(std::vector<wire::pb::RankRestore> restores) { restores_ = std::move(restores); }
   // While gathering: the seat is free again.
   void Free(WorkerSeat& seat);
@@ -134,9 +134,9 @@ class Membership {
   // The job goes on from a checkpoint. Under a fuzzy one a slow rank may begin in iteration 0 all the same.
   [[nodiscard]] bool IsResumed() const { return start_ > Iteration(0) || !begins_.empty(); }
   [[nodiscard]] bool gathered() const { return roster_epoch_ != Epoch{}; }
-  // Enough to begin without the others: `workers` of them, and all shards.
+  // Enough members to begin without the others: `workers` workers, and all shards.
   [[nodiscard]] bool Suffices(std::uint32_t workers) const;
-  // The job begins with those who are here. REQUIRES: Complete() or Suffices().
+  // The job begins with the members that are here. REQUIRES: Complete() or Suffices().
   void Gather(Epoch epoch);
   // A life that came after the job had begun is in the counts from `epoch` on, from about `first` on.
   // REQUIRES: live.
@@ -156,13 +156,13 @@ class Membership {
   // Everyone counts as heard of now.
   void HearAll(TimePoint now);
   // The scheduler itself stood still for `pause`, up to now: nobody could be heard.
-  void Forgive(Duration pause, TimePoint now);
+  void DiscountPause(Duration pause, TimePoint now);
   // Compares every last_heard with now. A suspect that was heard again is joined again.
   [[nodiscard]] Silence Review(TimePoint now, const Patience& patience);
 
   [[nodiscard]] std::vector<WorkerId> Counted() const;
   [[nodiscard]] std::uint32_t LiveCount() const;
-  // Everyone has left or died, and those that left need nothing more.
+  // Every worker has left or died, and the ones that left need nothing more.
   [[nodiscard]] bool AllDone() const;
   [[nodiscard]] bool AnyLeft() const;
 
@@ -173,8 +173,9 @@ class Membership {
   // Members and shards as of the last change of membership.
   [[nodiscard]] wire::pb::Roster BuildRoster() const;
 
-  // The log (membership_log.cc): what has changed since the last call, and whether anything has; all of it;
-  // and back, into one that is new. Nobody is connected then, and everybody counts as heard of now.
+  // The log (membership_log.cc). AddChanges adds all changes since the last call, and says whether there are
+  // any; Apply puts records into a new object. Nobody is connected then, and everybody counts as heard of
+  // now.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record, TimePoint now);
@@ -182,9 +183,9 @@ class Membership {
  private:
   void FillMembership(wire::pb::LoggedMembership& out) const;
   [[nodiscard]] Result<WorkerSeat*> SeatFor(const wire::pb::Hello& hello);
-  // A new life that asks for just this rank may have it: whoever had it has no connection (any more).
+  // A new life that asks for just this rank may have it: the life before has no connection.
   [[nodiscard]] static bool IsFree(const WorkerSeat& seat) { return seat.connection == ConnectionId{}; }
-  // A new life that asks for any rank may have it. One that lost its connection may still come back to a
+  // A new life that asks for any rank may have it. A life that lost its connection may still come back to a
   // running job.
   [[nodiscard]] bool IsVacant(const WorkerSeat& seat) const {
     if (seat.live()) return !gathered() && seat.connection == ConnectionId{};

@@ -1,5 +1,5 @@
-// Membership in the scheduler's log. What is soft is not there: connections, when somebody was last heard of,
-// and with it who is suspect.
+// Membership in the scheduler's log. The log leaves out connections and the times when members were last
+// heard of, and so which members are suspect.
 #include "base/errors.h"
 #include "node/scheduler/membership.h"
 
@@ -73,7 +73,7 @@ Status SeatFromLog(const wire::pb::LoggedWorker& from, TimePoint now, WorkerSeat
 
 bool Membership::AddChanges(wire::pb::LogRecord& record) {
   bool changed = false;
-  // The first call: as one that is new.
+  // The first call compares with new seats.
   if (logged_workers_.empty()) logged_workers_.resize(workers_.size());
   if (logged_shards_.empty()) logged_shards_.resize(shards_.size());
   for (std::size_t i = 0; i < workers_.size(); ++i) {

@@ -15,7 +15,7 @@ void RankStates::Begin(const wire::pb::Cut& cut, Moment moment) {
 }
 
 std::optional<wire::pb::Cut> RankStates::OpenFor(const WorkerSeat& seat) const {
-  // One that has left gives what it had passed the cut with, until it is gone.
+  // A worker that has left still gives the state with which it passed the cut, until it is gone.
   const bool there = seat.live() || (seat.state == WorkerState::kLeft && !seat.done);
   if (!asks_ || !there || seat.joining) return std::nullopt;
   const bool joined_beyond = cut_.exact() && seat.first > Iteration(cut_.iteration());

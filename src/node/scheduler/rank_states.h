@@ -1,13 +1,15 @@
-// RankStates: the workers' part of the checkpoint under way: who is asked for its state, what each has
-// answered, who is still waited for.
+// RankStates: the workers' part of the checkpoint under way: which workers give their states, and the answers
+// so far.
 //
 // Where a cut is the same moment for all (every table of the job's clock is applied once an iteration), a
-// worker gives its state when it is about to begin just the cut's iteration, and one that joined beyond it
-// has nothing to give. Where workers may leave iterations out it gives it when it is about to begin that or a
-// later one; so it does where blocks are taken one by one, and between any two where they are taken at once.
-// In a job without iterations nobody is asked. One that has left is waited for until it says goodbye: it may
-// have passed the cut, and still be writing. One that died or was lost is not; what it had written by then
-// counts. Pure state, told of events by the scheduler node.
+// worker gives its state when it is about to begin just the cut's iteration. A worker that joined beyond it
+// has nothing to give. Where workers may leave iterations out, or blocks are taken one by one, a worker gives
+// its state when it is about to begin that iteration or a later one. Where blocks are taken at once, it gives
+// its state between any two iterations. In a job without iterations nobody is asked.
+//
+// A worker that has left may have passed the cut, and still be writing: the cut waits until it says goodbye.
+// The cut does not wait for a worker that died or was lost; its state counts if it was written by then. Pure
+// state, told of events by its owner.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +35,16 @@ class RankStates {
   };
   void Begin(const wire::pb::Cut& cut, Moment moment);
 
-  // What this worker is to hear (again); nothing if it need not give anything, or has answered.
+  // The cut as this worker must hear it (again); nothing if it need not give its state, or has answered.
   [[nodiscard]] std::optional<wire::pb::Cut> OpenFor(const WorkerSeat& seat) const;
   enum class Step : std::uint8_t { kTaken, kTooLate, kFailed };
   // An answer of a worker; one to another checkpoint changes nothing.
   [[nodiscard]] Step Take(const WorkerSeat& seat, const wire::pb::RankState& state);
-  // Nobody is waited for any more.
+  // Missing() is empty.
   [[nodiscard]] bool Complete(const std::vector<WorkerSeat>& workers) const;
-  // Who is waited for.
+  // The workers that the cut waits for.
   [[nodiscard]] std::vector<WorkerId> Missing(const std::vector<WorkerSeat>& workers) const;
-  // Those that are written, by rank.
+  // The states that are written, by rank.
   [[nodiscard]] std::vector<ManifestRank> Written() const;
   // Whether a rank had gradients in hand that are in no block.
   [[nodiscard]] bool AnyLacks() const;

@@ -65,7 +65,7 @@ class MembershipReplayTest : public ::testing::Test {
     members.Seat(found->seat, hello, ConnectionId(200 + server), kBefore);
     Note();
   }
-  // What has changed is applied to the other, which then is the same.
+  // Applies the changes to the other object, which then is the same.
   void Note() {
     ASSERT_TRUE(replayed.Apply(ChangesOf(members), kAfter).ok());
     EXPECT_EQ(WholeOf(replayed), WholeOf(members));

@@ -8,11 +8,11 @@
 namespace leeway {
 namespace {
 
-// These say how a node stands, not what it has done: of one that is gone they mean nothing.
+// These figures describe a live node, and mean nothing once it is gone.
 constexpr std::array<std::string_view, 5> kGauges{"blocks", "first_gradients", "iteration", "values_bytes",
                                                   "waiting"};
 
-// A peer may say anything.
+// A peer may report any number.
 TimePoint Before(TimePoint now, double age_s) {
   constexpr double kAgeMax_s = 1e8;
   return now - std::chrono::duration_cast<Duration>(
@@ -73,6 +73,13 @@ void NodeReport::Take(const wire::pb::Report& report, std::uint64_t life, TimePo
     row.set_dpr(row.dpr() + base->second.dpr);
     row.set_waited_s(row.waited_s() + base->second.waited_s);
   }
+}
+
+std::uint64_t Reports::Lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& [worker, report] : workers)
+    lost += static_cast<std::uint64_t>(report.figures().Get("lost"));
+  return lost;
 }
 
 }  // namespace leeway

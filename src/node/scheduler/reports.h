@@ -1,7 +1,7 @@
 // Reports: the last word of every node about itself. Kept after the node is gone, for the summary of the job.
 //
-// A seat (a rank, a shard) may have several lives one after the other, each of which counts from 0: what the
-// lives before had counted is kept and added, so that the sum of a seat never falls.
+// A seat (a rank, a shard) may have several lives one after the other, and each counts from 0. The counts of
+// earlier lives are kept and added, so that the sum of a seat never falls.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ class NodeReport {
   static constexpr int kRowsMax = 2048;  // a shard sends fewer
   static constexpr int kModelsMax = kRowsMax;
 
-  // The report of a life of this seat takes the place of the one before it; that of another life is added to
-  // what the others had.
+  // A report replaces the one before of the same life. The report of another life is added to the counts of
+  // earlier lives.
   void Take(const wire::pb::Report& report, std::uint64_t life, TimePoint now);
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
@@ -67,6 +67,8 @@ struct Reports {
   std::map<WorkerId, NodeReport> workers;
   std::map<ShardId, NodeReport> shards;
 
+  // Pushes that workers know to be lost.
+  [[nodiscard]] std::uint64_t Lost() const;
   // From the first step of the first worker that began to the last that any has ended.
   [[nodiscard]] Duration Training() const;
 };

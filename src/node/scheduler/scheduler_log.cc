@@ -128,7 +128,7 @@ void SchedulerLog::Rewrite() {
 void SchedulerLog::Publish(std::uint64_t bytes) {
   const auto first = std::make_shared<Status>();  // shared by the answers: the first error
   env_.storage.Rename(temp_, path_, [first](const Status& renamed) { *first = renamed; });
-  // The folder may be new: its own name is in the one above, which may be another's and closed to us.
+  // The folder may be new. Its name is in the parent folder, which this process may not be allowed to sync.
   env_.storage.SyncFolder(FolderOf(folder_), [](const Status&) {});
   env_.storage.SyncFolder(folder_, IfHere([this, bytes, first](const Status& synced) {
                             if (!first->ok() || !synced.ok()) return Fail(first->ok() ? synced : *first);

@@ -1,12 +1,12 @@
-// SchedulerLog: the scheduler's log on its disk. Reads what is there, appends records, writes the file anew.
+// SchedulerLog: the scheduler's log on its disk. Reads the file, appends records, writes the file anew.
 //
-// <folder>/scheduler.log is only ever appended to after all that is in it could be read or was synced: a
-// scheduler that starts, a log that has grown, and a write that failed (after which nobody knows what is in
-// the file) begin a new file with one whole record: scheduler.log.tmp, synced, renamed over the old one, its
-// folder synced. One write at a time, so changes that come during one share the next.
+// It appends to <folder>/scheduler.log only if this process began the file and no write has failed. A new
+// file begins with one whole record: scheduler.log.tmp, synced, renamed over the old one, its folder synced.
+// That happens when a scheduler starts, when the log has grown, and after a write that failed, since the
+// file's end is unknown then. One write at a time, so changes that come during one share the next.
 //
-// A write that fails is tried again, with back-off, until the limit; so is one that takes too long. Thread
-// rule: that of Env. May go before its Env.
+// A write that fails or takes too long is retried, with back-off, until the limit. Thread rule: that of Env.
+// May go before its Env.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ class SchedulerLog {
   SchedulerLog(const SchedulerLog&) = delete;
   SchedulerLog& operator=(const SchedulerLog&) = delete;
 
-  // What is there; nothing if there is no file. An error that names the folder if another process has it. To
-  // be called once, first.
+  // Reads the file; `done` gets nothing if there is no file, and an error that names the folder if another
+  // process has it. To be called once, first.
   void Read(std::function<void(Result<std::optional<DecodedLog>>)> done);
 
   enum class Safety : std::uint8_t {
@@ -69,7 +69,7 @@ class SchedulerLog {
 
  private:
   using Done = std::function<void(const Status&)>;
-  // `then` unless this is gone by then.
+  // Calls `then` unless this object is gone by then.
   [[nodiscard]] Done IfHere(Done then);
   void Rewrite();
   void Publish(std::uint64_t bytes);

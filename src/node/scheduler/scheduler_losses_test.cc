@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/errors.h"
-#include "node/scheduler/core.h"
 #include "node/scheduler/hand_fed_scheduler.h"
 
 namespace leeway {

@@ -1,4 +1,4 @@
-// What a job that begins from a checkpoint makes of the rules that were in force when it was written.
+// A job that begins from a checkpoint takes up the rules that were in force when it was written.
 #include <algorithm>
 
 #include "checkpoint/layout.h"
@@ -42,7 +42,7 @@ class SchedulerResumeRulesTest : public HandFedScheduler {
     ASSERT_THAT(ended, IsEmpty()) << ended[0].ToString();
   }
   std::vector<std::string> Rules() { return State()["rules"].get<std::vector<std::string>>(); }
-  // What the shards are told of the table.
+  // The synchronization that the shards hear of the table.
   std::string SyncOnGather() {
     w0 = HelloWorker(0, 100);
     w1 = HelloWorker(1, 101);

@@ -1,4 +1,4 @@
-// Other synchronization while the job runs: who is told, who answers when, and what is refused.
+// Other synchronization while the job runs: announcements, answers and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 namespace leeway {
 namespace {
 
-// Of a refusal that is kept: enough to say what was wrong, little enough for a thousand of them.
+// The bytes kept of a refusal: enough to name the error, few enough for a thousand of them.
 constexpr std::size_t kErrorBytesMax = 400;
 
 wire::pb::LoggedSetSync LoggedAnswer(std::uint64_t life, std::uint64_t request,

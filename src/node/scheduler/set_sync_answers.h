@@ -1,9 +1,9 @@
-// SetSyncAnswers: what became of the rules that were set lately, by the life that asked.
+// SetSyncAnswers: the answers to rules that were set lately, by the life that asked.
 //
-// Whoever has set a rule and lost its connection before the answer asks again. By then another may have set
-// another rule, which the first must not undo: what was done is answered from here, and not done again. The
-// requests of a life rise. Bounded: of the lives that asked longest ago nothing is known any more. Pure
-// state; not thread-safe.
+// A life that has set a rule and lost its connection before the answer asks again. By then another life may
+// have set another rule, which the first must not undo. So the answer comes from here, and the rule is not
+// set again. The requests of a life rise. Bounded: forgets the lives that asked longest ago. Pure state; not
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class SetSyncAnswers {
     std::uint32_t tables = 0;
   };
 
-  // What was answered to this request; nothing: it is a new one. An error for one whose answer is forgotten.
+  // The answer to this request; nothing if it is new. An error for a request whose answer is forgotten.
   [[nodiscard]] std::optional<Answer> Find(std::uint64_t life, std::uint64_t request) const;
   // REQUIRES: Find knows nothing of it.
   void Note(std::uint64_t life, std::uint64_t request, Answer answer);
@@ -46,7 +46,7 @@ class SetSyncAnswers {
     std::deque<std::pair<std::uint64_t, Answer>> answers;  // the newest last
     std::uint64_t logged = 0;                              // requests up to this are in the log
   };
-  std::list<Life> lives_;  // who asked last is last
+  std::list<Life> lives_;  // the one that asked last is last
   std::map<std::uint64_t, std::list<Life>::iterator> by_life_;
   bool changed_ = false;  // since the last AddChanges
 };

@@ -19,7 +19,7 @@ NodeReport ReportOf(const std::map<Key, NodeReport>& reports, Key key) {
   return found == reports.end() ? NodeReport{} : found->second;
 }
 
-// What a worker does, as it said when it last reported.
+// The state of a worker, as in its last report.
 json Moment(const wire::pb::WorkerMoment& moment, const Membership& members) {
   json now = {{"computing_s", moment.computing_s()},
               {"waits_on", moment.waits_on()},
@@ -81,7 +81,7 @@ json Shards(const JobStatus& status) {
   return shards;
 }
 
-// What the shards of one server report of a table.
+// The reports of one server's shards about a table.
 struct Standing {
   wire::pb::TableReport sum;
   std::vector<wire::pb::TableModel> models;  // that its blocks follow; one, but while they are switched
@@ -213,7 +213,7 @@ Figures Totals(const JobStatus& status) {
 // As long as a path may be.
 constexpr std::size_t kTextBytesMax = 4096;
 
-// Most texts in a status come from peers: none of them ends a line or moves the cursor of whoever prints it.
+// Most texts in a status come from peers. No text may end a line or move the cursor of the terminal.
 void MakePrintable(json& value) {
   if (value.is_string()) {
     if (std::string text = Printable(value.get_ref<const std::string&>(), kTextBytesMax);
@@ -235,15 +235,25 @@ std::string ToJson(const JobStatus& status) {
               {"workers", Workers(status)},     {"shards", Shards(status)},
               {"totals", Totals(status)},       {"pools", Pools(status)},
               {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
-  // What dead workers cannot report, and what a fuzzy checkpoint did not have.
+  // Adds pushes that dead workers cannot report, and pushes that a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
   MakePrintable(out);
-  // Names of figures come from peers too: what is not UTF-8 is replaced, never thrown at.
+  // Names of figures come from peers too: bytes that are not UTF-8 are replaced, and throw nothing.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool AllServed(const Membership& members, const Reports& reports) {
+  if (!members.gathered() || !members.AnyLeft()) return false;
+  return std::ranges::all_of(members.workers(), [&](const WorkerSeat& seat) {
+    if (seat.state == WorkerState::kAwaited || seat.state == WorkerState::kDead) return true;
+    const auto report = reports.workers.find(seat.rank);
+    const bool has_final = report != reports.workers.end() && report->second.has_final();
+    return seat.state == WorkerState::kLeft && (seat.done || has_final);
+  });
 }
 
 }  // namespace leeway

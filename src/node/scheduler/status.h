@@ -34,4 +34,7 @@ struct JobStatus {
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);
 
+// Every worker that is still there has left and has its final values: a server's death harms nobody.
+[[nodiscard]] bool AllServed(const Membership& members, const Reports& reports);
+
 }  // namespace leeway

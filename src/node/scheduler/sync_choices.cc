@@ -25,10 +25,10 @@ std::string NameThatFits(std::string glob) {
   return glob;
 }
 
-// Kept of the specs that were tried; beyond, all are tried again.
+// How many specs that were tried are kept; beyond, all are tried again.
 constexpr std::size_t kSoundMax = 64;
 
-// Whether nothing of `older` is left after `newer`.
+// Whether `newer` covers all of `older`.
 bool Covers(const SyncRule& newer, const SyncRule& older) {
   return newer.tables == older.tables && (!newer.server || newer.server == older.server) &&
          (!newer.sync.empty() || older.sync.empty());
@@ -90,7 +90,7 @@ Result<SyncChoices::Kept> SyncChoices::Checked(std::string_view text) const {
     return InvalidArgument("rule \"{}\": got server {}, wanted 0 to {} (the job has {})", text, *rule.server,
                            job_.servers - 1, job_.servers);
   }
-  // One with an apply mode alone is checked with the model of each table that it means.
+  // A rule with an apply mode alone is checked with the model of each table that it means.
   if (!rule.sync.empty()) {
     LW_RETURN_IF_ERROR(CheckPair(rule.sync, rule.apply).WithContext(fmt::format("rule \"{}\"", text)));
   }

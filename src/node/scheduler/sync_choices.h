@@ -1,10 +1,9 @@
-// SyncChoices: which synchronization every server has of every table. A table's own spec or the job's comes
-// first, then the rules in their order, the last one that fits: those of the job, then those that were set
-// while it runs.
+// SyncChoices: the synchronization of every table on every server. A table's own spec or the job's comes
+// first, then the rules in their order: the job's rules, then rules that were set while it runs. The last one
+// that fits counts.
 //
-// A rule that names no tables means those that follow the job's clock: one with a clock of its own
-// (push_pull, ps-lite's way) is meant only by a rule that names it. Pure decisions; TableRegistry keeps them
-// with its tables.
+// A rule that names no tables means all tables that follow the job's clock. It does not mean a table with a
+// clock of its own (push_pull, ps-lite's way). Pure decisions; TableRegistry keeps them with its tables.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +33,12 @@ class SyncChoices {
   // Borrows the models for its life.
   SyncChoices(const JobOptions& job, const Registry<SyncModel>& models);
 
-  // Takes the job's rules, each of which must be one by itself: its specs are known, fit each other and the
-  // job. One with an apply mode alone must fit the model that a table without a model of its own has by then,
-  // on every server that it means. An error says, if asked, which rule it is about.
+  // Takes the job's rules. The specs of each rule must be known, and fit each other and the job. A rule with
+  // an apply mode alone must fit the model that a table without a model of its own has by then, on every
+  // server that the rule means. `which` gets the index of the rule that an error is about.
   [[nodiscard]] Status TakeJobRules(std::size_t* which = nullptr);
 
-  // The same with one more rule. The rules that it makes superfluous are gone.
+  // A copy with one more rule, without the rules that it makes superfluous.
   [[nodiscard]] Result<SyncChoices> With(std::string_view rule) const;
 
   // Sets sync, apply and of_servers of `map` for a table with this spec (the job's defaults filled in). An
@@ -57,7 +56,7 @@ class SyncChoices {
   // For people: the rules in their order.
   [[nodiscard]] std::vector<std::string> Texts() const;
 
-  // The log: the rules as they are, and back. An error for rules of another job.
+  // The log: adds the rules, and takes them back. An error for rules of another job.
   void AddTo(wire::pb::LoggedRules& logged) const;
   [[nodiscard]] Status Take(const wire::pb::LoggedRules& logged);
 

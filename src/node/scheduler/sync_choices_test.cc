@@ -1,4 +1,4 @@
-// Rules: what every server has of every table, what is refused, and what a switch changes.
+// Rules: the synchronization of every table on every server, refusals, and changes by a switch.
 #include "node/scheduler/sync_choices.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a table may look like, and how two definitions of one differ. Pure functions.
+// Checks the definition of a table, and compares two definitions. Pure functions.
 #pragma once
 
 #include <optional>

@@ -116,7 +116,7 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
 
 Result<std::optional<std::string>> TableRegistry::Compare(const TableSpec& got,
                                                           const TableSpec& wanted) const {
-  // Most are the same word for word.
+  // Most definitions are equal word for word.
   if (!Difference(got, wanted)) return std::optional<std::string>();
   LW_ASSIGN_OR_RETURN(const TableSpec canonical_got, Canonical(got));
   LW_ASSIGN_OR_RETURN(const TableSpec canonical_wanted, Canonical(wanted));
@@ -309,7 +309,7 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
       block.set_block(from.record.block.value());
       block.set_offset(from.offset);
       block.set_elements(from.elements);
-      block.set_term(from.record.term.value() + 1);  // what was sent before the end is of a lower one
+      block.set_term(from.record.term.value() + 1);  // frames of the run before are of a lower one
       *block.mutable_restore() = RestoreOf(from, manifest, folder);
       block.mutable_restore()->set_start(begins.value());
       block.mutable_restore()->set_rebase(true);
@@ -346,9 +346,9 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   }
   changed_.merge(changed);
   for (const auto& [block, from] : patches) {
-    // What was sent to the owner before is of a lower one.
+    // Frames to the owner before are of a lower term.
     if (!LW_MUTATED(term_not_raised)) block->set_term(block->term() + 1);
-    // Of an earlier run: it begins as it did when this one began.
+    // Of an earlier run: the block begins as it did when this run began.
     if (of_this_run) *block->mutable_restore() = RestoreOf(*from, manifest, folder);
     block->mutable_restore()->set_patch(true);
   }

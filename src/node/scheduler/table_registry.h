@@ -20,7 +20,7 @@
 #include "leeway/placement.h"
 #include "leeway/status.h"
 #include "leeway/table.h"
-#include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/scheduler_policies.h"
 #include "node/scheduler/sync_choices.h"
 #include "wire/control.pb.h"
 #include "wire/scheduler_log.pb.h"
@@ -40,7 +40,7 @@ class TableRegistry {
   TableRegistry(const JobOptions& job, const SchedulerPolicies& policies,
                 std::uint64_t payload_bytes_max = LinkOptions().payload_bytes_max);
 
-  // Checks what the job says for all tables, and makes its placement.
+  // Checks the job's options for tables, and makes its placement.
   [[nodiscard]] Status Check();
 
   struct Defined {
@@ -63,11 +63,11 @@ class TableRegistry {
                                           bool of_this_run);
   // The same where there is no checkpoint: they begin without values. REQUIRES: the job began without one.
   std::size_t Empty(ShardId shard);
-  // A shard that began without values, though some of these blocks had them under an owner before; nothing if
-  // there is none.
+  // A shard that began without values, though some of these blocks had values under an earlier owner; nothing
+  // if no shard did.
   [[nodiscard]] std::optional<ShardId> FindEmptied(
       const google::protobuf::RepeatedPtrField<wire::pb::SeenBlock>& seen) const;
-  // The table as two that mean the same are equal; what a manifest keeps.
+  // The table in canonical form, as a manifest keeps it: two tables that mean the same are equal.
   [[nodiscard]] Result<TableSpec> CanonicalSpec(TableId id) const {
     return Canonical(tables_[id.index()].spec);
   }
@@ -89,11 +89,10 @@ class TableRegistry {
     std::vector<TableId> meant;    // by the rule
     std::vector<TableId> changed;  // have other synchronization now, on some server
   };
-  // One more rule, from now on, for tables that are here and those that come. An error (no table that it
-  // means among them) changes nothing.
+  // Adds a rule for present and future tables. An error changes nothing; a rule that means no present table
+  // is an error.
   [[nodiscard]] Result<Switched> Switch(const std::string& rule);
-  // The same at the beginning, of a rule that was in force when a checkpoint was written: it may mean tables
-  // that are to come.
+  // Adds a rule at the beginning that was in force when a checkpoint was written. It may mean future tables.
   [[nodiscard]] Status TakeUp(const std::string& rule);
   // The job's own rules that mean no table.
   [[nodiscard]] std::vector<std::string> RulesMeaningNone() const;
@@ -106,9 +105,9 @@ class TableRegistry {
   // For the owners.
   void AddAllTo(wire::pb::TableMap& map) const;
 
-  // The log (table_registry_log.cc): the tables that were made or changed since the last call, and the rules
-  // if one was set, and whether there are any; all of them; and back, into one that is new. Whoever changes a
-  // table notes it in changed_.
+  // The log (table_registry_log.cc). AddChanges adds the tables that were made or changed since the last
+  // call, and the rules if one was set, and says whether there are any. Apply puts records into a new object.
+  // Every change of a table is noted in changed_.
   bool AddChanges(wire::pb::LogRecord& record);
   void AddAll(wire::pb::LogRecord& record) const;
   [[nodiscard]] Status Apply(const wire::pb::LogRecord& record);
@@ -116,14 +115,14 @@ class TableRegistry {
  private:
   [[nodiscard]] Result<TableSpec> Resolve(const wire::pb::Table& table) const;
   [[nodiscard]] Status CheckPolicies(const TableSpec& spec) const;
-  // The same table with its specs as they are understood, so that two that mean the same are equal. REQUIRES:
+  // The same table with its specs in canonical form: two tables that mean the same are equal. REQUIRES:
   // resolved.
   [[nodiscard]] Result<TableSpec> Canonical(TableSpec spec) const;
-  // What two resolved definitions of one table differ in.
+  // The difference between two resolved definitions of one table.
   [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
                                                            const TableSpec& wanted) const;
-  // The largest block of tables that are created now: as the job says, or by need. By need the model is what
-  // is here and what is created, since nobody knows whether more tables follow.
+  // The largest block of tables that are created now: as the job says, or by need. By need the model is all
+  // tables so far, since nobody knows whether more tables follow.
   [[nodiscard]] std::uint64_t BlockBytes(std::span<const TableSpec> created) const;
   // The values of every block of the table but for the last: as many as fit block_bytes, or all of them if
   // the optimizer needs the whole table.

@@ -1,5 +1,5 @@
-// The tables in the scheduler's log: each whole, with its blocks, their terms and what they are restored
-// from.
+// The tables in the scheduler's log. Each is whole, with its blocks, their terms, and the files that they are
+// restored from.
 #include <utility>
 
 #include "base/errors.h"
@@ -11,7 +11,7 @@ namespace leeway {
 wire::pb::LoggedTable TableRegistry::Logged(const Entry& entry) const {
   wire::pb::LoggedTable logged;
   *logged.mutable_table() = entry.map;
-  // As defined: what the rules make of it follows from them.
+  // As defined: the rules give its synchronization again.
   logged.mutable_table()->set_sync(entry.spec.sync);
   logged.mutable_table()->set_apply(entry.spec.apply);
   logged.mutable_table()->clear_of_servers();
@@ -34,7 +34,7 @@ void TableRegistry::AddAll(wire::pb::LogRecord& record) const {
 }
 
 Status TableRegistry::Apply(const wire::pb::LogRecord& record) {
-  // A log without rules is of a job without.
+  // A log without rules belongs to a job without rules.
   if (record.has_rules() || record.whole()) LW_RETURN_IF_ERROR(Apply(record.rules()));
   if (record.has_tables_kept()) {
     Withdraw(record.tables_kept());

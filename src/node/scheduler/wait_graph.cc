@@ -34,7 +34,7 @@ void WaitGraph::OnAnswer(WorkerId rank, std::uint64_t life, std::uint64_t round,
   }
 }
 
-void WaitGraph::Forgive(Duration pause) {
+void WaitGraph::DiscountPause(Duration pause) {
   for (auto& [rank, state] : states_) state.since += pause;
 }
 
@@ -93,7 +93,7 @@ std::string WaitGraph::Picture(std::span<const Worker> workers, Epoch epoch) con
     for (const Open& open : answer.open) {
       const bool others =
           std::ranges::any_of(open.missing, [&](WorkerId rank) { return rank != worker.rank; });
-      // One that is missing and no member has left, and the block does not know it yet.
+      // A missing worker that is no member has left, and the block does not know it yet.
       if (!others || !std::ranges::all_of(open.missing, is_counted)) return "";
       picture += fmt::format(";{} {}", open.what, open.v_train.value());
       for (const WorkerId rank : open.missing) picture += fmt::format(" {}", rank.value());
@@ -160,7 +160,7 @@ std::vector<WaitGraph::Idle> WaitGraph::IdleOnes(std::span<const Worker> workers
 
 bool WaitGraph::IsReminderDue(const Idle& who, Duration every, TimePoint now) {
   State& state = states_.at(who.rank);
-  // Both must have lasted: the worker has just begun to be idle, or to be waited for, else.
+  // Both must have lasted. Otherwise the worker has just become idle, or the others have just begun to wait.
   if (std::min(who.idle, who.waited) < every || now - state.reminded < every) return false;
   state.reminded = now;
   return true;

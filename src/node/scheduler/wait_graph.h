@@ -1,8 +1,8 @@
-// WaitGraph: which workers wait, for whom, and who makes no progress.
+// WaitGraph: which workers wait for which others, and which make no progress.
 //
-// Reports say whether a worker's user is in a call that waits, and count its calls. The scheduler asks those
-// whose wait lasts for whom it is, in rounds: a round begins when the one before has all its answers. From
-// the answers it tells two things.
+// Reports say whether a worker's user is in a call that waits, and count its calls. The scheduler asks
+// workers that have waited for long which workers they wait for. It asks in rounds: a round begins when the
+// one before has all its answers. The answers show two things.
 //
 // Idle workers: others wait for them, they beat, and make no call. They are named once a minute, and given up
 // after a limit if the user has set one.
@@ -42,13 +42,13 @@ class WaitGraph {
     bool counted = true;  // others wait for it in blocks and at barriers
     Duration limit = {};  // how long it may make no call while others wait; 0: as long as it beats
   };
-  // One thing that a worker waits for, and who could end the wait; nobody: it is not known who.
+  // One thing that a worker waits for, and the workers that could end the wait; empty: not known.
   struct Open {
     std::string what;
     Iteration v_train{};
     std::vector<WorkerId> missing;
   };
-  // What a worker says for whom it waits.
+  // The waits of a worker, as it says.
   struct Answer {
     std::uint64_t acts = 0;
     bool waits = false;
@@ -59,17 +59,18 @@ class WaitGraph {
   void OnReport(WorkerId rank, std::uint64_t life, bool waits, std::uint64_t acts, TimePoint now);
   void OnAnswer(WorkerId rank, std::uint64_t life, std::uint64_t round, Answer answer);
   // The scheduler stood still for so long: nobody was idle meanwhile.
-  void Forgive(Duration pause);
+  void DiscountPause(Duration pause);
 
-  // Begins a round, if none is open and somebody has waited for long: its number, and whom to ask.
+  // Begins a round, if no round is open and a worker has waited for long. Returns its number, and the workers
+  // to ask.
   struct Round {
     std::uint64_t number = 0;
     std::vector<WorkerId> asked;
   };
   [[nodiscard]] std::optional<Round> BeginRound(std::span<const Worker> workers, TimePoint now);
-  // Ends the round if all have answered. If the job stands still: who waits for what, in words. `workers` are
-  // all that are counted, and connected ones that are not; `all_here` that no member is away; `epoch` counts
-  // changes of membership.
+  // Ends the round if all have answered. If the job stands still, returns in words which worker waits for
+  // what. `workers` are all that are counted, and connected ones that are not. `all_here`: no member is away.
+  // `epoch` counts changes of membership.
   [[nodiscard]] std::optional<std::string> EndRound(std::span<const Worker> workers, bool all_here,
                                                     Epoch epoch, TimePoint now);
 
@@ -96,7 +97,7 @@ class WaitGraph {
     std::optional<Answer> answer;  // the last one that it gave like this
     TimePoint reminded;
   };
-  // What every member waits for; empty: one of them is not held up by members alone.
+  // The waits of every member; empty if one member is not held up by members alone.
   [[nodiscard]] std::string Picture(std::span<const Worker> workers, Epoch epoch) const;
   [[nodiscard]] std::string Describe(std::span<const Worker> workers) const;
   [[nodiscard]] const State* Find(const Worker& worker) const;
@@ -106,7 +107,7 @@ class WaitGraph {
   std::uint64_t round_ = 0;
   bool open_ = false;
   TimePoint began_;
-  std::map<WorkerId, std::optional<Answer>> answers_;  // of the round: who was asked
+  std::map<WorkerId, std::optional<Answer>> answers_;  // of the round, by worker that was asked
   std::string picture_;                                // of the round before
   int alike_ = 0;                                      // rounds
 };

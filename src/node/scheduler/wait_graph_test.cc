@@ -201,7 +201,7 @@ TEST_F(WaitGraphTest, IdleAreThoseThatComputeWhileOthersWaitForThem) {
   EXPECT_THAT(idle[0].waiters, ElementsAre(WorkerId(1)));
   EXPECT_EQ(graph.IdleFor(WorkerId(0), now), seconds(10));
   EXPECT_EQ(graph.IdleFor(WorkerId(1), now), std::nullopt);
-  graph.Forgive(seconds(4));
+  graph.DiscountPause(seconds(4));
   EXPECT_EQ(graph.IdleOnes(workers, now)[0].idle, seconds(6));
   // It has made a call: it is not idle. And what worker 1 waits for now is not known before it is asked
   // again.

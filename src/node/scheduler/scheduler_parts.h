@@ -1,0 +1,84 @@
+// SchedulerNode::Parts: the parts that the scheduler node routes events to, and what it reads from several of
+// them at once. As a whole they go into the log and come back from it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "node/scheduler/barriers.h"
+#include "node/scheduler/checkpoint_folder.h"
+#include "node/scheduler/checkpoint_writer.h"
+#include "node/scheduler/departures.h"
+#include "node/scheduler/job_end.h"
+#include "node/scheduler/job_log.h"
+#include "node/scheduler/job_peers.h"
+#include "node/scheduler/job_rules.h"
+#include "node/scheduler/membership.h"
+#include "node/scheduler/reports.h"
+#include "node/scheduler/restores.h"
+#include "node/scheduler/scheduler_node.h"
+#include "node/scheduler/table_definitions.h"
+#include "node/scheduler/wait_graph.h"
+
+namespace leeway {
+
+struct SchedulerNode::Parts {
+  // Sizes of parts come from the job, so a job that is out of bounds must not reach them: `checked` says why,
+  // and Start repeats it.
+  Parts(const SchedulerOptions& options, Env& env, const SchedulerPolicies& policies,
+        std::function<void(const Status&)> ended, Status checked, SchedulerNode& node);
+
+  [[nodiscard]] CheckpointWriter::Events WriterEvents(SchedulerNode& node);
+  [[nodiscard]] JobLog::Events LogEvents(SchedulerNode& node);
+
+  [[nodiscard]] TableRegistry& tables() { return definitions.tables(); }
+  [[nodiscard]] const TableRegistry& tables() const { return definitions.tables(); }
+  // The highest iteration that any worker reported.
+  [[nodiscard]] Iteration Fastest() const;
+  [[nodiscard]] wire::pb::Roster BuildRoster() const;
+  [[nodiscard]] HeldPushes::Lacking Lacking() const;
+  [[nodiscard]] CutJob AsCut() const;
+  // Whether the job has begun, has tables, and is not over.
+  [[nodiscard]] Status CheckTraining() const;
+  // kNotFound: the job has no tables yet. kFailedPrecondition: it is over, or writes no checkpoints.
+  [[nodiscard]] Status CheckCheckpoint() const;
+  // A server that dies may be replaced from a checkpoint.
+  [[nodiscard]] bool MayPatch() const;
+  // Whether the job can go on with another process in the place of a shard. As far as the reports tell:
+  // TakeDefineTables knows exactly whether empty blocks had values.
+  [[nodiscard]] bool MayReplace() const { return restores.MayReplace(Fastest() > members.start()); }
+  // The first checkpoint of the job is about to be whole: whether a shard can be replaced is open until then.
+  [[nodiscard]] bool AwaitsFirstCheckpoint() const;
+  // The job begins from this checkpoint.
+  [[nodiscard]] Status Resume(const Manifest& manifest);
+
+  [[nodiscard]] wire::pb::LoggedJob StateOfJob() const;
+  [[nodiscard]] std::optional<SchedulerLog::Safety> AddChanges(wire::pb::LogRecord& record);
+  [[nodiscard]] wire::pb::LogRecord Snapshot() const;
+  [[nodiscard]] Status Replay(const DecodedLog& read);
+
+  const SchedulerOptions options;
+  Env& env;
+  const Status checked;
+  TimePoint started;
+  bool ready = false;            // where the job stands is known: peers are let in
+  bool prepared = false;         // what it begins from, and where checkpoints go on, is known
+  Iteration fastest_before{-1};  // as the log knows it
+  wire::pb::LoggedJob logged;    // as at the last AddChanges
+  Membership members;
+  Reports reports;
+  Barriers barriers;
+  WaitGraph waits;
+  JobPeers peers;
+  TableDefinitions definitions;
+  JobRules rules;
+  Departures departures;
+  Restores restores;
+  CheckpointFolder folder;
+  CheckpointWriter writer;
+  JobEnd end;
+  JobLog log;
+};
+
+}  // namespace leeway
