@@ -15,21 +15,23 @@
 #include <utility>
 #include <vector>
 
-#include "base/ring.h"
-#include "block/buffer_pool.h"
 #include "node/worker/array_reads.h"
-#include "node/worker/block_model.h"
+#include "node/worker/block_rules.h"
 #include "node/worker/client_state.h"
-#include "node/worker/partial_pull.h"
+#include "node/worker/due_callbacks.h"
+#include "node/worker/exchange.h"
+#include "node/worker/partial_use.h"
+#include "node/worker/push_loans.h"
 #include "node/worker/roster_view.h"
 #include "node/worker/scheduler_requests.h"
-#include "node/worker/shard_port.h"
+#include "node/worker/shard_ports.h"
 #include "node/worker/stall_text.h"
-#include "node/worker/table.h"
+#include "node/worker/step_barrier.h"
+#include "node/worker/table_set.h"
 #include "node/worker/wait.h"
+#include "node/worker/wait_account.h"
 #include "node/worker/wait_survey.h"
 #include "node/worker/worker_node.h"
-#include "sync/exchange_policy.h"
 
 namespace leeway {
 
@@ -56,7 +58,9 @@ class WorkerNode::Core final : private LinkEvents {
   void LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                     std::span<const Iteration> used, SchedulerRequests::LeaseDone done);
   void SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done);
-  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const;
+  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const {
+    return BlockRules::SyncsOf(tables, tables_);
+  }
   void Leave(Done done);
   void Finish(Done done);
   void Shutdown(Done done);
@@ -72,10 +76,10 @@ class WorkerNode::Core final : private LinkEvents {
   void NoteAct() { ++acts_; }
 
   // Runs the callbacks that this event made due. Called at the end of every entry from outside.
-  void RunLater();
+  void RunLater() { due_.Run(); }
   // As in WorkerNode.
-  void BeginCalls();
-  void EndCalls();
+  void BeginCalls() { ports_.BeginCalls(); }
+  void EndCalls() { ports_.EndCalls(); }
 
   [[nodiscard]] WorkerId rank() const { return stance_.worker; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
@@ -115,11 +119,6 @@ class WorkerNode::Core final : private LinkEvents {
     wire::Answers answers;
     std::vector<Slot> slots;
   };
-  // A callback that is due, and what it is told.
-  struct Due {
-    Done done;
-    Status status;
-  };
 
   // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
   wire::pb::Hello MakeHello(std::uint32_t link) override;
@@ -145,7 +144,6 @@ class WorkerNode::Core final : private LinkEvents {
   Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
   Status OnSettled(WorkerBlock& block, QueuedPush& push, const wire::VerdictEntry& entry);
   // Arrays that are set and read (core_arrays).
-  void OnAssigned(WorkerBlock& block, QueuedPush& push, wire::Verdict verdict);
   Result<Landing> LandArrays(const FrameHead& head, std::span<const std::byte> body);
   Status OnArrays(const ShardPort& port, const wire::Arrays& arrays);
   // Asks for what was not asked on this connection.
@@ -167,17 +165,7 @@ class WorkerNode::Core final : private LinkEvents {
                               const wire::AnswerEntry& entry) const;
 
   // Tables.
-  [[nodiscard]] Result<WorkerTable*> FindPlaced(TableId id);
-  [[nodiscard]] WorkerBlock* FindBlock(BlockId id);
-  [[nodiscard]] ShardPort& PortOf(const WorkerBlock& block) { return *ports_[block.shard.index()]; }
   [[nodiscard]] Status TakeMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
-  // The job-clock tables that have their blocks.
-  template <typename Each>
-  void ForEachTable(Each each) {
-    for (const std::unique_ptr<WorkerTable>& table : tables_) {
-      if (table->state == WorkerTable::State::kPlaced && !table->IsOwnClock()) each(*table);
-    }
-  }
   void OnMoved(WorkerBlock& block);
   // Another process has taken this shard over.
   void OnReplaced(ShardPort& port);
@@ -188,7 +176,6 @@ class WorkerNode::Core final : private LinkEvents {
   void TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
 
   // Rules: what each block's model has the worker do by itself.
-  [[nodiscard]] Status TakeModels(WorkerTable& table, const wire::pb::Table& map);
   // The scheduler's word, unasked: other models from now on.
   void OnSwitch(const wire::pb::TableMap& map);
   void CountRules();
@@ -200,16 +187,12 @@ class WorkerNode::Core final : private LinkEvents {
 
   // Exchange: gradients out in this iteration, or added up.
   void HandIn(WorkerTable& table, LentGradient gradient, Done done);
-  [[nodiscard]] bool AddsUp() const;
-  [[nodiscard]] bool Exchanges(const WorkerTable& table, std::span<const float> gradient) const;
-  // What has added up goes out if this iteration exchanges; else, and with nothing to send, it is absent.
-  // `done` belongs to the last gradient in it. `idle`: the iteration is of another group.
-  void ExchangeSum(WorkerTable& table, Done done, bool idle = false);
+  // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
+  // `idle` if it is of another group.
+  void SendOut(WorkerTable& table, std::optional<LentGradient> gradient, Done done, bool idle = false);
   void PushSums();
   // A checkpoint is to be cut: what has added up goes out before, or is said to come too late for it.
   void OnCut(const wire::pb::Cut& cut);
-  [[nodiscard]] bool HoldsSums() const;
-  void NoteSignificance(WorkerTable& table, std::span<const float> gradient);
   void NoteLead(const WorkerTable& table);
 
   // The step of a job without overlap: verdicts, then a barrier, then pulls.
@@ -222,19 +205,6 @@ class WorkerNode::Core final : private LinkEvents {
   [[nodiscard]] Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) const;
   void PushBlocks(WorkerTable& table, Iteration iteration, std::uint64_t steps, LentGradient gradient,
                   Done done);
-  void MarkAbsent(WorkerTable& table, Iteration iteration, bool idle = false);
-  void MarkAbsent(WorkerBlock& block, Iteration iteration, bool idle = false);
-  // Marks this iteration idle in the records of all groups but this one.
-  void NoteIdle(std::uint32_t group);
-  // How many own iterations of the table's group are in [from, last], as far as this worker has kept them.
-  // REQUIRES: from is a v_train that was told, or an iteration.
-  [[nodiscard]] static std::int64_t CountOwn(const WorkerTable& table, Iteration from, Iteration last) {
-    return table.idle->CountOwn(from, last);
-  }
-  void PullBlocks(WorkerTable& table, Iteration progress);
-  // Whether what is held of the block lacks at most `age_max` own iterations up to `progress`.
-  [[nodiscard]] static bool HoldsWithin(const WorkerTable& table, const WorkerBlock& block,
-                                        Iteration progress, std::int64_t age_max);
   // Asks for what the table needs after `progress`: nothing where what is held serves.
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void PublishIfWhole(WorkerTable& table);
@@ -242,23 +212,14 @@ class WorkerNode::Core final : private LinkEvents {
   void LetUse(WorkerTable& table);
   void LetUseAll();
   [[nodiscard]] bool MayUsePartly(const WorkerTable& table) const;
-  void UsePartly(WorkerTable& table);
-  void CountArrived();
-  void OnPartialTimer();
   void BeginInto(WorkerTable& table);
-  // Sends what may be sent; in a batch of calls, at its end.
-  void FlushAll();
   // Training begins with the last read, barrier or lease before the first gradient.
   void NoteBeforeTraining();
   // `table` is what was waited for last; null: the worker ends.
   void EndWait(const WorkerTable* table);
 
   // Ends of all kinds.
-  void Return(std::shared_ptr<LentPush> lent, const Status& status);
-  // Gradients on loan are made once and used again: a push allocates nothing.
-  [[nodiscard]] std::shared_ptr<LentPush> TakeLent();
-  void Recycle(std::shared_ptr<LentPush> lent);
-  void OnDrainTimer();
+  void OnLoansLooked();
   void LeaveIfSettled();
   void OnLeft(Epoch epoch);
   void PullFinal();
@@ -270,8 +231,6 @@ class WorkerNode::Core final : private LinkEvents {
   // Reports.
   void OnReportTimer();
   void SendReport();
-  // Every push of the job's clock below it has its verdict.
-  [[nodiscard]] Iteration SettledBefore() const;
   // Tells the scheduler what became of this worker's part of a checkpoint.
   void AnswerIfSettled();
   void ReportWaits(wire::pb::Report& report) const;
@@ -308,11 +267,6 @@ class WorkerNode::Core final : private LinkEvents {
   void AskShard(const WorkerBlock& block, WaitSurvey::Question question);
   void EndSurvey();
 
-  void Later(std::function<void()> callback) {
-    later_.push_back({[callback = std::move(callback)](const Status&) { callback(); }, Status::Ok()});
-  }
-  void LaterDone(Done done, const Status& status);
-
   const WorkerOptions options_;
   Env& env_;
   WorkerNodeEvents& events_;
@@ -325,29 +279,12 @@ class WorkerNode::Core final : private LinkEvents {
   JobOptions job_;
   RosterView roster_;
   WorkerCounters counters_;
+  DueCallbacks due_;
   std::map<std::string, double> figures_;
   Iteration iteration_{0};
   bool goes_on_ = false;     // as in WorkerNode
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
 
-  // What the job and its models have the worker do.
-  BlockModels models_;
-  ExchangePolicy exchange_;
-  PartialPull partial_;
-  bool any_skips_ = false, any_bounded_ = false;
-  Iteration handed_{-1};                              // the last iteration with a gradient
-  std::uint64_t steps_ended_ = 0, steps_passed_ = 0;  // without overlap
-  bool at_step_barrier_ = false;
-  TimePoint stepped_at_;  // the last barrier of a step was passed, or given up
-  Iteration cut_at_{-1};  // a checkpoint has what blocks hold of the iterations below this one
-
-  BufferPool pool_;
-  std::map<std::uint32_t, IdleIterations> groups_;    // of tables: see TableSpec::group
-  IdleIterations never_idle_;                         // of tables with clocks of their own
-  std::vector<std::unique_ptr<WorkerTable>> tables_;  // by TableId
-  // Of all of them, by their clock: what lands in turn before the first of it is used again.
-  std::uint64_t job_clock_bytes_ = 0, own_clock_bytes_ = 0;
-  std::vector<WorkerBlock*> blocks_;  // by BlockId; null: of a table that is not ours
   Link scheduler_;
   SchedulerRequests requests_;
   ClientState client_state_;
@@ -358,21 +295,18 @@ class WorkerNode::Core final : private LinkEvents {
   std::uint64_t acts_ = 0;  // calls of the user
   WaitSurvey survey_;
   TimerId survey_timer_;
-  PortShare port_share_{stance_, counters_, options_.push_bytes_in_flight_max,
-                        options_.link.frame_payload_bytes};
-  std::vector<std::unique_ptr<ShardPort>> ports_;  // by ShardId
-  std::vector<bool> port_was_up_;
+  // After the link to the scheduler: connections to shards end before it.
+  TableSet tables_;
+  ShardPorts ports_{stance_, counters_, options_};
+  PushLoans loans_;
+  BlockRules rules_;
+  Exchange exchange_{counters_};
+  PartialUse partial_;
+  StepBarrier step_;
+  WaitAccount waits_{counters_};
+  Iteration handed_{-1};  // the last iteration with a gradient
 
-  std::uint64_t unsettled_ = 0;  // pushes and absents without a verdict
-  std::size_t inits_open_ = 0;   // blocks whose initial values are not acknowledged
-  std::size_t waiters_ = 0;      // WhenUsable calls open
-  TimePoint waiting_since_;
-  // The worker that the last wait was for, and where its waits are counted.
-  WorkerId waited_for_ = kNoWorker;
-  std::uint64_t* waited_by_worker_ = nullptr;
-  std::optional<TimePoint> training_began_, step_ended_;  // the first step, the last one
-  TimePoint step_began_;
-  std::uint64_t wait_ns_before_ = 0;  // counters_.wait_ns when the step began
+  std::size_t inits_open_ = 0;  // blocks whose initial values are not acknowledged
   TimePoint phase_since_;
   Iteration final_progress_ = kIterationMax;
   std::size_t final_left_ = 0;  // own-clock tables whose final values are not here
@@ -380,16 +314,10 @@ class WorkerNode::Core final : private LinkEvents {
   std::vector<Done> join_done_, leave_done_, finish_done_, stop_done_;
   VerdictObserver observer_;
   std::function<void(TableId, BlockId, Term, Seq)> resume_observer_;
-  // Gradients with all verdicts that a send under way still reads; their owners hear of it when it has ended.
-  std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
-  static constexpr std::size_t kSpareLentsMax = 1024;
-  std::vector<std::shared_ptr<LentPush>> spare_lents_;  // ended ones, which nobody else holds
   // Of the frame at hand; kept to reuse their memory. Landings are several: one per answer frame under way.
   wire::Verdicts verdicts_;
   std::vector<std::shared_ptr<AnswerLanding>> landings_;
   std::vector<WorkerTable*> answered_;
-  bool batching_ = false;
-  bool flush_due_ = false;
   bool leave_sent_ = false;
   std::optional<wire::pb::RankState> state_answer_;  // not sent yet
   bool cut_at_once_ = false;                         // the last cut takes blocks as they are
@@ -398,9 +326,7 @@ class WorkerNode::Core final : private LinkEvents {
   bool map_asked_ = false;
   Duration map_backoff_{};
 
-  TimerId report_timer_, drain_timer_, map_timer_, broken_timer_, partial_timer_;
-  Ring<Due> later_;
-  bool running_later_ = false;
+  TimerId report_timer_, map_timer_, broken_timer_;
 };
 
 }  // namespace leeway

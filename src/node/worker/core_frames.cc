@@ -28,7 +28,7 @@ Result<Landing> WorkerNode::Core::OnFrameStart(std::uint32_t link, const FrameHe
   if (link == 0 || (kind != wire::Kind::kAnswers && kind != wire::Kind::kArrays)) {
     return Protocol("a {} frame with a payload, wanted none but Answers and Arrays", wire::KindName(kind));
   }
-  const ShardPort& port = *ports_[link - 1];
+  const ShardPort& port = ports_.At(link - 1);
   Result<Landing> landing =
       kind == wire::Kind::kAnswers ? LandAnswers(port, head, body) : LandArrays(head, body);
   if (!landing.ok() && broken_timer_ == TimerId{}) {
@@ -37,7 +37,7 @@ Result<Landing> WorkerNode::Core::OnFrameStart(std::uint32_t link, const FrameHe
     broken_timer_ =
         env_.timers.After(Duration::zero(), [this, why = landing.status().WithContext(port.link().peer())] {
           Fail(why);
-          RunLater();
+          due_.Run();
         });
   }
   return landing;
@@ -85,7 +85,7 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
                                                             const wire::AnswerEntry& entry,
                                                             Landing& landing) {
   if (entry.payload_bytes == 0) return Slot();
-  WorkerBlock* block = FindBlock(entry.block);
+  WorkerBlock* block = tables_.FindBlock(entry.block);
   if (block == nullptr)
     return Protocol("an answer for block {}, which no table of this worker has", entry.block.value());
   if (entry.payload_bytes != block->bytes() || entry.codec != 0) {
@@ -97,7 +97,7 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
   std::span<std::byte> place;
   if (!IsWanted(port, *block, entry)) {
     // Answered before, or asked anew since: its bytes must go somewhere.
-    slot.staged = pool_.Take(block->elements);
+    slot.staged = tables_.pool().Take(block->elements);
     place = slot.staged->bytes();
   } else if (block->table->IsOwnClock()) {
     slot.use = Slot::Use::kInto;
@@ -109,7 +109,7 @@ Result<WorkerNode::Core::Slot> WorkerNode::Core::ChooseSlot(const ShardPort& por
     place = std::as_writable_bytes(chosen.values);
   }
   // Of a frame that has tables of both clocks the smaller.
-  const std::uint64_t bytes = block->table->IsOwnClock() ? own_clock_bytes_ : job_clock_bytes_;
+  const std::uint64_t bytes = tables_.BytesLikeThis(*block->table);
   landing.of_bytes = landing.places.empty() ? bytes : std::min(landing.of_bytes, bytes);
   landing.places.push_back(place);
   return slot;
@@ -122,7 +122,7 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
   if (link == 0) {
     status = OnSchedulerFrame(kind, body);
   } else {
-    ShardPort& port = *ports_[link - 1];
+    ShardPort& port = ports_.At(link - 1);
     counters_.bytes_received += head.body_bytes + head.payload_bytes;
     if (kind == wire::Kind::kVerdicts) {
       status = OnVerdicts(port, body, head.payload_bytes);
@@ -151,7 +151,7 @@ void WorkerNode::Core::OnFrame(std::uint32_t link, const FrameHead& head, std::s
     if (!status.ok()) status = status.WithContext(port.link().peer());
   }
   if (!status.ok()) Fail(status);
-  RunLater();
+  due_.Run();
 }
 
 Status WorkerNode::Core::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body) {
@@ -205,12 +205,12 @@ Status WorkerNode::Core::OnVerdicts(ShardPort& port, std::span<const std::byte> 
   AnswerIfSettled();
   LeaveIfSettled();
   StepIfSettled();
-  if (any_bounded_) LetUseAll();
+  if (rules_.any_bounded()) LetUseAll();
   return Status::Ok();
 }
 
 Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& entry) {
-  WorkerBlock* block = FindBlock(entry.block);
+  WorkerBlock* block = tables_.FindBlock(entry.block);
   if (block == nullptr)
     return Protocol("a verdict for block {}, which no table of this worker has", entry.block.value());
   if (block->shard != port.shard()) return Status::Ok();  // of an owner before the last move
@@ -226,7 +226,7 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
   }
   if (entry.term == block->term) block->told = std::max(block->told, entry.v_train);
   if (wire::ConsumesSeq(entry.verdict)) {
-    Result<std::optional<QueuedPush>> settled = port.Settle(*block, entry.seq);
+    Result<std::optional<QueuedPush>> settled = ports_.Settle(port, *block, entry.seq);
     if (!settled.ok()) return settled.status().WithContext(fmt::format("block {}", entry.block.value()));
     return settled->has_value() ? OnSettled(*block, **settled, entry) : Status::Ok();
   }
@@ -262,10 +262,11 @@ Status WorkerNode::Core::OnVerdict(ShardPort& port, const wire::VerdictEntry& en
 
 Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const wire::VerdictEntry& entry) {
   const wire::Verdict verdict = entry.verdict;
-  --unsettled_;
   map_backoff_ = {};  // the block was found
   if (push.lent != nullptr && push.lent->assigns) {
-    OnAssigned(block, push, verdict);
+    block.NoteAssigned(push.seq);
+    if (verdict == wire::Verdict::kApplied) block.seen = block.term;
+    loans_.OnAssigned(block, std::move(push.lent), verdict);
     return Status::Ok();
   }
   switch (verdict) {
@@ -288,18 +289,7 @@ Status WorkerNode::Core::OnSettled(WorkerBlock& block, QueuedPush& push, const w
       break;
   }
   if (observer_) observer_(block.table->id, block.id, push.seq, push.iteration, verdict, entry.v_train);
-  if (push.lent == nullptr) return Status::Ok();
-  LentPush& lent = *push.lent;
-  if (verdict == wire::Verdict::kRefused) ++lent.blocks_refused;
-  if (--lent.blocks_left > 0) return Status::Ok();
-  Status outcome;
-  if (lent.blocks_refused > 0) {
-    outcome = InvalidArgument(
-        "table \"{}\": {} of {} blocks of the gradient of iteration {} were refused (a NaN or an infinity in "
-        "them, or no initial values yet; or the server has no memory left, and its log says so)",
-        block.table->spec.name, lent.blocks_refused, lent.blocks, lent.iteration.value());
-  }
-  Return(std::move(push.lent), outcome);
+  if (push.lent != nullptr) loans_.OnGradient(block, std::move(push.lent), verdict);
   return Status::Ok();
 }
 
@@ -308,7 +298,7 @@ Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
   LW_RETURN_IF_ERROR(CheckAddressee(answers.worker, answers.incarnation));
   answered_.clear();
   for (std::size_t i = 0; i < answers.entries.size(); ++i) {
-    const WorkerBlock* block = FindBlock(answers.entries[i].block);
+    const WorkerBlock* block = tables_.FindBlock(answers.entries[i].block);
     if (block == nullptr) {
       return Protocol("an answer for block {}, which no table of this worker has",
                       answers.entries[i].block.value());
@@ -318,18 +308,18 @@ Status WorkerNode::Core::OnAnswers(ShardPort& port, AnswerLanding& landing) {
       answered_.push_back(block->table);
     }
   }
-  CountArrived();
+  partial_.CountArrived(tables_, iteration_ - 1);
   for (WorkerTable* table : answered_) PublishIfWhole(*table);
   FinishIfWhole();
   return Status::Ok();
 }
 
 Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entry, Slot& slot) {
-  WorkerBlock& block = *FindBlock(entry.block);
+  WorkerBlock& block = *tables_.FindBlock(entry.block);
   WorkerTable& table = *block.table;
   ++counters_.answers;
   if (!stance_.observer)
-    counters_.lead_sum += static_cast<std::uint64_t>(CountOwn(table, entry.v_train, entry.progress));
+    counters_.lead_sum += static_cast<std::uint64_t>(table.CountOwn(entry.v_train, entry.progress));
   const bool has_values = entry.payload_bytes > 0;
   if (!has_values) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
@@ -349,7 +339,7 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
     table.landing.Stamp(block.index, entry.v_train);
     block.pull.Settle(entry.progress);
     // Iterations may have passed since it was asked for that need no newer values.
-    if (!block.pull.open() && steps_passed_ == steps_ended_) table.landing.Serve(block.index, iteration_ - 1);
+    if (!block.pull.open() && !step_.behind()) table.landing.Serve(block.index, iteration_ - 1);
     return Status::Ok();
   }
   block.pull.Settle(entry.progress);
@@ -359,11 +349,11 @@ Status WorkerNode::Core::OnAnswer(ShardPort& port, const wire::AnswerEntry& entr
         "table \"{}\" never got initial values, and nobody is left to give it some", table.spec.name);
   }
   if (--into.blocks_left > 0) return Status::Ok();
-  LaterDone(std::move(into.done), into.outcome);
+  due_.LaterDone(std::move(into.done), into.outcome);
   (void)table.into.pop_front();
   if (table.into.empty()) return Status::Ok();
   BeginInto(table);
-  FlushAll();  // its blocks are on other shards as well
+  ports_.Flush();  // its blocks are on other shards as well
   return Status::Ok();
 }
 

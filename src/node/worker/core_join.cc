@@ -8,10 +8,6 @@
 namespace leeway {
 namespace {
 
-// Staged answers are as large as tables and come back every iteration at worst; what is spare beyond this is
-// freed.
-constexpr std::uint64_t kSpareBytesMax = 64ULL << 20;
-
 // Times give_up_after: longer than a job waits for a server, unless told otherwise.
 constexpr int kShardPatience = 3;
 
@@ -40,11 +36,9 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<Sy
       env_(env),
       events_(events),
       life_(env.random.Next() | 1),
-      models_(models),
-      pool_(kSpareBytesMax, env.arena),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
       requests_(env.clock, scheduler_,
-                [this](std::function<void()> callback) { Later(std::move(callback)); }),
+                [this](std::function<void()> callback) { due_.Later(std::move(callback)); }),
       client_state_(env, options.keeps_state,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
@@ -52,21 +46,28 @@ WorkerNode::Core::Core(const WorkerOptions& options, Env& env, const Registry<Sy
                            AnswerIfSettled();
                            if (phase_ != Phase::kFinishing) return;
                            FinishIfWhole();
-                           RunLater();
+                           due_.Run();
                          },
-                     .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}) {
+                     .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}),
+      tables_(env.arena),
+      loans_(env.timers, due_, [this] { OnLoansLooked(); }),
+      rules_(models),
+      partial_(env.timers, counters_, [this] {
+        LetUseAll();
+        due_.Run();
+      }) {
   stance_.worker = kNoWorker;
 }
 
 WorkerNode::Core::~Core() {
   DropInquiries();
-  for (const TimerId timer : {report_timer_, drain_timer_, map_timer_, broken_timer_, partial_timer_})
-    env_.timers.Cancel(timer);
+  for (const TimerId timer : {report_timer_, map_timer_, broken_timer_}) env_.timers.Cancel(timer);
 }
 
 void WorkerNode::Core::Join(Done done) {
   if (phase_ != Phase::kNew) {
-    return LaterDone(std::move(done), failure_.ok() ? FailedPrecondition("a worker joins once") : failure_);
+    return due_.LaterDone(std::move(done),
+                          failure_.ok() ? FailedPrecondition("a worker joins once") : failure_);
   }
   phase_ = Phase::kJoining;
   phase_since_ = env_.clock.Now();
@@ -93,15 +94,12 @@ void WorkerNode::Core::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome
     OnWelcome(welcome);
   } else {
     const std::size_t shard = link - 1;
-    if (port_was_up_[shard]) ++counters_.reconnects;
-    port_was_up_[shard] = true;
-    ++counters_.connected_over[std::string(ports_[shard]->link().carrier())];
-    ports_[shard]->OnUp();
-    reads_.Unsend(ports_[shard]->shard());
+    ports_.OnUp(shard);
+    reads_.Unsend(ports_.At(shard).shard());
     SendReads();
     JoinIfAllUp();
   }
-  RunLater();
+  due_.Run();
 }
 
 void WorkerNode::Core::OnWelcome(const wire::pb::Welcome& welcome) {
@@ -126,13 +124,15 @@ void WorkerNode::Core::OnWelcome(const wire::pb::Welcome& welcome) {
 
 Status WorkerNode::Core::TakePolicies() {
   LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job_.pull));
-  partial_ = PartialPull(pull);
-  LW_ASSIGN_OR_RETURN(exchange_, ParseExchangePolicy(job_.exchange));
+  partial_.SetPolicy(pull);
+  LW_ASSIGN_OR_RETURN(const ExchangePolicy exchange, ParseExchangePolicy(job_.exchange));
+  exchange_.SetPolicy(exchange);
+  if (!job_.overlap) step_.Enable();
   return Status::Ok();
 }
 
 void WorkerNode::Core::OnDown(std::uint32_t link, const Status& why) {
-  const Link& lost = link == 0 ? scheduler_ : ports_[link - 1]->link();
+  const Link& lost = link == 0 ? scheduler_ : ports_.At(link - 1).link();
   env_.log.Write(LogLevel::kInfo,
                  fmt::format("lost the connection to {}: {}; reconnecting", lost.peer(), why.message()));
 }
@@ -144,7 +144,7 @@ void WorkerNode::Core::OnFailed(std::uint32_t, const Status& why) {
   } else {
     Fail(why);
   }
-  RunLater();
+  due_.Run();
 }
 
 void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
@@ -156,14 +156,14 @@ void WorkerNode::Core::OnRoster(const wire::pb::Roster& roster) {
                        stance_.incarnation.value(), roster_.epoch().value()));
   }
   const bool entered = self != nullptr && !self->joining();
-  if (phase_ == Phase::kJoining && roster_.gathered() && entered && ports_.empty()) {
+  if (phase_ == Phase::kJoining && roster_.gathered() && entered && ports_.all().empty()) {
     iteration_ = Iteration(self->first());
     goes_on_ = self->goes_on();
     if (self->has_restore()) ReadState(self->restore());
     if (Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }
-  for (std::size_t i = 0; i < ports_.size() && i < before.size(); ++i) {
-    if (before[i].life() != roster_.shards()[i].life()) OnReplaced(*ports_[i]);
+  for (std::size_t i = 0; i < ports_.all().size() && i < before.size(); ++i) {
+    if (before[i].life() != roster_.shards()[i].life()) OnReplaced(ports_.At(i));
   }
   if (phase_ == Phase::kFinishing && final_progress_ == kIterationMax && roster_.AllGone()) PullFinal();
 }
@@ -177,12 +177,12 @@ void WorkerNode::Core::ReadState(const wire::pb::RankRestore& from) {
     } else {
       Fail(read);
     }
-    RunLater();
+    due_.Run();
   });
 }
 
 void WorkerNode::Core::GiveState(RankBytes state) {
-  if (phase_ == Phase::kMember) client_state_.Give(iteration_, std::move(state), HoldsSums());
+  if (phase_ == Phase::kMember) client_state_.Give(iteration_, std::move(state), tables_.HoldsSums());
 }
 
 Status WorkerNode::Core::OpenPorts() {
@@ -203,35 +203,16 @@ Status WorkerNode::Core::OpenPorts() {
     auto link = std::make_unique<Link>(env_, to_shard, where, static_cast<std::uint32_t>(index + 1), name,
                                        static_cast<LinkEvents&>(*this));
     link->TrustSecret();  // the scheduler, which names these addresses, has proven it
-    ports_.push_back(std::make_unique<ShardPort>(ShardId(shard.shard()), std::move(link), port_share_));
-    port_was_up_.push_back(false);
+    ports_.Add(std::move(link), shard.server());
   }
-  for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Start();
+  for (const std::unique_ptr<ShardPort>& port : ports_.all()) port->link().Start();
   return Status::Ok();
 }
 
 void WorkerNode::Core::JoinIfAllUp() {
-  if (phase_ != Phase::kJoining || reading_state_) return;
-  const auto is_up = [](const std::unique_ptr<ShardPort>& port) { return port->link().up(); };
-  if (ports_.empty() || !std::all_of(ports_.begin(), ports_.end(), is_up)) return;
+  if (phase_ != Phase::kJoining || reading_state_ || !ports_.AllUp()) return;
   phase_ = Phase::kMember;
-  for (Done& done : std::exchange(join_done_, {})) LaterDone(std::move(done), Status::Ok());
-}
-
-void WorkerNode::Core::LaterDone(Done done, const Status& status) {
-  if (done) later_.push_back({std::move(done), status});
-}
-
-void WorkerNode::Core::RunLater() {
-  // A callback may call the node, which ends here again: the outermost run takes what that adds, so callbacks
-  // never nest.
-  if (running_later_) return;
-  running_later_ = true;
-  while (!later_.empty()) {
-    const Due due = later_.pop_front();
-    due.done(due.status);
-  }
-  running_later_ = false;
+  for (Done& done : std::exchange(join_done_, {})) due_.LaterDone(std::move(done), Status::Ok());
 }
 
 }  // namespace leeway

@@ -1,40 +1,20 @@
 // Leaving, finishing, shutting down and failing: every way in which a worker ends.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/errors.h"
 #include "node/worker/core.h"
-#include "sync/sync_rules.h"
 
 namespace leeway {
-namespace {
-
-// How often a gradient that a send under way still reads is looked at. Rare: only a resend outlives its
-// verdict.
-constexpr Duration kDrainPoll = std::chrono::milliseconds(1);
-
-}  // namespace
 
 Status WorkerNode::Core::MayMeet(const std::string& what) const {
   LW_RETURN_IF_ERROR(CheckMember());
-  if (!any_skips_ || steps_ == 0) return Status::Ok();
-  for (const WorkerBlock* block : blocks_) {
-    if (block == nullptr || block->table->IsOwnClock() || !block->model->rule.skips_ahead) continue;
-    return FailedPrecondition(
-        "{}: table \"{}\" follows \"{}\", under which workers leave iterations out: one that stands here "
-        "sends "
-        "nothing, and one that is slower may need it to end its iteration, so that all of them would wait "
-        "for each "
-        "other. Meet before the first step, end with join() (leave), or give the table another model",
-        what, block->table->spec.name, block->model->sync);
-  }
-  return Status::Ok();
+  return steps_ == 0 ? Status::Ok() : rules_.MayMeet(what, tables_);
 }
 
 void WorkerNode::Core::Barrier(const std::string& name, Done done) {
   if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
-    return LaterDone(std::move(done), may);
+    return due_.LaterDone(std::move(done), may);
   NoteBeforeTraining();
   requests_.Barrier(name, iteration_, steps_, std::move(done));
 }
@@ -42,91 +22,43 @@ void WorkerNode::Core::Barrier(const std::string& name, Done done) {
 void WorkerNode::Core::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                                     std::span<const Iteration> used, SchedulerRequests::LeaseDone done) {
   if (Status member = CheckMember(); !member.ok()) {
-    return Later([done = std::move(done), member] { done(member, {}); });
+    return due_.Later([done = std::move(done), member] { done(member, {}); });
   }
   NoteBeforeTraining();
   // Without a table of the job's clock no push tells what became of a batch: the worker's word is all there
   // is.
-  const bool iterates = std::ranges::any_of(tables_, [](const auto& table) { return !table->IsOwnClock(); });
-  requests_.Lease(pool, batches, wanted, used, {iteration_, iterates ? SettledBefore() : kIterationMax},
+  const bool iterates =
+      std::ranges::any_of(tables_.all(), [](const auto& table) { return !table->IsOwnClock(); });
+  requests_.Lease(pool, batches, wanted, used,
+                  {iteration_, iterates ? tables_.SettledBefore(iteration_) : kIterationMax},
                   std::move(done));
 }
 
 void WorkerNode::Core::SetSync(const std::string& rule, SchedulerRequests::SetSyncDone done) {
   if (Status member = CheckMember(); !member.ok()) {
-    return Later([done = std::move(done), member] { done(member, 0); });
+    return due_.Later([done = std::move(done), member] { done(member, 0); });
   }
   requests_.SetSync(rule, std::move(done));
 }
 
-std::vector<std::string> WorkerNode::Core::SyncsOf(const std::string& tables) const {
-  SyncRule rule;
-  rule.tables = tables;
-  std::set<std::string> syncs;
-  for (const WorkerBlock* block : blocks_) {
-    if (block == nullptr) continue;
-    const WorkerTable& table = *block->table;
-    // As the scheduler takes it: all that is trained, unless a table with a clock of its own is named.
-    const bool meant = tables == "*" ? !table.IsOwnClock() : Fits(rule, table.spec.name, 0);
-    if (meant) syncs.insert(block->model->sync);
-  }
-  return {syncs.begin(), syncs.end()};
-}
-
-void WorkerNode::Core::Return(std::shared_ptr<LentPush> lent, const Status& status) {
-  // The user may free or overwrite the gradient once told. A copy of a resent push may still be on its way
-  // out, though its verdict came with the first: wait until nobody else holds it.
-  if (lent.use_count() == 1) {
-    LaterDone(std::move(lent->done), status);
-    return Recycle(std::move(lent));
-  }
-  draining_.emplace_back(std::move(lent), status);
-  if (drain_timer_ == TimerId{}) drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
-}
-
-std::shared_ptr<LentPush> WorkerNode::Core::TakeLent() {
-  if (spare_lents_.empty()) return std::make_shared<LentPush>();
-  std::shared_ptr<LentPush> lent = std::move(spare_lents_.back());
-  spare_lents_.pop_back();
-  return lent;
-}
-
-void WorkerNode::Core::Recycle(std::shared_ptr<LentPush> lent) {
-  if (spare_lents_.size() == kSpareLentsMax) return;
-  // All else is written anew by the next one.
-  lent->gradient.pin = nullptr;
-  lent->done = nullptr;
-  lent->assigns.reset();
-  spare_lents_.push_back(std::move(lent));
-}
-
-void WorkerNode::Core::OnDrainTimer() {
-  drain_timer_ = {};
-  std::erase_if(draining_, [this](auto& entry) {
-    if (entry.first.use_count() > 1) return false;
-    LaterDone(std::move(entry.first->done), entry.second);
-    Recycle(std::move(entry.first));
-    return true;
-  });
-  if (!draining_.empty()) {
-    drain_timer_ = env_.timers.After(kDrainPoll, [this] { OnDrainTimer(); });
-  } else {
+void WorkerNode::Core::OnLoansLooked() {
+  if (!loans_.draining()) {
     if (phase_ == Phase::kFailed && !std::exchange(failure_told_, true)) {
-      Later([this] { events_.OnFailed(failure_); });
+      due_.Later([this] { events_.OnFailed(failure_); });
     }
     for (Done& done : std::exchange(stop_done_, {})) {
-      LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
+      due_.LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
     }
   }
-  RunLater();
+  due_.Run();
 }
 
 void WorkerNode::Core::Leave(Done done) {
   if (phase_ == Phase::kObserver || phase_ == Phase::kFinishing || phase_ == Phase::kFinished) {
-    return LaterDone(std::move(done), Status::Ok());
+    return due_.LaterDone(std::move(done), Status::Ok());
   }
   if (phase_ != Phase::kLeaving) {
-    if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
+    if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
     phase_ = Phase::kLeaving;
     phase_since_ = env_.clock.Now();
     leave_done_.push_back(std::move(done));
@@ -140,12 +72,12 @@ void WorkerNode::Core::Leave(Done done) {
 }
 
 void WorkerNode::Core::LeaveIfSettled() {
-  if (phase_ != Phase::kLeaving || leave_sent_ || unsettled_ > 0 || inits_open_ > 0) return;
+  if (phase_ != Phase::kLeaving || leave_sent_ || ports_.unsettled() > 0 || inits_open_ > 0) return;
   leave_sent_ = true;
   SendReport();  // a script may end here without another word
   // Sums that were pushed last may be of a later iteration than the one that this worker was in.
   Iteration end = iteration_;
-  ForEachTable([&end](const WorkerTable& table) { end = std::max(end, table.pushed + 1); });
+  tables_.ForEachJobClock([&end](const WorkerTable& table) { end = std::max(end, table.pushed + 1); });
   requests_.Leave(end, [this](Epoch epoch) { OnLeft(epoch); });
 }
 
@@ -157,28 +89,29 @@ void WorkerNode::Core::OnLeft(Epoch epoch) {
   stance_.epoch_min = epoch;
   // What was asked as a member may wait for an iteration that this worker no longer takes part in: asked as
   // an observer it is answered with what there is.
-  for (WorkerBlock* block : blocks_) {
-    if (block == nullptr || !block->pull.open()) continue;
-    block->pull.AskAgain();
-    PortOf(*block).Touch(*block);
-  }
-  FlushAll();
-  for (Done& done : std::exchange(leave_done_, {})) LaterDone(std::move(done), Status::Ok());
+  tables_.ForEachBlock([this](WorkerBlock& block) {
+    if (!block.pull.open()) return;
+    block.pull.AskAgain();
+    ports_.Of(block).Touch(block);
+  });
+  ports_.Flush();
+  for (Done& done : std::exchange(leave_done_, {})) due_.LaterDone(std::move(done), Status::Ok());
 }
 
 void WorkerNode::Core::Finish(Done done) {
   switch (phase_) {
     case Phase::kFailed:
-      return LaterDone(std::move(done), failure_);
+      return due_.LaterDone(std::move(done), failure_);
     case Phase::kFinished:
-      return LaterDone(std::move(done), Status::Ok());
+      return due_.LaterDone(std::move(done), Status::Ok());
     case Phase::kFinishing:
       finish_done_.push_back(std::move(done));
       return;
     case Phase::kObserver:
       break;
     default:
-      return LaterDone(std::move(done), FailedPrecondition("finish after leave: the worker still counts"));
+      return due_.LaterDone(std::move(done),
+                            FailedPrecondition("finish after leave: the worker still counts"));
   }
   phase_ = Phase::kFinishing;
   phase_since_ = env_.clock.Now();
@@ -190,11 +123,11 @@ void WorkerNode::Core::PullFinal() {
   stance_.epoch_min = roster_.epoch();
   // Above every progress asked before, so that no earlier answer is taken for the final one.
   final_progress_ = iteration_ + 1;
-  for (const std::unique_ptr<WorkerTable>& owned : tables_) {
+  for (const std::unique_ptr<WorkerTable>& owned : tables_.all()) {
     WorkerTable& table = *owned;
     if (table.state != WorkerTable::State::kPlaced) continue;
     if (!table.IsOwnClock()) {
-      PullBlocks(table, final_progress_);
+      ports_.Pull(table, final_progress_, env_.clock.Now());
       continue;
     }
     ++final_left_;
@@ -213,7 +146,7 @@ void WorkerNode::Core::PullFinal() {
     table.into.push_back({table.pair.Back(), table.pushed + 1, table.blocks.size(), Status::Ok(), done});
     if (table.into.size() == 1) BeginInto(table);
   }
-  FlushAll();
+  ports_.Flush();
   FinishIfWhole();
 }
 
@@ -225,14 +158,14 @@ bool WorkerNode::Core::WritesState() const {
 
 void WorkerNode::Core::FinishIfWhole() {
   if (phase_ != Phase::kFinishing || final_progress_ == kIterationMax || final_left_ > 0) return;
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     if (table->state != WorkerTable::State::kPlaced || table->IsOwnClock()) continue;
     if (table->landing.published() < final_progress_) return;
   }
   if (WritesState()) return;
   phase_ = Phase::kFinished;
   SendReport();  // no server is needed any more, though a script may go on for long before it says goodbye
-  for (Done& done : std::exchange(finish_done_, {})) LaterDone(std::move(done), Status::Ok());
+  for (Done& done : std::exchange(finish_done_, {})) due_.LaterDone(std::move(done), Status::Ok());
 }
 
 void WorkerNode::Core::Shutdown(Done done) {
@@ -245,8 +178,8 @@ void WorkerNode::Core::Shutdown(Done done) {
     StopLinks(Status::Ok());
   }
   // Not while a send still reads a lent gradient: its owner is told before this.
-  if (!draining_.empty()) return stop_done_.push_back(std::move(done));
-  LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
+  if (loans_.draining()) return stop_done_.push_back(std::move(done));
+  due_.LaterDone(std::move(done), phase_ == Phase::kFailed ? failure_ : Status::Ok());
 }
 
 void WorkerNode::Core::Fail(const Status& why) {
@@ -256,36 +189,37 @@ void WorkerNode::Core::Fail(const Status& why) {
   events_.OnFailing(why);
   StopLinks(why);
   FailPending(why);
-  if (draining_.empty() && !std::exchange(failure_told_, true)) Later([this] { events_.OnFailed(failure_); });
+  if (!loans_.draining() && !std::exchange(failure_told_, true))
+    due_.Later([this] { events_.OnFailed(failure_); });
 }
 
 void WorkerNode::Core::StopLinks(const Status& why) {
   env_.timers.Cancel(std::exchange(report_timer_, {}));
   env_.timers.Cancel(std::exchange(map_timer_, {}));
-  env_.timers.Cancel(std::exchange(partial_timer_, {}));
+  partial_.Stop();
   DropInquiries();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
-  for (const std::unique_ptr<ShardPort>& port : ports_) port->link().Stop(why);
+  ports_.Stop(why);
   scheduler_.Stop(why);
 }
 
 void WorkerNode::Core::FailPending(const Status& why) {
   for (std::vector<Done>* list : {&join_done_, &leave_done_, &finish_done_}) {
-    for (Done& done : std::exchange(*list, {})) LaterDone(std::move(done), why);
+    for (Done& done : std::exchange(*list, {})) due_.LaterDone(std::move(done), why);
   }
   requests_.FailAll(why);
   FailReads(why);
   std::vector<std::shared_ptr<LentPush>> lents;
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     for (WorkerTable::Waiter& waiter : std::exchange(table->waiters, {})) {
-      LaterDone(std::move(waiter.usable), why);
+      due_.LaterDone(std::move(waiter.usable), why);
       EndWait(nullptr);
     }
-    while (!table->into.empty()) LaterDone(table->into.pop_front().done, why);
+    while (!table->into.empty()) due_.LaterDone(table->into.pop_front().done, why);
     for (WorkerBlock& block : table->blocks) {
       block.pull.Drop();
       if (block.init != nullptr) lents.push_back(std::exchange(block.init, nullptr));
-      PortOf(block).ChangeQueue(block, [&](PushQueue& queue) {
+      ports_.Of(block).ChangeQueue(block, [&](PushQueue& queue) {
         queue.Drain([&](QueuedPush& push) {
           if (push.lent != nullptr) lents.push_back(std::move(push.lent));
         });
@@ -296,7 +230,7 @@ void WorkerNode::Core::FailPending(const Status& why) {
   while (!lents.empty()) {
     std::shared_ptr<LentPush> lent = lents.front();
     std::erase(lents, lent);
-    Return(std::move(lent), why);
+    loans_.Return(std::move(lent), why);
   }
 }
 

@@ -54,7 +54,7 @@ void WorkerNode::Core::OnReportTimer() {
   SendReport();
   FinishIfWhole();  // what it writes may have taken too long
   report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
-  RunLater();
+  due_.Run();
 }
 
 void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
@@ -62,9 +62,9 @@ void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
   for (const auto& [cause, ns] : counters_.wait_by_ns)
     values["wait." + cause] = static_cast<double>(ns) * 1e-9;
   std::vector<const WorkerBlock*> waited_for;
-  for (const WorkerBlock* block : blocks_) {
-    if (block != nullptr && block->waited > Duration::zero()) waited_for.push_back(block);
-  }
+  tables_.ForEachBlock([&waited_for](const WorkerBlock& block) {
+    if (block.waited > Duration::zero()) waited_for.push_back(&block);
+  });
   const std::size_t named = std::min(waited_for.size(), kBlocksNamed);
   std::ranges::partial_sort(waited_for, waited_for.begin() + static_cast<std::ptrdiff_t>(named),
                             std::ranges::greater(), &WorkerBlock::waited);
@@ -77,16 +77,14 @@ void WorkerNode::Core::ReportWaits(wire::pb::Report& report) const {
 
 void WorkerNode::Core::ReportMoment(const Wait& wait, wire::pb::WorkerMoment& moment) const {
   const TimePoint now = env_.clock.Now();
-  if (training_began_) moment.set_training_s(Seconds(now - *training_began_));
-  if (step_ended_) moment.set_since_step_s(Seconds(now - *step_ended_));
+  if (const auto training = waits_.SinceTrainingBegan(now)) moment.set_training_s(Seconds(*training));
+  if (const auto since_step = waits_.SinceStep(now)) moment.set_since_step_s(Seconds(*since_step));
   // A verdict that is on its way holds nobody up, unless an iteration may not begin without it: the user
   // computes meanwhile.
   const bool blocked = wait.cause != Wait::Cause::kNothing &&
-                       (wait.cause != Wait::Cause::kVerdict || waiters_ > 0 || phase_ != Phase::kMember);
-  if (!blocked && training_began_ && phase_ == Phase::kMember) {
-    const Duration waited(static_cast<std::int64_t>(counters_.wait_ns - wait_ns_before_));
-    moment.set_computing_s(std::max(Seconds(now - step_began_ - waited), 0.0));
-  }
+                       (wait.cause != Wait::Cause::kVerdict || waits_.open() > 0 || phase_ != Phase::kMember);
+  if (!blocked && waits_.training() && phase_ == Phase::kMember)
+    moment.set_computing_s(std::max(Seconds(waits_.Computing(now)), 0.0));
   if (wait.cause == Wait::Cause::kNothing) return;
   moment.set_waits_on(CauseName(wait.cause));
   moment.set_name(ClippedMessage(wait.block != nullptr ? wait.block->table->spec.name : wait.name));
@@ -98,20 +96,11 @@ void WorkerNode::Core::ReportMoment(const Wait& wait, wire::pb::WorkerMoment& mo
   }
 }
 
-Iteration WorkerNode::Core::SettledBefore() const {
-  Iteration before = iteration_;
-  for (const WorkerBlock* block : blocks_) {
-    if (block == nullptr || block->table->IsOwnClock() || block->pushes.empty()) continue;
-    before = std::min(before, block->pushes.front().iteration);
-  }
-  return before;
-}
-
 void WorkerNode::Core::AnswerIfSettled() {
   if (!state_answer_) return;
   // A state knows of all pushes before it: servers that cut at once must have them before they do.
   const bool waits = cut_at_once_ && !state_answer_->file().empty();
-  if (waits && SettledBefore() < Iteration(state_answer_->iteration())) return;
+  if (waits && tables_.SettledBefore(iteration_) < Iteration(state_answer_->iteration())) return;
   scheduler_.SendControl(wire::Kind::kRankState, *state_answer_);
   state_answer_.reset();
 }
@@ -120,7 +109,7 @@ void WorkerNode::Core::SendReport() {
   if (!scheduler_.up()) return;
   wire::pb::Report report;
   report.set_iteration(iteration_.value());
-  report.set_settled(SettledBefore().value());
+  report.set_settled(tables_.SettledBefore(iteration_).value());
   report.set_has_final(phase_ == Phase::kFinished);
   const Wait wait = Waiting();
   report.set_waiting_for(ClippedMessage(wait.text));

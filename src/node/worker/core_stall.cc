@@ -19,7 +19,7 @@ void WorkerNode::Core::ExplainWait(Explained done) {
   Wait wait = Waiting();
   if (wait.cause == Wait::Cause::kNothing || inquiries_.size() >= kInquiriesMax) {
     const std::string text = wait.text.empty() ? "nothing of the job (any more)" : wait.text;
-    return Later([done = std::move(done), text] { done(text, false); });
+    return due_.Later([done = std::move(done), text] { done(text, false); });
   }
   const std::uint64_t request = ++last_inquiry_;
   Inquiry& inquiry = inquiries_[request];
@@ -36,7 +36,7 @@ void WorkerNode::Core::ExplainWait(Explained done) {
   facts.wait = std::move(wait);
   if (block == nullptr) return AskScheduler(request);
 
-  Link& link = PortOf(*block).link();
+  Link& link = ports_.Of(*block).link();
   facts.shard = link.peer();
   facts.shard_up = link.up();
   facts.sync = !block->model->sync.empty() ? block->model->sync : block->table->spec.sync;
@@ -47,7 +47,7 @@ void WorkerNode::Core::ExplainWait(Explained done) {
   link.SendControl(wire::Kind::kWhy, why);
   inquiry.timer = env_.timers.After(kWhyLimit, [this, request] {
     AskScheduler(request);
-    RunLater();
+    due_.Run();
   });
 }
 
@@ -70,7 +70,7 @@ void WorkerNode::Core::AskScheduler(std::uint64_t request) {
   scheduler_.SendControl(wire::Kind::kWhy, why);
   inquiry.timer = env_.timers.After(kWhyLimit, [this, request] {
     EndInquiry(request);
-    RunLater();
+    due_.Run();
   });
 }
 
@@ -94,9 +94,8 @@ void WorkerNode::Core::EndInquiry(std::uint64_t request) {
   auto inquiry = inquiries_.extract(request);
   env_.timers.Cancel(inquiry.mapped().timer);
   const StallFacts& facts = inquiry.mapped().facts;
-  Later([done = std::move(inquiry.mapped().done), text = StallText(facts), members = IsForMembers(facts)] {
-    done(text, members);
-  });
+  due_.Later([done = std::move(inquiry.mapped().done), text = StallText(facts),
+              members = IsForMembers(facts)] { done(text, members); });
 }
 
 void WorkerNode::Core::DropInquiries() {

@@ -1,49 +1,38 @@
-// The end of an iteration without overlap, as PS-Lite has it: all pushes have their verdicts, then all
-// members meet at the scheduler, then everyone pulls. For comparison only.
+// The barrier at the end of a step, in a job without overlap.
 #include <algorithm>
 
 #include "base/errors.h"
 #include "node/worker/core.h"
 
 namespace leeway {
-namespace {
-
-// One round per iteration of each worker. Members that leave or die are not waited for, as at any barrier.
-constexpr const char* kStepBarrier = "leeway step";
-
-}  // namespace
 
 void WorkerNode::Core::StepIfSettled() {
-  if (steps_passed_ == steps_ended_ || at_step_barrier_ || phase_ != Phase::kMember) return;
+  if (!step_.behind() || step_.entered() || phase_ != Phase::kMember) return;
   // Tables with clocks of their own have no part in it: their verdicts may wait for what others push later.
-  const bool settled = std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
-    return block == nullptr || block->table->IsOwnClock() || block->pushes.empty();
-  });
-  if (!settled) return;
-  at_step_barrier_ = true;
-  requests_.Barrier(kStepBarrier, iteration_, steps_, [this](const Status& status) { OnStepped(status); });
+  const WorkerBlock* unsettled = tables_.FindBlockThat(
+      [](const WorkerBlock& block) { return !block.table->IsOwnClock() && !block.pushes.empty(); });
+  if (unsettled != nullptr || !step_.Enter()) return;
+  requests_.Barrier(StepBarrier::kName, iteration_, steps_,
+                    [this](const Status& status) { OnStepped(status); });
 }
 
 void WorkerNode::Core::OnStepped(const Status& status) {
-  at_step_barrier_ = false;
+  step_.Leave();
   if (phase_ != Phase::kMember) return;
   if (!status.ok()) return Fail(status);
-  ++steps_passed_;
-  stepped_at_ = env_.clock.Now();
-  if (steps_passed_ < steps_ended_) return StepIfSettled();
-  ForEachTable([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
-  FlushAll();
+  step_.Pass(env_.clock.Now());
+  if (step_.behind()) return StepIfSettled();
+  tables_.ForEachJobClock([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
+  ports_.Flush();
 }
 
 void WorkerNode::Core::DropSteps() {
-  if (steps_passed_ == steps_ended_) return;
-  steps_passed_ = steps_ended_;
-  stepped_at_ = env_.clock.Now();
-  at_step_barrier_ = false;
-  requests_.ForgetBarrier(kStepBarrier);
+  if (!step_.behind()) return;
+  step_.PassAll(env_.clock.Now());
+  requests_.ForgetBarrier(StepBarrier::kName);
   // Who reads a table between leaving and the end gets what there is.
-  ForEachTable([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
-  FlushAll();
+  tables_.ForEachJobClock([this](WorkerTable& table) { RequestBlocks(table, iteration_ - 1); });
+  ports_.Flush();
 }
 
 }  // namespace leeway

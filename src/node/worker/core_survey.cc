@@ -16,15 +16,15 @@ constexpr Duration kSurveyLimit = std::chrono::seconds(1);
 
 bool WorkerNode::Core::UserWaits() const {
   if (const std::optional<bool> said = events_.UserWaits()) return *said;
-  return waiters_ > 0 || requests_.AnyAwaited(at_step_barrier_ ? 1 : 0) || phase_ == Phase::kLeaving ||
+  return waits_.open() > 0 || requests_.AnyAwaited(step_.entered() ? 1 : 0) || phase_ == Phase::kLeaving ||
          phase_ == Phase::kFinishing;
 }
 
 bool WorkerNode::Core::IsSettled() const {
-  return !events_.UserMayCompute() && inits_open_ == 0 && reads_.empty() &&
-         std::ranges::all_of(blocks_, [](const WorkerBlock* block) {
-           return block == nullptr || (!block->moved && !block->resuming && block->pushes.is_idle());
-         });
+  if (events_.UserMayCompute() || inits_open_ > 0 || !reads_.empty()) return false;
+  return tables_.FindBlockThat([](const WorkerBlock& block) {
+    return block.moved || block.resuming || !block.pushes.is_idle();
+  }) == nullptr;
 }
 
 void WorkerNode::Core::OnAsked(const wire::pb::Why& why) {
@@ -35,7 +35,7 @@ void WorkerNode::Core::OnAsked(const wire::pb::Why& why) {
   survey_timer_ = env_.timers.After(kSurveyLimit, [this] {
     survey_timer_ = {};
     EndSurvey();
-    RunLater();
+    due_.Run();
   });
 }
 
@@ -47,7 +47,7 @@ void WorkerNode::Core::SurveyWaits() {
     for (const std::uint32_t rank : roster_.present()) wait.add_missing(rank);
     survey_.Add(wait);
   }
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     if (!table->waiters.empty() || !table->into.empty()) SurveyPull(*table);
     const auto held = std::ranges::find_if(
         table->blocks, [](const WorkerBlock& block) { return !block.pushes.empty() && block.pushes.held(); });
@@ -62,8 +62,8 @@ void WorkerNode::Core::SurveyPull(const WorkerTable& table) {
   const auto open =
       std::ranges::find_if(table.blocks, [](const WorkerBlock& block) { return block.pull.open(); });
   // One block that lacks somebody holds the whole table up, unless parts of it may be left out.
-  if (open == table.blocks.end() || partial_.enabled()) {
-    if (at_step_barrier_) return;  // it asks after the barrier
+  if (open == table.blocks.end() || partial_.partial().enabled()) {
+    if (step_.entered()) return;  // it asks after the barrier
     wire::pb::OpenWait wait;
     wait.set_what(fmt::format("table \"{}\"", table.spec.name));
     return survey_.Add(wait);
@@ -75,7 +75,7 @@ void WorkerNode::Core::SurveyPull(const WorkerTable& table) {
 }
 
 void WorkerNode::Core::AskShard(const WorkerBlock& block, WaitSurvey::Question question) {
-  Link& link = PortOf(block).link();
+  Link& link = ports_.Of(block).link();
   if (!link.up()) {
     wire::pb::OpenWait wait;
     wait.set_what(question.what);

@@ -1,7 +1,6 @@
 // Tables: naming them, agreeing on them with the job, their initial values, and where their blocks are.
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <utility>
 
@@ -12,26 +11,6 @@
 namespace leeway {
 namespace {
 
-// Table sizes of a map are checked against this before anything is indexed by a block's id.
-constexpr std::uint32_t kBlockIdMax = 16U << 20;
-
-Status CheckSpec(const TableSpec& spec) {
-  if (spec.name.empty()) return InvalidArgument("a table needs a name");
-  std::uint64_t elements = 1;
-  for (const std::int64_t dimension : spec.shape) {
-    if (dimension <= 0) {
-      return InvalidArgument("table \"{}\": dimension {} in its shape, wanted at least 1", spec.name,
-                             dimension);
-    }
-    if (static_cast<std::uint64_t>(dimension) >
-        std::numeric_limits<std::uint64_t>::max() / sizeof(float) / elements) {
-      return InvalidArgument("table \"{}\": its shape has more elements than can be counted", spec.name);
-    }
-    elements *= static_cast<std::uint64_t>(dimension);
-  }
-  return Status::Ok();
-}
-
 bool ShareMemory(std::span<const float> a, std::span<const float> b) {
   const std::less<const float*> before;  // of pointers into different arrays too
   return before(a.data(), b.data() + b.size()) && before(b.data(), a.data() + a.size());
@@ -41,34 +20,15 @@ bool ShareMemory(std::span<const float> a, std::span<const float> b) {
 
 Result<TableId> WorkerNode::Core::CreateTable(const TableSpec& spec, ParameterPair& pair) {
   LW_RETURN_IF_ERROR(CheckMember());
-  LW_RETURN_IF_ERROR(CheckSpec(spec));
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
-    if (table->spec.name == spec.name && table->state != WorkerTable::State::kRefused) {
-      return AlreadyExists("table \"{}\" was created before", spec.name);
-    }
-  }
-  if (pair.elements() != spec.elements()) {
-    return InvalidArgument("table \"{}\": buffers of {} elements, wanted {}", spec.name, pair.elements(),
-                           spec.elements());
-  }
-  const TableId id(static_cast<std::uint32_t>(tables_.size()));
-  tables_.push_back(std::make_unique<WorkerTable>(id, spec, pair, pool_));
-  tables_.back()->idle = tables_.back()->IsOwnClock() ? &never_idle_ : &groups_[spec.group];
-  (tables_.back()->IsOwnClock() ? own_clock_bytes_ : job_clock_bytes_) += pair.elements() * sizeof(float);
-  return id;
+  return tables_.Create(spec, pair);
 }
 
 void WorkerNode::Core::Start(Done done) {
-  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
-  std::vector<WorkerTable*> tables;
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  const std::vector<WorkerTable*> tables = tables_.TakeCreated();
   std::vector<TableSpec> specs;
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
-    if (table->state != WorkerTable::State::kCreated) continue;
-    table->state = WorkerTable::State::kDefining;
-    tables.push_back(table.get());
-    specs.push_back(table->spec);
-  }
-  if (tables.empty()) return LaterDone(std::move(done), Status::Ok());
+  for (const WorkerTable* table : tables) specs.push_back(table->spec);
+  if (tables.empty()) return due_.LaterDone(std::move(done), Status::Ok());
   requests_.Define(
       specs, {}, [this, tables, done = std::move(done)](const Status& answer, const wire::pb::TableMap& map) {
         const Status status = answer.ok() ? TakeMap(tables, map) : answer;
@@ -78,7 +38,7 @@ void WorkerNode::Core::Start(Done done) {
             table->refusal = status;
           }
         }
-        LaterDone(done, status);
+        due_.LaterDone(done, status);
       });
 }
 
@@ -87,61 +47,51 @@ Status WorkerNode::Core::TakeMap(const std::vector<WorkerTable*>& tables, const 
     return Protocol("a map of {} tables, wanted {}", map.tables_size(), tables.size());
   }
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    for (const wire::pb::Block& block : map.tables(static_cast<int>(i)).blocks()) {
-      if (block.block() > kBlockIdMax)
-        return Protocol("block id {}, wanted at most {}", block.block(), kBlockIdMax);
-    }
-    LW_RETURN_IF_ERROR(tables[i]->Place(map.tables(static_cast<int>(i)), ports_.size()));
-    LW_RETURN_IF_ERROR(TakeModels(*tables[i], map.tables(static_cast<int>(i))));
-    if (partial_.enabled()) tables[i]->landing.LandAside();
+    const wire::pb::Table& entry = map.tables(static_cast<int>(i));
+    LW_RETURN_IF_ERROR(TableSet::Place(*tables[i], entry, ports_.all().size()));
+    LW_RETURN_IF_ERROR(rules_.TakeModels(*tables[i], entry, job_.sync, ports_.servers()));
+    if (partial_.partial().enabled()) tables[i]->landing.LandAside();
   }
   for (WorkerTable* table : tables) {
-    for (WorkerBlock& block : table->blocks) {
-      if (blocks_.size() <= block.id.index()) blocks_.resize(block.id.index() + 1, nullptr);
-      blocks_[block.id.index()] = &block;
-      PortOf(block).AddBlock(block);
-    }
+    tables_.Index(*table);
+    for (WorkerBlock& block : table->blocks) ports_.Of(block).AddBlock(block);
     // A table or a worker that comes late has no gradients of the iterations before: without this its blocks
     // would wait for them, and the first pull for the blocks.
     table->pushed = (table->IsOwnClock() ? table->own_first : iteration_) - 1;
-    if (table->pushed >= Iteration(0)) MarkAbsent(*table, table->pushed);
+    if (table->pushed >= Iteration(0)) ports_.MarkAbsent(*table, table->pushed);
     table->exchanged = table->pushed;
-    if (!table->IsOwnClock()) PullBlocks(*table, table->pushed);
+    if (!table->IsOwnClock()) ports_.Pull(*table, table->pushed, env_.clock.Now());
   }
   CountRules();
-  FlushAll();
+  ports_.Flush();
   return Status::Ok();
 }
 
 void WorkerNode::Core::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin,
                                  Done done) {
-  if (Status member = CheckMember(); !member.ok()) return LaterDone(std::move(done), member);
-  Result<WorkerTable*> found = FindPlaced(id);
-  if (!found.ok()) return LaterDone(std::move(done), found.status());
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  Result<WorkerTable*> found = tables_.FindPlaced(id);
+  if (!found.ok()) return due_.LaterDone(std::move(done), found.status());
   WorkerTable& table = **found;
   if (values.size() != table.elements) {
-    return LaterDone(std::move(done), InvalidArgument("table \"{}\": got {} initial values, wanted {}",
-                                                      table.spec.name, values.size(), table.elements));
+    return due_.LaterDone(std::move(done), InvalidArgument("table \"{}\": got {} initial values, wanted {}",
+                                                           table.spec.name, values.size(), table.elements));
   }
   if (table.init_left > 0) {
-    return LaterDone(std::move(done),
-                     FailedPrecondition("table \"{}\": a broadcast is still under way", table.spec.name));
+    return due_.LaterDone(
+        std::move(done), FailedPrecondition("table \"{}\": a broadcast is still under way", table.spec.name));
   }
-  auto lent = std::make_shared<LentPush>();
-  lent->table = id;
-  lent->gradient.values = values;
-  lent->gradient.pin = std::move(pin);
-  GuardOffer(table, lent->gradient, done);
-  lent->done = std::move(done);
-  lent->blocks = lent->blocks_left = table.blocks.size();
+  LentGradient offer{values, std::move(pin), {}, 1};
+  GuardOffer(table, offer, done);
+  const auto lent = loans_.Take(table, iteration_, steps_, std::move(offer), std::move(done));
   table.init_left = table.blocks.size();
   inits_open_ += table.blocks.size();
   for (WorkerBlock& block : table.blocks) {
     block.init = lent;
     block.init_sent = false;
-    PortOf(block).Touch(block);
+    ports_.Of(block).Touch(block);
   }
-  FlushAll();
+  ports_.Flush();
 }
 
 void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done& done) {
@@ -157,7 +107,7 @@ void WorkerNode::Core::GuardOffer(WorkerTable& table, LentGradient& offer, Done&
       if (phase_ != Phase::kFailed && phase_ != Phase::kStopped) {
         PublishIfWhole(table);
         FinishIfWhole();
-        FlushAll();
+        ports_.Flush();
       }
       if (done) done(status);
     };
@@ -177,43 +127,13 @@ void WorkerNode::Core::OnInitialized(WorkerBlock& block, bool refused) {
   if (lent == nullptr) return;  // said twice
   --inits_open_;
   --block.table->init_left;
-  if (refused) {
-    ++lent->blocks_refused;
-  } else {
-    block.seen = block.term;
-  }
-  if (--lent->blocks_left == 0) {
-    Status outcome;
-    if (lent->blocks_refused > 0) {
-      outcome = InvalidArgument(
-          "table \"{}\": the initial values of {} of {} blocks were refused: they hold a NaN or an infinity, "
-          "wanted finite values; or the server has no memory left, and its log says so",
-          block.table->spec.name, lent->blocks_refused, lent->blocks);
-    }
-    Return(std::move(lent), outcome);
-  }
+  if (!refused) block.seen = block.term;
+  loans_.OnInitialized(block, std::move(lent), refused);
   LeaveIfSettled();
 }
 
-Result<WorkerTable*> WorkerNode::Core::FindPlaced(TableId id) {
-  if (id.index() >= tables_.size())
-    return NotFound("no table {}; {} were created", id.value(), tables_.size());
-  WorkerTable* table = tables_[id.index()].get();
-  if (table->state == WorkerTable::State::kRefused) {
-    return FailedPrecondition("table \"{}\" was refused: {}", table->spec.name, table->refusal.message());
-  }
-  if (table->state != WorkerTable::State::kPlaced) {
-    return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
-  }
-  return table;
-}
-
-WorkerBlock* WorkerNode::Core::FindBlock(BlockId id) {
-  return id.index() < blocks_.size() ? blocks_[id.index()] : nullptr;
-}
-
 void WorkerNode::Core::OnMoved(WorkerBlock& block) {
-  PortOf(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
+  ports_.Of(block).ChangeQueue(block, [](PushQueue& queue) { queue.OnMoved(); });
   block.moved = true;
   block.place_asked = false;
   reads_.Unsend(block);
@@ -223,9 +143,9 @@ void WorkerNode::Core::OnMoved(WorkerBlock& block) {
 void WorkerNode::Core::OnReplaced(ShardPort& port) {
   // Every block, also one that has nothing to send now: the others wait there until this worker has said
   // where it goes on.
-  for (WorkerBlock* block : blocks_) {
-    if (block != nullptr && block->shard == port.shard()) OnMoved(*block);
-  }
+  tables_.ForEachBlock([this, &port](WorkerBlock& block) {
+    if (block.shard == port.shard()) OnMoved(block);
+  });
   port.link().Readdress();
 }
 
@@ -233,7 +153,7 @@ void WorkerNode::Core::OnResumed(WorkerBlock& block, Seq last) {
   block.resuming = false;
   map_backoff_ = {};  // the block was found
   SendReads();
-  ShardPort& port = PortOf(block);
+  ShardPort& port = ports_.Of(block);
   const std::uint64_t gone = port.ChangeQueue(block, [last](PushQueue& queue) { return queue.Resume(last); });
   if (resume_observer_) resume_observer_(block.table->id, block.id, block.term, last);
   const std::uint64_t assigns = std::erase_if(block.assigns, [last](Seq seq) { return seq > last; });
@@ -261,7 +181,7 @@ void WorkerNode::Core::AskForNewMap() {
   std::vector<WorkerTable*> tables;
   std::vector<TableSpec> specs;
   std::vector<wire::pb::SeenBlock> seen;
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     if (std::none_of(table->blocks.begin(), table->blocks.end(),
                      [](const WorkerBlock& b) { return b.moved; }))
       continue;
@@ -288,10 +208,10 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
     return Fail(Protocol("a map of {} tables, wanted {}", map.tables_size(), tables.size()));
   }
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    for (WorkerBlock& block : tables[i]->blocks) PortOf(block).RemoveBlock(block);
-    const Status replaced = tables[i]->Replace(map.tables(static_cast<int>(i)), ports_.size());
+    for (WorkerBlock& block : tables[i]->blocks) ports_.Of(block).RemoveBlock(block);
+    const Status replaced = tables[i]->Replace(map.tables(static_cast<int>(i)), ports_.all().size());
     for (WorkerBlock& block : tables[i]->blocks) {
-      ShardPort& port = PortOf(block);
+      ShardPort& port = ports_.Of(block);
       port.AddBlock(block);
       port.Touch(block);
       // What was asked before a block moved does not tell where it is now.
@@ -300,15 +220,14 @@ void WorkerNode::Core::TakeNewMap(const std::vector<WorkerTable*>& tables, const
       block.pull.AskAgain();
     }
     if (!replaced.ok()) return Fail(replaced);
-    if (const Status models = TakeModels(*tables[i], map.tables(static_cast<int>(i))); !models.ok())
-      return Fail(models);
+    const Status models =
+        rules_.TakeModels(*tables[i], map.tables(static_cast<int>(i)), job_.sync, ports_.servers());
+    if (!models.ok()) return Fail(models);
   }
   CountRules();
   // A block of another table may have heard MOVED while this answer was on its way.
-  const bool more = std::any_of(blocks_.begin(), blocks_.end(),
-                                [](const WorkerBlock* block) { return block != nullptr && block->moved; });
-  if (more) ArmMapRequest();
-  FlushAll();
+  if (tables_.FindBlockThat([](const WorkerBlock& block) { return block.moved; }) != nullptr) ArmMapRequest();
+  ports_.Flush();
   SendReads();
 }
 

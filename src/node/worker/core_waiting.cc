@@ -50,7 +50,7 @@ Wait WorkerNode::Core::WaitingToJoin() const {
   if (!scheduler_.up()) {
     return {Wait::Cause::kScheduler, fmt::format("the scheduler to answer, for {:.1f} s", waited_s)};
   }
-  for (const std::unique_ptr<ShardPort>& port : ports_) {
+  for (const std::unique_ptr<ShardPort>& port : ports_.all()) {
     if (port->link().up()) continue;
     Wait wait{Wait::Cause::kConnection,
               fmt::format("a connection to {}, for {:.1f} s", port->link().peer(), waited_s)};
@@ -67,7 +67,7 @@ Wait WorkerNode::Core::WaitingToJoin() const {
 
 std::string WorkerNode::Core::DescribeBlock(const WorkerBlock& block, std::string_view what,
                                             TimePoint since) const {
-  const Link& link = ports_[block.shard.index()]->link();
+  const Link& link = ports_.At(block.shard.index()).link();
   const TimePoint now = env_.clock.Now();
   return fmt::format("table \"{}\" block {} on {}: {}, for {:.1f} s ({}, last heard of {:.1f} s ago)",
                      block.table->spec.name, block.index, link.peer(), what, Seconds(now - since),
@@ -75,14 +75,14 @@ std::string WorkerNode::Core::DescribeBlock(const WorkerBlock& block, std::strin
 }
 
 Wait WorkerNode::Core::WaitingToBegin() const {
-  const WorkerBlock* block = waiters_ > 0 ? HeldUp() : nullptr;
+  const WorkerBlock* block = waits_.open() > 0 ? HeldUp() : nullptr;
   if (block == nullptr) return {};
   const QueuedPush& push = block->pushes.front();
   const std::string what =
       fmt::format("the verdict on push {} of iteration {}, without which {} does not begin iteration {}",
                   push.seq.value(), push.iteration.value(), block->model->sync, iteration_.value());
-  Wait wait{Wait::Cause::kVerdict, DescribeBlock(*block, what, waiting_since_), block};
-  wait.since = waiting_since_;
+  Wait wait{Wait::Cause::kVerdict, DescribeBlock(*block, what, waits_.since()), block};
+  wait.since = waits_.since();
   if (block->pushes.held()) wait.held = push.iteration;
   return wait;
 }
@@ -92,13 +92,13 @@ Wait WorkerNode::Core::WaitingForUse() const {
   const WorkerBlock* first = nullptr;
   TimePoint since;
   std::size_t open = 0;
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     if (table->waiters.empty() && table->into.empty()) continue;
     for (const WorkerBlock& block : table->blocks) {
       if (!block.pull.open()) continue;
       ++open;
       // A partial pull goes on without the others.
-      const bool due = partial_.open() && block.skipped >= partial_.policy().skip_max;
+      const bool due = partial_.partial().open() && block.skipped >= partial_.partial().policy().skip_max;
       if (first != nullptr && !due) continue;
       first = &block;
       since = table->waiters.empty() ? block.pull.since() : table->waiters.front().since;
@@ -106,10 +106,11 @@ Wait WorkerNode::Core::WaitingForUse() const {
   }
   if (first == nullptr) return {};
   std::string what = fmt::format("values for iteration {}", first->pull.progress().value() + 1);
-  if (partial_.open() && first->skipped > 0) {
+  if (partial_.partial().open() && first->skipped > 0) {
     what += fmt::format(" (left out {} times running, which is the most)", first->skipped);
-  } else if (partial_.enabled() && !partial_.reached()) {
-    what += fmt::format(" (until {:.0f} % of all blocks are there)", 100 * partial_.policy().share_min);
+  } else if (partial_.partial().enabled() && !partial_.partial().reached()) {
+    what +=
+        fmt::format(" (until {:.0f} % of all blocks are there)", 100 * partial_.partial().policy().share_min);
   }
   std::string text = DescribeBlock(*first, what, since);
   if (open > 1) text += fmt::format(" and {} more blocks", open - 1);
@@ -119,7 +120,7 @@ Wait WorkerNode::Core::WaitingForUse() const {
 }
 
 Wait WorkerNode::Core::WaitingForVerdict() const {
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     for (const WorkerBlock& block : table->blocks) {
       if (block.init != nullptr) {
         return {Wait::Cause::kVerdict,
@@ -131,7 +132,7 @@ Wait WorkerNode::Core::WaitingForVerdict() const {
           "the verdict on push {} of iteration {}{}", push.seq.value(), push.iteration.value(),
           block.pushes.held() ? " (held back: beyond the open iterations, or the block has moved)" : "");
       std::string text = DescribeBlock(block, what, block.pull.since());
-      if (unsettled_ > 1) text += fmt::format(" and {} more pushes", unsettled_ - 1);
+      if (ports_.unsettled() > 1) text += fmt::format(" and {} more pushes", ports_.unsettled() - 1);
       Wait wait{Wait::Cause::kVerdict, std::move(text), &block};
       wait.since = block.pull.since();
       if (block.pushes.held()) wait.held = push.iteration;
@@ -153,7 +154,7 @@ Wait WorkerNode::Core::WaitingToFinish() const {
                             more > 0 ? fmt::format(" and {} more", more) : "", waited_s);
     return wait;
   }
-  for (const std::unique_ptr<WorkerTable>& table : tables_) {
+  for (const std::unique_ptr<WorkerTable>& table : tables_.all()) {
     for (const WorkerBlock& block : table->blocks) {
       if (!block.pull.open()) continue;
       return {Wait::Cause::kValues, DescribeBlock(block, "its final values", block.pull.since()), &block};

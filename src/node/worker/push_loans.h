@@ -1,0 +1,58 @@
+// PushLoans: the memory of the user that pushes are sent from, from the call that lends it until the owner
+// may have it back.
+//
+// An owner is told when every block has its verdict and no send reads the memory any more. Records of loans
+// are made once and used again, so that a push allocates nothing. Thread rule: the node's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "leeway/env.h"
+#include "node/worker/due_callbacks.h"
+#include "node/worker/lent_gradient.h"
+#include "node/worker/table.h"
+#include "wire/messages.h"
+
+namespace leeway {
+
+class PushLoans {
+ public:
+  // Borrows both. `looked` is called each time the loans that sends still read were looked at.
+  PushLoans(Timers& timers, DueCallbacks& due, std::function<void()> looked);
+  ~PushLoans();
+  PushLoans(const PushLoans&) = delete;
+  PushLoans& operator=(const PushLoans&) = delete;
+
+  // A loan for all blocks of the table.
+  [[nodiscard]] std::shared_ptr<LentPush> Take(const WorkerTable& table, Iteration iteration,
+                                               std::uint64_t steps, LentGradient gradient, Done done);
+  // A block has its verdict on a gradient, or on an array that was set. With the last one the loan ends.
+  void OnGradient(const WorkerBlock& block, std::shared_ptr<LentPush> lent, wire::Verdict verdict);
+  void OnAssigned(const WorkerBlock& block, std::shared_ptr<LentPush> lent, wire::Verdict verdict);
+  // A block has, or has refused, its initial values.
+  void OnInitialized(const WorkerBlock& block, std::shared_ptr<LentPush> lent, bool refused);
+  // Tells the owner, as soon as no send reads the memory any more.
+  void Return(std::shared_ptr<LentPush> lent, const Status& status);
+  // Sends still read memory whose loan has ended.
+  [[nodiscard]] bool draining() const { return !draining_.empty(); }
+
+ private:
+  static constexpr std::size_t kSparesMax = 1024;
+
+  void Recycle(std::shared_ptr<LentPush> lent);
+  void OnTimer();
+
+  Timers& timers_;
+  DueCallbacks& due_;
+  const std::function<void()> looked_;
+  std::vector<std::pair<std::shared_ptr<LentPush>, Status>> draining_;
+  std::vector<std::shared_ptr<LentPush>> spares_;  // loans that have ended, and that nobody else holds
+  TimerId timer_;
+};
+
+}  // namespace leeway
