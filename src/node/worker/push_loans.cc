@@ -11,8 +11,9 @@ constexpr Duration kDrainPoll = std::chrono::milliseconds(1);
 
 }  // namespace
 
-PushLoans::PushLoans(Timers& timers, DueCallbacks& due, std::function<void()> looked)
-    : timers_(timers), due_(due), looked_(std::move(looked)) {}
+PushLoans::PushLoans(Timers& timers, DueCallbacks& due, WorkerCounters& counters,
+                     std::function<void()> looked)
+    : timers_(timers), due_(due), counters_(counters), looked_(std::move(looked)) {}
 PushLoans::~PushLoans() { timers_.Cancel(timer_); }
 
 std::shared_ptr<LentPush> PushLoans::Take(const WorkerTable& table, Iteration iteration, std::uint64_t steps,
@@ -32,6 +33,35 @@ std::shared_ptr<LentPush> PushLoans::Take(const WorkerTable& table, Iteration it
   lent->blocks = lent->blocks_left = table.blocks.size();
   lent->blocks_refused = 0;
   return lent;
+}
+
+void PushLoans::OnVerdict(WorkerBlock& block, QueuedPush push, wire::Verdict verdict, Iteration v_train) {
+  if (push.lent != nullptr && push.lent->assigns) {
+    block.NoteAssigned(push.seq);
+    if (verdict == wire::Verdict::kApplied) block.seen = block.term;
+    return OnAssigned(block, std::move(push.lent), verdict);
+  }
+  switch (verdict) {
+    case wire::Verdict::kApplied:
+      ++counters_.applied;
+      block.seen = block.term;
+      break;
+    case wire::Verdict::kSummed:
+      ++counters_.summed;
+      block.seen = block.term;
+      break;
+    case wire::Verdict::kAbsent:
+      ++counters_.absent;
+      break;
+    case wire::Verdict::kLateDropped:
+      ++counters_.late_dropped;
+      break;
+    default:
+      ++counters_.refused;
+      break;
+  }
+  if (observer_) observer_(block.table->id, block.id, push.seq, push.iteration, verdict, v_train);
+  if (push.lent != nullptr) OnGradient(block, std::move(push.lent), verdict);
 }
 
 void PushLoans::OnGradient(const WorkerBlock& block, std::shared_ptr<LentPush> lent, wire::Verdict verdict) {

@@ -26,20 +26,27 @@ class PushLoansTest : public ::testing::Test {
     return loans.Take(table, Iteration(7), 3, {values, nullptr, {}, 1},
                       [this](const Status& status) { told = status; });
   }
+  void OnVerdict(std::size_t block, std::shared_ptr<LentPush> lent, wire::Verdict verdict) {
+    QueuedPush push;
+    push.seq = Seq(1);
+    push.lent = std::move(lent);
+    loans.OnVerdict(table.blocks[block], std::move(push), verdict, Iteration(0));
+  }
   // The queues of two blocks hold the loan, and let go of it with their verdicts.
   void Settle(wire::Verdict first, wire::Verdict second) {
     std::shared_ptr<LentPush> one = Take(), other = one;
-    loans.OnGradient(table.blocks[0], std::move(one), first);
+    OnVerdict(0, std::move(one), first);
     due.Run();
     EXPECT_FALSE(told.has_value()) << "a block has no verdict";
-    loans.OnGradient(table.blocks[1], std::move(other), second);
+    OnVerdict(1, std::move(other), second);
     due.Run();
   }
 
   testing::FakeEnv env;
   DueCallbacks due;
   int looked = 0;
-  PushLoans loans{env.timers, due, [this] { ++looked; }};
+  WorkerCounters counters;
+  PushLoans loans{env.timers, due, counters, [this] { ++looked; }};
   ParameterPair pair{4, nullptr, nullptr};
   BufferPool pool{1 << 20};
   WorkerTable table{TableId(0), {.name = "w", .shape = {4}, .optimizer = "sgd"}, pair, pool};
@@ -52,6 +59,18 @@ TEST_F(PushLoansTest, TheOwnerIsToldWithTheLastVerdict) {
   ASSERT_TRUE(told.has_value());
   EXPECT_TRUE(told->ok());
   EXPECT_FALSE(loans.draining());
+  EXPECT_EQ(counters.applied, 1U);
+  EXPECT_EQ(counters.summed, 1U);
+}
+
+TEST_F(PushLoansTest, AnAbsenceIsCountedAndObserved) {
+  std::vector<std::int64_t> told_v_train;
+  loans.SetObserver([&](TableId, BlockId, Seq, Iteration, wire::Verdict, Iteration v_train) {
+    told_v_train.push_back(v_train.value());
+  });
+  loans.OnVerdict(table.blocks[0], QueuedPush(), wire::Verdict::kAbsent, Iteration(4));
+  EXPECT_EQ(counters.absent, 1U);
+  EXPECT_EQ(told_v_train, std::vector<std::int64_t>{4});
 }
 
 TEST_F(PushLoansTest, ARefusalNamesTheTableTheBlocksAndTheIteration) {
@@ -64,11 +83,13 @@ TEST_F(PushLoansTest, AnArrayThatCameTooLateIsAnError) {
   std::shared_ptr<LentPush> one = Take();
   one->assigns = AssignedArray{};
   std::shared_ptr<LentPush> other = one;
-  loans.OnAssigned(table.blocks[0], std::move(one), wire::Verdict::kLateDropped);
-  loans.OnAssigned(table.blocks[1], std::move(other), wire::Verdict::kApplied);
+  OnVerdict(0, std::move(one), wire::Verdict::kLateDropped);
+  OnVerdict(1, std::move(other), wire::Verdict::kApplied);
   due.Run();
   ASSERT_TRUE(told.has_value());
   EXPECT_THAT(told->message(), HasSubstr("1 of 2 blocks have gone on"));
+  EXPECT_EQ(table.blocks[0].assigns.size(), 1U);
+  EXPECT_EQ(counters.applied, 0U) << "it is no push";
   EXPECT_FALSE(Take()->assigns.has_value()) << "the next loan is of a gradient";
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "node/testing/fake_env.h"
-#include "node/testing/handshake.h"
+#include "node/worker/testing/link_stub.h"
 
 namespace leeway {
 namespace {
@@ -12,22 +12,16 @@ namespace {
 using ::testing::ElementsAre;
 
 // A table of two blocks, one on each of two shards that are connected.
-class ShardPortsTest : public ::testing::Test, private LinkEvents {
+class ShardPortsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     self.worker = WorkerId(1);
     self.incarnation = Incarnation(1);
+    links.on_up = [this](std::uint32_t link) { ports.OnUp(link - 1); };
     for (std::uint32_t i = 0; i < 2; ++i) {
-      ports.Add(std::make_unique<Link>(
-                    env.env, LinkOptions(), []() -> Result<std::string> { return std::string("10.0.0.1:1"); },
-                    i + 1, "server", static_cast<LinkEvents&>(*this)),
-                10 + i);
-      ports.At(i).link().Start();
-      to[i] = env.transport.CompleteConnect();
+      ports.Add(links.Make(i + 1, "server"), 10 + i);
       EXPECT_FALSE(ports.AllUp());
-      wire::pb::Welcome welcome;
-      welcome.set_version(wire::kVersionMax);
-      EXPECT_TRUE(testing::Welcome(env.transport, to[i], welcome).ok());
+      to[i] = links.Connect(ports.At(i).link());
     }
     wire::pb::Table map;
     map.set_name("w");
@@ -56,6 +50,7 @@ class ShardPortsTest : public ::testing::Test, private LinkEvents {
   }
 
   testing::FakeEnv env;
+  testing::LinkStub links{env};
   Stance self;
   WorkerCounters counters;
   ShardPorts ports{self, counters, WorkerOptions()};
@@ -64,16 +59,6 @@ class ShardPortsTest : public ::testing::Test, private LinkEvents {
   BufferPool pool{1 << 20};
   WorkerTable table{TableId(0), {.name = "w", .shape = {4}}, pair, pool};
   const std::vector<float> values{1, 2, 3, 4};
-
- private:
-  wire::pb::Hello MakeHello(std::uint32_t) override { return {}; }
-  void OnUp(std::uint32_t link, const wire::pb::Welcome&) override { ports.OnUp(link - 1); }
-  void OnDown(std::uint32_t, const Status&) override {}
-  void OnFailed(std::uint32_t, const Status&) override {}
-  Result<Landing> OnFrameStart(std::uint32_t, const FrameHead&, std::span<const std::byte>) override {
-    return Landing();
-  }
-  void OnFrame(std::uint32_t, const FrameHead&, std::span<const std::byte>, Landing&&) override {}
 };
 
 TEST_F(ShardPortsTest, EachBlockGoesToItsOwnShard) {

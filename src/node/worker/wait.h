@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 namespace leeway {
 
 struct WorkerBlock;
+
+// Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.
+using Explained = std::function<void(const std::string& why, bool for_members)>;
 
 struct Wait {
   enum class Cause : std::uint8_t {
