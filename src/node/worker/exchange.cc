@@ -51,6 +51,15 @@ Status Exchange::Check(const WorkerTable& table, Iteration iteration, std::span<
       table.spec.name, iteration.value());
 }
 
+void Exchange::NoteLead(const WorkerTable& table, Iteration iteration) {
+  for (const WorkerBlock& block : table.blocks) {
+    const Iteration v_train = table.landing.InUseVTrain(block.index);
+    if (v_train < Iteration(0)) continue;  // not known: its owner was replaced
+    const auto lead = static_cast<std::size_t>(table.CountOwn(v_train, iteration - 1));
+    ++counters_.lead[std::min(lead, counters_.lead.size() - 1)];
+  }
+}
+
 std::optional<LentGradient> Exchange::HandIn(WorkerTable& table, Iteration iteration, LentGradient gradient,
                                              BufferPool& pool) {
   if (AddsUp() && !(table.sum.empty() && IsDue(table, iteration, gradient.values))) {

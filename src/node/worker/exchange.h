@@ -29,6 +29,8 @@ class Exchange {
   // An error if the gradient would spoil the gradients of other iterations in the sum.
   [[nodiscard]] Status Check(const WorkerTable& table, Iteration iteration,
                              std::span<const float> gradient) const;
+  // Counts how many iterations this worker is ahead of each block that the gradient was computed on.
+  void NoteLead(const WorkerTable& table, Iteration iteration);
   // Takes the gradient of this iteration. Returns what is to be pushed; nothing: the iteration is absent.
   [[nodiscard]] std::optional<LentGradient> HandIn(WorkerTable& table, Iteration iteration,
                                                    LentGradient gradient, BufferPool& pool);

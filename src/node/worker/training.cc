@@ -59,7 +59,8 @@ Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncMo
                  LetUseAll();
                  due_.Run();
                }),
-      waits_(counters) {}
+      waits_(counters),
+      own_pulls_(env.clock, due) {}
 
 Status Training::TakeJob(const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job.pull));
@@ -96,10 +97,6 @@ Status Training::Place(const std::vector<WorkerTable*>& tables, const wire::pb::
   return Status::Ok();
 }
 
-Status Training::TakeModels(WorkerTable& table, const wire::pb::Table& map) {
-  return rules_.TakeModels(table, map, job_sync_, ports_.servers());
-}
-
 Status Training::Switch(const wire::pb::TableMap& map) {
   for (const wire::pb::Table& entry : map.tables()) {
     const auto found =
@@ -113,11 +110,6 @@ Status Training::Switch(const wire::pb::TableMap& map) {
   CountRules();
   LetUseAll();
   return Status::Ok();
-}
-
-void Training::CountRules() {
-  rules_.Count(tables_, is_member_);
-  events_.gated(rules_.any_skips() || rules_.any_bounded());
 }
 
 void Training::Broadcast(TableId id, LentGradient values, Done done) {
@@ -150,7 +142,7 @@ Status Training::GradientReady(TableId id, LentGradient gradient, Done done) {
   if (!waits_.training()) NoteBeforeTraining();
   table->pushed = handed_ = iteration_;
   table->idle->MarkOwn(iteration_);
-  NoteLead(*table);
+  exchange_.NoteLead(*table, iteration_);
   if (const Status spoils = exchange_.Check(*table, iteration_, gradient.values); !spoils.ok()) {
     counters_.refused += table->blocks.size();
     due_.LaterDone(std::move(done), spoils);
@@ -161,15 +153,6 @@ Status Training::GradientReady(TableId id, LentGradient gradient, Done done) {
   }
   ports_.Flush();
   return Status::Ok();
-}
-
-void Training::NoteLead(const WorkerTable& table) {
-  for (const WorkerBlock& block : table.blocks) {
-    const Iteration v_train = table.landing.InUseVTrain(block.index);
-    if (v_train < Iteration(0)) continue;  // not known: its owner was replaced
-    const auto lead = static_cast<std::size_t>(table.CountOwn(v_train, iteration_ - 1));
-    ++counters_.lead[std::min(lead, counters_.lead.size() - 1)];
-  }
 }
 
 void Training::EndIteration(std::optional<std::uint32_t> group) {
@@ -193,16 +176,12 @@ void Training::EndIteration(std::optional<std::uint32_t> group) {
 
 void Training::SendOut(WorkerTable& table, std::optional<LentGradient> gradient, Done done, bool idle) {
   if (gradient) {
-    Push(table, iteration_, *std::move(gradient), std::move(done));
+    ports_.Push(table, loans_.Take(table, iteration_, steps_, *std::move(gradient), std::move(done)));
   } else {
     ports_.MarkAbsent(table, iteration_, idle);
     due_.LaterDone(std::move(done), Status::Ok());
   }
   RequestBlocks(table, iteration_);
-}
-
-void Training::Push(WorkerTable& table, Iteration iteration, LentGradient gradient, Done done) {
-  ports_.Push(table, loans_.Take(table, iteration, steps_, std::move(gradient), std::move(done)));
 }
 
 Status Training::PushOwn(TableId id, LentGradient gradient, Done done) {
@@ -228,14 +207,9 @@ Status Training::PullInto(TableId id, std::span<float> values, Done done) {
     return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  BeginInto(*table, {values, table->pushed, table->blocks.size(), Status::Ok(), std::move(done)});
+  own_pulls_.Begin(*table, values, table->pushed, std::move(done), ports_);
   ports_.Flush();
   return Status::Ok();
-}
-
-void Training::BeginInto(WorkerTable& table, IntoPull into) {
-  table.into.push_back(std::move(into));
-  if (table.into.size() == 1) ports_.Pull(table, table.into.front().progress, env_.clock.Now());
 }
 
 void Training::Leave() {
@@ -245,10 +219,7 @@ void Training::Leave() {
     // Who reads a table between leaving and the end gets what there is.
     RequestAll();
   }
-  PushSums();
-}
-
-void Training::PushSums() {
+  // A sum would be lost with the worker.
   tables_.ForEachJobClock([this](WorkerTable& table) {
     if (table.sum.empty()) return;
     Iteration last = std::max(table.pushed + 1, iteration_);
@@ -259,7 +230,7 @@ void Training::PushSums() {
       if (block.told < last && last > table.pushed + 1) ports_.MarkAbsent(block, last - 1);
     }
     table.pushed = last;
-    Push(table, last, table.sum.Take(), {});
+    ports_.Push(table, loans_.Take(table, last, steps_, table.sum.Take(), {}));
   });
   ports_.Flush();
 }
@@ -282,42 +253,6 @@ void Training::OnLeft() {
     ports_.Of(block).Touch(block);
   });
   ports_.Flush();
-}
-
-void Training::PullFinal() {
-  // Above every progress asked before, so that no earlier answer is taken for the final one.
-  final_progress_ = iteration_ + 1;
-  for (const std::unique_ptr<WorkerTable>& owned : tables_.all()) {
-    WorkerTable& table = *owned;
-    if (table.state != WorkerTable::State::kPlaced) continue;
-    if (!table.IsOwnClock()) {
-      ports_.Pull(table, final_progress_, env_.clock.Now());
-      continue;
-    }
-    ++final_left_;
-    // Nothing of an own-clock table was published before: its back buffer is free.
-    auto done = [this, &table](const Status& status) {
-      if (status.ok()) {
-        table.pair.Publish(final_progress_);
-      } else {
-        table.pair.Extend(final_progress_);
-      }
-      --final_left_;
-      events_.shown();
-    };
-    // Above the progress of every earlier pull: the answer to one that was asked twice is not taken for this
-    // one's.
-    BeginInto(table, {table.pair.Back(), table.pushed + 1, table.blocks.size(), Status::Ok(), done});
-  }
-  ports_.Flush();
-}
-
-bool Training::HasFinal() const {
-  if (!final_asked() || final_left_ > 0) return false;
-  return std::ranges::none_of(tables_.all(), [this](const std::unique_ptr<WorkerTable>& table) {
-    return table->state == WorkerTable::State::kPlaced && !table->IsOwnClock() &&
-           table->landing.published() < final_progress_;
-  });
 }
 
 bool Training::LacksAt(Iteration cut) const {

@@ -6,7 +6,6 @@
 // node's.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,6 +22,8 @@
 #include "node/worker/block_rules.h"
 #include "node/worker/due_callbacks.h"
 #include "node/worker/exchange.h"
+#include "node/worker/final_values.h"
+#include "node/worker/own_pulls.h"
 #include "node/worker/partial_use.h"
 #include "node/worker/push_loans.h"
 #include "node/worker/shard_ports.h"
@@ -57,13 +58,20 @@ class Training {
   void OnLeft();
   // Ends all that is open, with an error for its owner.
   void FailAll(const Status& why);
+  [[nodiscard]] bool ended() const { return ended_; }
 
   // Takes the blocks and models of tables that were asked for, and asks for their values.
   [[nodiscard]] Status Place(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
-  [[nodiscard]] Status TakeModels(WorkerTable& table, const wire::pb::Table& map);
+  [[nodiscard]] Status TakeModels(WorkerTable& table, const wire::pb::Table& map) {
+    return rules_.TakeModels(table, map, job_sync_, ports_.servers());
+  }
   // Other models from now on, for tables that are placed.
   [[nodiscard]] Status Switch(const wire::pb::TableMap& map);
-  void CountRules();
+  // Models have changed.
+  void CountRules() {
+    rules_.Count(tables_, is_member_);
+    events_.gated(rules_.any_skips() || rules_.any_bounded());
+  }
 
   // As in WorkerNode. REQUIRES: a member, but for WhenUsable and PullInto.
   void Broadcast(TableId id, LentGradient values, Done done);
@@ -74,12 +82,17 @@ class Training {
   [[nodiscard]] Status PushOwn(TableId id, LentGradient gradient, Done done);
   [[nodiscard]] Status PullInto(TableId id, std::span<float> values, Done done);
   // Training begins with the last read, barrier or lease before the first gradient.
-  void NoteBeforeTraining();
+  void NoteBeforeTraining() {
+    if (steps_ == 0 && handed_ != iteration_) waits_.NoteBeforeTraining(env_.clock.Now());
+  }
 
   // Initial values of the block were taken, or refused.
   void OnInitialized(WorkerBlock& block, bool refused) { writes_.OnInitialized(block, refused, loans_); }
   // All verdicts of a frame are taken.
-  void AfterVerdicts();
+  void AfterVerdicts() {
+    StepIfSettled();
+    if (rules_.any_bounded()) LetUseAll();
+  }
   [[nodiscard]] Status OnAnswers(ShardPort& port, AnswerLanding& landing);
   // The barrier of a step was passed.
   void OnStepped();
@@ -87,9 +100,11 @@ class Training {
   void LeaveBarrier() { step_.Leave(); }
 
   // Pulls the final values of all tables.
-  void PullFinal();
-  [[nodiscard]] bool final_asked() const { return final_progress_ != kIterationMax; }
-  [[nodiscard]] bool HasFinal() const;
+  void PullFinal() {
+    final_values_.Pull(tables_, iteration_, env_.clock.Now(), ports_, own_pulls_, events_.shown);
+  }
+  [[nodiscard]] bool final_asked() const { return final_values_.asked(); }
+  [[nodiscard]] bool HasFinal() const { return final_values_.Have(tables_); }
 
   [[nodiscard]] Iteration iteration() const { return iteration_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -114,10 +129,6 @@ class Training {
   // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
   // `idle` if it is of another group.
   void SendOut(WorkerTable& table, std::optional<LentGradient> gradient, Done done, bool idle = false);
-  void Push(WorkerTable& table, Iteration iteration, LentGradient gradient, Done done);
-  // Pushes the sums of a worker that leaves.
-  void PushSums();
-  void NoteLead(const WorkerTable& table);
   // Asks for what the table needs after `progress`: nothing where what is held serves.
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void RequestAll();
@@ -133,9 +144,6 @@ class Training {
   void StepIfSettled();
   void OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerEntry& entry,
                 AnswerLanding::Slot& slot);
-  // Pulls of an own-clock table, one after the other.
-  void BeginInto(WorkerTable& table, IntoPull into);
-  void OnInto(WorkerTable& table, bool has_values);
 
   Env& env_;
   const Stance& self_;
@@ -147,8 +155,6 @@ class Training {
   Iteration iteration_{0};
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
   Iteration handed_{-1};     // the last iteration with a gradient
-  Iteration final_progress_ = kIterationMax;
-  std::size_t final_left_ = 0;  // own-clock tables whose final values are not here
   TableSet tables_;
   ShardPorts ports_;
   PushLoans loans_;
@@ -158,6 +164,8 @@ class Training {
   PartialUse partial_;
   StepBarrier step_;
   WaitAccount waits_;
+  OwnPulls own_pulls_;
+  FinalValues final_values_;
   std::vector<WorkerTable*> answered_;  // of the frame at hand; kept to reuse its memory
 };
 

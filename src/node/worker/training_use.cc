@@ -56,10 +56,6 @@ void Training::EndWait(const WorkerTable* table) {
   waits_.Charge(*table, last == nullptr ? 0 : ports_.servers()[last->shard.index()], step_.passed_at(), now);
 }
 
-void Training::NoteBeforeTraining() {
-  if (steps_ == 0 && handed_ != iteration_) waits_.NoteBeforeTraining(env_.clock.Now());
-}
-
 void Training::PublishIfWhole(WorkerTable& table) {
   if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) partial_.OnWhole(table);
   LetUse(table);
@@ -141,11 +137,6 @@ void Training::OnStepped() {
   RequestAll();
 }
 
-void Training::AfterVerdicts() {
-  StepIfSettled();
-  if (rules_.any_bounded()) LetUseAll();
-}
-
 Status Training::OnAnswers(ShardPort& port, AnswerLanding& landing) {
   const wire::Answers& answers = landing.answers;
   LW_RETURN_IF_ERROR(self_.CheckAddressee(answers.worker, answers.incarnation));
@@ -183,7 +174,7 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   table.ended_for = entry.held_for;
   if (table.IsOwnClock()) {
     block.pull.Settle(entry.progress);
-    return OnInto(table, has_values);
+    return own_pulls_.OnAnswer(table, has_values, ports_);
   }
   if (has_values) {
     table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));
@@ -197,20 +188,6 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   block.pull.Settle(entry.progress);
   // Iterations may have passed since it was asked for that need no newer values.
   if (!block.pull.open() && !step_.behind()) table.landing.Serve(block.index, iteration_ - 1);
-}
-
-void Training::OnInto(WorkerTable& table, bool has_values) {
-  IntoPull& into = table.into.front();
-  if (!has_values) {
-    into.outcome = FailedPrecondition(
-        "table \"{}\" never got initial values, and nobody is left to give it some", table.spec.name);
-  }
-  if (--into.blocks_left > 0) return;
-  due_.LaterDone(std::move(into.done), into.outcome);
-  (void)table.into.pop_front();
-  if (table.into.empty()) return;
-  ports_.Pull(table, table.into.front().progress, env_.clock.Now());
-  ports_.Flush();  // its blocks are on other shards as well
 }
 
 }  // namespace leeway

@@ -30,9 +30,7 @@ void WorkerNode::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) {
   if (link == 0) {
     OnWelcome(welcome);
   } else {
-    training_.ports().OnUp(link - 1);
-    reads_.Unsend(ShardId(link - 1));
-    reads_.Send(training_.ports());
+    intake_.OnUp(training_, link - 1);
     JoinIfAllUp();
   }
   due_.Run();
@@ -59,7 +57,7 @@ void WorkerNode::OnDown(std::uint32_t link, const Status& why) {
 void WorkerNode::OnFailed(std::uint32_t, const Status& why) {
   if (life_.Is(WorkerPhase::kFinished)) {  // the job may end before this worker says goodbye
     life_.OnPeerGone(why);
-    reads_.FailAll(why);
+    intake_.reads().FailAll(why);
   } else {
     Fail(why);
   }
@@ -77,13 +75,7 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
     if (const Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }
   for (const std::size_t shard : news.replaced) {
-    if (shard >= training_.ports().all().size()) continue;
-    // Every block, also one that has nothing to send now: the others wait there until this worker has said
-    // where it goes on.
-    training_.tables().ForEachBlock([this, shard](WorkerBlock& block) {
-      if (block.shard.index() == shard) OnMoved(block);
-    });
-    training_.ports().At(shard).link().Readdress();
+    if (shard < training_.ports().all().size()) intake_.OnReplaced(training_, shard);
   }
   PullFinalIfAlone();
 }
@@ -137,10 +129,7 @@ Result<Landing> WorkerNode::OnFrameStart(std::uint32_t link, const FrameHead& he
     return Protocol("a {} frame with a payload, wanted none but Answers and Arrays", wire::KindName(kind));
   }
   const ShardPort& port = training_.ports().At(link - 1);
-  Result<Landing> landing =
-      kind == wire::Kind::kAnswers
-          ? landings_.Begin(joining_.self(), port.shard(), training_.tables(), body, head.payload_bytes)
-          : reads_.Land(training_.tables(), body, head.payload_bytes);
+  Result<Landing> landing = intake_.OnFrameStart(training_, port, head, body);
   if (!landing.ok() && broken_timer_ == TimerId{}) {
     // The transport closes the connection now. A server that breaks the protocol would do so again on the
     // next one, so this is the end of the worker; it is told from outside the transport's own call.
@@ -174,28 +163,15 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
   const auto kind = static_cast<wire::Kind>(head.kind);
   switch (kind) {
     case wire::Kind::kVerdicts:
-      LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, verdicts_));
-      return OnVerdicts(port);
-    case wire::Kind::kAnswers: {
-      std::shared_ptr<AnswerLanding> unchanged;
-      if (landing.lease == nullptr) {
-        LW_ASSIGN_OR_RETURN(unchanged, landings_.Unchanged(body));
-      }
-      auto& landed = unchanged != nullptr ? *unchanged : *static_cast<AnswerLanding*>(landing.lease.get());
-      const Status taken = training_.OnAnswers(port, landed);
-      landed.slots.clear();  // what landed aside goes back to its pool
-      if (taken.ok()) FinishIfWhole();
-      return taken;
-    }
-    case wire::Kind::kArrays: {
-      if (landing.lease != nullptr) {
-        return reads_.OnArrays(port.shard(), training_.tables(),
-                               static_cast<ArraysLanding*>(landing.lease.get())->arrays);
-      }
-      wire::Arrays arrays;
-      LW_RETURN_IF_ERROR(wire::Decode(body, 0, arrays));
-      return reads_.OnArrays(port.shard(), training_.tables(), arrays);
-    }
+      LW_RETURN_IF_ERROR(intake_.OnVerdicts(training_, port, body, head.payload_bytes));
+      AfterVerdicts();
+      return Status::Ok();
+    case wire::Kind::kAnswers:
+      LW_RETURN_IF_ERROR(intake_.OnAnswers(training_, port, body, landing));
+      FinishIfWhole();
+      return Status::Ok();
+    case wire::Kind::kArrays:
+      return intake_.OnArrays(training_, port, body, landing);
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
                                         [this](const auto& message) { inquiries_.OnReply(message, false); });
@@ -256,104 +232,23 @@ void WorkerNode::OnCut(const wire::pb::Cut& cut) {
   client_state_.OnCut(cut, head, iteration(), training_.LacksAt(at));
 }
 
-Status WorkerNode::OnVerdicts(ShardPort& port) {
-  LW_RETURN_IF_ERROR(joining_.self().CheckAddressee(verdicts_.worker, verdicts_.incarnation));
-  for (const wire::VerdictEntry& entry : verdicts_.entries) {
-    LW_RETURN_IF_ERROR(OnVerdict(port, entry));
-    if (life_.Is(WorkerPhase::kFailed)) break;
-  }
+void WorkerNode::AfterVerdicts() {
   // At once: this worker may be killed before its next beat, and nobody else knows.
-  if (moves_.TakeLost()) SendReport();
+  if (intake_.moves().TakeLost()) SendReport();
   AnswerIfSettled();
   LeaveIfSettled();
   training_.AfterVerdicts();
-  return Status::Ok();
-}
-
-Status WorkerNode::OnVerdict(ShardPort& port, const wire::VerdictEntry& entry) {
-  WorkerBlock* block = training_.tables().FindBlock(entry.block);
-  if (block == nullptr)
-    return Protocol("a verdict for block {}, which no table of this worker has", entry.block.value());
-  if (block->shard != port.shard()) return Status::Ok();  // of an owner before the last move
-  const bool init_refused = entry.verdict == wire::Verdict::kRefused && entry.seq == Seq(0);
-  // An owner's word under another term concerns no push in flight now; only that the term is another.
-  if (!init_refused && entry.term != block->term && entry.verdict != wire::Verdict::kMoved &&
-      entry.verdict != wire::Verdict::kFenced) {
-    return Status::Ok();
-  }
-  if (!init_refused && entry.term == block->term) block->told = std::max(block->told, entry.v_train);
-  if (!init_refused && wire::ConsumesSeq(entry.verdict)) {
-    Result<std::optional<QueuedPush>> settled = training_.ports().Settle(port, *block, entry.seq);
-    if (!settled.ok()) return settled.status().WithContext(fmt::format("block {}", entry.block.value()));
-    if (!settled->has_value()) return Status::Ok();
-    moves_.OnFound();
-    training_.loans().OnVerdict(*block, **std::move(settled), entry.verdict, entry.v_train);
-    return Status::Ok();
-  }
-  switch (entry.verdict) {
-    case wire::Verdict::kRefused:
-    case wire::Verdict::kInitialized:
-      training_.OnInitialized(*block, init_refused);
-      LeaveIfSettled();
-      break;
-    case wire::Verdict::kGap:
-      if (block->resuming) {
-        // The scheduler counts for a worker that has left.
-        moves_.OnResumed(*block, entry.seq, port, !joining_.self().observer);
-        reads_.Send(training_.ports());
-        break;
-      }
-      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnGap(entry.seq); });
-      break;
-    case wire::Verdict::kWindow:
-      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnWindow(entry.seq); });
-      break;
-    case wire::Verdict::kOpen:
-      port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnOpen(); });
-      break;
-    case wire::Verdict::kMoved:
-      OnMoved(*block);
-      break;
-    case wire::Verdict::kFenced:
-      Fail(Fenced("{} fenced worker {} incarnation {}: this life was declared dead or replaced",
-                  port.link().peer(), rank().value(), joining_.self().incarnation.value()));
-      break;
-    default:
-      break;
-  }
-  return Status::Ok();
-}
-
-void WorkerNode::OnMoved(WorkerBlock& block) {
-  reads_.Unsend(block);
-  moves_.OnMoved(block, training_.ports());
 }
 
 void WorkerNode::AskForNewMap() {
-  BlockMoves::Asked asked = moves_.Question(training_.tables());
+  BlockMoves::Asked asked = intake_.moves().Question(training_.tables());
   requests_.Define(
       asked.specs, asked.seen,
       [this, tables = std::move(asked.tables)](const Status& answer, const wire::pb::TableMap& map) {
-        moves_.Answered();
         if (life_.Is(WorkerPhase::kFailed)) return;
-        const Status taken = answer.ok() ? TakeNewMap(tables, map) : answer;
+        const Status taken = answer.ok() ? intake_.TakePlaces(training_, tables, map) : answer;
         if (!taken.ok()) Fail(taken);
       });
-}
-
-Status WorkerNode::TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map) {
-  if (static_cast<std::size_t>(map.tables_size()) != tables.size())
-    return Protocol("a map of {} tables, wanted {}", map.tables_size(), tables.size());
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    const wire::pb::Table& entry = map.tables(static_cast<int>(i));
-    LW_RETURN_IF_ERROR(BlockMoves::Replace(*tables[i], entry, training_.ports()));
-    LW_RETURN_IF_ERROR(training_.TakeModels(*tables[i], entry));
-  }
-  training_.CountRules();
-  moves_.AskForRest(training_.tables());
-  training_.ports().Flush();
-  reads_.Send(training_.ports());
-  return Status::Ok();
 }
 
 }  // namespace leeway

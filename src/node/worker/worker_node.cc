@@ -47,8 +47,15 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                  .iteration = [this](Iteration now) { events_.OnIteration(now); },
                  .gated = [this](bool gated) { events_.OnGated(gated); },
                  .shown = [this] { FinishIfWhole(); },
-                 .loans_looked = [this] { OnLoansLooked(); }}),
-      moves_(env, options.link, counters_, [this] { AskForNewMap(); }),
+                 .loans_looked =
+                     [this] {
+                       TellIfDrained();
+                       due_.Run();
+                     }}),
+      intake_(env, options.link, joining_.self(), counters_, due_,
+              {.failed = [this](const Status& why) { Fail(why); },
+               .initialized = [this] { LeaveIfSettled(); },
+               .ask = [this] { AskForNewMap(); }}),
       client_state_(env, options.keeps_state,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
@@ -122,8 +129,8 @@ void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
       life_.Is(WorkerPhase::kFailed) ? life_.failure() : training_.tables().FindPlaced(table);
   if (const Status reader = life_.CheckReader(rank()); found.ok() && !reader.ok()) found = reader;
   if (!found.ok()) return due_.Later([done = std::move(done), why = found.status()] { done(why, {}); });
-  reads_.Begin(**found, what, std::move(done), env_.clock.Now());
-  reads_.Send(training_.ports());
+  intake_.reads().Begin(**found, what, std::move(done), env_.clock.Now());
+  intake_.reads().Send(training_.ports());
 }
 
 Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
@@ -303,23 +310,18 @@ void WorkerNode::Fail(const Status& why) {
   events_.OnFailing(why);
   StopLinks(why);
   FailPending(why);
-  TellIfFailed();
+  TellIfDrained();
 }
 
-void WorkerNode::TellIfFailed() {
-  if (!training_.loans().draining() && life_.TakeFailure())
-    due_.Later([this] { events_.OnFailed(life_.failure()); });
-}
-
-void WorkerNode::OnLoansLooked() {
-  TellIfFailed();
-  if (!training_.loans().draining()) life_.Tell(Step::kStop, life_.failure(), due_);
-  due_.Run();
+void WorkerNode::TellIfDrained() {
+  if (training_.loans().draining()) return;
+  if (life_.TakeFailure()) due_.Later([this] { events_.OnFailed(life_.failure()); });
+  life_.Tell(Step::kStop, life_.failure(), due_);
 }
 
 void WorkerNode::StopLinks(const Status& why) {
   env_.timers.Cancel(std::exchange(report_timer_, {}));
-  moves_.Stop();
+  intake_.moves().Stop();
   inquiries_.Drop();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
   training_.ports().Stop(why);
@@ -329,7 +331,7 @@ void WorkerNode::StopLinks(const Status& why) {
 void WorkerNode::FailPending(const Status& why) {
   for (const Step step : {Step::kJoin, Step::kLeave, Step::kFinish}) life_.Tell(step, why, due_);
   requests_.FailAll(why);
-  reads_.FailAll(why);
+  intake_.reads().FailAll(why);
   training_.FailAll(why);
 }
 
@@ -352,7 +354,7 @@ WorkerView WorkerNode::View() const {
           .requests = requests_,
           .tables = training_.tables(),
           .ports = training_.ports(),
-          .reads = reads_,
+          .reads = intake_.reads(),
           .partial = training_.partial(),
           .rules = training_.rules(),
           .waits = training_.waits(),

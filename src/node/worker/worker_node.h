@@ -1,7 +1,7 @@
 // WorkerNode: the worker's side of every iteration, as a single-threaded state machine.
 //
-// Routes calls and frames to its parts, which do the work: Joining, Training, BlockMoves, ArrayReads and the
-// others below. Users drive it through leeway::Worker (src/process/), simulated workers directly, by the same
+// Routes calls and frames to its parts, which do the work: Joining, Training, ShardIntake and the others
+// below. Users drive it through leeway::Worker (src/process/), simulated workers directly, by the same
 // two calls: GradientReady ("the gradient of table T is ready") and WhenUsable ("about to use table T"), with
 // EndIteration between iterations. Thread rule: Env's.
 #pragma once
@@ -24,10 +24,7 @@
 #include "leeway/table.h"
 #include "leeway/worker.h"
 #include "node/link.h"
-#include "node/worker/answer_landings.h"
-#include "node/worker/array_reads.h"
 #include "node/worker/arrays_wanted.h"
-#include "node/worker/block_moves.h"
 #include "node/worker/client_state.h"
 #include "node/worker/cut_answer.h"
 #include "node/worker/due_callbacks.h"
@@ -38,6 +35,7 @@
 #include "node/worker/parameter_pair.h"
 #include "node/worker/reports.h"
 #include "node/worker/scheduler_requests.h"
+#include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
 #include "node/worker/wait.h"
 #include "node/worker/worker_view.h"
@@ -157,7 +155,7 @@ class WorkerNode final : private LinkEvents {
   void SetFigure(const std::string& name, double value) { reports_.SetFigure(name, value); }
   // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the
   // owner before.
-  void SetResumeObserver(BlockMoves::Resumed observer) { moves_.SetObserver(std::move(observer)); }
+  void SetResumeObserver(BlockMoves::Resumed observer) { intake_.moves().SetObserver(std::move(observer)); }
   void SetVerdictObserver(VerdictObserver observer) { training_.loans().SetObserver(std::move(observer)); }
   // What the worker waits for now, in words: which server, block, since when, and the age of its last
   // message.
@@ -193,14 +191,11 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
   [[nodiscard]] Status OnShardFrame(ShardPort& port, const FrameHead& head, std::span<const std::byte> body,
                                     Landing& landing);
-  [[nodiscard]] Status OnVerdicts(ShardPort& port);
-  [[nodiscard]] Status OnVerdict(ShardPort& port, const wire::VerdictEntry& entry);
+  void AfterVerdicts();
   void OnCut(const wire::pb::Cut& cut);
 
-  // Blocks that are elsewhere.
-  void OnMoved(WorkerBlock& block);
+  // Asks the scheduler where blocks are that have moved.
   void AskForNewMap();
-  [[nodiscard]] Status TakeNewMap(const std::vector<WorkerTable*>& tables, const wire::pb::TableMap& map);
 
   // Ends of all kinds.
   void LeaveIfSettled();
@@ -210,8 +205,8 @@ class WorkerNode final : private LinkEvents {
   void Fail(const Status& why);
   void StopLinks(const Status& why);
   void FailPending(const Status& why);
-  void TellIfFailed();
-  void OnLoansLooked();
+  // Tells of the end, as soon as no send reads memory of the user any more.
+  void TellIfDrained();
 
   // What the worker says of itself.
   [[nodiscard]] WorkerView View() const;
@@ -232,14 +227,11 @@ class WorkerNode final : private LinkEvents {
   Link scheduler_;
   SchedulerRequests requests_;
   Training training_;
-  BlockMoves moves_;
-  ArrayReads reads_{joining_.self(), counters_, due_};
-  AnswerLandings landings_;
+  ShardIntake intake_;
   ClientState client_state_;
   CutAnswer cut_answer_;
   Inquiries inquiries_;
   Reports reports_;
-  wire::Verdicts verdicts_;     // of the frame at hand; kept to reuse its memory
   bool reading_state_ = false;  // the join waits for it
   bool leave_sent_ = false;
   TimerId report_timer_, broken_timer_;
