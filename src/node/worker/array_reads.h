@@ -37,7 +37,7 @@ struct ArrayRead {
   };
   std::vector<Part> parts;   // by block
   std::size_t left = 0;      // blocks that are not here
-  bool has_known = false;    // what is in use was copied to where newer values land
+  bool has_known = false;    // the values in use were copied to where newer ones land
   bool empty_block = false;  // one had no initial values
 };
 

@@ -58,7 +58,7 @@ Status BlockMoves::Replace(WorkerTable& table, const wire::pb::Table& map, const
     ShardPort& port = ports.Of(block);
     port.AddBlock(block);
     port.Touch(block);
-    // What was asked before a block moved does not tell where it is now.
+    // An answer to a question from before the move does not tell where the block is now.
     block.moved = block.moved && !block.place_asked;
     block.init_sent = block.resume_sent = false;
     block.pull.AskAgain();

@@ -31,7 +31,7 @@ class Exchange {
                              std::span<const float> gradient) const;
   // Counts how many iterations this worker is ahead of each block that the gradient was computed on.
   void NoteLead(const WorkerTable& table, Iteration iteration);
-  // Takes the gradient of this iteration. Returns what is to be pushed; nothing: the iteration is absent.
+  // Takes the gradient of this iteration. Returns the gradient to push; nothing: the iteration is absent.
   [[nodiscard]] std::optional<LentGradient> HandIn(WorkerTable& table, Iteration iteration,
                                                    LentGradient gradient, BufferPool& pool);
   // The same in an iteration without a gradient, or with one that was refused.

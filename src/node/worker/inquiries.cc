@@ -7,7 +7,7 @@ namespace {
 
 // How long a peer may take to say why. Nothing waits for it but a line of a log.
 constexpr Duration kWhyLimit = std::chrono::seconds(1);
-// How long shards may take to say who is missing.
+// How long shards may take to name the missing workers.
 constexpr Duration kSurveyLimit = std::chrono::seconds(1);
 constexpr std::size_t kInquiriesMax = 8;
 

@@ -1,5 +1,5 @@
 // Inquiries: why a wait takes so long. The shard of the block is asked, then the scheduler, each once and not
-// for long. The scheduler may ask this worker too: then its shards say who is missing.
+// for long. The scheduler may ask this worker too: then its shards name the missing workers.
 //
 // Callbacks go out through DueCallbacks; its timers run them. Thread rule: the node's.
 #pragma once
@@ -46,7 +46,7 @@ class Inquiries {
   void Drop();
 
  private:
-  // One question, and whom it was put to.
+  // One question, and the peer that it was put to.
   struct Inquiry {
     StallFacts facts;
     bool asks_scheduler = false;  // first the shard, if there is one

@@ -1,4 +1,4 @@
-// OpenWaits: for whom this worker waits, as the scheduler asks.
+// OpenWaits: the workers that this worker waits for, as the scheduler asks.
 #pragma once
 
 #include "node/worker/inquiries.h"

@@ -41,7 +41,7 @@ void ShardPorts::Push(WorkerTable& table, std::shared_ptr<LentPush> lent) {
     Of(block).ChangeQueue(block, [&](PushQueue& queue) {
       // A table with its own clock has no version in use: what it is pulled into is the user's.
       const Version base = own_clock ? Version(0) : table.landing.InUse(block.index);
-      // The last one gets what is held here: for a table of one block no count is touched.
+      // The last block gets the reference held here: for a table of one block no count is touched.
       queue.Append(iteration, &block == &table.blocks.back() ? std::move(lent) : lent, base, block.bytes());
     });
   }

@@ -9,8 +9,8 @@
 namespace leeway {
 namespace {
 
-// Staged answers are as large as tables and come back every iteration at worst; what is spare beyond this is
-// freed.
+// Staged answers are as large as tables and come back every iteration at worst. The pool frees spare buffers
+// beyond this.
 constexpr std::uint64_t kSpareBytesMax = 64ULL << 20;
 
 // Table sizes of a map are checked against this before anything is indexed by a block's id.

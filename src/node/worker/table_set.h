@@ -1,4 +1,4 @@
-// TableSet: the tables of a worker, their blocks by id, and what is known of all of them together.
+// TableSet: the tables of a worker, their blocks by id, and answers about all of them together.
 //
 // Owns the tables, the buffers that answers land in, and the records of idle iterations by group. Thread
 // rule: the node's.

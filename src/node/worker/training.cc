@@ -216,7 +216,7 @@ void Training::Leave() {
   is_member_ = false;
   if (step_.behind()) {
     step_.PassAll(env_.clock.Now());
-    // Who reads a table between leaving and the end gets what there is.
+    // A user that reads a table between leaving and the end gets the newest values.
     RequestAll();
   }
   // A sum would be lost with the worker.
@@ -226,7 +226,8 @@ void Training::Leave() {
     // Below what a block collects now it would be late there, and dropped under models that drop.
     for (const WorkerBlock& block : table.blocks) last = std::max(last, block.told);
     for (WorkerBlock& block : table.blocks) {
-      // Blocks that are not as far wait for what is left out, and take nothing from beyond their window.
+      // Blocks that are not as far wait for the iterations left out, and take nothing from beyond their
+      // window.
       if (block.told < last && last > table.pushed + 1) ports_.MarkAbsent(block, last - 1);
     }
     table.pushed = last;
@@ -243,10 +244,10 @@ Iteration Training::end() const {
 }
 
 void Training::OnLeft() {
-  CountRules();  // one that counts no more is held up by none of them
+  CountRules();  // no rule binds a worker that counts no more
   LetUseAll();
-  // What was asked as a member may wait for an iteration that this worker no longer takes part in: asked as
-  // an observer it is answered with what there is.
+  // A pull of a member may wait for an iteration that this worker no longer takes part in. The pull of an
+  // observer is answered with the values of now.
   tables_.ForEachBlock([this](WorkerBlock& block) {
     if (!block.pull.open()) return;
     block.pull.AskAgain();

@@ -47,7 +47,7 @@ class Training {
   Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models, const Stance& self,
            WorkerCounters& counters, DueCallbacks& due, Events events);
 
-  // What the job says; an error if a policy is not known.
+  // Takes the job's policies; an error if one is not known.
   [[nodiscard]] Status TakeJob(const JobOptions& job);
   void BeginAt(Iteration first) { iteration_ = first; }
   // The worker counts as a member from now on.
@@ -129,7 +129,7 @@ class Training {
   // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
   // `idle` if it is of another group.
   void SendOut(WorkerTable& table, std::optional<LentGradient> gradient, Done done, bool idle = false);
-  // Asks for what the table needs after `progress`: nothing where what is held serves.
+  // Asks for the blocks that the table needs after `progress`: nothing where the version held serves.
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void RequestAll();
   void PublishIfWhole(WorkerTable& table);

@@ -74,8 +74,8 @@ void Training::LetUse(WorkerTable& table) {
     table.ended_for = kNoWorker;
     return;
   }
-  // What has come may say that this iteration is over elsewhere: then a later one is begun instead, for which
-  // the table may have to be waited for again, and for which nothing has been left out yet.
+  // The answers may say that this iteration is over elsewhere. Then the worker begins a later one instead,
+  // for which it may have to wait for the table again, and has left no block out yet.
   Raise();
   if (!any_ready() && may_use_partly()) partial_.Use(table, iteration_ - 1);
   auto& waiters = table.waiters;
@@ -179,7 +179,7 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   if (has_values) {
     table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));
   } else if (!table.landing.Unchanged(block.index, entry.progress, entry.version)) {
-    // What the server takes us to hold was overwritten by an answer that was cut off: ask again.
+    // An answer that was cut off has overwritten the version that the server takes us to hold: ask again.
     block.pull.AskAgain();
     port.Touch(block);
     return;

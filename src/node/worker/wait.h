@@ -37,7 +37,7 @@ struct Wait {
   std::string text;                    // in words: for what, since when, how old the peer's last message is
   const WorkerBlock* block = nullptr;  // kValues, kVerdict: the first of those
   std::string name = {};               // kBarrier: its name; kConnection: the server's
-  std::vector<std::uint32_t> ranks = {};  // kMembers: who has not left
+  std::vector<std::uint32_t> ranks = {};  // kMembers: those that have not left
   TimePoint since = {};                   // it waits; the clock's beginning: not known
   bool is_read = false;                   // kValues: of an array that the server has now
   // kVerdict: the iteration of a push that the server has sent back as too early. Nothing: the server has the

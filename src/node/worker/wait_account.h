@@ -38,7 +38,7 @@ class WaitAccount {
   void NoteStep(TimePoint now);
   [[nodiscard]] std::optional<Duration> SinceTrainingBegan(TimePoint now) const;
   [[nodiscard]] std::optional<Duration> SinceStep(TimePoint now) const;
-  // What the user computed in this step: all but the waits that have ended.
+  // How long the user computed in this step: all but the waits that have ended.
   [[nodiscard]] Duration Computing(TimePoint now) const;
 
  private:

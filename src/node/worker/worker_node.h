@@ -90,7 +90,7 @@ class WorkerNode final : private LinkEvents {
   // kFailedPrecondition if the table has its gradient of this iteration, or if the optimizer has run since
   // this worker read the table; then some blocks may have been set.
   void Assign(TableId table, AssignedArray array, LentGradient values, Done done);
-  // What the servers have now: the values, the values if they are newer than those in use, or the state.
+  // Reads from the servers: the values, the values if they are newer than those in use, or the state.
   void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);
 
   // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables).
@@ -138,13 +138,13 @@ class WorkerNode final : private LinkEvents {
   // Goodbye as one that dies: every pending callback and OnFailed get `why`, which must be an error.
   void Abandon(const Status& why);
 
-  // Of a client that keeps a state, between two iterations: whether a checkpoint wants it now. It is written
-  // while training goes on; given when it is not wanted, it is dropped; an empty one is none.
+  // Of a client that keeps a state, between two iterations: whether a checkpoint wants it now. The node
+  // writes the state while training goes on, and drops one that is not wanted. An empty state means nothing.
   [[nodiscard]] bool StateWanted() const {
     return life_.Is(WorkerPhase::kMember) && client_state_.IsWanted(iteration());
   }
   void GiveState(RankBytes state);
-  // What this rank gave to the checkpoint that the job began from; null: nothing.
+  // The state that this rank gave to the checkpoint that the job began from; null: nothing.
   [[nodiscard]] const RankBytes& restored_state() const { return client_state_.restored(); }
 
   [[nodiscard]] Iteration iteration() const { return training_.iteration(); }
@@ -157,11 +157,11 @@ class WorkerNode final : private LinkEvents {
   // owner before.
   void SetResumeObserver(BlockMoves::Resumed observer) { intake_.moves().SetObserver(std::move(observer)); }
   void SetVerdictObserver(VerdictObserver observer) { training_.loans().SetObserver(std::move(observer)); }
-  // What the worker waits for now, in words: which server, block, since when, and the age of its last
+  // The wait of now, in words: which server, block, since when, and the age of its last
   // message.
   [[nodiscard]] std::string WaitingFor() const { return FindWait(View()).text; }
-  // The same and more, in several lines: the shard and the scheduler are asked under which condition the wait
-  // ends, for whom it is, how old the last message of those is; and what to do. `done` comes within a few
+  // The same and more, in several lines: the shard and the scheduler say under which condition the wait ends,
+  // which workers it is for, how old their last messages are; and what to do. `done` comes within a few
   // seconds, unless the worker ends before.
   void ExplainWait(Explained done);
 
@@ -208,7 +208,7 @@ class WorkerNode final : private LinkEvents {
   // Tells of the end, as soon as no send reads memory of the user any more.
   void TellIfDrained();
 
-  // What the worker says of itself.
+  // Reports and explanations.
   [[nodiscard]] WorkerView View() const;
   [[nodiscard]] bool UserWaits() const;
   void SendReport();

@@ -43,7 +43,7 @@ struct WorkerView {
   const ClientState& client_state;
 };
 
-// What the worker waits for now, in words.
+// The wait of the worker now, in words.
 [[nodiscard]] Wait FindWait(const WorkerView& view);
 
 }  // namespace leeway

@@ -1,5 +1,4 @@
-// What a worker says of its waits, read from parts that no node has put together: FindWait, AddOpenWaits,
-// IsSettled, Reports.
+// FindWait, AddOpenWaits, IsSettled and Reports, on parts that no node has put together.
 #include "node/worker/worker_view.h"
 
 #include <gmock/gmock.h>
