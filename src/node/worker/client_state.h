@@ -3,7 +3,7 @@
 //
 // The client is asked only if it keeps a state (WorkerOptions). It gives it between two iterations, when
 // it is about to begin the one that the scheduler named (or a later one, unless the cut is exact). One
-// checkpoint at a time: a new one ends what is under way. Thread rule: the node's; callbacks that come after
+// checkpoint at a time: a new one ends the one under way. Thread rule: the node's; callbacks that come after
 // its end find out by themselves.
 #pragma once
 
@@ -36,11 +36,11 @@ class ClientState {
   // that is written is answered again, and one under way goes on.
   void OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now, bool lacks = false);
   [[nodiscard]] bool IsWanted(Iteration now) const;
-  // Taken if it is wanted; else nothing happens. An empty one is none.
+  // Takes the state if it is wanted; else does nothing. An empty state means that the client has nothing.
   void Give(Iteration now, RankBytes state, bool lacks = false);
-  // The client begins no further iteration. Cuts that it has not reached hear that it has none, a cut that
-  // it has reached without giving its state that it is too late; what is being written is answered when it
-  // is.
+  // The client begins no further iteration. A cut that it has not reached hears that it has no state. A cut
+  // that it has reached without giving its state hears that it is too late. A state that is being written is
+  // answered when it is written.
   void Leave(Iteration now);
   // Since when a state is being written; nothing: none is.
   [[nodiscard]] std::optional<TimePoint> writing_since() const;

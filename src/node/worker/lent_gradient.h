@@ -32,7 +32,7 @@ struct AssignedArray {
   std::size_t blocks_late = 0;  // the optimizer has run there since this worker read them
 };
 
-// One gradient and what is still to come of it.
+// One gradient, and the verdicts that are still to come.
 struct LentPush {
   TableId table;
   Iteration iteration;

@@ -41,7 +41,7 @@ class PairLanding {
   [[nodiscard]] Iteration HeldVTrain(std::size_t block) const;
   [[nodiscard]] Iteration InUseVTrain(std::size_t block) const;
 
-  // The block's owner may count its versions anew: what is held gets numbers that no version has.
+  // The block's owner may count its versions anew: the versions held get numbers that no version has.
   void Forget(std::size_t block);
 
   struct Place {
@@ -52,11 +52,11 @@ class PairLanding {
   [[nodiscard]] Place Begin(std::size_t block);
   // All of it is here; `staged` as Begin gave it.
   void Arrived(std::size_t block, Iteration progress, Version version, BufferRef staged);
-  // An answer without values: what is held serves. False when `version` is not what is held.
+  // An answer without values: the version held serves. False when that is not `version`.
   [[nodiscard]] bool Unchanged(std::size_t block, Iteration progress, Version version);
   // The newest version held is what its owner has in iteration `v_train`. Called after Arrived or Unchanged.
   void Stamp(std::size_t block, Iteration v_train);
-  // What is held serves after `progress` as well, by the worker's own decision.
+  // The version held serves after `progress` as well, by the worker's own decision.
   void Serve(std::size_t block, Iteration progress) { SetArrived(blocks_[block], progress); }
   // Progress answered for the block; min() before the first.
   [[nodiscard]] Iteration arrived(std::size_t block) const { return blocks_[block].arrived; }
@@ -66,14 +66,14 @@ class PairLanding {
   // Shows the table to the user if every block has news since the last time and serves iteration needed + 1.
   // True if ready() rose.
   bool PublishIfWhole(Iteration needed);
-  // Shows what is here in iteration needed + 1; blocks without news stay as they are. REQUIRES: LandAside;
-  // every block has arrived once.
+  // Shows the blocks that are here in iteration needed + 1; blocks without news stay as they are. REQUIRES:
+  // LandAside; every block has arrived once.
   void PublishPartly(Iteration needed);
   [[nodiscard]] Iteration published() const { return published_; }
 
  private:
   enum class Where : std::uint8_t { kPublished, kBack, kStaged };
-  // All but what is staged in one line of memory: a push and an answer look at nothing else.
+  // All but the staged version in one line of memory: a push and an answer look at nothing else.
   struct alignas(64) Slot {
     std::size_t offset = 0, elements = 0;
     Iteration arrived;

@@ -9,18 +9,11 @@
 #include "leeway/ids.h"
 #include "leeway/pinned.h"
 #include "leeway/worker.h"
+#include "node/worker/stance.h"
 #include "node/worker/table.h"
 #include "wire/messages.h"
 
 namespace leeway {
-
-// Who this worker is and how it pulls now.
-struct Stance {
-  WorkerId worker;
-  Incarnation incarnation;
-  bool observer = false;
-  Epoch epoch_min;
-};
 
 // Empty but during a call of a port. One for all of them: its memory is used again, and is still in the cache
 // when the next port builds its frames.

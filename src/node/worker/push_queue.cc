@@ -27,7 +27,7 @@ const QueuedPush* PushQueue::Next() const {
 
 std::uint64_t PushQueue::Withhold(Iteration v_train) {
   std::uint64_t withheld = 0;
-  // What is in flight, or was, may have been taken: it must come again as it was.
+  // The server may have taken a push that is in flight, or was: it must come again unchanged.
   for (std::size_t i = sent_; i < queue_.size(); ++i) {
     QueuedPush& push = queue_[i];
     if (push.iteration >= v_train || push.lent == nullptr || push.lent->assigns || push.sent_before ||
@@ -101,7 +101,7 @@ std::uint64_t PushQueue::Resume(Seq last) {
   // Versions count anew: the owner may have been taken back to a checkpoint, and has made others since.
   for (std::size_t i = 0; i < queue_.size(); ++i) queue_[i].base_version = Version(0);
   const Seq settled = (queue_.empty() ? next_seq_ : queue_.front().seq) - 1;
-  if (last >= settled) return 0;  // what is beyond has its verdict there, and gets it again
+  if (last >= settled) return 0;  // pushes beyond have their verdicts there, and get them again
   if (LW_MUTATED(not_renumbered)) return settled - last;
   next_seq_ = last + 1;
   for (std::size_t i = 0; i < queue_.size(); ++i) {

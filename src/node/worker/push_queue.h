@@ -37,7 +37,7 @@ class PushQueue {
 
   void Append(Iteration iteration, std::shared_ptr<LentPush> lent, Version base_version, std::uint64_t bytes);
   void AppendAbsent(Iteration iteration, bool idle);
-  // What may be sent now: null when all is sent, K are in flight, or the queue is held back.
+  // The push that may be sent now: null when all is sent, K are in flight, or the queue is held back.
   [[nodiscard]] const QueuedPush* Next() const;
   // Gradients of iterations below `v_train` that were never sent go out as absent. Returns how many.
   std::uint64_t Withhold(Iteration v_train);

@@ -1,5 +1,5 @@
-// RosterView: what a worker keeps of the newest roster that the scheduler told it: who is present, what is
-// said of itself, and where the shards are. A thousand workers of a thousand each: no more than that is kept.
+// RosterView: the part of the newest roster that a worker keeps: the members present, its own entry, and the
+// shards. A process may hold a thousand workers with a thousand members each, so no more is kept.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace leeway {
 
 class RosterView {
  public:
-  // As this life of a worker sees it. False if it is older than what is known.
+  // As this life of a worker sees it. False if the roster is older than the one before.
   bool Take(const wire::pb::Roster& roster, WorkerId worker, Incarnation incarnation);
 
   [[nodiscard]] Epoch epoch() const { return epoch_; }

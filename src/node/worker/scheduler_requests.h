@@ -62,7 +62,7 @@ class SchedulerRequests {
 
   void ResendAll();
   void FailAll(const Status& why);
-  // What is open, oldest kind first.
+  // The first open request, oldest kind first.
   [[nodiscard]] Wait Waiting() const;
   // All that is open: each barrier, and one entry for the rest.
   [[nodiscard]] std::vector<wire::pb::OpenWait> Open() const;

@@ -59,7 +59,7 @@ void ShardPort::Flush() {
     }
     SendPulls(some);
   }
-  // What the credit held back goes out with the next verdicts, in the same order.
+  // Pushes that the credit held back go out with the next verdicts, in the same order.
   for (WorkerBlock* block : blocks) {
     if (block->pushes.Next() != nullptr) Touch(*block);
   }
@@ -160,7 +160,7 @@ void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
   for (WorkerBlock* block : blocks) {
     if (!block->pull.to_send() || !block->pushes.all_sent()) continue;
     block->pull.MarkSent();
-    // A pull into the user's own memory says nothing of what is there.
+    // A pull into the user's own memory names no version: the memory may hold anything.
     const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
     draft.pull.entries.push_back(
         {block->id, block->term, block->pull.progress(), cached, block->table->significance});

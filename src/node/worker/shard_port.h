@@ -74,7 +74,7 @@ class alignas(64) ShardPort {
 
   void SendInits(const std::vector<WorkerBlock*>& blocks);
   void SendResumes(const std::vector<WorkerBlock*>& blocks);
-  // What is known to be late, and would be dropped, becomes absent.
+  // A push that is known to be late, and would be dropped, becomes absent.
   void WithholdLate(const std::vector<WorkerBlock*>& blocks);
   // One push or absent of every block that has one; false if nobody had.
   bool SendPushRound(std::span<WorkerBlock* const> blocks);

@@ -44,7 +44,7 @@ std::string BlockCondition(const StallFacts& facts) {
                      Workers(why.missing()));
 }
 
-// Under which condition it goes on, and who is missing.
+// The condition under which it goes on, and the missing workers.
 std::string Condition(const StallFacts& facts) {
   const bool told = facts.of_scheduler.has_value();
   if (OnScheduler(facts.wait.cause) && !facts.scheduler_up) {

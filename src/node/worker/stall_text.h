@@ -1,5 +1,5 @@
-// StallText: why a worker has waited for so long, for people: under which condition, for whom, how those are,
-// and what to do.
+// StallText: why a worker has waited for so long, for people: the condition, the workers that it waits for,
+// how these are, and what to do.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace leeway {
 
-// What was found out. Ages are in seconds.
+// The facts that were found out. Ages are in seconds.
 struct StallFacts {
   WorkerId self{};
   bool alone = false;  // no other worker is a member

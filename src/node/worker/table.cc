@@ -29,6 +29,11 @@ WorkerTable::WorkerTable(TableId table_id, const TableSpec& table_spec, Paramete
       landing(parameters, pool),
       spec(table_spec) {}
 
+void WorkerBlock::NoteAssigned(Seq seq) {
+  if (assigns.size() == kAssignsMax) assigns.erase(assigns.begin());
+  assigns.push_back(seq);
+}
+
 Iteration WorkerBlock::NextIteration() const {
   return pushes.empty() ? table->pushed + 1 : pushes.front().iteration;
 }

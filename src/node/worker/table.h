@@ -64,6 +64,8 @@ struct alignas(64) WorkerBlock {
   static constexpr std::size_t kAssignsMax = 256;
   std::vector<Seq> assigns;
 
+  // An array that this worker has set here has its verdict.
+  void NoteAssigned(Seq seq);
   // The iteration of the next push that the owner gets.
   [[nodiscard]] Iteration NextIteration() const;
   [[nodiscard]] std::uint64_t bytes() const { return elements * sizeof(float); }
@@ -87,6 +89,16 @@ struct alignas(64) WorkerTable {
   // The scheduler's answer to a later question: owners and terms may have changed.
   [[nodiscard]] Status Replace(const wire::pb::Table& map, std::size_t shards);
   [[nodiscard]] bool IsOwnClock() const { return own_clock; }
+  // How many own iterations of its group are in [from, last], as far as this worker has kept them. REQUIRES:
+  // from is a v_train that was told, or an iteration.
+  [[nodiscard]] std::int64_t CountOwn(Iteration from, Iteration last) const {
+    return idle->CountOwn(from, last);
+  }
+  // Whether the values held of the block lack at most `age_max` own iterations up to `progress`.
+  [[nodiscard]] bool HoldsWithin(const WorkerBlock& block, Iteration progress, std::int64_t age_max) const {
+    const Iteration v_train = landing.HeldVTrain(block.index);
+    return v_train >= Iteration(-1) && CountOwn(v_train, progress) <= age_max;
+  }
 
   struct Waiter {
     Iteration needed;

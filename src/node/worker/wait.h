@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 namespace leeway {
 
 struct WorkerBlock;
+
+// Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.
+using Explained = std::function<void(const std::string& why, bool for_members)>;
 
 struct Wait {
   enum class Cause : std::uint8_t {
@@ -33,7 +37,7 @@ struct Wait {
   std::string text;                    // in words: for what, since when, how old the peer's last message is
   const WorkerBlock* block = nullptr;  // kValues, kVerdict: the first of those
   std::string name = {};               // kBarrier: its name; kConnection: the server's
-  std::vector<std::uint32_t> ranks = {};  // kMembers: who has not left
+  std::vector<std::uint32_t> ranks = {};  // kMembers: those that have not left
   TimePoint since = {};                   // it waits; the clock's beginning: not known
   bool is_read = false;                   // kValues: of an array that the server has now
   // kVerdict: the iteration of a push that the server has sent back as too early. Nothing: the server has the

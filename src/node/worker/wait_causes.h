@@ -1,5 +1,5 @@
 // WaitCauses: how long a worker's user was held up, by the server and the table that the wait ended with. A
-// bounded map: what is beyond goes under "others". Thread rule: the node's.
+// bounded map: further causes go under "others". Thread rule: the node's.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class WaitCauses {
   static constexpr std::size_t kCausesMax = 32;     // of each kind
   static constexpr std::size_t kNameBytesMax = 40;  // of a table's name; figures have short names
 
-  // What was waited for this cause so far, in nanoseconds: an entry of `causes`, which is keyed "server.0" or
+  // The waits for this cause so far, in nanoseconds: an entry of `causes`, which is keyed "server.0" or
   // "table.w" and keeps its entries where they are.
   [[nodiscard]] static std::uint64_t& Of(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
                                          std::string_view name);

@@ -1,8 +1,9 @@
-// WaitSurvey: the answer to the scheduler's question for whom this worker waits, while it is put together.
+// WaitSurvey: the answer to the scheduler's question which workers this one waits for, while it is put
+// together.
 //
 // The user of a worker is in one call at a time, but the node does not know which of the open ones that is.
-// So the survey lists them all. Shards are asked who is missing in a block; the scheduler itself knows who is
-// missing at a barrier. Pure state; thread rule: the node's.
+// So the survey lists them all. Shards name the workers that a block misses; the scheduler itself knows those
+// that a barrier misses. Pure state; thread rule: the node's.
 #pragma once
 
 #include <cstddef>

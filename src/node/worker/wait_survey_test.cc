@@ -22,7 +22,7 @@ wire::pb::WhyReply OfShard(std::uint64_t request) {
   return reply;
 }
 
-// What the survey makes of one answer.
+// The wait that the survey makes of one answer.
 wire::pb::OpenWait Taken(const wire::pb::WhyReply& answer, std::optional<Iteration> held = {}) {
   WaitSurvey survey;
   survey.Begin(9);

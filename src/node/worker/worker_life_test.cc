@@ -105,7 +105,7 @@ TEST_F(WorkerLifeTest, RequestsAreSentAgainWhenTheSchedulerIsBackAndAnsweredOnce
   EXPECT_THAT(lease.batches, ElementsAre(4, 7));
   ReconnectScheduler();
   EXPECT_EQ(env.transport.TakeSent(scheduler).size(), 1U) << "only the hello";
-  // What was leased before is given back as done with the next request.
+  // The next request gives the batches leased before back as done.
   node->LeaseBatches("pool", 10, 2, {}, [](const Status&, const BatchLease&) {});
   const auto next = ParseAs<wire::pb::LeaseBatches>(env.transport.TakeSent(scheduler).at(0));
   EXPECT_THAT(std::vector<std::uint64_t>(next.done().begin(), next.done().end()), ElementsAre(4, 7));

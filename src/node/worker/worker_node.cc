@@ -1,161 +1,427 @@
 #include "node/worker/worker_node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
-#include "node/worker/core.h"
+#include "base/errors.h"
+#include "node/control_frame.h"
+#include "node/seconds.h"
+#include "node/worker/open_waits.h"
 
 namespace leeway {
 
+using Step = LifeCycle::Step;
+
+class WorkerNode::Call {
+ public:
+  explicit Call(WorkerNode& node) : due_(node.due_) { node.reports_.NoteAct(); }
+  ~Call() { due_.Run(); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  DueCallbacks& due_;
+};
+
 WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
                        AddressSource scheduler, WorkerNodeEvents& events)
-    : core_(std::make_unique<Core>(options, env, models, std::move(scheduler), events)) {}
-WorkerNode::~WorkerNode() = default;
+    : options_(options),
+      env_(env),
+      events_(events),
+      joining_(options, env.random.Next() | 1),
+      scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
+      requests_(env.clock, scheduler_,
+                [this](std::function<void()> callback) { due_.Later(std::move(callback)); }),
+      training_(options, env, models, joining_.self(), counters_, due_,
+                {.at_barrier =
+                     [this] {
+                       requests_.Barrier(StepBarrier::kName, training_.iteration(), training_.steps(),
+                                         [this](const Status& status) {
+                                           training_.LeaveBarrier();
+                                           if (!life_.Is(WorkerPhase::kMember)) return;
+                                           if (!status.ok()) return Fail(status);
+                                           training_.OnStepped();
+                                         });
+                     },
+                 .iteration = [this](Iteration now) { events_.OnIteration(now); },
+                 .gated = [this](bool gated) { events_.OnGated(gated); },
+                 .shown = [this] { FinishIfWhole(); },
+                 .loans_looked =
+                     [this] {
+                       TellIfDrained();
+                       due_.Run();
+                     }}),
+      intake_(env, options.link, joining_.self(), counters_, due_,
+              {.failed = [this](const Status& why) { Fail(why); },
+               .initialized = [this] { LeaveIfSettled(); },
+               .ask = [this] { AskForNewMap(); }}),
+      client_state_(env, options.keeps_state,
+                    {.answer =
+                         [this](const wire::pb::RankState& answer) {
+                           cut_answer_.Hold(answer);
+                           AnswerIfSettled();
+                           if (!life_.Is(WorkerPhase::kFinishing)) return;
+                           FinishIfWhole();
+                           due_.Run();
+                         },
+                     .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}),
+      inquiries_(env.timers, due_, scheduler_,
+                 [this](wire::pb::WhyReply reply) { OnSurveyed(std::move(reply)); }) {}
 
-void WorkerNode::Join(Done done) {
-  core_->Join(std::move(done));
-  core_->RunLater();
+WorkerNode::~WorkerNode() {
+  for (const TimerId timer : {report_timer_, broken_timer_}) env_.timers.Cancel(timer);
 }
 
-WorkerId WorkerNode::rank() const { return core_->rank(); }
-const JobOptions& WorkerNode::job() const { return core_->job(); }
+void WorkerNode::Join(Done done) {
+  if (!life_.Is(WorkerPhase::kNew)) {
+    due_.LaterDone(std::move(done),
+                   life_.failure().ok() ? FailedPrecondition("a worker joins once") : life_.failure());
+  } else {
+    life_.Enter(WorkerPhase::kJoining, env_.clock.Now());
+    life_.Await(Step::kJoin, std::move(done));
+    scheduler_.Start();
+  }
+  due_.Run();
+}
 
 Result<TableId> WorkerNode::CreateTable(const TableSpec& spec, ParameterPair& pair) {
-  return core_->CreateTable(spec, pair);
+  LW_RETURN_IF_ERROR(CheckMember());
+  return training_.tables().Create(spec, pair);
 }
 
 void WorkerNode::Start(Done done) {
-  core_->NoteAct();
-  core_->Start(std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  const std::vector<WorkerTable*> tables = training_.tables().TakeCreated();
+  std::vector<TableSpec> specs;
+  for (const WorkerTable* table : tables) specs.push_back(table->spec);
+  if (tables.empty()) return due_.LaterDone(std::move(done), Status::Ok());
+  requests_.Define(
+      specs, {}, [this, tables, done = std::move(done)](const Status& answer, const wire::pb::TableMap& map) {
+        const Status status = answer.ok() ? training_.Place(tables, map) : answer;
+        if (!status.ok()) {
+          for (WorkerTable* table : tables) {
+            table->state = WorkerTable::State::kRefused;
+            table->refusal = status;
+          }
+        }
+        due_.LaterDone(done, status);
+      });
 }
 
 void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin,
                            Done done) {
-  core_->NoteAct();
-  core_->Broadcast(table, values, std::move(pin), std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  training_.Broadcast(table, {values, std::move(pin), {}, 1}, std::move(done));
 }
 
 void WorkerNode::Assign(TableId table, AssignedArray array, LentGradient values, Done done) {
-  core_->NoteAct();
-  core_->Assign(table, array, std::move(values), std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  training_.Assign(table, array, std::move(values), std::move(done));
 }
 
 void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
-  core_->NoteAct();
-  core_->ReadArrays(table, what, std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  Result<WorkerTable*> found =
+      life_.Is(WorkerPhase::kFailed) ? life_.failure() : training_.tables().FindPlaced(table);
+  if (const Status reader = life_.CheckReader(rank()); found.ok() && !reader.ok()) found = reader;
+  if (!found.ok()) return due_.Later([done = std::move(done), why = found.status()] { done(why, {}); });
+  intake_.reads().Begin(**found, what, std::move(done), env_.clock.Now());
+  intake_.reads().Send(training_.ports());
 }
 
 Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
-  core_->NoteAct();
-  const Status taken = core_->GradientReady(table, std::move(gradient), std::move(done));
-  core_->RunLater();
-  return taken;
+  const Call call(*this);
+  LW_RETURN_IF_ERROR(CheckMember());
+  return training_.GradientReady(table, std::move(gradient), std::move(done));
 }
 
 Status WorkerNode::EndIteration(std::optional<std::uint32_t> group) {
-  core_->NoteAct();
-  const Status ended = core_->EndIteration(group);
-  core_->RunLater();
-  return ended;
+  const Call call(*this);
+  LW_RETURN_IF_ERROR(CheckMember());
+  training_.EndIteration(group);
+  return Status::Ok();
 }
 
 void WorkerNode::WhenUsable(TableId table, Done usable) {
-  core_->NoteAct();
-  core_->WhenUsable(table, std::move(usable));
-  core_->RunLater();
+  const Call call(*this);
+  if (life_.Is(WorkerPhase::kFailed)) return due_.LaterDone(std::move(usable), life_.failure());
+  training_.WhenUsable(table, std::move(usable));
 }
 
 Status WorkerNode::PushOwn(TableId table, LentGradient gradient, Done done) {
-  core_->NoteAct();
-  return core_->PushOwn(table, std::move(gradient), std::move(done));
+  reports_.NoteAct();
+  LW_RETURN_IF_ERROR(CheckMember());
+  return training_.PushOwn(table, std::move(gradient), std::move(done));
 }
 
 Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
-  core_->NoteAct();
-  return core_->PullInto(table, values, std::move(done));
+  reports_.NoteAct();
+  // Observers may pull, so this does not ask for a member.
+  if (life_.Is(WorkerPhase::kFailed)) return life_.failure();
+  return training_.PullInto(table, values, std::move(done));
 }
 
-void WorkerNode::BeginCalls() { core_->BeginCalls(); }
 void WorkerNode::EndCalls() {
-  core_->EndCalls();
-  core_->RunLater();
+  training_.ports().EndCalls();
+  due_.Run();
 }
 
-Status WorkerNode::MayMeet(const std::string& what) const { return core_->MayMeet(what); }
-std::vector<std::string> WorkerNode::SyncsOf(const std::string& tables) const {
-  return core_->SyncsOf(tables);
+Status WorkerNode::MayMeet(const std::string& what) const {
+  LW_RETURN_IF_ERROR(CheckMember());
+  return training_.steps() == 0 ? Status::Ok() : training_.rules().MayMeet(what, training_.tables());
 }
+
 void WorkerNode::Barrier(const std::string& name, Done done) {
-  core_->NoteAct();
-  core_->Barrier(name, std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
+    return due_.LaterDone(std::move(done), may);
+  training_.NoteBeforeTraining();
+  requests_.Barrier(name, iteration(), training_.steps(), std::move(done));
 }
 
 void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               std::span<const Iteration> used,
                               std::function<void(const Status&, const BatchLease&)> done) {
-  core_->NoteAct();
-  core_->LeaseBatches(pool, batches, wanted, used, std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status member = CheckMember(); !member.ok()) {
+    return due_.Later([done = std::move(done), member] { done(member, {}); });
+  }
+  training_.NoteBeforeTraining();
+  // Without a table of the job's clock no push tells what became of a batch: the worker's word is all there
+  // is.
+  const bool iterates =
+      std::ranges::any_of(training_.tables().all(), [](const auto& table) { return !table->IsOwnClock(); });
+  requests_.Lease(pool, batches, wanted, used,
+                  {iteration(), iterates ? training_.tables().SettledBefore(iteration()) : kIterationMax},
+                  std::move(done));
 }
 
 void WorkerNode::SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t)> done) {
-  core_->NoteAct();
-  core_->SetSync(rule, std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  if (Status member = CheckMember(); !member.ok()) {
+    return due_.Later([done = std::move(done), member] { done(member, 0); });
+  }
+  requests_.SetSync(rule, std::move(done));
 }
 
 void WorkerNode::Leave(Done done) {
-  core_->NoteAct();
-  core_->Leave(std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  switch (life_.phase()) {
+    case WorkerPhase::kObserver:
+    case WorkerPhase::kFinishing:
+    case WorkerPhase::kFinished:
+      return due_.LaterDone(std::move(done), Status::Ok());
+    case WorkerPhase::kLeaving:
+      return life_.Await(Step::kLeave, std::move(done));
+    default:
+      break;
+  }
+  if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
+  life_.Enter(WorkerPhase::kLeaving, env_.clock.Now());
+  life_.Await(Step::kLeave, std::move(done));
+  client_state_.Leave(iteration());
+  if (training_.step().behind()) requests_.ForgetBarrier(StepBarrier::kName);
+  training_.Leave();
+  LeaveIfSettled();
+}
+
+void WorkerNode::LeaveIfSettled() {
+  if (!life_.Is(WorkerPhase::kLeaving) || leave_sent_ || !training_.settled()) return;
+  leave_sent_ = true;
+  SendReport();  // a script may end here without another word
+  requests_.Leave(training_.end(), [this](Epoch epoch) { OnLeft(epoch); });
+}
+
+void WorkerNode::OnLeft(Epoch epoch) {
+  life_.Enter(WorkerPhase::kObserver, env_.clock.Now());
+  joining_.BecomeObserver(epoch);
+  training_.OnLeft();
+  life_.Tell(Step::kLeave, Status::Ok(), due_);
 }
 
 void WorkerNode::Finish(Done done) {
-  core_->NoteAct();
-  core_->Finish(std::move(done));
-  core_->RunLater();
+  const Call call(*this);
+  switch (life_.phase()) {
+    case WorkerPhase::kFailed:
+      return due_.LaterDone(std::move(done), life_.failure());
+    case WorkerPhase::kFinished:
+      return due_.LaterDone(std::move(done), Status::Ok());
+    case WorkerPhase::kFinishing:
+      return life_.Await(Step::kFinish, std::move(done));
+    case WorkerPhase::kObserver:
+      break;
+    default:
+      return due_.LaterDone(std::move(done),
+                            FailedPrecondition("finish after leave: the worker still counts"));
+  }
+  life_.Enter(WorkerPhase::kFinishing, env_.clock.Now());
+  life_.Await(Step::kFinish, std::move(done));
+  PullFinalIfAlone();
+}
+
+void WorkerNode::PullFinalIfAlone() {
+  if (!life_.Is(WorkerPhase::kFinishing) || training_.final_asked() || !joining_.roster().AllGone()) return;
+  joining_.ReadFrom(joining_.roster().epoch());
+  training_.PullFinal();
+  FinishIfWhole();
+}
+
+void WorkerNode::FinishIfWhole() {
+  if (!life_.Is(WorkerPhase::kFinishing) || !training_.HasFinal()) return;
+  // A disk that does not answer holds nobody up for longer than a peer that does not.
+  const std::optional<TimePoint> writing = client_state_.writing_since();
+  if (writing && env_.clock.Now() - *writing < options_.link.give_up_after) return;
+  life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
+  SendReport();  // no server is needed any more, though a script may go on for long before it says goodbye
+  life_.Tell(Step::kFinish, Status::Ok(), due_);
 }
 
 void WorkerNode::Shutdown(Done done) {
-  core_->Shutdown(std::move(done));
-  core_->RunLater();
+  if (!life_.over()) {
+    // The last beat: so that the job's summary has this worker's final figures.
+    SendReport();
+    // First, so that no pending request takes its end for a failure of the job.
+    life_.Enter(WorkerPhase::kStopped, env_.clock.Now());
+    FailPending(Cancelled("the worker was shut down"));
+    StopLinks(Status::Ok());
+  }
+  // Not while a send still reads a lent gradient: its owner is told before this.
+  if (training_.loans().draining()) {
+    life_.Await(Step::kStop, std::move(done));
+  } else {
+    due_.LaterDone(std::move(done), life_.failure());
+  }
+  due_.Run();
 }
 
 void WorkerNode::Abandon(const Status& why) {
   LW_CHECK(!why.ok(), "abandoned without a reason");
-  core_->Fail(why);
-  core_->RunLater();
+  Fail(why);
+  due_.Run();
 }
 
-bool WorkerNode::StateWanted() const { return core_->StateWanted(); }
-void WorkerNode::GiveState(std::shared_ptr<const std::vector<std::byte>> state) {
-  core_->GiveState(std::move(state));
-}
-std::shared_ptr<const std::vector<std::byte>> WorkerNode::restored_state() const {
-  return core_->restored_state();
-}
-
-Iteration WorkerNode::iteration() const { return core_->iteration(); }
-
-bool WorkerNode::goes_on() const { return core_->goes_on(); }
-const WorkerCounters& WorkerNode::counters() const { return core_->counters(); }
-void WorkerNode::SetFigure(const std::string& name, double value) { core_->SetFigure(name, value); }
-void WorkerNode::SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq)> observer) {
-  core_->SetResumeObserver(std::move(observer));
+void WorkerNode::Fail(const Status& why) {
+  if (life_.over()) return;
+  life_.Fail(why);
+  events_.OnFailing(why);
+  StopLinks(why);
+  FailPending(why);
+  TellIfDrained();
 }
 
-void WorkerNode::SetVerdictObserver(VerdictObserver observer) {
-  core_->SetVerdictObserver(std::move(observer));
+void WorkerNode::TellIfDrained() {
+  if (training_.loans().draining()) return;
+  if (life_.TakeFailure()) due_.Later([this] { events_.OnFailed(life_.failure()); });
+  life_.Tell(Step::kStop, life_.failure(), due_);
 }
-std::string WorkerNode::WaitingFor() const { return core_->WaitingFor(); }
+
+void WorkerNode::StopLinks(const Status& why) {
+  env_.timers.Cancel(std::exchange(report_timer_, {}));
+  intake_.moves().Stop();
+  inquiries_.Drop();
+  // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
+  training_.ports().Stop(why);
+  scheduler_.Stop(why);
+}
+
+void WorkerNode::FailPending(const Status& why) {
+  for (const Step step : {Step::kJoin, Step::kLeave, Step::kFinish}) life_.Tell(step, why, due_);
+  requests_.FailAll(why);
+  intake_.reads().FailAll(why);
+  training_.FailAll(why);
+}
+
+void WorkerNode::GiveState(RankBytes state) {
+  if (life_.Is(WorkerPhase::kMember))
+    client_state_.Give(iteration(), std::move(state), training_.tables().HoldsSums());
+}
+
+WorkerView WorkerNode::View() const {
+  return {.now = env_.clock.Now(),
+          .phase = life_.phase(),
+          .phase_since = life_.since(),
+          .leave_sent = leave_sent_,
+          .reading_state = reading_state_,
+          .final_asked = training_.final_asked(),
+          .iteration = iteration(),
+          .job = job(),
+          .roster = joining_.roster(),
+          .scheduler = scheduler_,
+          .requests = requests_,
+          .tables = training_.tables(),
+          .ports = training_.ports(),
+          .reads = intake_.reads(),
+          .partial = training_.partial(),
+          .rules = training_.rules(),
+          .waits = training_.waits(),
+          .step = training_.step(),
+          .client_state = client_state_};
+}
+
+bool WorkerNode::UserWaits() const {
+  if (const std::optional<bool> said = events_.UserWaits()) return *said;
+  return training_.waits().open() > 0 || requests_.AnyAwaited(training_.step().entered() ? 1 : 0) ||
+         life_.Is(WorkerPhase::kLeaving) || life_.Is(WorkerPhase::kFinishing);
+}
+
+void WorkerNode::OnReportTimer() {
+  SendReport();
+  FinishIfWhole();  // what it writes may have taken too long
+  report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
+  due_.Run();
+}
+
+void WorkerNode::SendReport() {
+  if (!scheduler_.up()) return;
+  scheduler_.SendControl(wire::Kind::kReport, reports_.Make(View(), counters_, UserWaits()));
+}
+
+void WorkerNode::AnswerIfSettled() {
+  if (!cut_answer_.holds()) return;
+  if (const auto answer = cut_answer_.Take(training_.tables().SettledBefore(iteration())))
+    scheduler_.SendControl(wire::Kind::kRankState, *answer);
+}
+
 void WorkerNode::ExplainWait(Explained done) {
-  core_->ExplainWait(std::move(done));
-  core_->RunLater();
+  Wait wait = FindWait(View());
+  if (wait.cause == Wait::Cause::kNothing || inquiries_.full()) {
+    const std::string text = wait.text.empty() ? "nothing of the job (any more)" : wait.text;
+    due_.Later([done = std::move(done), text] { done(text, false); });
+    return due_.Run();
+  }
+  StallFacts facts;
+  facts.self = rank();
+  facts.alone = std::ranges::all_of(joining_.roster().present(),
+                                    [&facts](std::uint32_t rank) { return rank == facts.self.value(); });
+  facts.give_up_after_s = Seconds(options_.link.give_up_after);
+  facts.scheduler_up = scheduler_.up();
+  facts.scheduler_age_s = Seconds(env_.clock.Now() - scheduler_.last_heard());
+  facts.shard = wait.name;
+  const WorkerBlock* block = std::exchange(wait.block, nullptr);
+  facts.wait = std::move(wait);
+  Link* shard = nullptr;
+  if (block != nullptr) {
+    shard = &training_.ports().Of(*block).link();
+    facts.shard = shard->peer();
+    facts.shard_up = shard->up();
+    facts.sync = !block->model->sync.empty() ? block->model->sync : block->table->spec.sync;
+  }
+  inquiries_.Explain(std::move(facts), shard, block == nullptr ? BlockId() : block->id, std::move(done));
+  due_.Run();
+}
+
+void WorkerNode::OnSurveyed(wire::pb::WhyReply reply) {
+  for (wire::pb::OpenWait& wait : *reply.mutable_open()) wait.set_what(ClippedMessage(wait.what()));
+  // As it is now: what was asked meanwhile counts only if the user is still there.
+  reply.set_acts(reports_.acts());
+  reply.set_waits(UserWaits());
+  // Nothing is under way, and no thread of the user computes.
+  reply.set_settled(!events_.UserMayCompute() && IsSettled(View()));
+  scheduler_.SendControl(wire::Kind::kWhyReply, reply);
 }
 
 }  // namespace leeway

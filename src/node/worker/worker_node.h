@@ -1,9 +1,9 @@
 // WorkerNode: the worker's side of every iteration, as a single-threaded state machine.
 //
-// Holds pushing, waiting, landing, resending and the links to the scheduler and all shards. Users drive it
-// through leeway::Worker (src/process/), simulated workers directly, by the same two calls: GradientReady
-// ("the gradient of table T is ready") and WhenUsable ("about to use table T"), with EndIteration between
-// iterations. Thread rule: Env's.
+// Routes calls and frames to its parts, which do the work: Joining, Training, ShardIntake and the others
+// below. Users drive it through leeway::Worker (src/process/), simulated workers directly, by the same
+// two calls: GradientReady ("the gradient of table T is ready") and WhenUsable ("about to use table T"), with
+// EndIteration between iterations. Thread rule: Env's.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,20 @@
 #include "leeway/worker.h"
 #include "node/link.h"
 #include "node/worker/arrays_wanted.h"
+#include "node/worker/client_state.h"
+#include "node/worker/cut_answer.h"
+#include "node/worker/due_callbacks.h"
+#include "node/worker/inquiries.h"
+#include "node/worker/joining.h"
 #include "node/worker/lent_gradient.h"
+#include "node/worker/life_cycle.h"
 #include "node/worker/parameter_pair.h"
+#include "node/worker/reports.h"
+#include "node/worker/scheduler_requests.h"
+#include "node/worker/shard_intake.h"
+#include "node/worker/training.h"
+#include "node/worker/wait.h"
+#include "node/worker/worker_view.h"
 #include "wire/messages.h"
 
 namespace leeway {
@@ -54,25 +66,18 @@ class WorkerNodeEvents {
   [[nodiscard]] virtual bool UserMayCompute() const { return false; }
 };
 
-// Why a worker waits, in several lines; and whether it waits for members of the job, as far as its peers say.
-using Explained = std::function<void(const std::string& why, bool for_members)>;
-
-// Called with every first verdict of a push of this worker; `v_train` is the block's, as it came with it.
-using VerdictObserver =
-    std::function<void(TableId, BlockId, Seq, Iteration, wire::Verdict, Iteration v_train)>;
-
-class WorkerNode {
+class WorkerNode final : private LinkEvents {
  public:
   // `models` outlives the node.
   WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
              AddressSource scheduler, WorkerNodeEvents& events);
-  ~WorkerNode();
+  ~WorkerNode() override;
 
   // Joins the job; done when the scheduler says that all have gathered and every shard is connected.
   void Join(Done done);
   // REQUIRES (all below): joined.
-  [[nodiscard]] WorkerId rank() const;
-  [[nodiscard]] const JobOptions& job() const;
+  [[nodiscard]] WorkerId rank() const { return joining_.self().worker; }
+  [[nodiscard]] const JobOptions& job() const { return joining_.job(); }
 
   // Names a table; ids are dense, in the order of the calls. `pair` outlives the node.
   Result<TableId> CreateTable(const TableSpec& spec, ParameterPair& pair);
@@ -85,7 +90,7 @@ class WorkerNode {
   // kFailedPrecondition if the table has its gradient of this iteration, or if the optimizer has run since
   // this worker read the table; then some blocks may have been set.
   void Assign(TableId table, AssignedArray array, LentGradient values, Done done);
-  // What the servers have now: the values, the values if they are newer than those in use, or the state.
+  // Reads from the servers: the values, the values if they are newer than those in use, or the state.
   void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);
 
   // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables).
@@ -105,7 +110,7 @@ class WorkerNode {
 
   // Around several of the calls above: what they have to send goes out together at the end, in the fewest
   // frames. No event comes between.
-  void BeginCalls();
+  void BeginCalls() { training_.ports().BeginCalls(); }
   void EndCalls();
 
   // An error if `what`, a call that waits for every member, may never end now: this worker has made a step,
@@ -121,7 +126,9 @@ class WorkerNode {
   void SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t tables)> done);
   // The specs of the models that the blocks of these tables (a glob) have now, as far as this worker was
   // told; each once.
-  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const;
+  [[nodiscard]] std::vector<std::string> SyncsOf(const std::string& tables) const {
+    return BlockRules::SyncsOf(tables, training_.tables());
+  }
   // Leaves all counts, after the last verdict; from then on an observer.
   void Leave(Done done);
   // After Leave: waits until no member is left, then pulls every table's final values.
@@ -131,34 +138,103 @@ class WorkerNode {
   // Goodbye as one that dies: every pending callback and OnFailed get `why`, which must be an error.
   void Abandon(const Status& why);
 
-  // Of a client that keeps a state, between two iterations: whether a checkpoint wants it now. It is written
-  // while training goes on; given when it is not wanted, it is dropped; an empty one is none.
-  [[nodiscard]] bool StateWanted() const;
-  void GiveState(std::shared_ptr<const std::vector<std::byte>> state);
-  // What this rank gave to the checkpoint that the job began from; null: nothing.
-  [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> restored_state() const;
+  // Of a client that keeps a state, between two iterations: whether a checkpoint wants it now. The node
+  // writes the state while training goes on, and drops one that is not wanted. An empty state means nothing.
+  [[nodiscard]] bool StateWanted() const {
+    return life_.Is(WorkerPhase::kMember) && client_state_.IsWanted(iteration());
+  }
+  void GiveState(RankBytes state);
+  // The state that this rank gave to the checkpoint that the job began from; null: nothing.
+  [[nodiscard]] const RankBytes& restored_state() const { return client_state_.restored(); }
 
-  [[nodiscard]] Iteration iteration() const;
+  [[nodiscard]] Iteration iteration() const { return training_.iteration(); }
   // As in Worker.
-  [[nodiscard]] bool goes_on() const;
-  [[nodiscard]] const WorkerCounters& counters() const;
+  [[nodiscard]] bool goes_on() const { return joining_.goes_on(); }
+  [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
   // A figure for the next report to the scheduler.
-  void SetFigure(const std::string& name, double value);
+  void SetFigure(const std::string& name, double value) { reports_.SetFigure(name, value); }
   // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the
   // owner before.
-  void SetResumeObserver(std::function<void(TableId, BlockId, Term, Seq last)> observer);
-  void SetVerdictObserver(VerdictObserver observer);
-  // What the worker waits for now, in words: which server, block, since when, and the age of its last
+  void SetResumeObserver(BlockMoves::Resumed observer) { intake_.moves().SetObserver(std::move(observer)); }
+  void SetVerdictObserver(VerdictObserver observer) { training_.loans().SetObserver(std::move(observer)); }
+  // The wait of now, in words: which server, block, since when, and the age of its last
   // message.
-  [[nodiscard]] std::string WaitingFor() const;
-  // The same and more, in several lines: the shard and the scheduler are asked under which condition the wait
-  // ends, for whom it is, how old the last message of those is; and what to do. `done` comes within a few
+  [[nodiscard]] std::string WaitingFor() const { return FindWait(View()).text; }
+  // The same and more, in several lines: the shard and the scheduler say under which condition the wait ends,
+  // which workers it is for, how old their last messages are; and what to do. `done` comes within a few
   // seconds, unless the worker ends before.
   void ExplainWait(Explained done);
 
  private:
-  class Core;
-  std::unique_ptr<Core> core_;
+  // A call of the user: counted, and followed by the callbacks that it made due.
+  class Call;
+
+  // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
+  wire::pb::Hello MakeHello(std::uint32_t) override { return joining_.MakeHello(); }
+  void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) override;
+  void OnDown(std::uint32_t link, const Status& why) override;
+  void OnFailed(std::uint32_t link, const Status& why) override;
+  Result<Landing> OnFrameStart(std::uint32_t link, const FrameHead& head,
+                               std::span<const std::byte> body) override;
+  void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
+               Landing&& landing) override;
+
+  // Joining.
+  [[nodiscard]] Status CheckMember() const { return life_.CheckMember(rank()); }
+  void OnWelcome(const wire::pb::Welcome& welcome);
+  void OnRoster(const wire::pb::Roster& roster);
+  [[nodiscard]] Status OpenPorts();
+  void ReadState(const wire::pb::RankRestore& from);
+  void JoinIfAllUp();
+
+  // Frames.
+  [[nodiscard]] Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
+  [[nodiscard]] Status OnShardFrame(ShardPort& port, const FrameHead& head, std::span<const std::byte> body,
+                                    Landing& landing);
+  void AfterVerdicts();
+  void OnCut(const wire::pb::Cut& cut);
+
+  // Asks the scheduler where blocks are that have moved.
+  void AskForNewMap();
+
+  // Ends of all kinds.
+  void LeaveIfSettled();
+  void OnLeft(Epoch epoch);
+  void PullFinalIfAlone();
+  void FinishIfWhole();
+  void Fail(const Status& why);
+  void StopLinks(const Status& why);
+  void FailPending(const Status& why);
+  // Tells of the end, as soon as no send reads memory of the user any more.
+  void TellIfDrained();
+
+  // Reports and explanations.
+  [[nodiscard]] WorkerView View() const;
+  [[nodiscard]] bool UserWaits() const;
+  void SendReport();
+  void OnReportTimer();
+  // Tells the scheduler what became of this worker's part of a checkpoint.
+  void AnswerIfSettled();
+  void OnSurveyed(wire::pb::WhyReply reply);
+
+  const WorkerOptions options_;
+  Env& env_;
+  WorkerNodeEvents& events_;
+  WorkerCounters counters_;
+  DueCallbacks due_;
+  Joining joining_;
+  LifeCycle life_;
+  Link scheduler_;
+  SchedulerRequests requests_;
+  Training training_;
+  ShardIntake intake_;
+  ClientState client_state_;
+  CutAnswer cut_answer_;
+  Inquiries inquiries_;
+  Reports reports_;
+  bool reading_state_ = false;  // the join waits for it
+  bool leave_sent_ = false;
+  TimerId report_timer_, broken_timer_;
 };
 
 }  // namespace leeway

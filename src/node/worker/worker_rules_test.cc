@@ -1,4 +1,4 @@
-// What models have a worker do by itself, hand-fed: skip ahead, hold an iteration back, use what it holds.
+// Models have a worker act by itself, hand-fed: skip ahead, hold an iteration back, use the values it holds.
 #include "node/worker/testing/worker_rig.h"
 
 namespace leeway::testing {

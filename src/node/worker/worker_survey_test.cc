@@ -1,4 +1,4 @@
-// The scheduler asks for whom a worker waits.
+// The scheduler asks which workers a worker waits for.
 #include <memory>
 
 #include "node/worker/testing/worker_rig.h"

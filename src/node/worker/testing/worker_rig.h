@@ -155,7 +155,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     env.transport.sent.clear();
   }
 
-  // What shards say.
+  // Frames of shards.
   void Verdict(std::size_t on, std::uint32_t block, std::uint64_t seq, wire::Verdict verdict,
                std::uint32_t term = 1, std::int64_t v_train = 0) {
     wire::Verdicts verdicts;
@@ -192,7 +192,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     Deliver(on, wire::Kind::kAnswers, answers, values);
   }
 
-  // What the worker sent: "Push 0:1,2:1" is a push of block 0 seq 1 and block 2 seq 1; pulls name
+  // The frames that the worker sent: "Push 0:1,2:1" is a push of block 0 seq 1 and block 2 seq 1; pulls name
   // block@progress, and an idle block of an absent frame ends with "i".
   [[nodiscard]] std::vector<std::string> Sent(std::size_t to) {
     std::vector<std::string> lines;

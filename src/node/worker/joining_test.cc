@@ -1,0 +1,106 @@
+#include "node/worker/joining.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace leeway {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class JoiningTest : public ::testing::Test {
+ protected:
+  static WorkerOptions Options() {
+    WorkerOptions options;
+    options.job = "mnist";
+    options.rank = 3;
+    return options;
+  }
+  Result<bool> Welcome(std::uint32_t rank, std::uint32_t incarnation) {
+    wire::pb::Welcome welcome;
+    welcome.set_id(rank);
+    welcome.set_incarnation(incarnation);
+    welcome.mutable_job()->set_workers(4);
+    welcome.mutable_job()->set_no_overlap(true);
+    return joining.OnWelcome(welcome);
+  }
+  // A roster with this worker and two shards.
+  wire::pb::Roster Roster(std::uint64_t epoch) {
+    wire::pb::Roster roster;
+    roster.set_epoch(epoch);
+    roster.set_gathered(true);
+    wire::pb::Member* self = roster.add_members();
+    self->set_worker(3);
+    self->set_incarnation(2);
+    self->set_first(5);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      roster.add_shards()->set_shard(i);
+      roster.mutable_shards(static_cast<int>(i))->set_life(10 + i);
+    }
+    return roster;
+  }
+
+  Joining joining{Options(), 77};
+};
+
+TEST_F(JoiningTest, TheFirstWelcomeTellsWhoTheWorkerIsAndLaterHellosSaySo) {
+  EXPECT_EQ(joining.MakeHello().rank(), 3) << "as wished";
+  EXPECT_EQ(joining.MakeHello().incarnation(), 0U);
+  EXPECT_EQ(joining.MakeHello().life(), 77U);
+  EXPECT_TRUE(*Welcome(3, 2));
+  EXPECT_EQ(joining.self().worker, WorkerId(3));
+  EXPECT_EQ(joining.MakeHello().incarnation(), 2U);
+  EXPECT_EQ(joining.job().workers, 4U);
+  EXPECT_FALSE(joining.job().overlap);
+  EXPECT_FALSE(*Welcome(3, 2)) << "a new connection";
+}
+
+TEST_F(JoiningTest, AWelcomeForAnotherLifeEndsThisOne) {
+  ASSERT_TRUE(*Welcome(3, 2));
+  EXPECT_THAT(Welcome(3, 4).status().message(), HasSubstr("for rank 3 incarnation 4, wanted rank 3"));
+}
+
+TEST_F(JoiningTest, AWorkerBeginsOnceAllHaveGatheredAndItIsAMember) {
+  ASSERT_TRUE(*Welcome(3, 2));
+  wire::pb::Roster roster = Roster(1);
+  roster.set_gathered(false);
+  EXPECT_FALSE((*joining.OnRoster(roster))->entered.has_value());
+  roster = Roster(2);
+  roster.mutable_members(0)->set_joining(true);
+  EXPECT_FALSE((*joining.OnRoster(roster))->entered.has_value());
+  const auto news = *joining.OnRoster(Roster(3));
+  ASSERT_TRUE(news->entered.has_value());
+  EXPECT_EQ(news->entered->first(), 5);
+  EXPECT_FALSE((*joining.OnRoster(Roster(4)))->entered.has_value()) << "once";
+  EXPECT_FALSE(joining.OnRoster(Roster(2))->has_value()) << "older";
+}
+
+TEST_F(JoiningTest, AShardOfAnotherLifeWasReplaced) {
+  ASSERT_TRUE(*Welcome(3, 2));
+  EXPECT_THAT((*joining.OnRoster(Roster(1)))->replaced, ElementsAre());
+  wire::pb::Roster roster = Roster(2);
+  roster.mutable_shards(1)->set_life(99);
+  EXPECT_THAT((*joining.OnRoster(roster))->replaced, ElementsAre(1U));
+  EXPECT_TRUE(joining.CheckShards().ok());
+}
+
+TEST_F(JoiningTest, AWorkerThatWasDeclaredDeadHearsOfIt) {
+  ASSERT_TRUE(*Welcome(3, 2));
+  wire::pb::Roster roster = Roster(6);
+  roster.mutable_members(0)->set_dead(true);
+  EXPECT_THAT(joining.OnRoster(roster).status().message(),
+              HasSubstr("worker 3 incarnation 2 was declared dead in epoch 6"));
+}
+
+TEST_F(JoiningTest, ARosterWithoutAShardIsAnError) {
+  EXPECT_THAT(joining.CheckShards().message(), HasSubstr("names no shard"));
+  ASSERT_TRUE(*Welcome(3, 2));
+  wire::pb::Roster roster = Roster(1);
+  roster.mutable_shards(1)->set_shard(2);
+  (void)*joining.OnRoster(roster);
+  EXPECT_THAT(joining.CheckShards().message(), HasSubstr("has no shard 1 of 2"));
+}
+
+}  // namespace
+}  // namespace leeway
