@@ -8,6 +8,9 @@ add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
+# Messages name source files from the project's folder on, and a copy of the tree finds its objects in ccache.
+add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+
 # The objects are position-independent for the Python module's sake, and then g++ takes every function that is exported and not
 # declared inline for one that another library may replace, and does not inline it. Nobody replaces any.
 add_compile_options(-fno-semantic-interposition)
