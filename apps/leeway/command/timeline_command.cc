@@ -7,8 +7,8 @@
 
 #include "base/errors.h"
 #include "cli/command_line.h"
+#include "cli/policy_check.h"
 #include "command/commands.h"
-#include "role/policy_check.h"
 #include "sim/timeline.h"
 
 namespace leeway::app {
