@@ -26,7 +26,7 @@ std::string Names(std::span<const WorkerId> workers) {
 }
 
 // The cause that a pull of this progress waits for, which asks for this epoch.
-std::string CauseOf(Iteration progress, Epoch epoch, const WaitCauses& causes) {
+std::string CauseOf(Iteration progress, Epoch epoch, const BlockWaitState& causes) {
   if (!causes.initialized) return "for initial values";
   if (causes.epoch < epoch) return fmt::format("for epoch {} (now {})", epoch.value(), causes.epoch.value());
   const std::string lacks = Names(causes.missing);
@@ -38,7 +38,7 @@ std::string CauseOf(Iteration progress, Epoch epoch, const WaitCauses& causes) {
 
 }  // namespace
 
-std::string ExplainWaits(std::span<const PullEvent> waiting, const WaitCauses& causes) {
+std::string ExplainWaits(std::span<const PullEvent> waiting, const BlockWaitState& causes) {
   // Workers of one progress that wait for one thing are named together.
   std::map<std::pair<Iteration, Epoch>, std::vector<WorkerId>> waits;
   for (const PullEvent& pull : waiting)

@@ -12,7 +12,7 @@
 namespace leeway {
 
 // The state of a block that its pulls may wait for.
-struct WaitCauses {
+struct BlockWaitState {
   bool initialized = true;
   Epoch epoch{};  // that the block knows
   Iteration v_train{};
@@ -22,6 +22,6 @@ struct WaitCauses {
 
 // A few waits, a few workers of each, and how many more; at most 512 bytes, as it goes to the scheduler with
 // every beat. Empty when nobody waits.
-[[nodiscard]] std::string ExplainWaits(std::span<const PullEvent> waiting, const WaitCauses& causes);
+[[nodiscard]] std::string ExplainWaits(std::span<const PullEvent> waiting, const BlockWaitState& causes);
 
 }  // namespace leeway

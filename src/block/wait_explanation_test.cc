@@ -10,7 +10,7 @@ PullEvent Pull(std::uint32_t worker, std::int64_t progress, std::uint64_t epoch 
       .from = {WorkerId(worker), Incarnation(1)}, .progress = Iteration(progress), .epoch_min = Epoch(epoch)};
 }
 
-const WaitCauses kOpen{
+const BlockWaitState kOpen{
     .epoch = Epoch(2), .v_train = Iteration(4), .release = Release::kLazy, .missing = {WorkerId(3)}};
 
 TEST(ExplainWaitsTest, NobodyWaits) { EXPECT_EQ(ExplainWaits({}, kOpen), ""); }
@@ -20,7 +20,7 @@ TEST(ExplainWaitsTest, WorkersOfOneProgressAreNamedTogetherWithThoseThatTheyWait
   EXPECT_EQ(ExplainWaits(waiting, kOpen),
             "workers 0, 2 wait with progress 4 for iteration 4 to end, which lacks worker 3; "
             "worker 1 waits with progress 6 for iteration 6 to end; 4 is open and lacks worker 3");
-  WaitCauses soft = kOpen;
+  BlockWaitState soft = kOpen;
   soft.release = Release::kSoft;
   EXPECT_EQ(ExplainWaits({{Pull(1, 6)}}, soft),
             "worker 1 waits with progress 6 for iteration 4 to end, which lacks worker 3");
@@ -28,7 +28,7 @@ TEST(ExplainWaitsTest, WorkersOfOneProgressAreNamedTogetherWithThoseThatTheyWait
 
 TEST(ExplainWaitsTest, InitialValuesAndEpochsAreCausesOfTheirOwn) {
   EXPECT_EQ(ExplainWaits({{Pull(1, 6, 5)}}, kOpen), "worker 1 waits with progress 6 for epoch 5 (now 2)");
-  WaitCauses empty = kOpen;
+  BlockWaitState empty = kOpen;
   empty.initialized = false;
   EXPECT_EQ(ExplainWaits({{Pull(1, 6, 5)}}, empty), "worker 1 waits with progress 6 for initial values");
 }
@@ -44,7 +44,7 @@ TEST(ExplainWaitsTest, FewAreNamedAndTheRestIsCounted) {
 }
 
 TEST(ExplainWaitsTest, ALongTextIsCut) {
-  WaitCauses causes = kOpen;
+  BlockWaitState causes = kOpen;
   for (std::uint32_t worker = 0; worker < 8; ++worker) causes.missing.emplace_back(4'000'000'000U + worker);
   std::vector<PullEvent> waiting;
   for (std::uint32_t worker = 0; worker < 30; ++worker)

@@ -238,9 +238,28 @@ def files_of(root):
     return files
 
 
+def check_twins(files):
+    """Two headers that define a class of one name in one namespace: a program that links both mixes them up without a word."""
+    first = {}
+    for path, text in files.items():
+        if not path.startswith(("src/", "include/", "apps/", "bench/")) or not path.endswith(".h"):
+            continue
+        spaces = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := re.match(r"namespace ([\w:]+) \{", line):
+                spaces.append(found[1])
+            elif re.match(r"\}  // namespace \w", line):
+                spaces.pop()
+            elif found := re.match(r"(?:class|struct)(?: alignas\(\d+\))? (\w+)(?: final)?(?: :.*)? ?\{", line):
+                name = "::".join([*spaces, found[1]])
+                other = first.setdefault(name, path)
+                if other != path:
+                    yield f"{path}:{number}: defines {name}, which {other} defines too"
+
+
 def check_tree(files):
     """Every breach as "path:line: what"."""
-    breaches = []
+    breaches = list(check_twins(files))
     for path, text in files.items():
         breaches += [f"{path}:{line}: {what}" for line, what in check_file(path, text)]
     for module in sorted({path.split("/")[1] for path in files if path.startswith("src/") and path.count("/") > 1}):

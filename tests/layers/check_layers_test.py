@@ -97,6 +97,14 @@ class LayersTest(unittest.TestCase):
         self.assert_fine("src/node/a.cc", "// not steady_clock, but Env's\n#include <chrono>\n")
         self.assert_fine("src/transport/a.cc", "#include <thread>\nsteady_clock::now();\n")
 
+    def test_no_two_headers_define_a_class_of_one_name(self):
+        def tree(space, name):
+            return {"src/node/README.md": "", "src/node/server/a.h": "namespace leeway {\nclass A final : public B {\n};\n}  // namespace leeway\n",
+                    "src/node/worker/a.h": f"namespace {space} {{\nstruct {name} {{\n}};\n}}  // namespace {space}\n"}
+        self.assertEqual(check_tree(tree("leeway", "A")), ["src/node/worker/a.h:2: defines leeway::A, which src/node/server/a.h defines too"])
+        self.assertEqual(check_tree(tree("leeway::sim", "A")), [])
+        self.assertEqual(check_tree(tree("leeway", "C")), [])
+
     def test_long_files_and_empty_names_are_caught(self):
         self.assert_caught("src/base/long.cc", "int x;\n" * 501, "has 501 lines")
         self.assert_caught("python/leeway/utils.py", "", "is called utils.py")

@@ -178,7 +178,7 @@ Status SchedulerNode::TakeDefineTables(ConnectionId id, const WorkerSeat& seat,
   wire::pb::DefineTables request;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kDefineTables, body, request));
   if (const auto lost = parts_->tables().FindEmptied(request.seen())) {
-    Finish(parts_->restores.LostServer(
+    Finish(parts_->restore_point.LostServer(
         parts_->members.shards()[lost->index()],
         "was lost with values that workers had set or read, and another has its place"));
     return Status::Ok();

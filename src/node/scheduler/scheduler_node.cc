@@ -50,13 +50,13 @@ Status SchedulerNode::Start() {
       return parts_->end.End();
     }
     if (!*read || parts_->end.over()) return GoOn(read->has_value());
-    parts_->restores.Find(parts_->writer.checkpoints().Candidates(), [this] { GoOn(true); });
+    parts_->restore_point.Find(parts_->writer.checkpoints().Candidates(), [this] { GoOn(true); });
   });
   return Status::Ok();
 }
 
 void SchedulerNode::GoOn(bool found) {
-  if (const auto& last = parts_->restores.last(); last && !last->of_this_run)
+  if (const auto& last = parts_->restore_point.last(); last && !last->of_this_run)
     parts_->members.Restore(RankRestores(last->manifest, last->folder));
   parts_->ready = true;
   parts_->members.HearAll(env_.clock.Now());  // nobody could be heard while the log was read
@@ -321,7 +321,7 @@ void SchedulerNode::AwaitShard(ShardSeat& seat, const std::string& what) {
     return;
   }
   if (parts_->AwaitsFirstCheckpoint()) return;  // the next review decides
-  if (!parts_->MayReplace()) return Finish(parts_->restores.LostServer(seat, what));
+  if (!parts_->MayReplace()) return Finish(parts_->restore_point.LostServer(seat, what));
   seat.awaited = true;
   seat.last_heard = env_.clock.Now();
   if (const ConnectionId id = std::exchange(seat.connection, {}); id != ConnectionId{}) {
@@ -337,20 +337,20 @@ void SchedulerNode::AwaitShard(ShardSeat& seat, const std::string& what) {
 }
 
 Status SchedulerNode::ReplaceShard(ShardSeat& seat, const std::string& address) {
-  const Restores& restores = parts_->restores;
+  const RestorePoint& restore_point = parts_->restore_point;
   if (parts_->AwaitsFirstCheckpoint()) {
     // It asks again.
     return Unavailable("the first checkpoint of the job \"{}\" is being written", parts_->options.job.job);
   }
   if (!parts_->MayReplace()) {
     const Status why =
-        restores.LostServer(seat, fmt::format("is gone: a new process at {} asks for its place", address));
+        restore_point.LostServer(seat, fmt::format("is gone: a new process at {} asks for its place", address));
     Finish(why);
     return why;
   }
-  const Result<std::size_t> blocks = restores.Replace(seat.id, parts_->tables());
+  const Result<std::size_t> blocks = restore_point.Replace(seat.id, parts_->tables());
   if (!blocks.ok()) {
-    Finish(restores.LostServer(
+    Finish(restore_point.LostServer(
         seat, fmt::format("is gone, and cannot be replaced: {}", blocks.status().message())));
     return blocks.status();
   }
@@ -363,7 +363,7 @@ Status SchedulerNode::ReplaceShard(ShardSeat& seat, const std::string& address) 
   env_.log.Write(LogLevel::kWarning,
                  fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks {}",
                              seat.server.value(), seat.shard, seat.address, address, *blocks,
-                             restores.Describe(parts_->Fastest())));
+                             restore_point.Describe(parts_->Fastest())));
   return Status::Ok();
 }
 
@@ -454,7 +454,7 @@ void SchedulerNode::ReviewSilence(TimePoint now) {
     }
   }
   for (const ShardId id : silence.unreplaced_shards) {
-    return Finish(parts_->restores.LostServer(
+    return Finish(parts_->restore_point.LostServer(
         members.shards()[id.index()],
         fmt::format("was lost, and nobody took its place within {:.1f} s", Seconds(options.gather_timeout))));
   }
@@ -479,7 +479,7 @@ void SchedulerNode::Finish(const Status& why) {
   env_.timers.Cancel(std::exchange(review_timer_, {}));
   parts_->peers.StopNotices();
   parts_->folder.Stop();
-  parts_->restores.Stop();
+  parts_->restore_point.Stop();
   parts_->definitions.Stop();
   parts_->departures.Stop();
   parts_->writer.Stop();

@@ -31,7 +31,7 @@ SchedulerNode::Parts::Parts(const SchedulerOptions& of, Env& world, const Schedu
             writer.PublishIfWhole(AsCut());
             log.CommitSoon();
           }),
-      restores(env, of.on_server_loss),
+      restore_point(env, of.on_server_loss),
       folder(env, of.checkpoint),
       writer(env, of.checkpoint, members.shards().size(), policies.sync, peers, WriterEvents(node)),
       end(
@@ -51,7 +51,7 @@ CheckpointWriter::Events SchedulerNode::Parts::WriterEvents(SchedulerNode& node)
               },
           .whole =
               [this, &node](const Manifest& manifest, const std::string& at) {
-                restores.OnWhole(manifest, at);
+                restore_point.OnWhole(manifest, at);
                 departures.ended().OnCutWhole();
                 node.ReviewCheckpoints();  // the next is named at once
               }};
@@ -120,11 +120,11 @@ Status SchedulerNode::Parts::CheckCheckpoint() const {
 
 bool SchedulerNode::Parts::MayPatch() const {
   return options.on_server_loss == OnServerLoss::kPatch &&
-         (writer.checkpoints().enabled() || restores.last());
+         (writer.checkpoints().enabled() || restore_point.last());
 }
 
 bool SchedulerNode::Parts::AwaitsFirstCheckpoint() const {
-  return options.on_server_loss != OnServerLoss::kFail && !restores.last() &&
+  return options.on_server_loss != OnServerLoss::kFail && !restore_point.last() &&
          writer.checkpoints().publishing();
 }
 
@@ -139,7 +139,7 @@ Status SchedulerNode::Parts::Resume(const Manifest& manifest) {
   }
   if (!LW_MUTATED(pools_not_saved)) departures.pools().Resume(manifest.pools);
   departures.BeginFrom({manifest.lost, manifest.torn});
-  restores.BeginFrom(manifest, path);
+  restore_point.BeginFrom(manifest, path);
   members.Restore(RankRestores(manifest, path));
   env.log.Write(LogLevel::kInfo, fmt::format("the job goes on in iteration {} from checkpoint {} at {}",
                                              manifest.iteration.value(), manifest.checkpoint, path));
@@ -162,7 +162,7 @@ wire::pb::LoggedJob SchedulerNode::Parts::StateOfJob() const {
   state.set_prepared(prepared);
   end.AddTo(state);
   departures.AddTo(state);
-  restores.AddTo(state);
+  restore_point.AddTo(state);
   return state;
 }
 
@@ -212,7 +212,7 @@ Status SchedulerNode::Parts::Replay(const DecodedLog& read) {
     peers.RestoreEpoch(Epoch(record.state().epoch()));
     prepared = record.state().prepared();
     fastest_before = Iteration(record.state().fastest());
-    restores.Apply(record.state());
+    restore_point.Apply(record.state());
     departures.Apply(record.state());
     end.Apply(record.state());
   }

@@ -16,7 +16,7 @@
 #include "node/scheduler/job_rules.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/reports.h"
-#include "node/scheduler/restores.h"
+#include "node/scheduler/restore_point.h"
 #include "node/scheduler/scheduler_node.h"
 #include "node/scheduler/table_definitions.h"
 #include "node/scheduler/wait_graph.h"
@@ -47,7 +47,7 @@ struct SchedulerNode::Parts {
   [[nodiscard]] bool MayPatch() const;
   // Whether the job can go on with another process in the place of a shard. As far as the reports tell:
   // TakeDefineTables knows exactly whether empty blocks had values.
-  [[nodiscard]] bool MayReplace() const { return restores.MayReplace(Fastest() > members.start()); }
+  [[nodiscard]] bool MayReplace() const { return restore_point.MayReplace(Fastest() > members.start()); }
   // The first checkpoint of the job is about to be whole: whether a shard can be replaced is open until then.
   [[nodiscard]] bool AwaitsFirstCheckpoint() const;
   // The job begins from this checkpoint.
@@ -74,7 +74,7 @@ struct SchedulerNode::Parts {
   TableDefinitions definitions;
   JobRules rules;
   Departures departures;
-  Restores restores;
+  RestorePoint restore_point;
   CheckpointFolder folder;
   CheckpointWriter writer;
   JobEnd end;

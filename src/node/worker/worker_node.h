@@ -33,7 +33,7 @@
 #include "node/worker/lent_gradient.h"
 #include "node/worker/life_cycle.h"
 #include "node/worker/parameter_pair.h"
-#include "node/worker/reports.h"
+#include "node/worker/worker_reports.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
@@ -231,7 +231,7 @@ class WorkerNode final : private LinkEvents {
   ClientState client_state_;
   CutAnswer cut_answer_;
   Inquiries inquiries_;
-  Reports reports_;
+  WorkerReports reports_;
   bool reading_state_ = false;  // the join waits for it
   bool leave_sent_ = false;
   TimerId report_timer_, broken_timer_;

@@ -1,4 +1,4 @@
-// FindWait, AddOpenWaits, IsSettled and Reports, on parts that no node has put together.
+// FindWait, AddOpenWaits, IsSettled and WorkerReports, on parts that no node has put together.
 #include "node/worker/worker_view.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include "base/heap_arena.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/open_waits.h"
-#include "node/worker/reports.h"
+#include "node/worker/worker_reports.h"
 #include "node/worker/testing/link_stub.h"
 #include "sync/sync_policy.h"
 
@@ -116,7 +116,7 @@ TEST_F(WorkerViewTest, ASurveyAsksTheShardOfATableThatIsWaitedFor) {
 
 TEST_F(WorkerViewTest, AReportSaysWhatIsWaitedForAndTheUsersFigures) {
   WaitForValues();
-  Reports reports;
+  WorkerReports reports;
   reports.NoteAct();
   reports.SetFigure("loss", 0.5);
   reports.SetFigure("pushes", 7);

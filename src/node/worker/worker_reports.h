@@ -1,4 +1,4 @@
-// Reports: what a worker says of itself to the scheduler with every beat.
+// WorkerReports: what a worker says of itself to the scheduler with every beat.
 //
 // Counts the user's calls and keeps the user's figures; the rest is read from a WorkerView. Thread rule: the
 // node's.
@@ -14,7 +14,7 @@
 
 namespace leeway {
 
-class Reports {
+class WorkerReports {
  public:
   // The user has made a call.
   void NoteAct() { ++acts_; }

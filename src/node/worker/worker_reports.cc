@@ -1,4 +1,4 @@
-#include "node/worker/reports.h"
+#include "node/worker/worker_reports.h"
 
 #include <algorithm>
 #include <span>
@@ -92,7 +92,7 @@ void ReportMoment(const WorkerView& view, const Wait& wait, wire::pb::WorkerMome
 
 }  // namespace
 
-wire::pb::Report Reports::Make(const WorkerView& view, const WorkerCounters& counters,
+wire::pb::Report WorkerReports::Make(const WorkerView& view, const WorkerCounters& counters,
                                bool user_waits) const {
   wire::pb::Report report;
   report.set_iteration(view.iteration.value());

@@ -1,4 +1,4 @@
-#include "node/scheduler/restores.h"
+#include "node/scheduler/restore_point.h"
 
 #include <fmt/format.h>
 
@@ -9,17 +9,17 @@
 
 namespace leeway {
 
-void Restores::OnWhole(const Manifest& manifest, const std::string& folder) {
+void RestorePoint::OnWhole(const Manifest& manifest, const std::string& folder) {
   last_ = {manifest, folder, true};
   unread_.clear();
 }
 
-void Restores::Find(std::vector<std::string> folders, const std::function<void()>& then) {
+void RestorePoint::Find(std::vector<std::string> folders, const std::function<void()>& then) {
   std::ranges::reverse(folders);
   ReadNext(std::move(folders), then);
 }
 
-void Restores::ReadNext(std::vector<std::string> folders, const std::function<void()>& then) {
+void RestorePoint::ReadNext(std::vector<std::string> folders, const std::function<void()>& then) {
   const bool own = !folders.empty();
   const std::string folder = own ? folders.back() : resumed_from_;
   if (folder.empty()) return then();
@@ -39,7 +39,7 @@ void Restores::ReadNext(std::vector<std::string> folders, const std::function<vo
   });
 }
 
-bool Restores::MayReplace(bool trained) const {
+bool RestorePoint::MayReplace(bool trained) const {
   if (on_server_loss_ == OnServerLoss::kFail) return false;
   if (last_) return true;
   // A checkpoint that cannot be read now holds values that an empty block would not have.
@@ -47,19 +47,19 @@ bool Restores::MayReplace(bool trained) const {
   return began_empty && !trained;
 }
 
-Result<std::size_t> Restores::Replace(ShardId shard, TableRegistry& tables) const {
+Result<std::size_t> RestorePoint::Replace(ShardId shard, TableRegistry& tables) const {
   if (!last_) return tables.Empty(shard);
   return tables.Patch(shard, last_->manifest, last_->folder, last_->of_this_run);
 }
 
-std::string Restores::Describe(Iteration fastest) const {
+std::string RestorePoint::Describe(Iteration fastest) const {
   if (!last_) return "begin empty, as nobody has trained yet";
   return fmt::format("go on from checkpoint {} of iteration {} (the fastest worker is in {}){}",
                      last_->manifest.checkpoint, last_->manifest.iteration.value(), fastest.value(),
                      unread_.empty() ? "" : fmt::format("; a newer one could not be read: {}", unread_));
 }
 
-Status Restores::LostServer(const ShardSeat& seat, const std::string& what) const {
+Status RestorePoint::LostServer(const ShardSeat& seat, const std::string& what) const {
   std::string resume = "no checkpoint was written to resume from";
   if (last_) resume = fmt::format("resume from {}", last_->folder);
   if (!unread_.empty()) {
@@ -70,7 +70,7 @@ Status Restores::LostServer(const ShardSeat& seat, const std::string& what) cons
                      resume);
 }
 
-void Restores::AddTo(wire::pb::LoggedJob& job) const {
+void RestorePoint::AddTo(wire::pb::LoggedJob& job) const {
   // A checkpoint that could not be read this time may be the next.
   if (!last_) job.set_resumed_from(resumed_from_);
   if (last_ && !last_->of_this_run) job.set_resumed_from(last_->folder);

@@ -1,4 +1,4 @@
-// Restores: the checkpoint that a lost server's blocks go on from: the newest whole one that this job wrote
+// RestorePoint: the checkpoint that a lost server's blocks go on from: the newest whole one that this job wrote
 // or began from.
 //
 // A newer checkpoint that cannot be read does not end the job. It is named in every message about a lost
@@ -22,7 +22,7 @@
 
 namespace leeway {
 
-class Restores {
+class RestorePoint {
  public:
   struct Checkpoint {
     Manifest manifest;
@@ -31,7 +31,7 @@ class Restores {
   };
 
   // Borrows env.
-  Restores(Env& env, OnServerLoss on_server_loss)
+  RestorePoint(Env& env, OnServerLoss on_server_loss)
       : log_(env.log), files_(env.storage, env.log), on_server_loss_(on_server_loss) {}
 
   [[nodiscard]] const std::optional<Checkpoint>& last() const { return last_; }
