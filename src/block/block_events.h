@@ -12,8 +12,6 @@
 
 namespace leeway {
 
-using BlockVerdict = Verdict;  // in src/node/server
-
 // One life of one worker.
 struct MemberKey {
   WorkerId worker{};

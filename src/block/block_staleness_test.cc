@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "block/testing/hand_fed_block.h"
 #include "block/kept_versions.h"
+#include "block/testing/hand_fed_block.h"
 
 namespace leeway {
 namespace {

@@ -85,12 +85,15 @@ TEST_F(SyncStateTest, ATimeThatHasComeIsAYes) {
 }
 
 TEST_F(SyncStateTest, AnIterationThatNobodyIsInEndsWithoutTheModel) {
-  const SyncPolicy policy = PolicyOf("bsp");
+  SyncPolicy policy = PolicyOf("bsp");
+  policy.model = std::make_unique<CountingModel>();
   SyncState sync(policy, true, 1);
   progress.Sent(WorkerId(0), Iteration(0), At(0));
-  EXPECT_EQ(sync.MayAdvance(progress, At(0)).kind, Advance::Kind::kNo);
+  EXPECT_EQ(sync.MayAdvance(progress, At(0)).kind, Advance::Kind::kAt);
+  EXPECT_EQ(sync.memory(), "a");
   progress.SetMembers({});
   EXPECT_EQ(sync.MayAdvance(progress, At(0)).kind, Advance::Kind::kYes);
+  EXPECT_EQ(sync.memory(), "a");
 }
 
 TEST_F(SyncStateTest, AStrideEndsWhereTheModelSaysNoAndLeavesItsMemoryAlone) {

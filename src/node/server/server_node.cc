@@ -151,9 +151,9 @@ Status ServerNode::AnswerWhy(ConnectionId id, WorkerId asks, std::span<const std
   return Status::Ok();
 }
 
-void ServerNode::OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+void ServerNode::OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                            Iteration v_train) {
-  outbox_.AddVerdict(to, {block, term, seq, static_cast<wire::Verdict>(verdict), v_train});
+  outbox_.AddVerdict(to, {block, term, seq, verdict, v_train});
 }
 
 void ServerNode::OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) {

@@ -73,7 +73,7 @@ class ServerNode final : private InboundEvents, private SchedulerEvents, private
   void AcknowledgePutOff();
 
   // From blocks, during their calls.
-  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, BlockVerdict verdict,
+  void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                  Iteration v_train) override;
   void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) override;
   void OnStaleness(WorkerId from, std::uint64_t versions) override { reports_.NoteStaleness(from, versions); }

@@ -10,7 +10,7 @@ namespace {
 
 class NoEvents final : public BlockEvents {
  public:
-  void OnVerdict(BlockId, Term, MemberKey, Seq, BlockVerdict, Iteration) override {}
+  void OnVerdict(BlockId, Term, MemberKey, Seq, Verdict, Iteration) override {}
   void OnAnswer(BlockId, Term, MemberKey, const BlockAnswer&) override {}
   void OnWakeAt(BlockId, TimePoint) override {}
   void OnReached(BlockId) override {}

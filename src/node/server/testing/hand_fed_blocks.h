@@ -55,7 +55,7 @@ class HandFedBlocks final : private BlockEvents {
   }
 
  private:
-  void OnVerdict(BlockId block, Term, MemberKey to, Seq seq, BlockVerdict verdict, Iteration) override {
+  void OnVerdict(BlockId block, Term, MemberKey to, Seq seq, Verdict verdict, Iteration) override {
     said.push_back(fmt::format("block {} to {}: push {} verdict {}", block.value(), to.worker.value(),
                                seq.value(), static_cast<int>(verdict)));
   }
