@@ -62,7 +62,8 @@ def test_ctrl_c_ends_everything(tmp_path, number, code):
     # The scripts ignore SIGINT: the end comes with SIGTERM, after the grace.
     with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--grace", "200ms", "--", "sh", "-c", SHELL_LOOP) as job:
         job.wait_for(ready(job, 2), "workers")
-        assert len(job.family()) >= 9  # launcher, guard, scheduler, 2 servers, 2 workers with a child each
+        # Launcher, guard, scheduler, 2 servers, 2 workers with a child each. A process that execs has no environment for a moment.
+        job.wait_for(lambda: len(job.family()) >= 9, "all processes")
         os.kill(job.process.pid, number)
         assert job.wait() == code
         assert "Job stopped" in job.out() and "failed" not in job.out() + job.err()

@@ -213,7 +213,8 @@ def test_killing_the_launcher_leaves_nothing_behind_whatever_state_workers_are_i
         os.kill(pids[1], signal.SIGKILL)
         job.wait_until_training(1, life=1)
         os.kill(pids[2], signal.SIGSTOP)
-        assert len(job.family()) >= 10  # launcher, guard, scheduler, server, 3 workers with a child each
+        # Launcher, guard, scheduler, server, 3 workers with a child each.
+        job.wait_for(lambda: len(job.family()) >= 10, "all processes")
         os.kill(job.process.pid, signal.SIGKILL)
         assert job.wait() == -9
         job.expect_nothing_left()
