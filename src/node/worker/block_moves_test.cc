@@ -67,7 +67,9 @@ TEST_F(BlockMovesTest, ABlockThatMovedIsAskedForOnceAfterAPause) {
 TEST_F(BlockMovesTest, PausesGrowUntilABlockIsFound) {
   for (int times = 0; times < 3; ++times) {
     moves.OnMoved(table->blocks[1], ports);
-    env.Advance(options.backoff_min * (1 << times));
+    env.Advance(options.backoff_min * (1 << times) - Duration(1));
+    EXPECT_EQ(asked, times) << "too early";
+    env.Advance(Duration(1));
     EXPECT_EQ(asked, times + 1);
     moves.Answered();
   }

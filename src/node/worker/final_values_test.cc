@@ -53,13 +53,13 @@ TEST_F(FinalValuesTest, AreHereOnceTablesOfBothClocksHaveThem) {
   EXPECT_TRUE(final_values.asked());
   EXPECT_EQ(w->blocks[0].pull.progress(), Iteration(5)) << "above every progress asked before";
   EXPECT_EQ(c->blocks[0].pull.progress(), Iteration(7));
+  w->landing.Arrived(0, Iteration(5), Version(2), w->landing.Begin(0).staged);
+  ASSERT_TRUE(w->landing.PublishIfWhole(Iteration(5)));
+  EXPECT_FALSE(final_values.Have(tables)) << "the own-clock table lacks them";
   own.OnAnswer(*c, true, ports);
   due.Run();
   EXPECT_EQ(shown, 1);
   EXPECT_EQ(c_pair.ready(), Iteration(5));
-  EXPECT_FALSE(final_values.Have(tables));
-  w->landing.Arrived(0, Iteration(5), Version(2), w->landing.Begin(0).staged);
-  ASSERT_TRUE(w->landing.PublishIfWhole(Iteration(5)));
   EXPECT_TRUE(final_values.Have(tables));
 }
 
