@@ -61,7 +61,7 @@ std::shared_ptr<AnswerLanding> AnswerLandings::Take() {
   return landings_.emplace_back(std::make_shared<AnswerLanding>());  // one per connection, at the most
 }
 
-Result<Landing> AnswerLandings::Begin(const Stance& self, ShardId from, TableSet& tables,
+Result<Landing> AnswerLandings::Begin(const WorkerIdentity& self, ShardId from, TableSet& tables,
                                       std::span<const std::byte> body, std::uint64_t payload_bytes) {
   std::shared_ptr<AnswerLanding> lease = Take();
   LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, lease->answers));

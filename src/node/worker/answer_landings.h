@@ -13,8 +13,8 @@
 
 #include "block/buffer_pool.h"
 #include "leeway/transport.h"
-#include "node/worker/stance.h"
 #include "node/worker/table_set.h"
+#include "node/worker/worker_identity.h"
 #include "wire/messages.h"
 
 namespace leeway {
@@ -34,7 +34,7 @@ class AnswerLandings {
   // Whether an answer of this shard says something new.
   [[nodiscard]] static bool IsWanted(ShardId from, const WorkerBlock& block, const wire::AnswerEntry& entry);
   // A frame with values begins to come; its lease is an AnswerLanding.
-  [[nodiscard]] Result<Landing> Begin(const Stance& self, ShardId from, TableSet& tables,
+  [[nodiscard]] Result<Landing> Begin(const WorkerIdentity& self, ShardId from, TableSet& tables,
                                       std::span<const std::byte> body, std::uint64_t payload_bytes);
   // A frame without values.
   [[nodiscard]] Result<std::shared_ptr<AnswerLanding>> Unchanged(std::span<const std::byte> body);

@@ -55,7 +55,7 @@ class AnswerLandingsTest : public ::testing::Test {
     return static_cast<AnswerLanding*>(landing.lease.get())->slots.at(0).use;
   }
 
-  Stance self;
+  WorkerIdentity self;
   HeapArena arena;
   ParameterPair w_pair{2, nullptr, nullptr}, c_pair{2, nullptr, nullptr};
   TableSet tables{arena};

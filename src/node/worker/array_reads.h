@@ -16,8 +16,8 @@
 #include "node/worker/arrays_wanted.h"
 #include "node/worker/due_callbacks.h"
 #include "node/worker/shard_ports.h"
-#include "node/worker/stance.h"
 #include "node/worker/table_set.h"
+#include "node/worker/worker_identity.h"
 #include "wire/messages.h"
 
 namespace leeway {
@@ -51,7 +51,7 @@ struct ArraysLanding {
 class ArrayReads {
  public:
   // Borrows all three for its life.
-  ArrayReads(const Stance& self, WorkerCounters& counters, DueCallbacks& due)
+  ArrayReads(const WorkerIdentity& self, WorkerCounters& counters, DueCallbacks& due)
       : self_(self), counters_(counters), due_(due) {}
 
   void Begin(WorkerTable& table, ArraysWanted what, ArraysDone done, TimePoint now);
@@ -79,7 +79,7 @@ class ArrayReads {
                                                            const WorkerBlock& block,
                                                            const wire::ArraysEntry& entry);
 
-  const Stance& self_;
+  const WorkerIdentity& self_;
   WorkerCounters& counters_;
   DueCallbacks& due_;
   std::vector<std::shared_ptr<ArrayRead>> reads_;  // shared: with the frames that land in them

@@ -88,7 +88,7 @@ class ArrayReadsTest : public ::testing::Test {
   testing::LinkStub links{env};
   DueCallbacks due;
   WorkerCounters counters;
-  Stance self;
+  WorkerIdentity self;
   ShardPorts ports{self, counters, WorkerOptions()};
   ConnectionId to;
   HeapArena arena;

@@ -38,7 +38,7 @@ class ArrayWritesTest : public ::testing::Test {
   testing::LinkStub links{env};
   DueCallbacks due;
   WorkerCounters counters;
-  Stance self;
+  WorkerIdentity self;
   ShardPorts ports{self, counters, WorkerOptions()};
   PushLoans loans{env.timers, due, counters, [] {}};
   int freed = 0;

@@ -40,7 +40,7 @@ class BlockMovesTest : public ::testing::Test {
   testing::FakeEnv env;
   testing::LinkStub links{env};
   WorkerCounters counters;
-  Stance self;
+  WorkerIdentity self;
   ShardPorts ports{self, counters, WorkerOptions()};
   HeapArena arena;
   ParameterPair pair{4, nullptr, nullptr};

@@ -36,7 +36,7 @@ class FinalValuesTest : public ::testing::Test {
   testing::LinkStub links{env};
   DueCallbacks due;
   WorkerCounters counters;
-  Stance self;
+  WorkerIdentity self;
   ShardPorts ports{self, counters, WorkerOptions()};
   OwnPulls own{env.clock, due};
   HeapArena arena;

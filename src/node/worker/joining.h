@@ -13,7 +13,7 @@
 #include "leeway/options.h"
 #include "leeway/status.h"
 #include "node/worker/roster_view.h"
-#include "node/worker/stance.h"
+#include "node/worker/worker_identity.h"
 #include "wire/control.pb.h"
 
 namespace leeway {
@@ -36,7 +36,7 @@ class Joining {
   // An error if the shards of the roster are not all of the job's.
   [[nodiscard]] Status CheckShards() const;
 
-  [[nodiscard]] const Stance& self() const { return self_; }
+  [[nodiscard]] const WorkerIdentity& self() const { return self_; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
   [[nodiscard]] const RosterView& roster() const { return roster_; }
   // As in Worker.
@@ -51,7 +51,7 @@ class Joining {
  private:
   const WorkerOptions options_;
   const std::uint64_t life_;
-  Stance self_;
+  WorkerIdentity self_;
   JobOptions job_;
   RosterView roster_;
   bool entered_ = false;

@@ -36,7 +36,7 @@ class OwnPullsTest : public ::testing::Test {
   testing::LinkStub links{env};
   DueCallbacks due;
   WorkerCounters counters;
-  Stance self;
+  WorkerIdentity self;
   ShardPorts ports{self, counters, WorkerOptions()};
   OwnPulls pulls{env.clock, due};
   ParameterPair pair{2, nullptr, nullptr};

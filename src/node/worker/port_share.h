@@ -9,8 +9,8 @@
 #include "leeway/ids.h"
 #include "leeway/pinned.h"
 #include "leeway/worker.h"
-#include "node/worker/stance.h"
 #include "node/worker/table.h"
+#include "node/worker/worker_identity.h"
 #include "wire/messages.h"
 
 namespace leeway {
@@ -30,7 +30,7 @@ struct FrameDraft {
 };
 
 struct PortShare {
-  const Stance& stance;
+  const WorkerIdentity& self;
   WorkerCounters& counters;
   const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
   FrameDraft draft = {};

@@ -9,8 +9,8 @@
 
 namespace leeway {
 
-ShardIntake::ShardIntake(Env& env, const LinkOptions& options, const Stance& self, WorkerCounters& counters,
-                         DueCallbacks& due, Events events)
+ShardIntake::ShardIntake(Env& env, const LinkOptions& options, const WorkerIdentity& self,
+                         WorkerCounters& counters, DueCallbacks& due, Events events)
     : self_(self),
       events_(std::move(events)),
       moves_(env, options, counters, events_.ask),

@@ -17,8 +17,8 @@
 #include "node/worker/array_reads.h"
 #include "node/worker/block_moves.h"
 #include "node/worker/due_callbacks.h"
-#include "node/worker/stance.h"
 #include "node/worker/training.h"
+#include "node/worker/worker_identity.h"
 #include "wire/messages.h"
 
 namespace leeway {
@@ -31,7 +31,7 @@ class ShardIntake {
     std::function<void()> ask;                  // the scheduler is to be asked for new places (BlockMoves)
   };
   // Borrows all but `options` and `events` for its life.
-  ShardIntake(Env& env, const LinkOptions& options, const Stance& self, WorkerCounters& counters,
+  ShardIntake(Env& env, const LinkOptions& options, const WorkerIdentity& self, WorkerCounters& counters,
               DueCallbacks& due, Events events);
 
   // A frame with a payload begins to come. REQUIRES: of kind Answers or Arrays.
@@ -59,7 +59,7 @@ class ShardIntake {
   [[nodiscard]] Status OnVerdict(Training& training, ShardPort& port, const wire::VerdictEntry& entry);
   void OnMoved(WorkerBlock& block, const ShardPorts& ports);
 
-  const Stance& self_;
+  const WorkerIdentity& self_;
   const Events events_;
   BlockMoves moves_;
   ArrayReads reads_;

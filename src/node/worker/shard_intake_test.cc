@@ -60,7 +60,7 @@ class ShardIntakeTest : public ::testing::Test {
   testing::FakeEnv env;
   testing::LinkStub links{env};
   Registry<SyncModel> models = BuiltinSyncModels();
-  Stance self;
+  WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
   Training training{WorkerOptions(),

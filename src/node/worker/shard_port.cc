@@ -172,8 +172,8 @@ void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
 
 template <typename Message>
 void ShardPort::SendDraft(wire::Kind kind, Message& message) {
-  message.worker = share_.stance.worker;
-  message.incarnation = share_.stance.incarnation;
+  message.worker = share_.self.worker;
+  message.incarnation = share_.self.incarnation;
   wire::Encode(message, share_.draft.body);
   message.entries.clear();
   Send(kind);
@@ -205,8 +205,8 @@ void ShardPort::SendAssign(WorkerBlock& block, const QueuedPush& next) {
 
 void ShardPort::SendPullFrame() {
   wire::Pull& pull = share_.draft.pull;
-  pull.observer = share_.stance.observer;
-  pull.epoch_min = share_.stance.epoch_min;
+  pull.observer = share_.self.observer;
+  pull.epoch_min = share_.self.epoch_min;
   SendDraft(wire::Kind::kPull, pull);
 }
 

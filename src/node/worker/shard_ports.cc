@@ -6,7 +6,7 @@
 
 namespace leeway {
 
-ShardPorts::ShardPorts(const Stance& self, WorkerCounters& counters, const WorkerOptions& options)
+ShardPorts::ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, const WorkerOptions& options)
     : counters_(counters),
       share_{self, counters, options.push_bytes_in_flight_max, options.link.frame_payload_bytes} {}
 

@@ -19,7 +19,7 @@ namespace leeway {
 class ShardPorts {
  public:
   // Borrows `self` and `counters` for its life.
-  ShardPorts(const Stance& self, WorkerCounters& counters, const WorkerOptions& options);
+  ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, const WorkerOptions& options);
 
   // Adds the port of the next shard.
   void Add(std::unique_ptr<Link> link, std::uint32_t server);

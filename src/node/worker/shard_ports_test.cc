@@ -51,7 +51,7 @@ class ShardPortsTest : public ::testing::Test {
 
   testing::FakeEnv env;
   testing::LinkStub links{env};
-  Stance self;
+  WorkerIdentity self;
   WorkerCounters counters;
   ShardPorts ports{self, counters, WorkerOptions()};
   ConnectionId to[2];

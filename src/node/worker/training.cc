@@ -36,7 +36,7 @@ Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) {
 }  // namespace
 
 Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
-                   const Stance& self, WorkerCounters& counters, DueCallbacks& due, Events events)
+                   const WorkerIdentity& self, WorkerCounters& counters, DueCallbacks& due, Events events)
     : env_(env),
       self_(self),
       counters_(counters),
@@ -56,7 +56,7 @@ Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncMo
       exchange_(counters),
       partial_(env.timers, counters,
                [this] {
-                 LetUseAll();
+                 ReleaseAllWaiters();
                  due_.Run();
                }),
       waits_(counters),
@@ -108,7 +108,7 @@ Status Training::Switch(const wire::pb::TableMap& map) {
     LW_RETURN_IF_ERROR(TakeModels(**found, entry));
   }
   CountRules();
-  LetUseAll();
+  ReleaseAllWaiters();
   return Status::Ok();
 }
 
@@ -168,7 +168,7 @@ void Training::EndIteration(std::optional<std::uint32_t> group) {
   waits_.NoteStep(env_.clock.Now());
   step_.EndStep();
   partial_.Begin();
-  Raise();
+  SkipAhead();
   partial_.CountArrived(tables_, iteration_ - 1);
   ports_.Flush();
   StepIfSettled();
@@ -245,7 +245,7 @@ Iteration Training::end() const {
 
 void Training::OnLeft() {
   CountRules();  // no rule binds a worker that counts no more
-  LetUseAll();
+  ReleaseAllWaiters();
   // A pull of a member may wait for an iteration that this worker no longer takes part in. The pull of an
   // observer is answered with the values of now.
   tables_.ForEachBlock([this](WorkerBlock& block) {

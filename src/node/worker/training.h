@@ -27,10 +27,10 @@
 #include "node/worker/partial_use.h"
 #include "node/worker/push_loans.h"
 #include "node/worker/shard_ports.h"
-#include "node/worker/stance.h"
 #include "node/worker/step_barrier.h"
 #include "node/worker/table_set.h"
 #include "node/worker/wait_account.h"
+#include "node/worker/worker_identity.h"
 
 namespace leeway {
 
@@ -44,8 +44,8 @@ class Training {
     std::function<void()> loans_looked;        // as PushLoans says it
   };
   // Borrows all but `options` and `events` for its life.
-  Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models, const Stance& self,
-           WorkerCounters& counters, DueCallbacks& due, Events events);
+  Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+           const WorkerIdentity& self, WorkerCounters& counters, DueCallbacks& due, Events events);
 
   // Takes the job's policies; an error if one is not known.
   [[nodiscard]] Status TakeJob(const JobOptions& job);
@@ -91,7 +91,7 @@ class Training {
   // All verdicts of a frame are taken.
   void AfterVerdicts() {
     StepIfSettled();
-    if (rules_.any_bounded()) LetUseAll();
+    if (rules_.any_bounded()) ReleaseAllWaiters();
   }
   [[nodiscard]] Status OnAnswers(ShardPort& port, AnswerLanding& landing);
   // The barrier of a step was passed.
@@ -134,19 +134,19 @@ class Training {
   void RequestAll();
   void PublishIfWhole(WorkerTable& table);
   // Ends the waits for the table that may end, and raises the iteration before if it is over elsewhere.
-  void LetUse(WorkerTable& table);
-  void LetUseAll();
+  void ReleaseWaiters(WorkerTable& table);
+  void ReleaseAllWaiters();
   // `table` is what was waited for last; null: the worker ends.
   void EndWait(const WorkerTable* table);
   // Goes on in the lowest iteration that the blocks which skip ahead have told, if that is higher and nothing
   // of this one was handed in.
-  void Raise();
+  void SkipAhead();
   void StepIfSettled();
   void OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerEntry& entry,
                 AnswerLanding::Slot& slot);
 
   Env& env_;
-  const Stance& self_;
+  const WorkerIdentity& self_;
   WorkerCounters& counters_;
   DueCallbacks& due_;
   const Events events_;

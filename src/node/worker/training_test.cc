@@ -81,7 +81,7 @@ class TrainingTest : public ::testing::Test {
   testing::FakeEnv env;
   testing::LinkStub links{env};
   Registry<SyncModel> models = BuiltinSyncModels();
-  Stance self;
+  WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
   int barriers = 0;

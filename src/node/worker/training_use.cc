@@ -44,7 +44,7 @@ void Training::WhenUsable(TableId id, Done usable) {
   table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
   table.ended_by = nullptr;
   table.ended_for = kNoWorker;
-  LetUse(table);
+  ReleaseWaiters(table);
 }
 
 void Training::EndWait(const WorkerTable* table) {
@@ -58,10 +58,10 @@ void Training::EndWait(const WorkerTable* table) {
 
 void Training::PublishIfWhole(WorkerTable& table) {
   if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) partial_.OnWhole(table);
-  LetUse(table);
+  ReleaseWaiters(table);
 }
 
-void Training::LetUse(WorkerTable& table) {
+void Training::ReleaseWaiters(WorkerTable& table) {
   if (table.waiters.empty()) return;
   const auto is_ready = [&table](const WorkerTable::Waiter& waiter) {
     return waiter.needed <= table.pair.ready();
@@ -76,7 +76,7 @@ void Training::LetUse(WorkerTable& table) {
   }
   // The answers may say that this iteration is over elsewhere. Then the worker begins a later one instead,
   // for which it may have to wait for the table again, and has left no block out yet.
-  Raise();
+  SkipAhead();
   if (!any_ready() && may_use_partly()) partial_.Use(table, iteration_ - 1);
   auto& waiters = table.waiters;
   for (WorkerTable::Waiter& waiter : waiters) {
@@ -87,12 +87,12 @@ void Training::LetUse(WorkerTable& table) {
   std::erase_if(waiters, is_ready);
 }
 
-void Training::LetUseAll() {
+void Training::ReleaseAllWaiters() {
   if (waits_.open() == 0) return;
-  tables_.ForEachJobClock([this](WorkerTable& table) { LetUse(table); });
+  tables_.ForEachJobClock([this](WorkerTable& table) { ReleaseWaiters(table); });
 }
 
-void Training::Raise() {
+void Training::SkipAhead() {
   if (!is_member_ || handed_ == iteration_) return;
   const Iteration lowest = rules_.LowestTold(tables_);
   if (lowest <= iteration_ || lowest == kIterationMax) return;

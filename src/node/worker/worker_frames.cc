@@ -224,7 +224,7 @@ Status WorkerNode::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> 
 }
 
 void WorkerNode::OnCut(const wire::pb::Cut& cut) {
-  const Stance& self = joining_.self();
+  const WorkerIdentity& self = joining_.self();
   const RankFileHead head{options_.job, 0, self.worker, self.incarnation, Iteration(0)};
   const Iteration at(cut.iteration());
   training_.exchange().OnCut(at);

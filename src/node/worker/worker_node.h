@@ -33,11 +33,11 @@
 #include "node/worker/lent_gradient.h"
 #include "node/worker/life_cycle.h"
 #include "node/worker/parameter_pair.h"
-#include "node/worker/worker_reports.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
 #include "node/worker/wait.h"
+#include "node/worker/worker_reports.h"
 #include "node/worker/worker_view.h"
 #include "wire/messages.h"
 

@@ -93,7 +93,7 @@ void ReportMoment(const WorkerView& view, const Wait& wait, wire::pb::WorkerMome
 }  // namespace
 
 wire::pb::Report WorkerReports::Make(const WorkerView& view, const WorkerCounters& counters,
-                               bool user_waits) const {
+                                     bool user_waits) const {
   wire::pb::Report report;
   report.set_iteration(view.iteration.value());
   report.set_settled(view.tables.SettledBefore(view.iteration).value());

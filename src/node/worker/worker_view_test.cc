@@ -7,8 +7,8 @@
 #include "base/heap_arena.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/open_waits.h"
-#include "node/worker/worker_reports.h"
 #include "node/worker/testing/link_stub.h"
+#include "node/worker/worker_reports.h"
 #include "sync/sync_policy.h"
 
 namespace leeway {
@@ -56,7 +56,7 @@ class WorkerViewTest : public ::testing::Test {
   HeapArena arena;
   ParameterPair pair{2, nullptr, nullptr};
   TableSet tables{arena};
-  Stance self;
+  WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
   ShardPorts ports{self, counters, WorkerOptions()};

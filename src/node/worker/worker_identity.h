@@ -1,4 +1,4 @@
-// Stance: who this worker is, and how it pulls now.
+// WorkerIdentity: who this worker is, and how it pulls now.
 #pragma once
 
 #include "leeway/ids.h"
@@ -6,7 +6,7 @@
 
 namespace leeway {
 
-struct Stance {
+struct WorkerIdentity {
   WorkerId worker = kNoWorker;  // kNoWorker: the scheduler has not said yet
   Incarnation incarnation;
   bool observer = false;
