@@ -49,7 +49,7 @@ Status Train(Child::Parent& parent, const ServerProcesses& servers, const Flatne
   for (std::uint64_t iteration = 1; iteration <= options.iterations; ++iteration) {
     for (const TableId table : tables) LW_RETURN_IF_ERROR(worker->Sync(table).status());
     for (std::size_t t = tables.size(); t-- > 0;) {
-      LW_ASSIGN_OR_RETURN(tickets[t], worker->Update(tables[t], lent, {.hyper = {.lr = 1e-4F}}));
+      LW_ASSIGN_OR_RETURN(tickets[t], worker->Push(tables[t], lent, {.hyper = {.lr = 1e-4F}}));
     }
     LW_RETURN_IF_ERROR(worker->Clock());
     for (const Ticket ticket : tickets) LW_RETURN_IF_ERROR(worker->Wait(ticket));

@@ -18,7 +18,7 @@ int main() {
   for (int i = 0; i < 50; ++i) {
     const auto now = *(*worker)->Sync(table);
     for (int j = 0; j < 4; ++j) gradient[j] = now[j] - 3.0F;
-    const auto ticket = (*worker)->Update(table, gradient, {.hyper = {.lr = 0.5F}});
+    const auto ticket = (*worker)->Push(table, gradient, {.hyper = {.lr = 0.5F}});
     if (!(*worker)->Clock().ok() || !(*worker)->Wait(*ticket).ok()) return 1;
   }
   if (!(*worker)->Shutdown().ok()) return 1;

@@ -248,13 +248,13 @@ void BindTables(WorkerClass& type) {
 void BindIterations(WorkerClass& type) {
   type.def("iteration", [](Client& c) { return c.worker()->iteration().value(); })
       .def(
-          "update",
+          "push",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
              std::uint32_t samples) {
-            return c.UpdateAll({{table, gradient, elements, hyper, samples}}).front();
+            return c.PushAll({{table, gradient, elements, hyper, samples}}).front();
           },
           NoGil())
-      .def("update_all", &Client::UpdateAll, NoGil())
+      .def("push_all", &Client::PushAll, NoGil())
       .def(
           "clock",
           [](Client& c, std::optional<std::uint32_t> group) {

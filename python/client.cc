@@ -36,10 +36,10 @@ bool SignalArrived() {
 }
 
 // A loan without a ticket, and the options of its push, which pin it.
-std::pair<Loan, UpdateOptions> Terms(const Hyper& hyper, std::uint32_t samples) {
+std::pair<Loan, PushOptions> Terms(const Hyper& hyper, std::uint32_t samples) {
   auto pin = std::make_shared<const char>();
   Loan loan{0, pin};
-  UpdateOptions how;
+  PushOptions how;
   how.hyper = hyper;
   how.samples = samples;
   how.pin = std::move(pin);
@@ -125,15 +125,15 @@ std::shared_ptr<Worker> Client::worker() {
   return {life_, life_->worker.get()};
 }
 
-std::vector<Loan> Client::UpdateAll(const std::vector<Lent>& gradients) {
+std::vector<Loan> Client::PushAll(const std::vector<Lent>& gradients) {
   std::vector<Loan> loans;
-  std::vector<TableUpdate> updates;
+  std::vector<TablePush> pushes;
   for (const auto& [table, address, elements, hyper, samples] : gradients) {
     auto [loan, how] = Terms(hyper, samples);
     loans.push_back(std::move(loan));
-    updates.push_back({TableId(table), Floats(address, elements), std::move(how)});
+    pushes.push_back({TableId(table), Floats(address, elements), std::move(how)});
   }
-  const std::vector<Ticket> tickets = Check(worker()->UpdateAll(std::move(updates)));
+  const std::vector<Ticket> tickets = Check(worker()->PushAll(std::move(pushes)));
   for (std::size_t i = 0; i < loans.size(); ++i) loans[i].ticket = tickets[i];
   return loans;
 }

@@ -53,8 +53,8 @@ class Client {
   // child and after Close.
   [[nodiscard]] std::shared_ptr<Worker> worker();
 
-  // Worker::UpdateAll: for tables that follow the job's clock, all or none.
-  [[nodiscard]] std::vector<Loan> UpdateAll(const std::vector<Lent>& gradients);
+  // Worker::PushAll: for tables that follow the job's clock, all or none.
+  [[nodiscard]] std::vector<Loan> PushAll(const std::vector<Lent>& gradients);
   // Worker::PushPull: for a table with its own clock.
   [[nodiscard]] Loan PushPull(TableId table, std::span<const float> gradient, std::span<float> values,
                               const Hyper& hyper, std::uint32_t samples);

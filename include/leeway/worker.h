@@ -9,8 +9,8 @@
 //     // Waits until the table may be used in this iteration.
 //     span<const float> w = worker->Sync(table);
 //     // Lends the gradient until its ticket is done.
-//     worker->Update(table, gradient, how);
-//     // Ends the iteration; tables without an update are absent.
+//     worker->Push(table, gradient, how);
+//     // Ends the iteration; tables without a push are absent.
 //     worker->Clock();
 //   }
 //   // Leaves, waits for the last member, pulls the final values.
@@ -19,7 +19,7 @@
 // Tables with TableClock::kOwn work as in ps-lite: Push, Pull and Wait need no Clock, and each Push is one
 // iteration of its table.
 //
-// Thread rule: one thread at a time makes the iteration calls (Update, UpdateAll, Clock, Sync, Push, Pull,
+// Thread rule: one thread at a time makes the iteration calls (Push, PushAll, Clock, Sync, Pull,
 // PushPull). Callbacks run one at a time, on the worker's I/O thread or on a thread that waits in a call. A
 // callback must not block, nor take a lock that a thread holds across a call that waits. A blocking call
 // waits at most options.wait_max and names the cause of its wait. In the child of a fork() every call that
@@ -47,7 +47,7 @@
 namespace leeway {
 
 // How the servers apply one gradient.
-struct UpdateOptions {
+struct PushOptions {
   Hyper hyper = {};
   std::uint32_t samples = 1;             // the gradient is a mean over this many samples
   std::shared_ptr<const void> pin = {};  // dropped once the gradient is no longer needed (as callbacks run)
@@ -55,11 +55,11 @@ struct UpdateOptions {
   std::function<void(const Status&)> done = {};
 };
 
-// One of several updates of an UpdateAll.
-struct TableUpdate {
+// One of several pushes of a PushAll.
+struct TablePush {
   TableId table;
   std::span<const float> gradient;
-  UpdateOptions how = {};
+  PushOptions how = {};
 };
 
 using Ticket = std::uint64_t;  // names one asynchronous call; 0: no call
@@ -146,7 +146,7 @@ class Worker {
                            std::shared_ptr<const void> pin = {}) = 0;
 
   // Sets the values of a table that follows the job's clock, and waits until the servers have them. Call it
-  // between two iterations: after this iteration's Update it is an error. It counts once, in order with this
+  // between two iterations: after this iteration's Push it is an error. It counts once, in order with this
   // worker's gradients. Other workers get the values with their next pull; a gradient computed on older
   // values is added to them. The servers refuse it if they have stepped on a gradient that this worker has
   // not read, because the call would undo that step. Under bsp this cannot happen.
@@ -166,17 +166,18 @@ class Worker {
   // finite.
   virtual Status WriteState(TableId table, const TableState& state) = 0;
 
-  // Pushes the gradient of this iteration. A table takes one update per iteration.
-  virtual Result<Ticket> Update(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
-  // Makes several updates at once and returns their tickets in the same order; on an error it makes none of
+  // Pushes the gradient of this iteration. A table takes one push per iteration; a table with a clock of its
+  // own begins its next iteration with each.
+  virtual Result<Ticket> Push(TableId table, std::span<const float> gradient, PushOptions how = {}) = 0;
+  // Makes several pushes at once and returns their tickets in the same order; on an error it makes none of
   // them. The I/O thread wakes up once for all. With a call for each table it may take the caller's core
   // every time, to send a frame of one table.
-  virtual Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) = 0;
-  // Ends the iteration: tables without an update are absent, and every table whose pull has not left with its
+  virtual Result<std::vector<Ticket>> PushAll(std::vector<TablePush> pushes) = 0;
+  // Ends the iteration: tables without a push are absent, and every table whose pull has not left with its
   // push pulls now.
   virtual Status Clock() = 0;
   // Ends an iteration of one group of tables (TableSpec::group), for a script with several optimizers. Tables
-  // of other groups without an update are idle: their synchronization models do not count this iteration. All
+  // of other groups without a push are idle: their synchronization models do not count this iteration. All
   // workers clock the groups in the same order.
   virtual Status Clock(std::uint32_t group) = 0;
   // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and
@@ -185,14 +186,13 @@ class Worker {
   // True if Sync would not wait for values. Under `bounded` Sync may still wait for verdicts.
   [[nodiscard]] virtual bool Ready(TableId table) const = 0;
 
-  // The calls of ps-lite, for tables with a clock of their own.
-  virtual Result<Ticket> Push(TableId table, std::span<const float> gradient, UpdateOptions how = {}) = 0;
+  // Pulls the values of a table with a clock of its own, after this worker's pushes so far.
   virtual Result<Ticket> Pull(TableId table, std::span<float> values,
                               std::function<void(const Status&)> done = {}) = 0;
   // Push and Pull in one call, with one ticket. The ticket is done once the push has its verdict and the
   // values after it are here. Until then both buffers are on loan.
   virtual Result<Ticket> PushPull(TableId table, std::span<const float> gradient, std::span<float> values,
-                                  UpdateOptions how = {}) = 0;
+                                  PushOptions how = {}) = 0;
   // Waits for a ticket and returns its outcome once; then the worker forgets the ticket. kNotFound for ticket
   // 0 and unknown ones.
   virtual Status Wait(Ticket ticket) = 0;
@@ -259,7 +259,7 @@ class Worker {
   virtual Status Shutdown() = 0;
 
   // This worker's iteration of the job clock. Under models that skip ahead it may grow by more than one in a
-  // Clock and in the Syncs that follow, until the first Update.
+  // Clock and in the Syncs that follow, until the first Push.
   [[nodiscard]] virtual Iteration iteration() const = 0;
   // True if the job had begun when this worker joined, or resumes from a checkpoint: then the servers' values
   // count, and not this worker's initial ones. All ranks that begin together agree on it; they may differ in

@@ -17,7 +17,7 @@
 namespace leeway {
 
 struct Call {
-  enum class Kind : std::uint8_t { kFunction, kUpdate, kPush, kPull, kPushPull, kClock };
+  enum class Kind : std::uint8_t { kFunction, kPush, kPull, kPushPull, kClock };
 
   // A call without a ticket.
   [[nodiscard]] static Call Of(std::function<void()> function) {
@@ -37,7 +37,7 @@ struct Call {
   TableId table;
   Ticket ticket = 0;
   std::optional<std::uint32_t> group;  // kClock: the group whose iteration ends; nothing: all groups
-  LentGradient gradient;               // kUpdate, kPush, kPushPull
+  LentGradient gradient;               // kPush, kPushPull
   std::span<float> values;             // kPull, kPushPull
   Done also;                           // hears of the outcome before the ticket does; may be empty
   std::function<void(Done)> function;  // kFunction: gets the callback that ends it

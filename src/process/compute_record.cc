@@ -66,7 +66,7 @@ void ComputeRecord::NoteReady(TableId table) {
   ready_.emplace_back(table.value(), cpu_s);
 }
 
-void ComputeRecord::EndIteration() {
+void ComputeRecord::Clock() {
   if (owner_ == std::thread::id()) {
     owner_ = std::this_thread::get_id();
     schedstat_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);

@@ -38,7 +38,7 @@ class ComputeRecord {
   void EndWait();
   // The user hands over a gradient of this table.
   void NoteReady(TableId table);
-  void EndIteration();
+  void Clock();
 
   // True now and then: a report is due.
   [[nodiscard]] bool IsDue();

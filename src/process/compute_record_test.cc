@@ -31,9 +31,9 @@ std::map<std::string, double> FiguresOf(const ComputeRecord& record) {
 TEST(ComputeRecordTest, TheFirstIterationIsLeftOut) {
   ComputeRecord record;
   Compute(0.02);
-  record.EndIteration();
+  record.Clock();
   Compute(0.002);
-  record.EndIteration();
+  record.Clock();
   std::map<std::string, double> figures = FiguresOf(record);
   EXPECT_EQ(figures["record.iterations"], 1);
   EXPECT_GE(figures["record.cpu_s"], 0.002);
@@ -42,12 +42,12 @@ TEST(ComputeRecordTest, TheFirstIterationIsLeftOut) {
 
 TEST(ComputeRecordTest, WaitsAreNotComputing) {
   ComputeRecord record;
-  record.EndIteration();
+  record.Clock();
   Compute(0.002);
   record.BeginWait();
   Compute(0.02);  // whoever waits runs the loop
   record.EndWait();
-  record.EndIteration();
+  record.Clock();
   std::map<std::string, double> figures = FiguresOf(record);
   EXPECT_LT(figures["record.cpu_s"], 0.015);
   EXPECT_GE(figures["record.wait_cpu_s"], 0.02);
@@ -55,10 +55,10 @@ TEST(ComputeRecordTest, WaitsAreNotComputing) {
 
 TEST(ComputeRecordTest, EveryIterationIsInOneBucket) {
   ComputeRecord record;
-  record.EndIteration();
+  record.Clock();
   for (int i = 0; i < 10; ++i) {
     Compute(0.0005);
-    record.EndIteration();
+    record.Clock();
   }
   double counted = 0;
   for (const auto& [name, value] : FiguresOf(record)) counted += name.starts_with("record.cpu.") ? value : 0;
@@ -67,12 +67,12 @@ TEST(ComputeRecordTest, EveryIterationIsInOneBucket) {
 
 TEST(ComputeRecordTest, NotesWhenATableWasReady) {
   ComputeRecord record;
-  record.EndIteration();
+  record.Clock();
   Compute(0.004);
   record.NoteReady(TableId(1));
   Compute(0.004);
   record.NoteReady(TableId(0));
-  record.EndIteration();
+  record.Clock();
   std::map<std::string, double> figures = FiguresOf(record);
   EXPECT_NEAR(figures["record.ready.1"], 0.5, 0.3);
   EXPECT_GT(figures["record.ready.0"], figures["record.ready.1"]);
@@ -80,12 +80,12 @@ TEST(ComputeRecordTest, NotesWhenATableWasReady) {
 
 TEST(ComputeRecordTest, OtherThreadsAreNotMeasured) {
   ComputeRecord record;
-  record.EndIteration();
+  record.Clock();
   std::thread([&record] {
     record.BeginWait();
     record.EndWait();
     record.NoteReady(TableId(0));
-    record.EndIteration();
+    record.Clock();
   }).join();
   EXPECT_EQ(FiguresOf(record)["record.iterations"], 0);
 }

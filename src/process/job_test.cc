@@ -84,7 +84,7 @@ TEST_F(JobTest, ClocksWithoutASyncBetweenThemCountWhatWasLeftOut) {
     const std::vector<float> ones(kJobElements, 1.0F);
     ASSERT_TRUE(worker.Broadcast(table, ones).ok());
     const auto step = [&] {
-      const Result<Ticket> ticket = worker.Update(table, ones);
+      const Result<Ticket> ticket = worker.Push(table, ones);
       ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
       ASSERT_TRUE(worker.Clock().ok());
       ASSERT_TRUE(worker.Wait(*ticket).ok());
@@ -127,14 +127,14 @@ TEST_P(JobModelTest, UnevenWorkersLeaveAndAllEndWithEqualFinalValues) {
       const Result<std::span<const float>> w = worker.Sync(table);
       ASSERT_TRUE(w.ok()) << w.status().ToString();
       for (std::size_t j = 0; j < kJobElements; ++j) gradient[j] = (*w)[j] - 3.0F;
-      const Result<Ticket> ticket = worker.Update(table, gradient, {.hyper = {.lr = 0.3F}});
+      const Result<Ticket> ticket = worker.Push(table, gradient, {.hyper = {.lr = 0.3F}});
       ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
       ASSERT_TRUE(worker.Clock().ok());
       ASSERT_TRUE(worker.Wait(*ticket).ok());
     }
     const Status left = worker.Leave();
     ASSERT_TRUE(left.ok()) << left.ToString();
-    EXPECT_EQ(worker.Update(table, gradient).status().code(), StatusCode::kFailedPrecondition);
+    EXPECT_EQ(worker.Push(table, gradient).status().code(), StatusCode::kFailedPrecondition);
     const Status finished = worker.Finish();
     ASSERT_TRUE(finished.ok()) << finished.ToString();
     const std::span<const float> final = *worker.Sync(table);
@@ -189,7 +189,7 @@ TEST_F(JobTest, AWorkerThatIsDestroyedDoesNotHoldTheOthers) {
       if (worker.rank() == WorkerId(2) && i == 5) return;
       const Result<std::span<const float>> w = worker.Sync(table);
       ASSERT_TRUE(w.ok()) << w.status().ToString();
-      const Result<Ticket> ticket = worker.Update(table, gradient);
+      const Result<Ticket> ticket = worker.Push(table, gradient);
       ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
       ASSERT_TRUE(worker.Clock().ok());
       ASSERT_TRUE(worker.Wait(*ticket).ok());

@@ -38,7 +38,7 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
   }
   LW_RETURN_IF_ERROR(PinOrCopy(*table, "new values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
-  return Block(
+  return CallAndWait(
       [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Assign(id, array, {values, std::move(pin), {}, 1}, std::move(done));
       },
@@ -49,7 +49,7 @@ Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
   LW_RETURN_IF_ERROR(CheckAlive());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
-  LW_RETURN_IF_ERROR(Block(
+  LW_RETURN_IF_ERROR(CallAndWait(
       [id, wanted, got](WorkerNode& node, const leeway::Done& done) {
         node.ReadArrays(id, wanted, [got, done](const Status& status, TableState state) {
           *got = std::move(state);

@@ -87,7 +87,7 @@ TEST_P(WorkerBroadcastTest, TheBufferInUseMayBeLent) {
   EXPECT_THAT(*worker->Sync(table), Each(3.0F));
   const std::vector<float> gradient(kBroadcastElements, 1.0F);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(worker->Update(table, gradient, {.hyper = {.lr = 1.0F}}).ok());
+    ASSERT_TRUE(worker->Push(table, gradient, {.hyper = {.lr = 1.0F}}).ok());
     ASSERT_TRUE(worker->Clock().ok());
     EXPECT_THAT(*worker->Sync(table), Each(2.0F - static_cast<float>(i)));
   }

@@ -87,18 +87,14 @@ void WorkerClient::Make(Call& call) {
     case Call::Kind::kFunction:
       return call.function(DoneOf(call));
     case Call::Kind::kClock:
-      return EndIteration(call.group);
-    case Call::Kind::kUpdate: {
-      const leeway::Done done = DoneOf(call);
-      return end_if(node_->GradientReady(call.table, std::move(call.gradient), done), done);
-    }
+      return MakeClock(call.group);
     case Call::Kind::kPush: {
       const leeway::Done done = DoneOf(call);
-      return end_if(node_->PushOwn(call.table, std::move(call.gradient), done), done);
+      return end_if(node_->Push(call.table, std::move(call.gradient), done), done);
     }
     case Call::Kind::kPull: {
       const leeway::Done done = DoneOf(call);
-      return end_if(node_->PullInto(call.table, call.values, done), done);
+      return end_if(node_->Pull(call.table, call.values, done), done);
     }
     case Call::Kind::kPushPull:
       return MakePushPull(call);
@@ -120,19 +116,19 @@ void WorkerClient::MakePushPull(Call& call) {
       tickets_.FinishQuietly(ticket, outcome);
     };
   }
-  const Status pushing = node_->PushOwn(call.table, std::move(call.gradient), part);
+  const Status pushing = node_->Push(call.table, std::move(call.gradient), part);
   if (!pushing.ok()) {
     part(pushing);
     return part(pushing);
   }
-  const Status pulling = node_->PullInto(call.table, call.values, part);
+  const Status pulling = node_->Pull(call.table, call.values, part);
   if (!pulling.ok()) part(pulling);
 }
 
-void WorkerClient::EndIteration(std::optional<std::uint32_t> group) {
+void WorkerClient::MakeClock(std::optional<std::uint32_t> group) {
   waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
   // An error means that the worker has failed meanwhile: the next call reports it.
-  (void)node_->EndIteration(group);
+  (void)node_->Clock(group);
   // The node's count includes iterations that it skipped while this call was queued; ours does not yet.
   OnIteration(node_->iteration());
 }
@@ -145,7 +141,7 @@ void WorkerClient::ReportRecord() {
                     answer_max_);
 }
 
-Status WorkerClient::Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
+Status WorkerClient::CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
   LW_ASSIGN_OR_RETURN(const Ticket ticket, Begin(std::move(call)));
   return WaitFor(ticket, what, /*forget=*/true);
 }
@@ -217,8 +213,7 @@ void WorkerClient::LeaveToOthers() {
   helpers_.Leave();
 }
 
-Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient,
-                               const UpdateOptions& how) {
+Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient, const PushOptions& how) {
   if (gradient.size() != table.elements) {
     return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
                            gradient.size(), table.elements);
@@ -234,8 +229,7 @@ Status WorkerClient::CheckRoom(const Table& table, std::span<const float> values
                          table.elements);
 }
 
-Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
-                           UpdateOptions&& how) {
+Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> gradient, PushOptions&& how) {
   Call call;
   call.kind = kind;
   call.table = id;
@@ -244,26 +238,23 @@ Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> g
   return call;
 }
 
-Result<WorkerClient::Table*> WorkerClient::CheckUpdate(TableId id, std::span<const float> gradient,
-                                                       const UpdateOptions& how) {
+Result<WorkerClient::Table*> WorkerClient::CheckPush(TableId id, std::span<const float> gradient,
+                                                     const PushOptions& how) {
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (table->own_clock()) {
-    return FailedPrecondition("table \"{}\" has a clock of its own: use Push, not Update", table->spec.name);
-  }
-  if (table->updated == clocks_) {
-    return FailedPrecondition("table \"{}\" was updated in iteration {} already; call Clock first",
+  if (!table->own_clock() && table->pushed == clocks_) {
+    return FailedPrecondition("table \"{}\" was pushed in iteration {} already; call Clock first",
                               table->spec.name, iteration().value());
   }
   LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
   return table;
 }
 
-Result<Ticket> WorkerClient::Update(TableId id, std::span<const float> gradient, UpdateOptions how) {
+Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, PushOptions how) {
   LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(Table * table, CheckUpdate(id, gradient, how));
-  if (record_ != nullptr) record_->NoteReady(id);
-  LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kUpdate, id, gradient, std::move(how))));
-  table->updated = clocks_;
+  LW_ASSIGN_OR_RETURN(Table * table, CheckPush(id, gradient, how));
+  if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
+  LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kPush, id, gradient, std::move(how))));
+  table->pushed = clocks_;
   return ticket;
 }
 
@@ -287,7 +278,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
   }
   ++clocks_;
   if (record_ != nullptr) {
-    record_->EndIteration();
+    record_->Clock();
     if (record_->IsDue()) ReportRecord();
   }
   return Status::Ok();
@@ -308,7 +299,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
     do {
       LW_RETURN_IF_ERROR(CheckAlive());
       LW_RETURN_IF_ERROR(
-          Block([id](WorkerNode& node, leeway::Done done) { node.WhenUsable(id, std::move(done)); }, what));
+          CallAndWait([id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
     } while (!table->pair->Take());
   } else if (failed_.load(std::memory_order_acquire)) {
     return CheckAlive();
@@ -320,16 +311,6 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
 bool WorkerClient::Ready(TableId id) const {
   if (id.index() >= tables_.size()) return false;
   return tables_[id.index()]->pair->ready() >= iteration() - 1;
-}
-
-Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, UpdateOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
-  if (!table->own_clock()) {
-    return FailedPrecondition("table \"{}\" follows the job's clock: use Update, not Push", table->spec.name);
-  }
-  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
-  return Queue(Lending(Call::Kind::kPush, id, gradient, std::move(how)));
 }
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
@@ -349,11 +330,11 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
 }
 
 Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
-                                      UpdateOptions how) {
+                                      PushOptions how) {
   LW_RETURN_IF_ERROR(CheckMember());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (!table->own_clock()) {
-    return FailedPrecondition("table \"{}\" follows the job's clock: use Update and Sync, not PushPull",
+    return FailedPrecondition("table \"{}\" follows the job's clock: use Push and Sync, not PushPull",
                               table->spec.name);
   }
   LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));

@@ -148,8 +148,8 @@ Status WorkerClient::Join() {
     node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
   });
   LW_CHECK(made, "the worker's thread does not run");
-  LW_RETURN_IF_ERROR(
-      Block([](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
+  LW_RETURN_IF_ERROR(CallAndWait([](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); },
+                                 "joining the job"));
   // Nothing in here changes after the join.
   thread_->Call([this] {
     rank_ = node_->rank();
@@ -196,7 +196,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
   pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
   ParameterPair* pair = pairs_.back().get();
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(Block(
+  LW_RETURN_IF_ERROR(CallAndWait(
       [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
         Result<TableId> created = node.CreateTable(spec, *pair);
         if (created.ok()) *id = *created;
@@ -219,13 +219,13 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
 
 Status WorkerClient::Start() {
   LW_RETURN_IF_ERROR(CheckMember());
-  const Status status =
-      Block([](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
+  const Status status = CallAndWait([](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); },
+                                    "agreeing on tables");
   for (const std::unique_ptr<Table>& table : tables_) {
     if (table->started || !table->refusal.ok()) continue;
     table->started = status.ok();
     table->refusal = status;
-    table->updated = table->synced = clocks_ - 1;
+    table->pushed = table->synced = clocks_ - 1;
   }
   return status;
 }
@@ -239,7 +239,7 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
   }
   LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
-  return Block(
+  return CallAndWait(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Broadcast(id, values, std::move(pin), std::move(done));
       },
@@ -248,14 +248,14 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
 
 Status WorkerClient::MayMeet(const std::string& what) {
   LW_RETURN_IF_ERROR(CheckMember());
-  return Block([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); }, what);
+  return CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); }, what);
 }
 
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
-  return Block([name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
-               fmt::format("barrier \"{}\"", name));
+  return CallAndWait([name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
+                     fmt::format("barrier \"{}\"", name));
 }
 
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
@@ -269,7 +269,7 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
     bool broken_off = false;
   };
   auto call = std::make_shared<Question>();
-  const Status status = Block(
+  const Status status = CallAndWait(
       [=, this, used = std::vector(used.begin(), used.end())](WorkerNode& node, const leeway::Done& done) {
         if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
           call->lease = std::move(kept.mapped());
@@ -311,7 +311,8 @@ Status WorkerClient::Leave() {
   if (left_) return Status::Ok();
   left_ = true;
   if (record_ != nullptr) ReportRecord();
-  return Block([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); }, "leaving the job");
+  return CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
+                     "leaving the job");
 }
 
 Status WorkerClient::Finish() {
@@ -320,8 +321,8 @@ Status WorkerClient::Finish() {
   {
     const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
     LW_RETURN_IF_ERROR(Leave());
-    LW_RETURN_IF_ERROR(Block([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
-                             "the other workers to leave, and the final values"));
+    LW_RETURN_IF_ERROR(CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
+                                   "the other workers to leave, and the final values"));
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
@@ -335,8 +336,8 @@ Status WorkerClient::Shutdown() {
   LW_RETURN_IF_ERROR(CheckFork());
   if (stopped_) return Status::Ok();
   Status status = Finish();
-  const Status said =
-      Block([](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
+  const Status said = CallAndWait([](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); },
+                                  "saying goodbye");
   if (status.ok()) status = said;
   StopThread(FailedPrecondition("the worker was shut down"));
   return status;

@@ -20,7 +20,7 @@
 #include "process/call_queue.h"
 #include "process/compute_record.h"
 #include "process/console_log.h"
-#include "process/help_gate.h"
+#include "process/entry_gate.h"
 #include "process/local_job.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
@@ -65,17 +65,16 @@ class WorkerClient final : public Worker,
   Result<TableState> ReadState(TableId id) override;
   Status WriteState(TableId id, const TableState& state) override;
 
-  Result<Ticket> Update(TableId id, std::span<const float> gradient, UpdateOptions how) override;
-  Result<std::vector<Ticket>> UpdateAll(std::vector<TableUpdate> updates) override;  // (worker_updates.cc)
+  Result<Ticket> Push(TableId id, std::span<const float> gradient, PushOptions how) override;
+  Result<std::vector<Ticket>> PushAll(std::vector<TablePush> pushes) override;  // (worker_push_all.cc)
   Status Clock() override { return End(std::nullopt); }
   Status Clock(std::uint32_t group) override { return End(group); }
   Result<std::span<const float>> Sync(TableId id) override;
   [[nodiscard]] bool Ready(TableId id) const override;
 
-  Result<Ticket> Push(TableId id, std::span<const float> gradient, UpdateOptions how) override;
   Result<Ticket> Pull(TableId id, std::span<float> values, std::function<void(const Status&)> done) override;
   Result<Ticket> PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
-                          UpdateOptions how) override;
+                          PushOptions how) override;
   Status Wait(Ticket ticket) override;
   [[nodiscard]] bool Done(Ticket ticket) const override;
 
@@ -115,9 +114,9 @@ class WorkerClient final : public Worker,
     TableClock clock = TableClock::kJob;
     std::size_t elements = 0;
     ParameterPair* pair = nullptr;
-    std::int64_t updated = -1;  // how many Clocks came before the last Update
-    std::int64_t synced = -1;   // and before the last Sync
-    Status refusal;             // of Start
+    std::int64_t pushed = -1;  // how many Clocks came before the last Push
+    std::int64_t synced = -1;  // and before the last Sync
+    Status refusal;            // of Start
     TableSpec spec;
     [[nodiscard]] bool own_clock() const { return clock == TableClock::kOwn; }
   };
@@ -150,9 +149,9 @@ class WorkerClient final : public Worker,
                      std::shared_ptr<const void> pin);
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
   // Makes the call and waits for the outcome.
-  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
-  Status Block(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
-    return Block(std::move(call), [&what] { return what; });
+  Status CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
+  Status CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
+    return CallAndWait(std::move(call), [&what] { return what; });
   }
   // Queues `call` under a new ticket that ends with so many parts.
   Result<Ticket> Queue(Call&& call, int parts = 1);
@@ -179,14 +178,13 @@ class WorkerClient final : public Worker,
   // formula or differs among the tables.
   Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
   [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
-                                        const UpdateOptions& how);
-  // Returns the table, if it may take this update now.
-  [[nodiscard]] Result<Table*> CheckUpdate(TableId id, std::span<const float> gradient,
-                                           const UpdateOptions& how);
+                                        const PushOptions& how);
+  // Returns the table, if it may take this push now.
+  [[nodiscard]] Result<Table*> CheckPush(TableId id, std::span<const float> gradient, const PushOptions& how);
   [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
   // A call that lends a gradient.
   [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
-                                    UpdateOptions&& how);
+                                    PushOptions&& how);
   // TicketBook::Helper: a waiting thread runs the node's loop itself, instead of sleeping until the I/O
   // thread has sent the call and received its outcome.
   bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) override;
@@ -200,7 +198,7 @@ class WorkerClient final : public Worker,
   void MakePushPull(Call& call);
   // Clock of one group, or of all.
   Status End(std::optional<std::uint32_t> group);
-  void EndIteration(std::optional<std::uint32_t> group);
+  void MakeClock(std::optional<std::uint32_t> group);
   // Sends the record so far to the scheduler with the next beat.
   void ReportRecord();
   // The callback that ends a call, or each of its parts.
@@ -225,7 +223,7 @@ class WorkerClient final : public Worker,
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  HelpGate helpers_;                               // threads that run the loop of thread_ in a wait
+  EntryGate helpers_;                              // threads that run the loop of thread_ in a wait
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 

@@ -42,7 +42,7 @@ TEST_F(WorkerClientTest, TrainsAQuadraticToItsOptimumUnderBsp) {
     const Result<std::span<const float>> w = worker->Sync(table);
     ASSERT_TRUE(w.ok()) << w.status().ToString();
     for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] = (*w)[j] - optimum[j];
-    const Result<Ticket> ticket = worker->Update(table, gradient, {.hyper = {.lr = 0.5F}});
+    const Result<Ticket> ticket = worker->Push(table, gradient, {.hyper = {.lr = 0.5F}});
     ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
     ASSERT_TRUE(worker->Clock().ok());
     ASSERT_TRUE(worker->Wait(*ticket).ok());
@@ -69,7 +69,7 @@ TEST_F(WorkerClientTest, EachConditionIsSetByItselfAndTheOtherStays) {
   EXPECT_THAT(set(worker->SetCondPush("w", "cuont >= 2")), HasSubstr("count"));
   const std::vector<float> gradient(4, 1.0F);
   const auto step = [&] {
-    const Result<Ticket> ticket = worker->Update(table, gradient, {.hyper = {.lr = 1.0F}});
+    const Result<Ticket> ticket = worker->Push(table, gradient, {.hyper = {.lr = 1.0F}});
     EXPECT_TRUE(ticket.ok()) << ticket.status().ToString();
     EXPECT_TRUE(worker->Clock().ok());
     return worker->Sync(table).status();
@@ -87,7 +87,7 @@ TEST_F(WorkerClientTest, TheConditionThatIsNotGivenStaysOrTheCallIsRefused) {
   ASSERT_TRUE(set.ok()) << set.status().ToString();
   const std::vector<float> gradient(4, 1.0F);
   const auto step = [&] {
-    EXPECT_TRUE(worker->Update(table, gradient).ok());
+    EXPECT_TRUE(worker->Push(table, gradient).ok());
     EXPECT_TRUE(worker->Clock().ok());
     return worker->Sync(table).status();
   };
@@ -108,7 +108,7 @@ TEST_F(WorkerClientTest, AStateThatNoCheckpointWantsIsDropped) {
   const TableId table = MakeTable({.name = "w", .shape = {1}}, {0});
   EXPECT_TRUE(worker->RestoredState().empty());
   const std::vector<float> gradient{1};  // on loan until its verdict
-  ASSERT_TRUE(worker->Update(table, gradient).ok());
+  ASSERT_TRUE(worker->Push(table, gradient).ok());
   ASSERT_TRUE(worker->Clock().ok());
   EXPECT_FALSE(worker->StateWanted());
   EXPECT_TRUE(worker->GiveState(std::vector<std::byte>(10)).ok());
@@ -157,7 +157,6 @@ TEST_F(WorkerClientTest, PushPullAndWaitAsPsLiteUsersKnowThem) {
   EXPECT_EQ(worker->Wait(*pull).code(), StatusCode::kNotFound) << "an outcome is given once";
   EXPECT_EQ(called, 1);
   EXPECT_THAT(got, ElementsAre(10, 20, 30));
-  EXPECT_EQ(worker->Update(table, one).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(worker->Shutdown().ok());
 }
 
@@ -209,22 +208,23 @@ TEST_F(WorkerClientTest, BadCallsSayWhatGotAndWantedAndHarmNothing) {
   Join();
   const TableId table = MakeTable({.name = "w", .shape = {4}, .optimizer = "sgd"}, {1, 1, 1, 1});
   const std::vector<float> gradient(4, 1.0F);
-  EXPECT_THAT(worker->Update(table, std::span(gradient).first(3)).status().message(),
+  EXPECT_THAT(worker->Push(table, std::span(gradient).first(3)).status().message(),
               HasSubstr("table \"w\": got a gradient of 3 values, wanted 4"));
-  EXPECT_EQ(worker->Update(TableId(9), gradient).status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(worker->Push(table, gradient).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(worker->Push(TableId(9), gradient).status().code(), StatusCode::kNotFound);
+  std::vector<float> room(4);
+  EXPECT_EQ(worker->Pull(table, room).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(worker->PushPull(table, gradient, room).status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(worker->CreateTable({.name = "w", .shape = {4}}).status().code(), StatusCode::kAlreadyExists);
   EXPECT_EQ(worker->CreateTable({.name = "z", .shape = {0}}).status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(worker->Wait(0).code(), StatusCode::kNotFound);
   const Result<TableId> odd = worker->CreateTable({.name = "odd", .shape = {4}, .optimizer = "sdg"});
   ASSERT_TRUE(odd.ok());
   EXPECT_THAT(worker->Start().message(), HasSubstr("did you mean \"sgd\"?"));
-  EXPECT_THAT(worker->Update(*odd, gradient).status().message(), HasSubstr("table \"odd\" was refused"));
-  ASSERT_TRUE(worker->Update(table, gradient, {.hyper = {.lr = 1.0F}}).ok());
-  EXPECT_THAT(worker->Update(table, gradient).status().message(),
-              HasSubstr("updated in iteration 0 already"));
+  EXPECT_THAT(worker->Push(*odd, gradient).status().message(), HasSubstr("table \"odd\" was refused"));
+  ASSERT_TRUE(worker->Push(table, gradient, {.hyper = {.lr = 1.0F}}).ok());
+  EXPECT_THAT(worker->Push(table, gradient).status().message(), HasSubstr("pushed in iteration 0 already"));
   ASSERT_TRUE(worker->Clock().ok());
-  EXPECT_THAT(*worker->Sync(table), Each(0.0F)) << "the one good update was applied, nothing else";
+  EXPECT_THAT(*worker->Sync(table), Each(0.0F)) << "the one good push was applied, nothing else";
   EXPECT_TRUE(worker->Shutdown().ok());
   EXPECT_EQ(worker->Clock().code(), StatusCode::kFailedPrecondition);
   EXPECT_TRUE(worker->Shutdown().ok()) << "twice is fine";
@@ -235,7 +235,7 @@ TEST_F(WorkerClientTest, ANanIsRefusedAndHoldsNobody) {
   Join();
   const TableId table = MakeTable({.name = "w", .shape = {2}}, {5, 5});
   const std::vector<float> bad{1.0F, std::numeric_limits<float>::quiet_NaN()};
-  const Result<Ticket> ticket = worker->Update(table, bad);
+  const Result<Ticket> ticket = worker->Push(table, bad);
   ASSERT_TRUE(worker->Clock().ok());
   const Status refused = worker->Wait(*ticket);
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
@@ -257,7 +257,7 @@ TEST_F(WorkerClientTest, TheBufferInUseStaysAsItIsUntilTheNextIteration) {
   const std::span<const float> before = *worker->Sync(*table);
   EXPECT_TRUE(before.data() == first.data() || before.data() == second.data());
   const std::vector<float> gradient(2, 1.0F);
-  const Ticket ticket = *worker->Update(*table, gradient, {.hyper = {.lr = 1.0F}});
+  const Ticket ticket = *worker->Push(*table, gradient, {.hyper = {.lr = 1.0F}});
   ASSERT_TRUE(worker->Wait(ticket).ok());
   EXPECT_EQ(worker->Sync(*table)->data(), before.data()) << "the same iteration";
   EXPECT_THAT(before, Each(1.0F));

@@ -31,7 +31,7 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
   auto tables =
       std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(Block(
+  LW_RETURN_IF_ERROR(CallAndWait(
       [rule, tables](WorkerNode& node, const leeway::Done& done) {
         node.SetSync(rule, [tables, done](const Status& status, std::uint32_t meant) {
           *tables = meant;
@@ -45,7 +45,7 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
 Result<std::string> WorkerClient::ConditionOf(const char* call, const std::string& tables, Condition kind) {
   LW_RETURN_IF_ERROR(CheckMember());
   auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
-  LW_RETURN_IF_ERROR(Block(
+  LW_RETURN_IF_ERROR(CallAndWait(
       [tables, syncs](WorkerNode& node, const leeway::Done& done) {
         *syncs = node.SyncsOf(tables);
         done(Status::Ok());

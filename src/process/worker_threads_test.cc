@@ -113,7 +113,7 @@ TEST_F(WorkerThreadsTest, ACallbackMayCallTheWorkerAlsoOnTheThreadThatWaits) {
   std::atomic<int> calls{0}, on_waiting_thread{0};
   const std::thread::id waiting = std::this_thread::get_id();
   for (int i = 0; i < 100; ++i) {
-    UpdateOptions how;
+    PushOptions how;
     how.done = [&](const Status& status) {
       EXPECT_TRUE(status.ok());
       if (std::this_thread::get_id() == waiting) ++on_waiting_thread;

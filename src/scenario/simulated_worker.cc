@@ -133,12 +133,12 @@ void SimulatedWorker::Ask() {
   UseTables();
 }
 
-// In the order of a forward pass. WhenUsable calls back at once for a table that is ready.
+// In the order of a forward pass. Sync calls back at once for a table that is ready.
 void SimulatedWorker::UseTables() {
   if (std::exchange(using_, true)) return;
   while (used_ < pairs_.size()) {
     const std::size_t at = used_;
-    node_.WhenUsable(TableId(static_cast<std::uint32_t>(at)), [this](const Status& status) {
+    node_.Sync(TableId(static_cast<std::uint32_t>(at)), [this](const Status& status) {
       if (!Ok(status)) return;
       (void)pairs_[used_]->Take();
       ++used_;
@@ -222,7 +222,7 @@ void SimulatedWorker::PushReady(std::size_t above) {
   std::size_t left = above;
   while (left > 0 && ready_share_[left - 1] <= done_share_ && Push(left - 1)) --left;
   const bool at_end = left == 0 && done_share_ >= 1.0 && slowed_ <= 1;
-  if (at_end) EndIteration();  // with the last pushes: one turn of the node
+  if (at_end) Clock();  // with the last pushes: one turn of the node
   node_.EndCalls();
   if (!books_.errors.empty()) return;
   if (at_end) return Ask();
@@ -234,7 +234,7 @@ void SimulatedWorker::SleepIfSlowed() {
   const Duration pause = sim::Nanoseconds(computed * (slowed_ - 1));
   (void)env_.timers.After(pause, [this] {
     node_.BeginCalls();
-    EndIteration();
+    Clock();
     node_.EndCalls();
     if (books_.errors.empty()) Ask();
   });
@@ -252,17 +252,17 @@ bool SimulatedWorker::Push(std::size_t table) {
   lent.hyper = scenario_.hyper;
   lent.hyper.lr =
       static_cast<float>(RateAt(scenario_.rate, static_cast<std::uint64_t>(node_.iteration().value())));
-  return Ok(node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), std::move(lent),
-                                [this](const Status& status) { (void)Ok(status); }));
+  return Ok(node_.Push(TableId(static_cast<std::uint32_t>(table)), std::move(lent),
+                       [this](const Status& status) { (void)Ok(status); }));
 }
 
-void SimulatedWorker::EndIteration() {
+void SimulatedWorker::Clock() {
   --books_.computing;
   books_.steps.push_back(
       {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
   books_.over = std::max(books_.over, Now());
   gradient_.reset();
-  (void)Ok(node_.EndIteration());
+  (void)Ok(node_.Clock());
 }
 
 void SimulatedWorker::Leave() {

@@ -50,7 +50,7 @@ class SimulatedWorker final {
   void PushReady(std::size_t above);
   void SleepIfSlowed();
   [[nodiscard]] bool Push(std::size_t table);
-  void EndIteration();
+  void Clock();
   void Leave();
   [[nodiscard]] problem::Judgement Judge();
   // The parameters in use, by table.

@@ -66,10 +66,10 @@ class TimelineWorker final : public WorkloadPart {
     const Duration asked = Now();
     if (!origin_) origin_ = asked;
     if (asked - *origin_ >= options_.length) return Leave();
-    node_.WhenUsable(TableId(0), Then([this, asked] {
-                       (void)pair_->Take();
-                       Compute(asked);
-                     }));
+    node_.Sync(TableId(0), Then([this, asked] {
+                 (void)pair_->Take();
+                 Compute(asked);
+               }));
   }
 
   void Compute(Duration asked) {
@@ -83,8 +83,8 @@ class TimelineWorker final : public WorkloadPart {
       gradient.values = *gradient_;
       gradient.pin = gradient_;
       gradient.hyper.lr = 0.1F;
-      const Status pushed = node_.GradientReady(TableId(0), std::move(gradient), Then([] {}));
-      const Status ended = pushed.ok() ? node_.EndIteration() : pushed;
+      const Status pushed = node_.Push(TableId(0), std::move(gradient), Then([] {}));
+      const Status ended = pushed.ok() ? node_.Clock() : pushed;
       if (!ended.ok()) return report_.problems.push_back(ended.ToString());
       Ask();
     });

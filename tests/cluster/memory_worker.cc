@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   for (long iteration = 1; iteration <= iterations; ++iteration) {
     for (const leeway::TableId id : ids) (void)Take("Sync", worker->Sync(id));
     for (std::size_t i = ids.size(); i-- > 0;) {
-      tickets[i] = Take("Update", worker->Update(ids[i], gradients[i], {.hyper = {.lr = 1e-4F}}));
+      tickets[i] = Take("Update", worker->Push(ids[i], gradients[i], {.hyper = {.lr = 1e-4F}}));
     }
     Check("Clock", worker->Clock());
     for (const leeway::Ticket ticket : tickets) Check("Wait", worker->Wait(ticket));

@@ -241,8 +241,8 @@ def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
 
     class Watched:
         def __getattr__(self, name):
-            if name == "update_all":
-                return lambda updates: sent.extend(updates) or calls.append(len(updates)) or worker.update_all(updates)
+            if name == "push_all":
+                return lambda pushes: sent.extend(pushes) or calls.append(len(pushes)) or worker.push_all(pushes)
             return getattr(worker, name)
 
     monkeypatch.setattr(optimizer._session, "worker", Watched())

@@ -76,20 +76,20 @@ class EpochWorker final : public WorkloadPart {
   void Train() {
     if (batch_ == options_.batches[rank_]) return Meet();
     ++batch_;
-    node_.WhenUsable(kTable, Then([this] {
-                       (void)pair_.Take();
-                       // Now and then a worker takes longer than the delay after which its peers ask for the
-                       // cause of their wait.
-                       const Duration most = random_.Chance(0.02) ? milliseconds(900) : milliseconds(20);
-                       (void)env_.timers.After(random_.Between(Duration::zero(), most), [this] { Push(); });
-                     }));
+    node_.Sync(kTable, Then([this] {
+                 (void)pair_.Take();
+                 // Now and then a worker takes longer than the delay after which its peers ask for the
+                 // cause of their wait.
+                 const Duration most = random_.Chance(0.02) ? milliseconds(900) : milliseconds(20);
+                 (void)env_.timers.After(random_.Between(Duration::zero(), most), [this] { Push(); });
+               }));
   }
   void Push() {
     LentGradient gradient;
     gradient.values = kOnes;
     gradient.samples = 1;
-    (void)node_.GradientReady(kTable, std::move(gradient), {});
-    (void)node_.EndIteration();
+    (void)node_.Push(kTable, std::move(gradient), {});
+    (void)node_.Clock();
     Train();
   }
   void Meet() {

@@ -86,7 +86,7 @@ class Pushing:
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0
         # One call for all: the I/O thread takes this core when it wakes, and would send each gradient by itself.
-        loans = self._session.worker.update_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
+        loans = self._session.worker.push_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
                                                  for table, slot, hyper, samples in held])
         for (table, slot, _, _), loan in zip(held, loans):
             table.gradient.buffers.lend(slot, loan)

@@ -65,7 +65,7 @@ Status ArrayWrites::Assign(WorkerTable& table, AssignedArray array, LentGradient
   if (table.pushed >= iteration) {
     return FailedPrecondition(
         "table \"{}\" has pushed its gradient of iteration "
-        "{}; set it between Clock and the next Update",
+        "{}; set it between Clock and the next Push",
         table.spec.name, iteration.value());
   }
   Guard(table, values, done);

@@ -52,9 +52,7 @@ class ShardIntakeTest : public ::testing::Test {
   }
   void Push() {
     ASSERT_TRUE(
-        training
-            .GradientReady(w, {gradient, nullptr, {}, 1}, [this](const Status& status) { pushed = status; })
-            .ok());
+        training.Push(w, {gradient, nullptr, {}, 1}, [this](const Status& status) { pushed = status; }).ok());
   }
 
   testing::FakeEnv env;

@@ -129,11 +129,15 @@ void Training::Assign(TableId id, AssignedArray array, LentGradient values, Done
   ports_.Flush();
 }
 
-Status Training::GradientReady(TableId id, LentGradient gradient, Done done) {
+Status Training::Push(TableId id, LentGradient gradient, Done done) {
   LW_ASSIGN_OR_RETURN(WorkerTable * table, tables_.FindPlaced(id));
   LW_RETURN_IF_ERROR(CheckGradient(*table, gradient));
   if (table->IsOwnClock()) {
-    return FailedPrecondition("table \"{}\" has a clock of its own: push it with Push", table->spec.name);
+    ++table->pushed;
+    ports_.Push(*table, loans_.Take(*table, table->pushed, static_cast<std::uint64_t>(table->pushed.value()),
+                                    std::move(gradient), std::move(done)));
+    ports_.Flush();
+    return Status::Ok();
   }
   if (table->pushed == iteration_) {
     return FailedPrecondition("table \"{}\" has its gradient of iteration {} already", table->spec.name,
@@ -155,7 +159,7 @@ Status Training::GradientReady(TableId id, LentGradient gradient, Done done) {
   return Status::Ok();
 }
 
-void Training::EndIteration(std::optional<std::uint32_t> group) {
+void Training::Clock(std::optional<std::uint32_t> group) {
   if (group) tables_.NoteIdle(*group, iteration_);
   tables_.ForEachJobClock([this, group](WorkerTable& table) {
     if (table.pushed == iteration_) return;
@@ -184,21 +188,7 @@ void Training::SendOut(WorkerTable& table, std::optional<LentGradient> gradient,
   RequestBlocks(table, iteration_);
 }
 
-Status Training::PushOwn(TableId id, LentGradient gradient, Done done) {
-  LW_ASSIGN_OR_RETURN(WorkerTable * table, tables_.FindPlaced(id));
-  LW_RETURN_IF_ERROR(CheckGradient(*table, gradient));
-  if (!table->IsOwnClock()) {
-    return FailedPrecondition("table \"{}\" follows the job's clock: update it with Update",
-                              table->spec.name);
-  }
-  ++table->pushed;
-  ports_.Push(*table, loans_.Take(*table, table->pushed, static_cast<std::uint64_t>(table->pushed.value()),
-                                  std::move(gradient), std::move(done)));
-  ports_.Flush();
-  return Status::Ok();
-}
-
-Status Training::PullInto(TableId id, std::span<float> values, Done done) {
+Status Training::Pull(TableId id, std::span<float> values, Done done) {
   LW_ASSIGN_OR_RETURN(WorkerTable * table, tables_.FindPlaced(id));
   if (!table->IsOwnClock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: read it with Sync", table->spec.name);

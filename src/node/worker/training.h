@@ -39,7 +39,7 @@ class Training {
   struct Events {
     std::function<void()> at_barrier;          // a step has ended: meet the other members, then OnStepped
     std::function<void(Iteration)> iteration;  // it goes on in a later iteration than it has counted
-    std::function<void(bool)> gated;           // a table may be used only after WhenUsable has said so
+    std::function<void(bool)> gated;           // a table may be used only after Sync has said so
     std::function<void()> shown;               // a table may have been shown outside of a frame
     std::function<void()> loans_looked;        // as PushLoans says it
   };
@@ -73,14 +73,13 @@ class Training {
     events_.gated(rules_.any_skips() || rules_.any_bounded());
   }
 
-  // As in WorkerNode. REQUIRES: a member, but for WhenUsable and PullInto.
+  // As in WorkerNode. REQUIRES: a member, but for Sync and Pull.
   void Broadcast(TableId id, LentGradient values, Done done);
   void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
-  [[nodiscard]] Status GradientReady(TableId id, LentGradient gradient, Done done);
-  void EndIteration(std::optional<std::uint32_t> group);
-  void WhenUsable(TableId id, Done usable);
-  [[nodiscard]] Status PushOwn(TableId id, LentGradient gradient, Done done);
-  [[nodiscard]] Status PullInto(TableId id, std::span<float> values, Done done);
+  [[nodiscard]] Status Push(TableId id, LentGradient gradient, Done done);
+  void Clock(std::optional<std::uint32_t> group);
+  void Sync(TableId id, Done usable);
+  [[nodiscard]] Status Pull(TableId id, std::span<float> values, Done done);
   // Training begins with the last read, barrier or lease before the first gradient.
   void NoteBeforeTraining() {
     if (steps_ == 0 && handed_ != iteration_) waits_.NoteBeforeTraining(env_.clock.Now());

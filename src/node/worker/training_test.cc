@@ -68,7 +68,7 @@ class TrainingTest : public ::testing::Test {
     training.AfterVerdicts();
     due.Run();
   }
-  Status Push() { return training.GradientReady(w, {gradient, nullptr, {}, 1}, Into(pushed)); }
+  Status Push() { return training.Push(w, {gradient, nullptr, {}, 1}, Into(pushed)); }
   static Done Into(std::optional<Status>& outcome) {
     return [&outcome](const Status& status) { outcome = status; };
   }
@@ -118,7 +118,7 @@ TEST_F(TrainingTest, AGradientGoesOutWithThePullThatFollowsIt) {
 
 TEST_F(TrainingTest, ATableWithoutAGradientIsAbsentInTheIteration) {
   Start();
-  training.EndIteration(std::nullopt);
+  training.Clock(std::nullopt);
   EXPECT_EQ(training.iteration(), Iteration(1));
   EXPECT_THAT(Sent(), ElementsAre(wire::Kind::kAbsent, wire::Kind::kPull));
 }
@@ -126,8 +126,8 @@ TEST_F(TrainingTest, ATableWithoutAGradientIsAbsentInTheIteration) {
 TEST_F(TrainingTest, ATableMayBeUsedOnceItsValuesAreHere) {
   Start();
   ASSERT_TRUE(Push().ok());
-  training.EndIteration(std::nullopt);
-  training.WhenUsable(w, Into(usable));
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable));
   due.Run();
   EXPECT_FALSE(usable.has_value());
   EXPECT_EQ(training.waits().open(), 1U);
@@ -143,7 +143,7 @@ TEST_F(TrainingTest, WithoutOverlapPullsWaitForTheBarrier) {
   job.overlap = false;
   Start(job);
   ASSERT_TRUE(Push().ok());
-  training.EndIteration(std::nullopt);
+  training.Clock(std::nullopt);
   EXPECT_THAT(Sent(), ElementsAre(wire::Kind::kPush));
   EXPECT_EQ(barriers, 0) << "the push has no verdict";
   Verdict(1);
@@ -159,8 +159,8 @@ TEST_F(TrainingTest, BoundedHoldsAnIterationBackUntilItsVerdictsAreHere) {
   Start(job);
   EXPECT_TRUE(gated.back());
   ASSERT_TRUE(Push().ok());
-  training.EndIteration(std::nullopt);
-  training.WhenUsable(w, Into(usable));
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable));
   Answer(0, 2);
   EXPECT_FALSE(usable.has_value());
   Verdict(1);
@@ -174,7 +174,7 @@ TEST_F(TrainingTest, AWorkerThatLeavesPushesItsSum) {
   ASSERT_TRUE(Push().ok());
   EXPECT_THAT(Sent(), ElementsAre(wire::Kind::kAbsent));
   EXPECT_TRUE(training.LacksAt(Iteration(0)));
-  training.EndIteration(std::nullopt);
+  training.Clock(std::nullopt);
   training.Leave();
   EXPECT_THAT(Sent(), ElementsAre(wire::Kind::kPush));
   EXPECT_EQ(training.end(), Iteration(2));
@@ -196,8 +196,8 @@ TEST_F(TrainingTest, AFailureReachesEveryWaitAndEveryLoan) {
   Start();
   ASSERT_TRUE(Push().ok());
   env.transport.sent.clear();
-  training.EndIteration(std::nullopt);
-  training.WhenUsable(w, Into(usable));
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable));
   training.FailAll(Unavailable("gone"));
   due.Run();
   ASSERT_TRUE(usable.has_value() && pushed.has_value());

@@ -29,7 +29,7 @@ void Training::RequestAll() {
   ports_.Flush();
 }
 
-void Training::WhenUsable(TableId id, Done usable) {
+void Training::Sync(TableId id, Done usable) {
   Result<WorkerTable*> found = tables_.FindPlaced(id);
   if (!found.ok()) return due_.LaterDone(std::move(usable), found.status());
   WorkerTable& table = **found;

@@ -118,7 +118,7 @@ TEST_F(WorkerArraysTest, AnAssignTakesItsPlaceAmongThePushesAndIsSentAgain) {
   const wire::AssignEntry entry = SentAssign(0);
   EXPECT_EQ(entry.seq, Seq(1));
   EXPECT_EQ(entry.base_version, Version(1));
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:2", "Pull 0@0"));
   Verdict(1, 1, 1, wire::Verdict::kApplied);
   Reconnect(0);
@@ -146,7 +146,7 @@ TEST_F(WorkerArraysTest, ABlockThatHasGoneOnIsAnErrorThatSaysWhatToDo) {
 TEST_F(WorkerArraysTest, ATableIsSetBetweenTwoIterations) {
   StartTables();
   const std::vector<float> values{1, 2, 3, 4};
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   env.transport.sent.clear();
   node->Assign(w, {}, Lend(values), Into(set));
   ASSERT_TRUE(set.has_value()) << "a server that takes this worker back would wait for iteration 0 for ever";
@@ -154,7 +154,7 @@ TEST_F(WorkerArraysTest, ATableIsSetBetweenTwoIterations) {
   EXPECT_THAT(set->message(), HasSubstr("has pushed its gradient of iteration 0"));
   EXPECT_TRUE(env.transport.TakeSent(shard[0], wire::Kind::kAssign).empty());
   set.reset();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   env.transport.sent.clear();
   node->Assign(w, {}, Lend(values), Into(set));
   EXPECT_EQ(SentAssign(0).seq, Seq(2));
@@ -230,7 +230,7 @@ TEST_F(WorkerArraysTest, AnAssignThatAServerLosesIsNoLostPush) {
   const std::vector<float> values{1, 2};
   node->Assign(u, {}, Lend(values), {});
   Verdict(0, 2, 1, wire::Verdict::kApplied);
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
   Verdict(0, 2, 2, wire::Verdict::kSummed);
   ASSERT_EQ(node->counters().pushes, 1U);
   env.transport.sent.clear();

@@ -42,7 +42,7 @@ TEST_F(WorkerBroadcastTest, ValuesInTheBufferInUseAreLentAndItStaysInUseUntilThe
   std::optional<Status> done, usable;
   node->Broadcast(w, front, nullptr, Into(done));
   EXPECT_THAT(SentInit(0).payload_at, ElementsAre(front.data()));
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   AnswerW(-1, 1, 9);  // another rank was first
   EXPECT_FALSE(usable.has_value()) << "the user would swap, and the next values land in what is on loan";
   EXPECT_TRUE(w_pair.Take());
@@ -64,8 +64,8 @@ TEST_F(WorkerBroadcastTest, ASecondOfferOfTheBufferInUseKeepsItToo) {
   const std::span<const float> front = w_pair.Front();
   std::optional<Status> done;
   node->Broadcast(w, front, nullptr, Into(done));
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   AnswerW(0, 2, 2);
   EXPECT_EQ(w_pair.ready(), Iteration(-1)) << "iteration 1 is here, but not to be shown yet";
   Verdict(0, 0, 0, wire::Verdict::kInitialized);
@@ -78,8 +78,8 @@ TEST_F(WorkerBroadcastTest, ASecondOfferOfTheBufferInUseKeepsItToo) {
 
 TEST_F(WorkerBroadcastTest, WhereTheUserMaySwapMeanwhileACopyIsLent) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   AnswerW(0, 2, 2);  // waits to be taken
   const std::span<const float> front = w_pair.Front();
   env.transport.sent.clear();
@@ -87,8 +87,8 @@ TEST_F(WorkerBroadcastTest, WhereTheUserMaySwapMeanwhileACopyIsLent) {
   node->Broadcast(w, front, nullptr, Into(done));
   EXPECT_NE(SentInit(0).payload_at[0], front.data());
   ASSERT_TRUE(w_pair.Take());
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   AnswerW(1, 3, 3);  // lands where the offer lay
   EXPECT_THAT(front, Each(3.0F));
   Reconnect(0);
@@ -100,8 +100,8 @@ TEST_F(WorkerBroadcastTest, WhatLiesInTheBufferThatAnswersLandInIsCopied) {
   const std::span<const float> back = w_pair.Back();  // zeros: what "w" began with
   std::optional<Status> done;
   node->Broadcast(w, back, nullptr, Into(done));
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   AnswerW(0, 2, 2);
   EXPECT_THAT(w_pair.Front(), Each(1.0F));
   Reconnect(0);

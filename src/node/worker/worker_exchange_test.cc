@@ -21,8 +21,8 @@ class WorkerExchangeTest : public WorkerRig {
   void Iterate(std::vector<float> values, std::uint32_t samples = 1, Done done = {}) {
     auto pin = std::make_shared<std::vector<float>>(std::move(values));
     const std::span<const float> lent = *pin;
-    ASSERT_TRUE(node->GradientReady(w, {lent, std::move(pin), {}, samples}, std::move(done)).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(w, {lent, std::move(pin), {}, samples}, std::move(done)).ok());
+    ASSERT_TRUE(node->Clock().ok());
   }
   [[nodiscard]] std::vector<SentFrame> Pushes(std::size_t to) {
     return env.transport.TakeSent(shard[to], wire::Kind::kPush);
@@ -170,7 +170,7 @@ TEST_F(WorkerExchangeTest, WithoutOverlapThePullsComeAfterTheVerdictsAndABarrier
   const std::vector<SentFrame> barriers = env.transport.TakeSent(scheduler, wire::Kind::kBarrier);
   ASSERT_EQ(barriers.size(), 1U);
   std::optional<Status> usable;
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_THAT(node->WaitingFor(), HasSubstr("all members at barrier \"leeway step\""));
   EXPECT_THAT(Sent(0), IsEmpty());
   env.Advance(std::chrono::milliseconds(20));
@@ -193,7 +193,7 @@ TEST_F(WorkerExchangeTest, WithoutOverlapThePullsComeAfterTheVerdictsAndABarrier
 TEST_F(WorkerExchangeTest, AWorkerThatLeavesWaitsAtNoStep) {
   job.set_no_overlap(true);
   Start("every:1");
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent);
   }
@@ -206,7 +206,7 @@ TEST_F(WorkerExchangeTest, AWorkerThatLeavesWaitsAtNoStep) {
   EXPECT_TRUE(left.has_value() && left->ok());
   EXPECT_EQ(node->WaitingFor(), "");
   std::optional<Status> usable;
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_THAT(node->WaitingFor(), HasSubstr("table \"w\" block 0")) << "asked for without the barrier";
   Answer(0, 0, 0, 2, {7, 7});
   Answer(1, 1, 0, 2, {8, 8});

@@ -131,7 +131,7 @@ TEST_F(WorkerLifeTest, ASecondLeaseOfAPoolTakesOverTheOpenOne) {
 
 TEST_F(WorkerLifeTest, LeavingWaitsForEveryVerdict) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   std::optional<Status> left;
   node->Leave(Into(left));
   EXPECT_EQ(SentToScheduler(wire::Kind::kLeave), 0U);
@@ -145,13 +145,13 @@ TEST_F(WorkerLifeTest, LeavingWaitsForEveryVerdict) {
   EXPECT_EQ(SentToScheduler(wire::Kind::kLeave), 1U) << "until it is confirmed";
   Left(2);
   EXPECT_TRUE(left.has_value() && left->ok());
-  EXPECT_EQ(node->GradientReady(w, Lend(gradient), {}).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(node->EndIteration().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(node->Push(w, Lend(gradient), {}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(node->Clock().code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(WorkerLifeTest, OpenPullsAreAskedAgainAsAnObserver) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent);
   }
@@ -227,7 +227,7 @@ TEST_F(WorkerLifeTest, TheEndOfTheJobWithAnErrorReachesEveryPendingCall) {
 TEST_F(WorkerLifeTest, AbandonSaysGoodbyeWithTheReason) {
   StartTables();
   std::optional<Status> done;
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), Into(done)).ok());
   env.transport.sent.clear();
   node->Abandon(Cancelled("the script raised"));
   const std::vector<SentFrame> sent = env.transport.TakeSent(scheduler, wire::Kind::kGoodbye);
@@ -238,9 +238,9 @@ TEST_F(WorkerLifeTest, AbandonSaysGoodbyeWithTheReason) {
 
 TEST_F(WorkerLifeTest, BeatsCarryFiguresAndWhatTheWorkerWaitsFor) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   node->SetFigure("samples", 320);
-  node->WhenUsable(w, {});
+  node->Sync(w, {});
   env.transport.sent.clear();
   env.Advance(std::chrono::milliseconds(1100));
   const std::vector<SentFrame> reports = env.transport.TakeSent(scheduler, wire::Kind::kReport);

@@ -133,36 +133,30 @@ void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
   intake_.reads().Send(training_.ports());
 }
 
-Status WorkerNode::GradientReady(TableId table, LentGradient gradient, Done done) {
+Status WorkerNode::Push(TableId table, LentGradient gradient, Done done) {
   const Call call(*this);
   LW_RETURN_IF_ERROR(CheckMember());
-  return training_.GradientReady(table, std::move(gradient), std::move(done));
+  return training_.Push(table, std::move(gradient), std::move(done));
 }
 
-Status WorkerNode::EndIteration(std::optional<std::uint32_t> group) {
+Status WorkerNode::Clock(std::optional<std::uint32_t> group) {
   const Call call(*this);
   LW_RETURN_IF_ERROR(CheckMember());
-  training_.EndIteration(group);
+  training_.Clock(group);
   return Status::Ok();
 }
 
-void WorkerNode::WhenUsable(TableId table, Done usable) {
+void WorkerNode::Sync(TableId table, Done usable) {
   const Call call(*this);
   if (life_.Is(WorkerPhase::kFailed)) return due_.LaterDone(std::move(usable), life_.failure());
-  training_.WhenUsable(table, std::move(usable));
+  training_.Sync(table, std::move(usable));
 }
 
-Status WorkerNode::PushOwn(TableId table, LentGradient gradient, Done done) {
-  reports_.NoteAct();
-  LW_RETURN_IF_ERROR(CheckMember());
-  return training_.PushOwn(table, std::move(gradient), std::move(done));
-}
-
-Status WorkerNode::PullInto(TableId table, std::span<float> values, Done done) {
+Status WorkerNode::Pull(TableId table, std::span<float> values, Done done) {
   reports_.NoteAct();
   // Observers may pull, so this does not ask for a member.
   if (life_.Is(WorkerPhase::kFailed)) return life_.failure();
-  return training_.PullInto(table, values, std::move(done));
+  return training_.Pull(table, values, std::move(done));
 }
 
 void WorkerNode::EndCalls() {

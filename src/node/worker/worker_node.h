@@ -2,8 +2,8 @@
 //
 // Routes calls and frames to its parts, which do the work: Joining, Training, ShardIntake and the others
 // below. Users drive it through leeway::Worker (src/process/), simulated workers directly, by the same
-// two calls: GradientReady ("the gradient of table T is ready") and WhenUsable ("about to use table T"), with
-// EndIteration between iterations. Thread rule: Env's.
+// two calls: Push ("the gradient of table T is ready") and Sync ("about to use table T"), with
+// Clock between iterations. Thread rule: Env's.
 #pragma once
 
 #include <cstddef>
@@ -57,10 +57,10 @@ class WorkerNodeEvents {
   virtual void OnStateWanted(Iteration /*from*/) {}
   // The worker goes on in this iteration: a later one than it has counted itself (models that skip ahead).
   virtual void OnIteration(Iteration /*now*/) {}
-  // True: a table may be used only after WhenUsable has said so, whatever its pair says.
+  // True: a table may be used only after Sync has said so, whatever its pair says.
   virtual void OnGated(bool /*gated*/) {}
   // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
-  // WhenUsable, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
+  // Sync, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
   [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
   // Whether the user may compute while one of its threads waits, since it has several.
   [[nodiscard]] virtual bool UserMayCompute() const { return false; }
@@ -93,20 +93,19 @@ class WorkerNode final : private LinkEvents {
   // Reads from the servers: the values, the values if they are newer than those in use, or the state.
   void ReadArrays(TableId table, ArraysWanted what, ArraysDone done);
 
-  // Pushes every block of the table for this iteration, then pulls them for the next (job-clock tables).
-  // `done` gets an error if a block was refused. At most once per table and iteration.
-  Status GradientReady(TableId table, LentGradient gradient, Done done);
+  // Pushes every block of the table, at most once an iteration, then pulls them for the next. A table with a
+  // clock of its own begins its next iteration with each push. `done` gets an error if a block was refused.
+  Status Push(TableId table, LentGradient gradient, Done done);
   // Ends the iteration: absent for job-clock tables without a gradient, pulls for them, on to the next
   // iteration, or to a later one if blocks whose model skips ahead are there already. With a group the
   // iteration is of that one alone: tables of other groups that have no gradient are idle in it.
-  Status EndIteration(std::optional<std::uint32_t> group = std::nullopt);
+  Status Clock(std::optional<std::uint32_t> group = std::nullopt);
   // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
   // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says).
-  void WhenUsable(TableId table, Done usable);
+  void Sync(TableId table, Done usable);
 
-  // One iteration of a table with a clock of its own / its values after the worker's own pushes so far.
-  Status PushOwn(TableId table, LentGradient gradient, Done done);
-  Status PullInto(TableId table, std::span<float> values, Done done);
+  // The values of a table with a clock of its own, after the worker's own pushes so far.
+  Status Pull(TableId table, std::span<float> values, Done done);
 
   // Around several of the calls above: what they have to send goes out together at the end, in the fewest
   // frames. No event comes between.

@@ -17,12 +17,12 @@ class WorkerPartialTest : public WorkerRig {
   }
   // Ends the iteration, answers all but block 1 for `progress`, and asks to use table w.
   void NextWithoutBlockOne(std::int64_t progress) {
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Clock().ok());
     Answer(0, 0, progress, static_cast<std::uint64_t>(progress) + 2,
            {10.0F + static_cast<float>(progress), 0});
     Answer(0, 2, progress, static_cast<std::uint64_t>(progress) + 2, {1, 1});
     usable.reset();
-    node->WhenUsable(w, Into(usable));
+    node->Sync(w, Into(usable));
   }
   void PassTau() { env.Advance(std::chrono::milliseconds(50)); }
 
@@ -44,11 +44,11 @@ TEST_F(WorkerPartialTest, GoesOnWithTheShareOnceTauHasPassedAndKeepsTheOldBlock)
 
 TEST_F(WorkerPartialTest, NothingIsSkippedInAnIterationThatIsLeftOutItself) {
   Start("partial:0.6,50", "drop:2");
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   AnswerAt(0, 0, 0, 5, 2, {10, 0});
   AnswerAt(0, 2, 0, 5, 2, {1, 1});
   Verdict(1, 1, 1, wire::Verdict::kAbsent, 1, 5);
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   PassTau();
   EXPECT_EQ(node->iteration(), Iteration(5));
   EXPECT_FALSE(usable.has_value()) << "iteration 5 has a tau of its own";
@@ -113,12 +113,12 @@ TEST_F(WorkerPartialTest, LateDropThrowsItAway) {
   NextWithoutBlockOne(0);
   PassTau();
   EXPECT_TRUE(w_pair.Take());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(1, 1, 0, 2, {8, 8});
   Answer(0, 0, 1, 3, {11, 0});
   Answer(0, 2, 1, 3, {1, 1});
   usable.reset();
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   PassTau();
   ASSERT_TRUE(usable.has_value());
   EXPECT_TRUE(w_pair.Take());

@@ -35,7 +35,7 @@ TEST_F(WorkerPullTest, ARefusedDefinitionNamesWhyAndLaterTablesStillWork) {
   Control(scheduler, wire::Kind::kTableMap, refusal);
   ASSERT_TRUE(started.has_value());
   EXPECT_EQ(started->code(), StatusCode::kNotFound);
-  EXPECT_THAT(node->GradientReady(w, Lend(gradient), {}).message(), HasSubstr("bpp"));
+  EXPECT_THAT(node->Push(w, Lend(gradient), {}).message(), HasSubstr("bpp"));
   ParameterPair pair(4, nullptr, nullptr);
   EXPECT_TRUE(node->CreateTable({.name = "w", .shape = {4}}, pair).ok());
   EXPECT_FALSE(failed.has_value());
@@ -43,10 +43,10 @@ TEST_F(WorkerPullTest, ARefusedDefinitionNamesWhyAndLaterTablesStillWork) {
 
 TEST_F(WorkerPullTest, ATableIsUsableWhenAllItsBlocksAreHereAndLandsInTheBack) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   std::optional<Status> usable;
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   Answer(0, 0, 0, 2, {7, 7});
   EXPECT_FALSE(usable.has_value());
   EXPECT_THAT(Copy(w_pair), ElementsAre(1, 1, 1, 1)) << "nothing lands in what is in use";
@@ -60,14 +60,14 @@ TEST_F(WorkerPullTest, ATableIsUsableWhenAllItsBlocksAreHereAndLandsInTheBack) {
 TEST_F(WorkerPullTest, AUsableTableIsToldAtOnce) {
   StartTables();
   std::optional<Status> usable;
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_TRUE(usable.has_value() && usable->ok());
   EXPECT_EQ(node->WaitingFor(), "");
 }
 
 TEST_F(WorkerPullTest, UnchangedBlocksKeepTheirValues) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 0, 0, 2, {7, 7});
   Answer(1, 1, 0, 1);
   EXPECT_EQ(w_pair.ready(), Iteration(0));
@@ -78,7 +78,7 @@ TEST_F(WorkerPullTest, UnchangedBlocksKeepTheirValues) {
 
 TEST_F(WorkerPullTest, ACutInTheMiddleOfALandingShowsNothingAndAsksAgain) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(1, 1, 0, 2, {8, 8});
   std::vector<std::byte> body;
   wire::Encode(AnswerOf(0, 0, 2, 2), body);
@@ -108,7 +108,7 @@ TEST_F(WorkerPullTest, AnAnswerThatNobodyAskedForGoesNowhere) {
   Answer(0, 0, -1, 1, {9, 9});
   EXPECT_TRUE(w_pair.Take());
   EXPECT_THAT(Copy(w_pair), ElementsAre(1, 1, 1, 1));
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 0, -1, 1, {9, 9});
   Answer(1, 1, 0, 2, {8, 8});
   EXPECT_EQ(w_pair.ready(), Iteration(-1)) << "an answer for an older progress does not count for the newer";
@@ -120,9 +120,9 @@ TEST_F(WorkerPullTest, AnAnswerThatNobodyAskedForGoesNowhere) {
 
 TEST_F(WorkerPullTest, AnswersForAVersionNotYetTakenLandAside) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 2, 0, 2, {2, 2});  // table u, whole and not taken
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 2, 1, 3, {3, 3});
   EXPECT_EQ(u_pair.ready(), Iteration(1));
   EXPECT_THAT(Copy(u_pair), ElementsAre(1, 1));
@@ -132,7 +132,7 @@ TEST_F(WorkerPullTest, AnswersForAVersionNotYetTakenLandAside) {
 
 TEST_F(WorkerPullTest, LeadCountsIterationsThatAnAnswerLags) {
   StartTables();
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(node->EndIteration().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(node->Clock().ok());
   wire::Answers answers = AnswerOf(0, 2, 1, 0);
   answers.entries[0].v_train = Iteration(0);
   Deliver(0, wire::Kind::kAnswers, answers);
@@ -141,11 +141,11 @@ TEST_F(WorkerPullTest, LeadCountsIterationsThatAnAnswerLags) {
 
 TEST_F(WorkerPullTest, WaitingForNamesTableBlockServerAndTheAgeOfItsLastWord) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 0, 0, 2, {7, 7});
   Verdict(0, 0, 1, wire::Verdict::kAbsent);
   std::optional<Status> usable;
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   env.Advance(std::chrono::milliseconds(2500));
   EXPECT_EQ(node->WaitingFor(),
             "table \"w\" block 1 on server 1 shard 0: values for iteration 1, for 2.5 s (connected, last "
@@ -157,7 +157,7 @@ TEST_F(WorkerPullTest, WaitingForNamesTableBlockServerAndTheAgeOfItsLastWord) {
 
 TEST_F(WorkerPullTest, AnAnswerOfTheWrongSizeEndsTheWorker) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   const std::vector<float> three(3);
   (void)env.transport.DeliverData(shard[0], wire::Kind::kAnswers, AnswerOf(0, 0, 2, 3), three);
   env.Advance(std::chrono::milliseconds(1));
@@ -168,7 +168,7 @@ TEST_F(WorkerPullTest, AnAnswerOfTheWrongSizeEndsTheWorker) {
 
 TEST_F(WorkerPullTest, ATableMadeLateIsAbsentFromTheIterationsBeforeIt) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   (void)Sent(0);
   ParameterPair pair(2, nullptr, nullptr);
   ASSERT_TRUE(node->CreateTable({.name = "late", .shape = {2}}, pair).ok());

@@ -18,14 +18,14 @@ class WorkerPushTest : public WorkerRig {};
 
 TEST_F(WorkerPushTest, AGradientGoesToEachShardBeforeThePullOfItsBlock) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Pull 0@0"));
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
 }
 
 TEST_F(WorkerPushTest, PushesCarryTheLentBytesAndTheVersionInUse) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, {gradient, nullptr, {.lr = 0.5F}, 32}, {}).ok());
+  ASSERT_TRUE(node->Push(w, {gradient, nullptr, {.lr = 0.5F}, 32}, {}).ok());
   const std::vector<SentFrame> sent = env.transport.TakeSent(shard[1], wire::Kind::kPush);
   ASSERT_EQ(sent.size(), 1U);
   const auto push = DecodeAs<wire::Push>(sent[0]);
@@ -39,10 +39,10 @@ TEST_F(WorkerPushTest, PushesCarryTheLentBytesAndTheVersionInUse) {
 
 TEST_F(WorkerPushTest, EndIterationMarksAbsentWhatHasNoGradientAndPullsIt) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   (void)Sent(0);
   (void)Sent(1);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_THAT(Sent(0), ElementsAre("Absent 2:1", "Pull 2@0")) << "the own-clock table is in no CLOCK frame";
   EXPECT_THAT(Sent(1), IsEmpty());
   EXPECT_EQ(node->iteration(), Iteration(1));
@@ -50,21 +50,21 @@ TEST_F(WorkerPushTest, EndIterationMarksAbsentWhatHasNoGradientAndPullsIt) {
 
 TEST_F(WorkerPushTest, OneClockFrameListsAllAbsentBlocksOfAShard) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_THAT(Sent(0), ElementsAre("Absent 0:1,2:1", "Pull 0@0,2@0"));
 }
 
 TEST_F(WorkerPushTest, ATableTakesOneGradientPerIteration) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  EXPECT_EQ(node->GradientReady(w, Lend(gradient), {}).code(), StatusCode::kFailedPrecondition);
-  ASSERT_TRUE(node->EndIteration().ok());
-  EXPECT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  EXPECT_EQ(node->Push(w, Lend(gradient), {}).code(), StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(node->Clock().ok());
+  EXPECT_TRUE(node->Push(w, Lend(gradient), {}).ok());
 }
 
 TEST_F(WorkerPushTest, AWrongSizeNamesTheTableAndBothSizes) {
   StartTables();
-  const Status status = node->GradientReady(w, Lend(std::span(gradient).first(3)), {});
+  const Status status = node->Push(w, Lend(std::span(gradient).first(3)), {});
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("\"w\": got a gradient of 3 values, wanted 4"));
 }
@@ -74,7 +74,7 @@ TEST_F(WorkerPushTest, DoneComesWithTheLastVerdictAndRepeatedOnesAreIgnored) {
   std::optional<Status> done;
   int observed = 0;
   node->SetVerdictObserver([&](TableId, BlockId, Seq, Iteration, wire::Verdict, Iteration) { ++observed; });
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), Into(done)).ok());
   Verdict(0, 0, 1, wire::Verdict::kSummed);
   Verdict(0, 0, 1, wire::Verdict::kSummed);
   EXPECT_FALSE(done.has_value());
@@ -91,7 +91,7 @@ TEST_F(WorkerPushTest, DoneComesWithTheLastVerdictAndRepeatedOnesAreIgnored) {
 TEST_F(WorkerPushTest, ARefusedBlockIsAnErrorForTheGradientAndTrainingGoesOn) {
   StartTables();
   std::optional<Status> done;
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), Into(done)).ok());
   Verdict(0, 0, 1, wire::Verdict::kRefused);
   Verdict(1, 1, 1, wire::Verdict::kSummed);
   ASSERT_TRUE(done.has_value());
@@ -99,14 +99,14 @@ TEST_F(WorkerPushTest, ARefusedBlockIsAnErrorForTheGradientAndTrainingGoesOn) {
   EXPECT_THAT(done->message(), HasSubstr("table \"w\": 1 of 2 blocks"));
   EXPECT_EQ(node->counters().refused, 1U);
   EXPECT_FALSE(failed.has_value());
-  EXPECT_TRUE(node->EndIteration().ok());
+  EXPECT_TRUE(node->Clock().ok());
 }
 
 TEST_F(WorkerPushTest, AReconnectResendsInOrderWithTheSameBytesThenThePull) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
-  ASSERT_TRUE(node->EndIteration().ok());  // w is absent in iteration 1
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
+  ASSERT_TRUE(node->Clock().ok());  // w is absent in iteration 1
   (void)Sent(0);
   Reconnect(0);
   const std::vector<SentFrame> frames = env.transport.TakeSent(shard[0]);
@@ -123,7 +123,7 @@ TEST_F(WorkerPushTest, AReconnectResendsInOrderWithTheSameBytesThenThePull) {
 
 TEST_F(WorkerPushTest, WhatHasItsVerdictIsNotSentAgain) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 1, wire::Verdict::kSummed);
   Reconnect(0);
   EXPECT_THAT(Sent(0), ElementsAre("Hello", "Pull 0@0"));
@@ -132,8 +132,8 @@ TEST_F(WorkerPushTest, WhatHasItsVerdictIsNotSentAgain) {
 TEST_F(WorkerPushTest, AtMostFourPushesOfABlockFlyAndThePullWaitsForThem) {
   StartTables();
   for (int i = 0; i < 6; ++i) {
-    ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
   }
   std::vector<std::string> mine;
   for (const std::string& line : Sent(0)) {
@@ -150,8 +150,8 @@ TEST_F(WorkerPushTest, AtMostFourPushesOfABlockFlyAndThePullWaitsForThem) {
 TEST_F(WorkerPushTest, AGapIsFilled) {
   StartTables();
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
   }
   (void)Sent(0);
   Verdict(0, 2, 0, wire::Verdict::kGap);
@@ -161,8 +161,8 @@ TEST_F(WorkerPushTest, AGapIsFilled) {
 TEST_F(WorkerPushTest, AWindowHoldsAPushBackUntilOpen) {
   StartTables();
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
   }
   (void)Sent(0);
   Verdict(0, 2, 1, wire::Verdict::kSummed);
@@ -179,7 +179,7 @@ TEST_F(WorkerPushTest, AWindowHoldsAPushBackUntilOpen) {
 
 TEST_F(WorkerPushTest, AMovedBlockIsLookedUpAndSentToItsNewPlace) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
   Verdict(0, 2, 1, wire::Verdict::kMoved);
   env.transport.sent.clear();
   env.Advance(std::chrono::milliseconds(30));
@@ -217,8 +217,8 @@ TEST_F(WorkerPushTest, AMovedBlockIsLookedUpAndSentToItsNewPlace) {
 
 TEST_F(WorkerPushTest, ABlockThatMovesWhileTheMapIsOnItsWayIsLookedUpNext) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 2, 1, wire::Verdict::kMoved);
   env.transport.sent.clear();
   env.Advance(std::chrono::milliseconds(30));
@@ -241,11 +241,11 @@ TEST_F(WorkerPushTest, ALearningRateThatIsNoNumberIsRefusedBeforeAnythingIsSent)
   env.transport.sent.clear();
   LentGradient lent = Lend(gradient);
   lent.hyper.lr = std::numeric_limits<float>::quiet_NaN();
-  const Status status = node->GradientReady(w, std::move(lent), {});
+  const Status status = node->Push(w, std::move(lent), {});
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("\"w\""), HasSubstr("lr is nan")));
   EXPECT_THAT(env.transport.sent, IsEmpty());
-  EXPECT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  EXPECT_TRUE(node->Push(w, Lend(gradient), {}).ok());
 }
 
 TEST_F(WorkerPushTest, RefusedInitialValuesAreAnErrorForTheirOwner) {
@@ -263,19 +263,19 @@ TEST_F(WorkerPushTest, RefusedInitialValuesAreAnErrorForTheirOwner) {
 TEST_F(WorkerPushTest, AFencedWorkerFailsEverythingOnce) {
   StartTables();
   std::optional<Status> done, usable;
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
-  node->WhenUsable(w, Into(usable));
+  ASSERT_TRUE(node->Push(w, Lend(gradient), Into(done)).ok());
+  ASSERT_TRUE(node->Clock().ok());
+  node->Sync(w, Into(usable));
   Verdict(0, 0, 1, wire::Verdict::kFenced);
   ASSERT_TRUE(done && usable && failed);
   for (const Status& status : {*done, *usable, *failed}) EXPECT_EQ(status.code(), StatusCode::kFenced);
-  EXPECT_EQ(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).code(), StatusCode::kFenced);
+  EXPECT_EQ(node->Push(u, Lend(std::span(gradient).first(2)), {}).code(), StatusCode::kFenced);
   EXPECT_EQ(env.transport.open(), 0U);
 }
 
 TEST_F(WorkerPushTest, AVerdictThatSkipsAPushEndsTheWorkerNotTheProcess) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 7, wire::Verdict::kSummed);
   ASSERT_TRUE(failed.has_value());
   EXPECT_EQ(failed->code(), StatusCode::kProtocol);
@@ -287,23 +287,22 @@ TEST_F(WorkerPushTest, PushesOfAnOwnClockTableAreItsIterations) {
   const std::vector<float> one(2, 1.0F);
   std::vector<float> got(2);
   std::optional<Status> pulled;
-  ASSERT_TRUE(node->PushOwn(c, Lend(one), {}).ok());
-  ASSERT_TRUE(node->PushOwn(c, Lend(one), {}).ok());
-  ASSERT_TRUE(node->PullInto(c, got, Into(pulled)).ok());
+  ASSERT_TRUE(node->Push(c, Lend(one), {}).ok());
+  ASSERT_TRUE(node->Push(c, Lend(one), {}).ok());
+  ASSERT_TRUE(node->Pull(c, got, Into(pulled)).ok());
   EXPECT_THAT(Sent(1), ElementsAre("Push 3:1", "Push 3:2", "Pull 3@1"));
   Answer(1, 3, 1, 3, {2, 2});
   ASSERT_TRUE(pulled.has_value() && pulled->ok());
   EXPECT_THAT(got, ElementsAre(2, 2));
-  EXPECT_EQ(node->GradientReady(c, Lend(one), {}).code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(node->PushOwn(u, Lend(one), {}).code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(node->Pull(u, got, {}).code(), StatusCode::kFailedPrecondition);
 }
 
 TEST_F(WorkerPushTest, PullsIntoMemoryAreAnsweredOneAfterTheOther) {
   StartTables();
   std::vector<float> first(2), second(2);
   std::optional<Status> first_done, second_done;
-  ASSERT_TRUE(node->PullInto(c, first, Into(first_done)).ok());
-  ASSERT_TRUE(node->PullInto(c, second, Into(second_done)).ok());
+  ASSERT_TRUE(node->Pull(c, first, Into(first_done)).ok());
+  ASSERT_TRUE(node->Pull(c, second, Into(second_done)).ok());
   EXPECT_THAT(Sent(1), ElementsAre("Pull 3@-1"));
   Answer(1, 3, -1, 1, {5, 5});
   EXPECT_THAT(first, ElementsAre(5, 5));
@@ -319,22 +318,22 @@ TEST_F(WorkerPushTest, PullsIntoMemoryAreAnsweredOneAfterTheOther) {
 TEST_F(WorkerPushTest, CallsMadeTogetherLeaveInTheFewestFrames) {
   StartTables();
   node->BeginCalls();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
   EXPECT_THAT(Sent(0), IsEmpty());
   node->EndCalls();
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1,2:1", "Pull 0@0,2@0"));
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
-  ASSERT_TRUE(node->EndIteration().ok());
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:2", "Pull 0@1")) << "a call by itself leaves at once";
 }
 
 TEST_F(WorkerPushTest, GradientsWithDifferentHeadsDoNotShareAFrame) {
   StartTables();
   node->BeginCalls();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->GradientReady(u, {std::span(gradient).first(2), nullptr, {.lr = 0.5F}, 1}, {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(u, {std::span(gradient).first(2), nullptr, {.lr = 0.5F}, 1}, {}).ok());
   node->EndCalls();
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Push 2:1", "Pull 0@0,2@0"));
 }
@@ -342,10 +341,10 @@ TEST_F(WorkerPushTest, GradientsWithDifferentHeadsDoNotShareAFrame) {
 TEST_F(WorkerPushTest, GradientsOfDifferentSamplesDoNotShareAFrame) {
   StartTables();
   node->BeginCalls();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   LentGradient other = Lend(std::span(gradient).first(2));
   other.samples = 7;
-  ASSERT_TRUE(node->GradientReady(u, std::move(other), {}).ok());
+  ASSERT_TRUE(node->Push(u, std::move(other), {}).ok());
   node->EndCalls();
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Push 2:1", "Pull 0@0,2@0"));
 }
@@ -354,12 +353,12 @@ TEST_F(WorkerPushTest, GradientsOfDifferentSamplesDoNotShareAFrame) {
 // iteration.
 TEST_F(WorkerPushTest, GradientsOfDifferentIterationsDoNotShareAFrame) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   (void)Sent(0);
   node->BeginCalls();
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   node->EndCalls();
   EXPECT_THAT(Sent(0), ElementsAre("Push 2:2,0:2", "Pull 2@1,0@1")) << "of one iteration they do";
 }
@@ -371,8 +370,8 @@ class WorkerCreditTest : public WorkerRig {
 
 TEST_F(WorkerCreditTest, PushesBeyondTheCreditWaitForVerdictsAndTheirPullsWithThem) {
   StartTables();
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Pull 0@0"));
   Verdict(0, 0, 1, wire::Verdict::kSummed);
   EXPECT_THAT(Sent(0), ElementsAre("Push 2:1", "Pull 2@0"));

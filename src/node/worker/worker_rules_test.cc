@@ -27,7 +27,7 @@ TEST_F(WorkerRulesTest, UnderAnOrdinaryModelNobodyNeedsToAsk) {
   Start("bsp");
   EXPECT_FALSE(gated);
   AnswerAt(0, 0, -1, 7, 2);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_EQ(node->iteration(), Iteration(1))
       << "bsp tells of higher iterations only when it is through with one";
 }
@@ -36,7 +36,7 @@ TEST_F(WorkerRulesTest, WhoMayLeaveIterationsOutMeetsTheOthersBeforeTheFirstStep
   Start("drop:2");
   node->Barrier("begin", {});
   EXPECT_EQ(env.transport.TakeSent(scheduler, wire::Kind::kBarrier).size(), 1U);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   std::optional<Status> met;
   node->Barrier("epoch", Into(met));
   ASSERT_TRUE(met.has_value());
@@ -52,9 +52,9 @@ TEST_F(WorkerRulesTest, WhoMayLeaveIterationsOutMeetsTheOthersBeforeTheFirstStep
 
 TEST_F(WorkerRulesTest, AWaitIsChargedToTheBlockOfItsOwnTableThatCameLast) {
   Start("bsp");
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(1, 1, 0, 2, {8, 8});
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   env.Advance(std::chrono::milliseconds(30));
   Verdict(1, 1, 1, wire::Verdict::kAbsent);
   // In one frame with a block of another table, which stands behind it.
@@ -78,9 +78,9 @@ TEST_F(WorkerRulesTest, AWaitIsChargedToTheBlockOfItsOwnTableThatCameLast) {
 TEST_F(WorkerRulesTest, AWaitIsChargedToTheWorkerThatTheLastAnswerWasHeldUpFor) {
   Start("bsp");
   const auto wait_for = [this](std::int64_t progress, WorkerId first, WorkerId last) {
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Clock().ok());
     usable.reset();
-    node->WhenUsable(w, Into(usable));
+    node->Sync(w, Into(usable));
     const auto version = static_cast<std::uint64_t>(progress) + 2;
     wire::Answers answers = AnswerOf(0, progress, version, 2);
     answers.entries[0].held_for = first;
@@ -113,16 +113,16 @@ TEST_F(WorkerRulesTest, AReportSaysWhatTheWorkerDoes) {
     return reports.empty() ? wire::pb::WorkerMoment() : ParseAs<wire::pb::Report>(reports.back()).moment();
   };
   const double beat_s = std::chrono::duration<double>(WorkerOptions().link.beat).count();
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   ASSERT_TRUE(usable.has_value());
   wire::pb::WorkerMoment now = moment();
   EXPECT_NEAR(now.training_s(), beat_s, 1e-9);
   EXPECT_NEAR(now.computing_s(), beat_s, 1e-9) << "of the first step, which is not over";
   EXPECT_EQ(now.since_step_s(), 0);
   EXPECT_EQ(now.waits_on(), "");
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   usable.reset();
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   now = moment();
   EXPECT_EQ(now.waits_on(), "values");
   EXPECT_EQ(now.name(), "w");
@@ -153,14 +153,14 @@ TEST_F(WorkerRulesTest, AnUnknownModelRefusesTheTablesAndNamesThem) {
 TEST_F(WorkerRulesTest, TheEndOfAnIterationGoesOnInTheLowestToldByAllThatSkip) {
   Start("drop:2");
   EXPECT_TRUE(gated);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 1, wire::Verdict::kLateDropped, 1, 7);
   Verdict(1, 1, 1, wire::Verdict::kLateDropped, 1, 5);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_EQ(node->iteration(), Iteration(1)) << "table u has told nothing above 0";
   EXPECT_THAT(told_iterations, IsEmpty());
   Verdict(0, 2, 1, wire::Verdict::kAbsent, 1, 6);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_EQ(node->iteration(), Iteration(5));
   EXPECT_THAT(told_iterations, ElementsAre(5));
   EXPECT_EQ(node->counters().iterations_skipped, 3U);
@@ -168,9 +168,9 @@ TEST_F(WorkerRulesTest, TheEndOfAnIterationGoesOnInTheLowestToldByAllThatSkip) {
 
 TEST_F(WorkerRulesTest, AnIterationThatIsOverElsewhereBecomesALaterOneBeforeItIsUsed) {
   Start("drop:2");
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
-  node->WhenUsable(w, Into(usable));
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
+  node->Sync(w, Into(usable));
   AnswerAt(0, 2, 0, 9, 9, {3, 3});
   AnswerAt(0, 0, 0, 9, 9, {7, 7});
   AnswerAt(1, 1, 0, 8, 8, {8, 8});
@@ -180,14 +180,14 @@ TEST_F(WorkerRulesTest, AnIterationThatIsOverElsewhereBecomesALaterOneBeforeItIs
   EXPECT_TRUE(w_pair.Take());
   EXPECT_THAT(Copy(w_pair), ElementsAre(7, 7, 8, 8));
   (void)Sent(0);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   const std::vector<SentFrame> pushes = env.transport.TakeSent(shard[1], wire::Kind::kPush);
   EXPECT_EQ(DecodeAs<wire::Push>(pushes.back()).iteration, Iteration(8));
 }
 
 TEST_F(WorkerRulesTest, ATableThatHoldsTooOldValuesForTheLaterIterationIsAskedForAgain) {
   Start("drop:2");
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   Answer(0, 0, 0, 2, {7, 7});
   Answer(1, 1, 0, 2, {8, 8});
   Answer(0, 2, 0, 2, {9, 9});
@@ -196,7 +196,7 @@ TEST_F(WorkerRulesTest, ATableThatHoldsTooOldValuesForTheLaterIterationIsAskedFo
   Verdict(0, 2, 1, wire::Verdict::kAbsent, 1, 4);
   (void)Sent(0);
   (void)Sent(1);
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_FALSE(usable.has_value());
   EXPECT_EQ(node->iteration(), Iteration(4));
   EXPECT_THAT(Sent(0), ElementsAre("Pull 0@3,2@3"));
@@ -210,11 +210,11 @@ TEST_F(WorkerRulesTest, ATableThatHoldsTooOldValuesForTheLaterIterationIsAskedFo
 
 TEST_F(WorkerRulesTest, AnIterationWithAGradientStaysTheOneItIs) {
   Start("drop:2");
-  ASSERT_TRUE(node->GradientReady(u, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(u, Lend(std::span(gradient).first(2)), {}).ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     AnswerAt(static_cast<std::size_t>(on), block, -1, 9, 1);
   }
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_TRUE(usable.has_value());
   EXPECT_EQ(node->iteration(), Iteration(0));
 }
@@ -232,11 +232,11 @@ TEST_F(WorkerRulesTest, OtherBlocksAreToldThatTheIterationsBetweenAreLeftOut) {
     Answer(static_cast<std::size_t>(on), block, -1, 1, {1, 1});
   }
   (void)Sent(0);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 1, wire::Verdict::kLateDropped, 1, 4);
   Verdict(1, 1, 1, wire::Verdict::kLateDropped, 1, 4);
   (void)Sent(0);
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_EQ(node->iteration(), Iteration(4));
   EXPECT_THAT(Sent(0), ElementsAre("Absent 2:1", "Absent 2:2", "Pull 2@3,0@3"));
 }
@@ -245,7 +245,7 @@ TEST_F(WorkerRulesTest, WhatIsKnownToBeLateGoesOutAsAbsent) {
   Start("drop:2");
   std::optional<Status> done;
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), Into(done)).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), Into(done)).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Absent 0:1", "Pull 0@0"));
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
   EXPECT_EQ(node->counters().skipped_late, 1U);
@@ -258,14 +258,14 @@ TEST_F(WorkerRulesTest, WhatIsKnownToBeLateGoesOutAsAbsent) {
 TEST_F(WorkerRulesTest, LateGradientsAreSentWhereTheyAreApplied) {
   Start("drop:2,late=apply");
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   EXPECT_THAT(Sent(0), ElementsAre("Push 0:1", "Pull 0@0"));
   EXPECT_EQ(node->counters().skipped_late, 0U);
 }
 
 TEST_F(WorkerRulesTest, WhatWasSentBeforeIsSentAgainAsItWas) {
   Start("drop:2");
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 0, wire::Verdict::kInitialized, 1, 3);
   Reconnect(0);
   EXPECT_THAT(Sent(0), ElementsAre("Hello", "Push 0:1", "Pull 0@0")) << "it may have been taken";
@@ -275,13 +275,13 @@ TEST_F(WorkerRulesTest, BoundedBeginsAnIterationWhenThePushesBeforeItAreSettled)
   Start("bounded:1");
   EXPECT_TRUE(gated);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
     for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
       Answer(static_cast<std::size_t>(on), block, i, static_cast<std::uint64_t>(2 + i), {2, 2});
     }
   }
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_FALSE(usable.has_value()) << "iteration 2 with nothing settled of iteration 0";
   env.Advance(std::chrono::milliseconds(1500));
   EXPECT_THAT(node->WaitingFor(),
@@ -298,12 +298,12 @@ TEST_F(WorkerRulesTest, BoundedBeginsAnIterationWhenThePushesBeforeItAreSettled)
 
 TEST_F(WorkerRulesTest, ASwitchLetsGoWhatTheModelBeforeHeldUp) {
   Start("bounded:0");
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     Answer(static_cast<std::size_t>(on), block, 0, 2, {2, 2});
   }
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_FALSE(usable.has_value());
   Switch("asp");
   EXPECT_TRUE(usable.has_value() && usable->ok());
@@ -320,12 +320,12 @@ TEST_F(WorkerRulesTest, ASwitchByServerConcernsTheBlocksThere) {
   }
   Control(scheduler, wire::Kind::kTableMap, map);
   EXPECT_TRUE(gated);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     Answer(static_cast<std::size_t>(on), block, 0, 2, {2, 2});
   }
-  node->WhenUsable(w, Into(usable));
+  node->Sync(w, Into(usable));
   EXPECT_FALSE(usable.has_value());
   Verdict(1, 1, 1, wire::Verdict::kApplied);
   EXPECT_TRUE(usable.has_value()) << "block 0 is on server 0, under bsp";
@@ -342,7 +342,7 @@ TEST_F(WorkerRulesTest, ACachedBlockIsAskedForOnlyWhenItIsTooOld) {
   Start("ssptable:2");
   std::vector<std::string> pulls;
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Clock().ok());
     for (const std::string& line : Sent(1)) {
       if (line.starts_with("Pull")) pulls.push_back(line);
     }

@@ -26,9 +26,9 @@ class WorkerStallTest : public WorkerRig {
   // The worker waits for values of table w in iteration 1: block 0 on shard 0 first.
   void WaitForValues() {
     StartTables();
-    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
-    node->WhenUsable(w, {});
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
+    node->Sync(w, {});
     env.transport.sent.clear();
   }
   void ReplyOfShard(std::uint64_t request) {
@@ -104,7 +104,7 @@ TEST_F(WorkerStallTest, ALostServerIsSaidAtOnce) {
 
 TEST_F(WorkerStallTest, AVerdictIsAskedForWhereItsPushIs) {
   StartTables();
-  ASSERT_TRUE(node->PushOwn(c, Lend(std::span(gradient).first(2)), {}).ok());
+  ASSERT_TRUE(node->Push(c, Lend(std::span(gradient).first(2)), {}).ok());
   env.transport.sent.clear();
   Explain();
   const auto asked = Asked(shard[1]);
@@ -116,8 +116,8 @@ TEST_F(WorkerStallTest, AVerdictIsAskedForWhereItsPushIs) {
 
 TEST_F(WorkerStallTest, OnlyAPushThatWasSentBackIsUpToMembers) {
   StartTables();
-  ASSERT_TRUE(node->EndIteration().ok());
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
   Verdict(0, 0, 1, wire::Verdict::kAbsent);
   const auto is_for_members = [this] {
     text.clear();

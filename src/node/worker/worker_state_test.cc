@@ -60,7 +60,7 @@ class WorkerStateTest : public WorkerRig {
   void FinishWhileWriting() {
     StartTables();
     SendCut(4, 1);
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Clock().ok());
     node->GiveState(Bytes(100));
     for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
       Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent, 1, 1);
@@ -103,13 +103,13 @@ TEST_F(WorkerStateTest, TheStateIsGivenAtTheBeginOfItsIterationAndWrittenMeanwhi
   StartTables();
   SendCut(4, 2);
   EXPECT_FALSE(node->StateWanted());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   EXPECT_FALSE(node->StateWanted());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   ASSERT_TRUE(node->StateWanted());
   node->GiveState(Bytes(100));
   EXPECT_FALSE(node->StateWanted());
-  ASSERT_TRUE(node->EndIteration().ok()) << "training goes on";
+  ASSERT_TRUE(node->Clock().ok()) << "training goes on";
   EXPECT_THAT(Answers(), IsEmpty());
   RunAll();
   const auto answers = Answers();
@@ -124,8 +124,8 @@ TEST_F(WorkerStateTest, AStateIsGivenOnlyWithWhatHasAddedUpInTheBlocks) {
   job.set_exchange("every:8");
   StartTables();
   const auto iterate = [this] {
-    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
   };
   iterate();
   SendCut(4, 1, true);
@@ -146,12 +146,12 @@ TEST_F(WorkerStateTest, WhereIterationsAreLeftOutAStateSaysThatASumIsInNoBlock) 
   job.set_exchange("every:8");
   StartTables();
   SendCut(4, 4, false);
-  ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+  ASSERT_TRUE(node->Clock().ok());
   for (const auto& [on, block] : {std::pair(0, 0U), {1, 1U}, {0, 2U}}) {
     Verdict(static_cast<std::size_t>(on), block, 1, wire::Verdict::kAbsent, 1, 4);
   }
-  ASSERT_TRUE(node->EndIteration().ok());
+  ASSERT_TRUE(node->Clock().ok());
   ASSERT_EQ(node->iteration(), Iteration(4)) << "2 and 3, where the sum would have gone out, are left out";
   ASSERT_TRUE(node->StateWanted());
   node->GiveState(Bytes(10));
@@ -168,8 +168,8 @@ TEST_F(WorkerStateTest, WhereIterationsAreLeftOutASumGoesOutBeforeTheCutAllTheSa
   StartTables();
   SendCut(4, 2, false);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
   }
   EXPECT_EQ(env.transport.TakeSent(shard[0], wire::Kind::kPush).size(), 1U) << "the sum of 0 and 1";
   node->GiveState(Bytes(10));

@@ -43,9 +43,9 @@ class WorkerSurveyTest : public WorkerRig {
   // The worker has ended iteration 0 and waits for the values of w.
   void WaitForValues() {
     StartTables();
-    ASSERT_TRUE(node->GradientReady(w, Lend(gradient), {}).ok());
-    ASSERT_TRUE(node->EndIteration().ok());
-    node->WhenUsable(w, {});
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
+    node->Sync(w, {});
     env.transport.sent.clear();
   }
   void SettlePushes() {
@@ -205,7 +205,7 @@ TEST_F(WorkerSurveyTest, AWorkerThatWaitsForManyTablesNamesAFew) {
   Control(scheduler, wire::Kind::kTableMap, map);
   ASSERT_TRUE(started.has_value() && started->ok());
   std::vector<float> values(2);
-  for (const TableId table : tables) ASSERT_TRUE(node->PullInto(table, values, {}).ok());
+  for (const TableId table : tables) ASSERT_TRUE(node->Pull(table, values, {}).ok());
   node->Barrier("epoch", {});
   Ask(5);
   env.Advance(std::chrono::milliseconds(1100));

@@ -65,7 +65,7 @@ while leeway.iteration() < iterations:
             time.sleep(0.005)
     batch = np.random.default_rng(leeway.iteration() * 100 + leeway.rank()).integers(0, POINTS, BATCH)
     gradient = gradient_of(weights, batch)
-    loan = worker.update(table, gradient.ctypes.data, elements, Hyper(lr=0.1), BATCH)
+    loan = worker.push(table, gradient.ctypes.data, elements, Hyper(lr=0.1), BATCH)
     session.current().clock()
     weights = use()
     while not loan.released():

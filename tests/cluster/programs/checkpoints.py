@@ -44,7 +44,7 @@ while leeway.iteration() < iterations:
         time.sleep(0.005)
     seed = leeway.iteration() * 100 + leeway.rank()
     gradient = np.random.default_rng(seed).standard_normal(ELEMENTS).astype(np.float32) + 0.1 * front
-    loan = worker.update(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=0.01), 1)
+    loan = worker.push(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=0.01), 1)
     session.current().clock()
     front = use()
     while not loan.released():

@@ -52,7 +52,7 @@ if rank == 0:
 worker.sync(table)
 gate("train", rank)
 while leeway.iteration() < iterations:
-    loan = worker.update(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=1.0), 1)
+    loan = worker.push(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=1.0), 1)
     session.current().clock()
     worker.sync(table)
     while not loan.released():

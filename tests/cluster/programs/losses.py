@@ -31,7 +31,7 @@ if leeway.rank() == 0:
 worker.sync(table)
 steps = 0
 while not stop.exists():
-    loan = worker.update(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=0.1), 1)
+    loan = worker.push(table, gradient.ctypes.data, ELEMENTS, Hyper(lr=0.1), 1)
     session.current().clock()
     worker.sync(table)
     while not loan.released():  # under asp nothing else says that the gradient may be reused

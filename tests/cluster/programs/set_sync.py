@@ -44,7 +44,7 @@ set_any = bool(models)
 while not (folder / "stop").exists():
     for table, _ in tables:
         worker.sync(table)
-        worker.update(table, gradients[steps % len(gradients)].ctypes.data, ELEMENTS, Hyper(lr=0.001), 1)
+        worker.push(table, gradients[steps % len(gradients)].ctypes.data, ELEMENTS, Hyper(lr=0.001), 1)
     session.current().clock()
     steps += 1
     time.sleep(0.002)

@@ -25,7 +25,7 @@ class SmallTable:
 
     def step(self):
         """An iteration; ends when the gradient is back and the values of the next one are here."""
-        loan = self._worker.update(self._table, self._gradient.ctypes.data, 8, Hyper(lr=0.1), 1)
+        loan = self._worker.push(self._table, self._gradient.ctypes.data, 8, Hyper(lr=0.1), 1)
         session.current().clock()
         self._worker.sync(self._table)
         while not loan.released():

@@ -157,8 +157,7 @@ void ChurnLife::Iterate() {
   if (node_.iteration().value() >= plan_.iterations) return Leave();
   SetRules();
   at_ = "waiting for values";
-  node_.WhenUsable(TableId(0),
-                   Then("use", [this] { node_.WhenUsable(TableId(1), Then("use", [this] { Compute(); })); }));
+  node_.Sync(TableId(0), Then("use", [this] { node_.Sync(TableId(1), Then("use", [this] { Compute(); })); }));
 }
 
 void ChurnLife::Compute() {
@@ -183,7 +182,7 @@ void ChurnLife::PushAll() {
     if (!skip) Push(1);
   }
   if (random_.Chance(0.3)) Push(kOwnClock);
-  const Status ended = node_.EndIteration(group);
+  const Status ended = node_.Clock(group);
   if (!ended.ok()) return books_.problems.push_back(ended.ToString());
   if (habit_ != StateHabit::kSilent && node_.StateWanted()) {
     node_.GiveState(habit_ == StateHabit::kNone
@@ -205,8 +204,8 @@ void ChurnLife::Push(std::uint32_t table) {
   gradient.pin = std::move(values);
   ++book().pushed[table];
   const Status pushed = table == kOwnClock
-                            ? node_.PushOwn(TableId(table), std::move(gradient), Then("push", [] {}))
-                            : node_.GradientReady(TableId(table), std::move(gradient), Then("push", [] {}));
+                            ? node_.Push(TableId(table), std::move(gradient), Then("push", [] {}))
+                            : node_.Push(TableId(table), std::move(gradient), Then("push", [] {}));
   if (!pushed.ok()) books_.problems.push_back(pushed.ToString());
 }
 

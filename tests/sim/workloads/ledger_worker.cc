@@ -95,13 +95,13 @@ void LedgerWorker::Iterate() {
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
     if (!plan_.Uses(table, rank_, iteration_)) continue;
     ++reads_left_;
-    node_.WhenUsable(TableId(static_cast<std::uint32_t>(table)), Then("use", [this, table] {
-                       while (!pairs_[table]->Take()) {
-                       }
-                       // The node's iteration, which may be later than the steps made: models may skip ahead.
-                       book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Front());
-                       Read();
-                     }));
+    node_.Sync(TableId(static_cast<std::uint32_t>(table)), Then("use", [this, table] {
+                 while (!pairs_[table]->Take()) {
+                 }
+                 // The node's iteration, which may be later than the steps made: models may skip ahead.
+                 book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Front());
+                 Read();
+               }));
   }
   Read();
 }
@@ -131,15 +131,15 @@ void LedgerWorker::Read() {
 // The last table first, as a backward pass does, with some time between them.
 void LedgerWorker::PushTable(std::size_t above) {
   while (above > 0 && !plan_.Uses(above - 1, rank_, iteration_)) --above;
-  if (above == 0) return EndIteration();
+  if (above == 0) return Clock();
   const std::size_t table = above - 1;
   const std::int64_t iteration = node_.iteration().value();
   book_.OnPush(table, rank_, iteration);
   Handed(table, iteration,
-         node_.GradientReady(TableId(static_cast<std::uint32_t>(table)), Gradient(table, iteration),
-                             [this, table, iteration](const Status& status) {
-                               book_.OnPushDone(table, rank_, iteration, status);
-                             }));
+         node_.Push(TableId(static_cast<std::uint32_t>(table)), Gradient(table, iteration),
+                    [this, table, iteration](const Status& status) {
+                      book_.OnPushDone(table, rank_, iteration, status);
+                    }));
   After(random_.Between(Duration::zero(), std::chrono::microseconds(300)),
         [this, table] { PushTable(table); });
 }
@@ -158,8 +158,8 @@ void LedgerWorker::Handed(std::size_t table, std::int64_t iteration, const Statu
                             status.ToString()));
 }
 
-void LedgerWorker::EndIteration() {
-  const Status ended = node_.EndIteration(plan_.GroupOf(iteration_));
+void LedgerWorker::Clock() {
+  const Status ended = node_.Clock(plan_.GroupOf(iteration_));
   if (!ended.ok())
     return book_.Problem(fmt::format("worker {}: end of iteration: {}", rank_, ended.ToString()));
   for (std::size_t table = 0; table < plan_.tables.size(); ++table) {
@@ -180,10 +180,10 @@ void LedgerWorker::PushBursts(std::size_t table, std::uint32_t left) {
   }
   const std::int64_t own = own_pushed_[table]++;
   book_.OnPush(table, rank_, own);
-  Handed(table, own,
-         node_.PushOwn(
-             TableId(static_cast<std::uint32_t>(table)), Gradient(table, own),
-             [this, table, own](const Status& status) { book_.OnPushDone(table, rank_, own, status); }));
+  Handed(
+      table, own,
+      node_.Push(TableId(static_cast<std::uint32_t>(table)), Gradient(table, own),
+                 [this, table, own](const Status& status) { book_.OnPushDone(table, rank_, own, status); }));
   // All at once, or spread over times in which others advance the block.
   const Duration pause = random_.Chance(0.5)
                              ? Duration::zero()
@@ -197,13 +197,13 @@ void LedgerWorker::PullBurst(std::size_t table) {
   pulling_[table] = true;
   ++pulls_open_;
   pulled_[table].assign(plan_.tables[table].spec.elements(), -1.0F);
-  const Status asked = node_.PullInto(TableId(static_cast<std::uint32_t>(table)), pulled_[table],
-                                      Then("pull", [this, table, own = own_pushed_[table]] {
-                                        pulling_[table] = false;
-                                        --pulls_open_;
-                                        // A leaving worker is an observer, whose pulls wait for nobody.
-                                        book_.CheckRead(table, rank_, leaving_ ? 0 : own, pulled_[table]);
-                                      }));
+  const Status asked = node_.Pull(TableId(static_cast<std::uint32_t>(table)), pulled_[table],
+                                  Then("pull", [this, table, own = own_pushed_[table]] {
+                                    pulling_[table] = false;
+                                    --pulls_open_;
+                                    // A leaving worker is an observer, whose pulls wait for nobody.
+                                    book_.CheckRead(table, rank_, leaving_ ? 0 : own, pulled_[table]);
+                                  }));
   if (!asked.ok()) book_.Problem(fmt::format("worker {}: pull: {}", rank_, asked.ToString()));
 }
 

@@ -36,7 +36,7 @@ class LedgerWorker final : public WorkloadPart {
   void PushBursts(std::size_t table, std::uint32_t left);
   void PushBurst(std::size_t table);
   void PullBurst(std::size_t table);
-  void EndIteration();
+  void Clock();
   void Leave();
   void Finish();
   // Calls `next` after some time, on the worker's own timers.

@@ -66,11 +66,11 @@ class PoolWorker final : public WorkloadPart {
 
   void DoNext() {
     if (batches_.empty()) return Lease();
-    node_.WhenUsable(kTable, Then([this] {
-                       (void)pair_.Take();
-                       // Rank 0 is the fastest; the others take a multiple of its time.
-                       (void)env_.timers.After(kBatchTime * (1 + 2 * rank_), [this] { Push(); });
-                     }));
+    node_.Sync(kTable, Then([this] {
+                 (void)pair_.Take();
+                 // Rank 0 is the fastest; the others take a multiple of its time.
+                 (void)env_.timers.After(kBatchTime * (1 + 2 * rank_), [this] { Push(); });
+               }));
   }
 
   void Push() {
@@ -78,8 +78,8 @@ class PoolWorker final : public WorkloadPart {
     gradient.values = kOne;
     gradient.samples = 1;
     gradient.hyper.lr = static_cast<float>(options_.workers);
-    const Status pushed = node_.GradientReady(kTable, std::move(gradient), Then([] {}));
-    const Status ended = node_.EndIteration();
+    const Status pushed = node_.Push(kTable, std::move(gradient), Then([] {}));
+    const Status ended = node_.Clock();
     for (const Status& status : {pushed, ended}) {
       if (!status.ok()) return report_.problems.push_back(status.ToString());
     }

@@ -90,14 +90,13 @@ void ResumeWorker::Lease() {
 
 void ResumeWorker::Use() {
   at_ = "waiting for values";
-  node_.WhenUsable(TableId(0), Then("use", [this] {
-                     while (!pair_->Take()) {
-                     }
-                     at_ = "computing";
-                     const auto most = std::chrono::milliseconds(6 * slow_);
-                     (void)env_.timers.After(random_.Between(Duration::zero(), Duration(most)),
-                                             [this] { Push(); });
-                   }));
+  node_.Sync(TableId(0), Then("use", [this] {
+               while (!pair_->Take()) {
+               }
+               at_ = "computing";
+               const auto most = std::chrono::milliseconds(6 * slow_);
+               (void)env_.timers.After(random_.Between(Duration::zero(), Duration(most)), [this] { Push(); });
+             }));
 }
 
 void ResumeWorker::Push() {
@@ -117,10 +116,9 @@ void ResumeWorker::Push() {
   LentGradient gradient;
   gradient.values = *values;
   gradient.pin = std::move(values);
-  if (const Status pushed = node_.GradientReady(TableId(0), std::move(gradient), Then("push", [] {}));
-      !pushed.ok())
+  if (const Status pushed = node_.Push(TableId(0), std::move(gradient), Then("push", [] {})); !pushed.ok())
     return Problem(pushed.ToString());
-  if (const Status ended = node_.EndIteration(); !ended.ok()) return Problem(ended.ToString());
+  if (const Status ended = node_.Clock(); !ended.ok()) return Problem(ended.ToString());
   if (node_.StateWanted()) node_.GiveState(std::make_shared<const std::vector<std::byte>>(8));
   Iterate();
 }

@@ -139,9 +139,8 @@ class DeathLife final : public WorkloadPart {
       return MakeOwnTable();
     if (node_.iteration().value() >= plan_.iterations) return Lease(true);
     at_ = "waiting for values";
-    node_.WhenUsable(TableId(0), Then("use", [this] {
-                       node_.WhenUsable(TableId(1), Then("use", [this] { Compute(); }));
-                     }));
+    node_.Sync(TableId(0),
+               Then("use", [this] { node_.Sync(TableId(1), Then("use", [this] { Compute(); })); }));
   }
 
   void MakeOwnTable() {
@@ -167,7 +166,7 @@ class DeathLife final : public WorkloadPart {
     Push(0);
     if (!random_.Chance(0.1)) Push(1);
     if (has_own_ && random_.Chance(0.3)) Push(kOwnTable);
-    const Status ended = node_.EndIteration();
+    const Status ended = node_.Clock();
     if (!ended.ok()) return books_.problems.push_back(ended.ToString());
     const std::int64_t iteration = node_.iteration().value();
     // If the model skips iterations, no worker may stand still for the others.
@@ -188,8 +187,8 @@ class DeathLife final : public WorkloadPart {
     gradient.pin = std::move(values);
     ++book().pushed[table];
     const Status pushed = table == kOwnTable
-                              ? node_.PushOwn(TableId(table), std::move(gradient), Then("push", [] {}))
-                              : node_.GradientReady(TableId(table), std::move(gradient), Then("push", [] {}));
+                              ? node_.Push(TableId(table), std::move(gradient), Then("push", [] {}))
+                              : node_.Push(TableId(table), std::move(gradient), Then("push", [] {}));
     if (!pushed.ok()) books_.problems.push_back(pushed.ToString());
   }
 

@@ -79,11 +79,11 @@ class StepsWorker final : public WorkloadPart {
   }
 
   void Use(std::uint32_t table, std::function<void()> next) {
-    node_.WhenUsable(TableId(table), Then([this, table, next = std::move(next)] {
-                       while (!pairs_[table]->Take()) {
-                       }
-                       next();
-                     }));
+    node_.Sync(TableId(table), Then([this, table, next = std::move(next)] {
+                 while (!pairs_[table]->Take()) {
+                 }
+                 next();
+               }));
   }
 
   void Compute() {
@@ -124,11 +124,11 @@ class StepsWorker final : public WorkloadPart {
       LentGradient gradient;
       gradient.values = *values;
       gradient.pin = values;
-      const Status pushed = node_.GradientReady(TableId(table), std::move(gradient), Then([] {}));
+      const Status pushed = node_.Push(TableId(table), std::move(gradient), Then([] {}));
       if (!pushed.ok()) return Problem(pushed.ToString());
     }
     ++report_.given[rank_];
-    if (const Status ended = node_.EndIteration(); !ended.ok()) return Problem(ended.ToString());
+    if (const Status ended = node_.Clock(); !ended.ok()) return Problem(ended.ToString());
     if (node_.StateWanted()) node_.GiveState(std::make_shared<const std::vector<std::byte>>(40));
     Step();
   }

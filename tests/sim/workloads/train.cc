@@ -94,10 +94,10 @@ class TrainWorker final : public WorkloadPart {
   void Iterate(std::uint32_t table) {
     if (iteration_ == options_.iterations) return Leave();
     if (table == kTables) return iteration_ == options_.halve_at ? Meet() : Compute();
-    node_.WhenUsable(TableId(table), Then([this, table] {
-                       (void)pairs_[table]->Take();
-                       Iterate(table + 1);
-                     }));
+    node_.Sync(TableId(table), Then([this, table] {
+                 (void)pairs_[table]->Take();
+                 Iterate(table + 1);
+               }));
   }
 
   void Compute() {
@@ -133,8 +133,7 @@ class TrainWorker final : public WorkloadPart {
 
   void Push(std::uint32_t above) {
     if (above == 0) {
-      if (const Status ended = node_.EndIteration(); !ended.ok())
-        return problems_.push_back(ended.ToString());
+      if (const Status ended = node_.Clock(); !ended.ok()) return problems_.push_back(ended.ToString());
       ++iteration_;
       state_ = Hash64({state_, static_cast<std::uint64_t>(iteration_)});
       if (node_.StateWanted()) GiveState();
@@ -149,7 +148,7 @@ class TrainWorker final : public WorkloadPart {
                                Hash64({options_.problem, rank_, static_cast<std::uint64_t>(iteration_)}) % 7);
     gradient.hyper.lr = 0.05F / static_cast<float>(1 + iteration_);
     gradient.hyper.weight_decay = 0.01F;
-    const Status pushed = node_.GradientReady(TableId(table), std::move(gradient), Then([] {}));
+    const Status pushed = node_.Push(TableId(table), std::move(gradient), Then([] {}));
     if (!pushed.ok()) return problems_.push_back(pushed.ToString());
     (void)env_.timers.After(random_.Between(Duration::zero(), std::chrono::microseconds(500)),
                             [this, table] { Push(table); });

@@ -67,7 +67,7 @@ class Table:
     def push(self, cell):
         self._gradient[:] = 0
         self._gradient[cell::self._cells] = -1
-        return self._worker.update(self.id, self._gradient.ctypes.data, self._gradient.size, Hyper(lr=LR), 1)
+        return self._worker.push(self.id, self._gradient.ctypes.data, self._gradient.size, Hyper(lr=LR), 1)
 
     def sync(self):
         address = self._worker.sync(self.id)

@@ -1,4 +1,4 @@
-// Worker::UpdateAll against a whole job on loopback: one worker, one server, real threads.
+// Worker::PushAll against a whole job on loopback: one worker, one server, real threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class WorkerUpdatesTest : public ::testing::Test {
       ASSERT_TRUE(worker->Broadcast(table, std::vector<float>(4, 10.0F)).ok());
   }
 
-  std::vector<TableUpdate> Updates(std::size_t second_elements = 4) {
+  std::vector<TablePush> Updates(std::size_t second_elements = 4) {
     return {{tables[0], ones, {.hyper = {.lr = 1.0F}}},
             {tables[1], std::span(ones).first(second_elements), {.hyper = {.lr = 2.0F}}}};
   }
@@ -57,7 +57,7 @@ class WorkerUpdatesTest : public ::testing::Test {
 };
 
 TEST_F(WorkerUpdatesTest, EachTableGetsItsOwnUpdateAndTicket) {
-  const Result<std::vector<Ticket>> tickets = worker->UpdateAll(Updates());
+  const Result<std::vector<Ticket>> tickets = worker->PushAll(Updates());
   ASSERT_TRUE(tickets.ok()) << tickets.status().ToString();
   ASSERT_EQ(tickets->size(), 2U);
   ASSERT_TRUE(worker->Clock().ok());
@@ -68,13 +68,12 @@ TEST_F(WorkerUpdatesTest, EachTableGetsItsOwnUpdateAndTicket) {
 }
 
 TEST_F(WorkerUpdatesTest, AfterAnErrorNoneWasMade) {
-  EXPECT_THAT(worker->UpdateAll(Updates(3)).status().message(), HasSubstr("a gradient of 3 values"));
-  std::vector<TableUpdate> twice = Updates();
+  EXPECT_THAT(worker->PushAll(Updates(3)).status().message(), HasSubstr("a gradient of 3 values"));
+  std::vector<TablePush> twice = Updates();
   twice[1].table = tables[0];
-  EXPECT_THAT(worker->UpdateAll(twice).status().message(), HasSubstr("was updated in iteration 0 already"));
-  ASSERT_TRUE(worker->UpdateAll(Updates()).ok()) << "no table has had its update";
-  EXPECT_THAT(worker->UpdateAll(Updates()).status().message(),
-              HasSubstr("was updated in iteration 0 already"));
+  EXPECT_THAT(worker->PushAll(twice).status().message(), HasSubstr("was pushed in iteration 0 already"));
+  ASSERT_TRUE(worker->PushAll(Updates()).ok()) << "no table has had its update";
+  EXPECT_THAT(worker->PushAll(Updates()).status().message(), HasSubstr("was pushed in iteration 0 already"));
   ASSERT_TRUE(worker->Clock().ok());
   ExpectValues(tables[0], 9.0F);
   ExpectValues(tables[1], 8.0F);
@@ -82,9 +81,9 @@ TEST_F(WorkerUpdatesTest, AfterAnErrorNoneWasMade) {
 
 TEST_F(WorkerUpdatesTest, OneThatIsRefusedLeavesTheOthersAlone) {
   const std::vector<float> bad(4, std::numeric_limits<float>::infinity());
-  std::vector<TableUpdate> updates = Updates();
+  std::vector<TablePush> updates = Updates();
   updates[0].gradient = bad;
-  const Result<std::vector<Ticket>> tickets = worker->UpdateAll(updates);
+  const Result<std::vector<Ticket>> tickets = worker->PushAll(updates);
   ASSERT_TRUE(tickets.ok()) << tickets.status().ToString();
   ASSERT_TRUE(worker->Clock().ok());
   EXPECT_FALSE(worker->Wait((*tickets)[0]).ok());

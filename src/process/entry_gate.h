@@ -1,4 +1,4 @@
-// HelpGate: counts threads inside a critical region, so that the owner can wait for them before destroying
+// EntryGate: counts threads inside a critical region, so that the owner can wait for them before destroying
 // it.
 //
 //   if (gate.Enter()) { ...; gate.Leave(); }        // any thread
@@ -9,7 +9,7 @@
 
 namespace leeway {
 
-class HelpGate {
+class EntryGate {
  public:
   // False once the gate is closed.
   [[nodiscard]] bool Enter() {

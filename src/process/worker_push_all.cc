@@ -1,4 +1,4 @@
-// Updates of several tables as one call to the node.
+// Pushes of several tables as one call to the node.
 #include <memory>
 #include <utility>
 
@@ -6,27 +6,29 @@
 
 namespace leeway {
 
-Result<std::vector<Ticket>> WorkerClient::UpdateAll(std::vector<TableUpdate> updates) {
+Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes) {
   LW_RETURN_IF_ERROR(CheckMember());
-  std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were updated before
+  std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were pushed before
   const auto take_back = [&marked](Status why) {
-    for (const auto& [table, updated] : marked) table->updated = updated;
+    for (const auto& [table, pushed] : marked) table->pushed = pushed;
     return why;
   };
-  for (const TableUpdate& update : updates) {
-    const Result<Table*> table = CheckUpdate(update.table, update.gradient, update.how);
+  for (const TablePush& push : pushes) {
+    const Result<Table*> table = CheckPush(push.table, push.gradient, push.how);
     if (!table.ok()) return take_back(table.status());
     // Marked at once, so that a duplicate table is noticed.
-    marked.emplace_back(*table, std::exchange((*table)->updated, clocks_));
+    marked.emplace_back(*table, std::exchange((*table)->pushed, clocks_));
   }
   if (record_ != nullptr) {
-    for (const TableUpdate& update : updates) record_->NoteReady(update.table);
+    for (std::size_t i = 0; i < pushes.size(); ++i) {
+      if (!marked[i].first->own_clock()) record_->NoteReady(pushes[i].table);
+    }
   }
   std::vector<Ticket> tickets;
   auto calls = std::make_shared<std::vector<Call>>();  // shared: a std::function can be copied
-  for (TableUpdate& update : updates) {
+  for (TablePush& push : pushes) {
     tickets.push_back(tickets_.New(1));
-    calls->push_back(Lending(Call::Kind::kUpdate, update.table, update.gradient, std::move(update.how)));
+    calls->push_back(Lending(Call::Kind::kPush, push.table, push.gradient, std::move(push.how)));
     calls->back().ticket = tickets.back();
   }
   const Status queued = calls_.Push(Call::Of([this, calls] {

@@ -1,4 +1,4 @@
-#include "process/help_gate.h"
+#include "process/entry_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace leeway {
 namespace {
 
-TEST(HelpGateTest, NobodyEntersAClosedOne) {
-  HelpGate gate;
+TEST(EntryGateTest, NobodyEntersAClosedOne) {
+  EntryGate gate;
   EXPECT_TRUE(gate.Enter());
   gate.Leave();
   gate.Close();
@@ -18,8 +18,8 @@ TEST(HelpGateTest, NobodyEntersAClosedOne) {
   gate.WaitEmpty();
 }
 
-TEST(HelpGateTest, WhoeverIsInsideIsWaitedFor) {
-  HelpGate gate;
+TEST(EntryGateTest, WhoeverIsInsideIsWaitedFor) {
+  EntryGate gate;
   std::atomic<bool> end{false};
   std::atomic<int> inside{0}, entered{0};
   std::vector<std::thread> threads;
