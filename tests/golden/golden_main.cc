@@ -11,12 +11,12 @@
 
 #include "base/hash.h"
 #include "sim/disk.h"
+#include "sim/timeline.h"
 #include "sim/workloads/churn.h"
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/newest_checkpoint.h"
 #include "sim/workloads/resume.h"
 #include "sim/workloads/scheduler_death.h"
-#include "sim/timeline.h"
 #include "sim/workloads/train.h"
 
 namespace leeway::sim {

@@ -96,8 +96,9 @@ TEST(LedgerTest, EverySyncModelAndShardCountKeepsTheBooks) {
 TEST(LedgerTest, APolicyThatCannotBeIsAProblemWithAReplayLine) {
   const LedgerReport report = RunLedger({.seed = 1, .sync = "asp", .apply = "aggregate"});
   ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.Failure().find("build/tests/sim/leeway_workload ledger --seed 1 --sync asp --apply aggregate"),
-            std::string::npos)
+  EXPECT_NE(
+      report.Failure().find("build/tests/sim/leeway_workload ledger --seed 1 --sync asp --apply aggregate"),
+      std::string::npos)
       << report.Failure();
 }
 

@@ -38,7 +38,8 @@ inline std::vector<std::string> ModelExamples() {
     for (const std::string& argument : arguments) {
       if (MakeSyncPolicy(models, name + argument).ok()) examples.push_back(name + argument);
     }
-    EXPECT_GT(examples.size(), before) << "no arguments in block/testing/model_examples.h fit \"" << name << "\"";
+    EXPECT_GT(examples.size(), before)
+        << "no arguments in block/testing/model_examples.h fit \"" << name << "\"";
   }
   return examples;
 }

@@ -1,5 +1,5 @@
-// RestorePoint: the checkpoint that a lost server's blocks go on from: the newest whole one that this job wrote
-// or began from.
+// RestorePoint: the checkpoint that a lost server's blocks go on from: the newest whole one that this job
+// wrote or began from.
 //
 // A newer checkpoint that cannot be read does not end the job. It is named in every message about a lost
 // server until another one is whole: meanwhile such a server goes on from an older checkpoint, or not at all.

@@ -343,8 +343,8 @@ Status SchedulerNode::ReplaceShard(ShardSeat& seat, const std::string& address) 
     return Unavailable("the first checkpoint of the job \"{}\" is being written", parts_->options.job.job);
   }
   if (!parts_->MayReplace()) {
-    const Status why =
-        restore_point.LostServer(seat, fmt::format("is gone: a new process at {} asks for its place", address));
+    const Status why = restore_point.LostServer(
+        seat, fmt::format("is gone: a new process at {} asks for its place", address));
     Finish(why);
     return why;
   }

@@ -6,12 +6,12 @@
 
 #include "base/hash.h"
 #include "sim/cluster.h"
+#include "sim/run_to_end.h"
 #include "sim/workloads/churn_books.h"
 #include "sim/workloads/churn_life.h"
 #include "sim/workloads/churn_plan.h"
 #include "sim/workloads/churn_states.h"
 #include "sim/workloads/reaper.h"
-#include "sim/run_to_end.h"
 
 namespace leeway::sim {
 namespace {
@@ -115,8 +115,8 @@ ChurnReport RunChurn(const ChurnOptions& given) {
   books.counts.server_fenced = cluster.fenced_shards();
 
   ChurnReport report;
-  report.replay =
-      fmt::format("build/tests/sim/leeway_workload {} --seed {}", given.all_roles ? "faults" : "churn", given.seed);
+  report.replay = fmt::format("build/tests/sim/leeway_workload {} --seed {}",
+                              given.all_roles ? "faults" : "churn", given.seed);
   if (!given.sync.empty()) report.replay += fmt::format(" --sync {}", given.sync);
   if (!given.faults) report.replay += " --no-faults";
   if (given.states) report.replay += " --states";

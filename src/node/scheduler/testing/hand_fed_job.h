@@ -7,9 +7,9 @@
 #include <string>
 
 #include "checkpoint/manifest.h"
-#include "node/scheduler/testing/hand_fed_actions.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/table_registry.h"
+#include "node/scheduler/testing/hand_fed_actions.h"
 #include "node/testing/fake_env.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
