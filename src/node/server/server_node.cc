@@ -137,7 +137,9 @@ Status ServerNode::OnFrame(ConnectionId id, const FrameHead& head, std::span<con
   // A worker pulls a block again only once it has the answer. So one answer per block may wait, and some more
   // are on their way out.
   LW_RETURN_IF_ERROR(CheckUnread(env_, id, options_.link.unread_bytes_max + 2 * blocks_.bytes()));
-  if (static_cast<wire::Kind>(head.kind) == wire::Kind::kWhy) return AnswerWhy(id, from.worker, body);
+  const auto kind = static_cast<wire::Kind>(head.kind);
+  if (kind == wire::Kind::kWhy) return AnswerWhy(id, from.worker, body);
+  LW_RETURN_IF_ERROR(WorkerFrames::CheckKind(kind));
   Status taken = frames_.Take(from, head, body, std::move(landing));
   Flush();
   AcknowledgePutOff();

@@ -95,6 +95,21 @@ Result<Landing> WorkerFrames::Land(MemberKey from, const FrameHead& head, std::s
   }
 }
 
+Status WorkerFrames::CheckKind(wire::Kind kind) {
+  switch (kind) {
+    case wire::Kind::kPush:
+    case wire::Kind::kInit:
+    case wire::Kind::kAbsent:
+    case wire::Kind::kPull:
+    case wire::Kind::kAssign:
+    case wire::Kind::kRead:
+      return Status::Ok();
+    default:
+      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull, Assign, Read or Why",
+                      wire::KindName(kind));
+  }
+}
+
 Status WorkerFrames::Take(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                           Landing&& landing) {
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
@@ -111,8 +126,7 @@ Status WorkerFrames::Take(MemberKey from, const FrameHead& head, std::span<const
     case wire::Kind::kRead:
       return TakeRead(from, body);
     default:
-      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull, Assign, Read or Why",
-                      wire::KindName(kind));
+      return CheckKind(kind);
   }
 }
 

@@ -39,6 +39,8 @@ class WorkerFrames {
 
   // Finds memory for the payload of a frame. An error breaks the protocol.
   [[nodiscard]] Result<Landing> Land(MemberKey from, const FrameHead& head, std::span<const std::byte> body);
+  // An error unless Take takes frames of this kind.
+  [[nodiscard]] static Status CheckKind(wire::Kind kind);
   // Takes a whole frame. An error breaks the protocol; the entries before it count.
   [[nodiscard]] Status Take(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                             Landing&& landing);
