@@ -32,6 +32,8 @@ class BlockMembers {
   void TellAll();
   // Another process had this block: it waits for no member without end.
   void TakeOver(BlockId block);
+  // Whether some block is being taken over, and Hear has an effect.
+  [[nodiscard]] bool taking_over() const { return !takeover_.empty(); }
   // A member says how far it is with this block, perhaps under another term.
   void Hear(const Block& block, Term term, MemberKey from) { takeover_.Hear(block, term, from); }
   // Whether no joining member has to wait for a takeover. Tells all blocks when the last one has ended.

@@ -140,7 +140,7 @@ Status ServerNode::OnFrame(ConnectionId id, const FrameHead& head, std::span<con
   const auto kind = static_cast<wire::Kind>(head.kind);
   if (kind == wire::Kind::kWhy) return AnswerWhy(id, from.worker, body);
   LW_RETURN_IF_ERROR(WorkerFrames::CheckKind(kind));
-  Status taken = frames_.Take(from, head, body, std::move(landing));
+  Status taken = frames_.Take(from, head, body, std::move(landing), members_.taking_over());
   Flush();
   AcknowledgePutOff();
   return taken;

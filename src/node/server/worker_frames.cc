@@ -111,14 +111,14 @@ Status WorkerFrames::CheckKind(wire::Kind kind) {
 }
 
 Status WorkerFrames::Take(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                          Landing&& landing) {
+                          Landing&& landing, bool takeover) {
   switch (const auto kind = static_cast<wire::Kind>(head.kind); kind) {
     case wire::Kind::kPush:
-      return TakePush(from, head, body, std::move(landing));
+      return TakePush(from, head, body, std::move(landing), takeover);
     case wire::Kind::kInit:
       return TakeInit(from, head, body, std::move(landing));
     case wire::Kind::kAbsent:
-      return TakeAbsent(from, body);
+      return TakeAbsent(from, body, takeover);
     case wire::Kind::kPull:
       return TakePull(from, body);
     case wire::Kind::kAssign:
@@ -138,59 +138,66 @@ void WorkerFrames::SayMoved(MemberKey to, const Entry& entry) {
   events_.moved(to, {entry.block, entry.term, seq, wire::Verdict::kMoved, Iteration(0)});
 }
 
-template <typename Message, typename Call>
-Status WorkerFrames::Deal(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                          Landing&& landing, Call call) {
+template <typename Message>
+Result<std::shared_ptr<Landed<Message>>> WorkerFrames::Open(MemberKey from, const FrameHead& head,
+                                                            std::span<const std::byte> body,
+                                                            Landing& landing) {
   auto landed = std::static_pointer_cast<Landed<Message>>(std::move(landing.lease));
-  if (landed == nullptr) {  // a frame without any payload
-    LW_ASSIGN_OR_RETURN(landed, Decode<Message>(from, head, body));
-  }
-  Dealer<Message> dealer(*landed, landing);
-  for (const auto& entry : landed->message.entries) {
+  if (landed == nullptr) return Decode<Message>(from, head, body);  // a frame without any payload
+  return landed;
+}
+
+template <typename Message, typename Call>
+Status WorkerFrames::Deal(MemberKey from, Landed<Message>& landed, const Landing& landing, Call call) {
+  Dealer<Message> dealer(landed, landing);
+  for (const auto& entry : landed.message.entries) {
     LW_ASSIGN_OR_RETURN(Gradient values, dealer.Next(entry.payload_bytes));
     // Without memory the block gets empty values, which it refuses. A push consumes its sequence by that.
     Block* block = dealer.Starved() ? NoteStarved(entry.block) : FindFor(entry.block, values);
     if (block != nullptr) {
-      call(*block, landed->message, entry, std::move(values));
+      call(*block, entry, std::move(values));
     } else {
       SayMoved(from, entry);
     }
   }
-  if constexpr (std::is_same_v<Message, wire::Push>) spare_pushes_.Return(std::move(landed));
   return Status::Ok();
 }
 
 Status WorkerFrames::TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                              Landing&& landing) {
-  const auto call = [this, from, now = clock_.Now()](Block& block, const wire::Push& push,
-                                                     const wire::PushEntry& entry, Gradient gradient) {
-    events_.heard(block, entry.term, from);
-    block.OnPush({.from = from,
-                  .term = entry.term,
-                  .seq = entry.seq,
+                              Landing&& landing, bool takeover) {
+  const TimePoint now = clock_.Now();
+  LW_ASSIGN_OR_RETURN(std::shared_ptr<LandedPush> landed, Open<wire::Push>(from, head, body, landing));
+  const wire::Push& push = landed->message;
+  PushEvent event{.from = from,
                   .iteration = push.iteration,
-                  .base_version = entry.base_version,
                   .samples = push.samples,
                   .steps = push.steps,
-                  .hyper = push.hyper},
-                 std::move(gradient), now);
+                  .hyper = push.hyper};
+  const auto call = [&](Block& block, const wire::PushEntry& entry, Gradient gradient) {
+    if (takeover) events_.heard(block, entry.term, from);
+    event.term = entry.term;
+    event.seq = entry.seq;
+    event.base_version = entry.base_version;
+    block.OnPush(event, std::move(gradient), now);
   };
-  return Deal<wire::Push>(from, head, body, std::move(landing), call);
+  LW_RETURN_IF_ERROR(Deal(from, *landed, landing, call));
+  spare_pushes_.Return(std::move(landed));
+  return Status::Ok();
 }
 
 Status WorkerFrames::TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                               Landing&& landing) {
-  const auto call = [from, now = clock_.Now()](Block& block, const wire::Init&, const wire::InitEntry& entry,
-                                               Gradient values) {
+  LW_ASSIGN_OR_RETURN(const auto landed, Open<wire::Init>(from, head, body, landing));
+  const auto call = [from, now = clock_.Now()](Block& block, const wire::InitEntry& entry, Gradient values) {
     block.OnInit(from, entry.term, std::move(values), now);
   };
-  return Deal<wire::Init>(from, head, body, std::move(landing), call);
+  return Deal(from, *landed, landing, call);
 }
 
 Status WorkerFrames::TakeAssign(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                                 Landing&& landing) {
-  const auto call = [from](Block& block, const wire::Assign&, const wire::AssignEntry& entry,
-                           Gradient array) {
+  LW_ASSIGN_OR_RETURN(const auto landed, Open<wire::Assign>(from, head, body, landing));
+  const auto call = [from](Block& block, const wire::AssignEntry& entry, Gradient array) {
     block.OnAssign({.from = from,
                     .term = entry.term,
                     .seq = entry.seq,
@@ -199,16 +206,16 @@ Status WorkerFrames::TakeAssign(MemberKey from, const FrameHead& head, std::span
                     .array = entry.array},
                    std::move(array));
   };
-  return Deal<wire::Assign>(from, head, body, std::move(landing), call);
+  return Deal(from, *landed, landing, call);
 }
 
-Status WorkerFrames::TakeAbsent(MemberKey from, std::span<const std::byte> body) {
+Status WorkerFrames::TakeAbsent(MemberKey from, std::span<const std::byte> body, bool takeover) {
   LW_RETURN_IF_ERROR(wire::Decode(body, 0, absent_));
   LW_RETURN_IF_ERROR(CheckSender({absent_.worker, absent_.incarnation}, from, wire::Kind::kAbsent));
   const TimePoint now = clock_.Now();
   for (const wire::AbsentEntry& entry : absent_.entries) {
     if (Block* block = blocks_.Find(entry.block); block != nullptr) {
-      events_.heard(*block, entry.term, from);
+      if (takeover) events_.heard(*block, entry.term, from);
       const bool idle = (entry.flags & wire::AbsentEntry::kIdle) != 0;
       block->OnAbsent({from, entry.term, entry.seq, absent_.iteration, idle}, now);
     } else {

@@ -23,7 +23,8 @@ class WorkerFrames {
  public:
   // A frame leads to these events beside those of the blocks, always during Take.
   struct Events {
-    // A worker says how far it is with a block, perhaps under another term.
+    // A worker says how far it is with a block, perhaps under another term. Only while a takeover is under
+    // way.
     std::function<void(const Block& block, Term term, MemberKey from)> heard;
     // A block holds up a pull.
     std::function<void(TableId table, MemberKey from, Iteration progress)> delayed;
@@ -41,9 +42,10 @@ class WorkerFrames {
   [[nodiscard]] Result<Landing> Land(MemberKey from, const FrameHead& head, std::span<const std::byte> body);
   // An error unless Take takes frames of this kind.
   [[nodiscard]] static Status CheckKind(wire::Kind kind);
-  // Takes a whole frame. An error breaks the protocol; the entries before it count.
+  // Takes a whole frame. An error breaks the protocol; the entries before it count. `takeover`: one is under
+  // way.
   [[nodiscard]] Status Take(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
-                            Landing&& landing);
+                            Landing&& landing, bool takeover);
   // Entries for blocks that are not here.
   [[nodiscard]] std::uint64_t moved() const { return moved_; }
   // Entries whose payload found no memory.
@@ -54,15 +56,19 @@ class WorkerFrames {
   template <typename Message>
   Result<std::shared_ptr<Landed<Message>>> Decode(MemberKey from, const FrameHead& head,
                                                   std::span<const std::byte> body);
+  // The message of a frame, which Land has decoded if the frame has a payload.
+  template <typename Message>
+  Result<std::shared_ptr<Landed<Message>>> Open(MemberKey from, const FrameHead& head,
+                                                std::span<const std::byte> body, Landing& landing);
   // Gives the values of each entry to its block, by `call`.
   template <typename Message, typename Call>
-  Status Deal(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing,
-              Call call);
+  Status Deal(MemberKey from, Landed<Message>& landed, const Landing& landing, Call call);
   template <typename Entry>
   void SayMoved(MemberKey to, const Entry& entry);
-  Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
+  Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing,
+                  bool takeover);
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
-  Status TakeAbsent(MemberKey from, std::span<const std::byte> body);
+  Status TakeAbsent(MemberKey from, std::span<const std::byte> body, bool takeover);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
   Status TakeAssign(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                     Landing&& landing);

@@ -35,7 +35,7 @@ class WorkerFramesTest : public ::testing::Test {
       }
       EXPECT_TRUE(left.empty());
     }
-    return frames.Take(from, head, body, std::move(landing));
+    return frames.Take(from, head, body, std::move(landing), takeover);
   }
   static wire::Push PushOf(const std::vector<std::uint32_t>& to) {
     wire::Push push;
@@ -61,6 +61,7 @@ class WorkerFramesTest : public ::testing::Test {
 
   FakeEnv world;
   HandFedBlocks blocks{world};
+  bool takeover = true;
   std::vector<std::string> events;
   std::vector<SentFrame> arrays;
   WorkerFrames frames{
@@ -112,6 +113,19 @@ TEST_F(WorkerFramesTest, AnAbsenceReachesItsBlockAndIsHeard) {
   ASSERT_TRUE(Deliver(Kind::kAbsent, absent).ok());
   EXPECT_EQ(blocks.At(0).v_train(), Iteration(1));
   EXPECT_THAT(events, ElementsAre("heard 0 from 0"));
+}
+
+TEST_F(WorkerFramesTest, WithoutATakeoverNobodyIsHeard) {
+  blocks.Make("bsp", 1);
+  blocks.Initialize();
+  AddMembers(1);
+  takeover = false;
+  ASSERT_TRUE(Deliver(Kind::kPush, PushOf({0}), {1, 2}).ok());
+  EXPECT_EQ(blocks.At(0).v_train(), Iteration(1));
+  wire::Absent absent{WorkerId(0), Incarnation(1), Iteration(1), {{BlockId(0), Term(1), Seq(2)}}};
+  ASSERT_TRUE(Deliver(Kind::kAbsent, absent).ok());
+  EXPECT_EQ(blocks.At(0).v_train(), Iteration(2));
+  EXPECT_THAT(events, IsEmpty());
 }
 
 TEST_F(WorkerFramesTest, AssignedValuesReachTheirBlock) {
