@@ -16,7 +16,7 @@ constexpr std::uint32_t kStepsBeforeStride = 1024;
 
 Block::Block(const BlockOptions& options, const SyncPolicy& sync, const Optimizer& optimizer,
              BufferPool& pool, BlockEvents& events)
-    : options_(options),
+    : place_{options.id, options.table, options.term, options.offset},
       events_(events),
       updater_(options.elements, options.nonfinite, optimizer, pool),
       sync_(sync, options.apply.kind == ApplyMode::Kind::kAggregate, options.coin_seed) {
@@ -24,7 +24,7 @@ Block::Block(const BlockOptions& options, const SyncPolicy& sync, const Optimize
 }
 
 void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
-  if (term != options_.term) return SayMoved(from, Seq(0));
+  if (term != place_.term) return SayMoved(from, Seq(0));
   const std::optional<Verdict> verdict = updater_.Initialize(std::move(values), counters_);
   if (!verdict) return;  // they come again
   if (*verdict == Verdict::kRefused) ++counters_.refused;
@@ -35,7 +35,7 @@ void Block::OnInit(MemberKey from, Term term, Gradient values, TimePoint now) {
 bool Block::Admits(MemberKey from, Term term, Seq seq) {
   const Progress::Standing standing = progress_.StandingOf(from);
   // A life that this shard has not heard of comes back when the map and the roster are here.
-  if (term != options_.term || standing == Progress::Standing::kUnknown) {
+  if (term != place_.term || standing == Progress::Standing::kUnknown) {
     SayMoved(from, seq);
     return false;
   }
@@ -134,7 +134,7 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
 
 void Block::Resume(const AbsentEvent& where, TimePoint now) {
   const Progress::Standing standing = progress_.StandingOf(where.from);
-  if (where.term != options_.term || standing == Progress::Standing::kUnknown)
+  if (where.term != place_.term || standing == Progress::Standing::kUnknown)
     return SayMoved(where.from, Seq(0));
   if (standing == Progress::Standing::kReplaced) return SayFenced(where.from, Seq(0));
   // Pushes that it sent before and that are not in the ledger were lost with the owner before: nobody waits
@@ -202,7 +202,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
     if (may.kind == Advance::Kind::kNo) return;
     if (may.kind == Advance::Kind::kAt) {
       // A timer that is set already need not be set again with every push. A stale one finds nothing to do.
-      if (std::exchange(wake_at_, may.at) != may.at) events_.OnWakeAt(options_.id, may.at);
+      if (std::exchange(wake_at_, may.at) != may.at) events_.OnWakeAt(place_.id, may.at);
       return;
     }
     const Iteration before = progress_.v_train();
@@ -224,7 +224,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
 
 void Block::NotifyAt(Iteration iteration) {
   LW_CHECK(progress_.v_train() <= iteration, "block {} is in iteration {}, wanted it at {}",
-           options_.id.value(), progress_.v_train().value(), iteration.value());
+           place_.id.value(), progress_.v_train().value(), iteration.value());
   notify_at_ = iteration;
   NotifyIfReached();
 }
@@ -232,7 +232,7 @@ void Block::NotifyAt(Iteration iteration) {
 void Block::NotifyIfReached() {
   if (progress_.v_train() != notify_at_) return;
   notify_at_ = kIterationMax;
-  events_.OnReached(options_.id);
+  events_.OnReached(place_.id);
 }
 
 void Block::Switch(const SyncPolicy& sync, const ApplyMode& apply, std::uint64_t coin_seed, TimePoint now) {
@@ -269,7 +269,7 @@ BlockArrays Block::Arrays() const {
 }
 
 void Block::Load(const BlockState& state) {
-  LW_CHECK(epoch_ == Epoch(0) && !initialized(), "block {} is in use", options_.id.value());
+  LW_CHECK(epoch_ == Epoch(0) && !initialized(), "block {} is in use", place_.id.value());
   updater_.Load(state);
   progress_.Load(state.progress);
   idle_.AdvanceTo(progress_.v_train());

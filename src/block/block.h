@@ -4,8 +4,9 @@
 // A pure state machine: events in (OnPush, OnPull, ...), answers out through BlockEvents, during the call.
 // Belongs to one shard and its thread.
 //
-// Each part has a file and a test of its own, and knows none of the others; the block has the rules between
-// them. block_pull.cc says which pulls are answered when, block.cc has all other rules.
+// Each part has a file of its own and holds no other part. SyncState and Updater read Progress and
+// IdleIterations, which the block gives them with each call. The block has the rules between the parts.
+// block_pull.cc says which pulls are answered when, block.cc has all other rules.
 #pragma once
 
 #include <cstdint>
@@ -105,11 +106,11 @@ class Block {
   // before. REQUIRES: v_train is not beyond it.
   void NotifyAt(Iteration iteration);
 
-  [[nodiscard]] BlockId id() const { return options_.id; }
-  [[nodiscard]] Term term() const { return options_.term; }
-  [[nodiscard]] TableId table() const { return options_.table; }
-  [[nodiscard]] std::uint64_t offset() const { return options_.offset; }
-  [[nodiscard]] std::size_t elements() const { return options_.elements; }
+  [[nodiscard]] BlockId id() const { return place_.id; }
+  [[nodiscard]] Term term() const { return place_.term; }
+  [[nodiscard]] TableId table() const { return place_.table; }
+  [[nodiscard]] std::uint64_t offset() const { return place_.offset; }
+  [[nodiscard]] std::size_t elements() const { return updater_.values().elements(); }
   // Steps once an iteration (apply mode aggregate): the values at an iteration's beginning are the same for
   // all.
   [[nodiscard]] bool aggregates() const { return updater_.aggregates(); }
@@ -184,7 +185,7 @@ class Block {
     return epoch_ > Epoch(0) && progress_.MembersAt(kIterationEnd) == 0;
   }
   void Say(MemberKey to, Seq seq, Verdict verdict) {
-    events_.OnVerdict(options_.id, options_.term, to, seq, verdict, progress_.v_train());
+    events_.OnVerdict(place_.id, place_.term, to, seq, verdict, progress_.v_train());
   }
   void SayMoved(MemberKey to, Seq seq) {
     ++counters_.moved;
@@ -198,7 +199,14 @@ class Block {
   // No job gets here; a peer that says so is refused before its arithmetic overflows ours.
   static constexpr Iteration kIterationEnd{std::int64_t{1} << 62};
 
-  const BlockOptions options_;  // apply and coin_seed as at first: the parts have those of now
+  // No switch changes these.
+  struct Place {
+    BlockId id;
+    TableId table;
+    Term term;
+    std::uint64_t offset;
+  };
+  const Place place_;
   BlockEvents& events_;
   Updater updater_;
   SyncState sync_;

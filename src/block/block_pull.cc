@@ -8,7 +8,7 @@
 namespace leeway {
 
 void Block::OnPull(const PullEvent& pull, TimePoint now) {
-  if (pull.term != options_.term) return SayMoved(pull.from, Seq(0));
+  if (pull.term != place_.term) return SayMoved(pull.from, Seq(0));
   if (progress_.StandingOf(pull.from) == Progress::Standing::kReplaced) return SayFenced(pull.from, Seq(0));
   ++counters_.pulls;
   pulls_.Drop(pull.from.worker);
@@ -36,7 +36,7 @@ void Block::Answer(const PullEvent& pull, WorkerId held_for) {
     // A worker that has gone computes on nothing any more.
     if (progress_.StandingOf(pull.from) != Progress::Standing::kGone) updater_.Sent(pull.from.worker);
   }
-  events_.OnAnswer(options_.id, options_.term, pull.from,
+  events_.OnAnswer(place_.id, place_.term, pull.from,
                    {.progress = pull.progress,
                     .v_train = progress_.v_train(),
                     .version = values.version(),
