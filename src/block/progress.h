@@ -45,8 +45,9 @@ class Progress final : public ProgressView {
   // The member will send nothing up to i any more, since it has tried a later one. REQUIRES as Sent.
   void Skipped(WorkerId worker, Iteration i);
 
-  // Whether a member has sent v_train, or all that have sent nothing begin after it. v_train never passes all
-  // members.
+  // Whether v_train may rise by 1. Some member has sent v_train or a later iteration, or live members have
+  // sent nothing and all of them begin after v_train. Never when nobody is live and no member that is gone
+  // counts from v_train on.
   [[nodiscard]] bool MayPass() const;
   // The next iteration above v_train whose counts can differ from those at v_train. REQUIRES: MayPass().
   [[nodiscard]] Iteration StrideEnd() const;
