@@ -44,7 +44,7 @@ class LinkEvents {
                        Landing&& landing) = 0;
 };
 
-class alignas(64) Link final : private TransportEvents {
+class Link final : private TransportEvents {
  public:
   // `link` names this link to `events`; `peer` names the other side in messages ("scheduler", "server 1 shard
   // 0").
@@ -104,8 +104,6 @@ class alignas(64) Link final : private TransportEvents {
   void ArmBeat();
   void OnBeat();
 
-  // The members that every frame looks at come first, in one line of memory: a worker has a link to every
-  // shard.
   Env& env_;
   LinkEvents& events_;
   ConnectionId connection_;
@@ -113,7 +111,6 @@ class alignas(64) Link final : private TransportEvents {
   TimePoint last_sent_;
   const std::uint32_t link_;
   State state_ = State::kStopped;
-
   const LinkOptions options_;
   const AddressSource where_;
   const std::string peer_;
