@@ -175,12 +175,13 @@ void CheckpointWriter::Publish(const CutJob& job) {
 }
 
 void CheckpointWriter::Complete(const Manifest& manifest) {
+  events_.whole(manifest, checkpoints_.cut().folder());
   checkpoints_.Complete(manifest.iteration, env_.clock.Now());
   const Checkpoints::Last last = *checkpoints_.last();
   env_.log.Write(LogLevel::kInfo, fmt::format("checkpoint {} of iteration {} is at {}", manifest.checkpoint,
                                               last.iteration.value(), last.folder));
   files_.Prune(options_.folder, options_.keep);
-  events_.whole(manifest, last.folder);
+  events_.next();
   requests_.AnswerAll({Status::Ok(), last.checkpoint, last.iteration, last.folder});
 }
 

@@ -28,9 +28,12 @@ namespace leeway {
 class CheckpointWriter {
  public:
   struct Events {
-    std::function<void()> begun;  // a cut: what has ended by now will be in it
-    // The next one may be named at once.
+    // A cut has begun. The checkpoint will hold all lives that have ended by now.
+    std::function<void()> begun;
+    // A checkpoint is whole. No older one has been removed yet.
     std::function<void(const Manifest& manifest, const std::string& folder)> whole;
+    // After `whole`: the next cut may begin at once.
+    std::function<void()> next;
   };
   // Borrows env, models and actions.
   CheckpointWriter(Env& env, const CheckpointOptions& options, std::size_t shards,

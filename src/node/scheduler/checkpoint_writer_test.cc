@@ -13,6 +13,7 @@ using ::testing::Contains;
 using testing::HandFedActions;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CheckpointWriterTest : public ::testing::Test {
@@ -62,17 +63,27 @@ class CheckpointWriterTest : public ::testing::Test {
   HeldPushes::Lacking lacking;
   Reports reports;
   Iteration fastest{3};
-  int begun = 0;
+  int begun = 0, next = 0;
+  std::vector<std::string> calls_when_whole;
   std::vector<Manifest> whole;
   std::vector<CheckpointOutcome> outcomes;
-  CheckpointWriter writer{
-      world.env,
-      Options(),
-      2,
-      job.sync,
-      actions,
-      {.begun = [this] { ++begun; },
-       .whole = [this](const Manifest& manifest, const std::string&) { whole.push_back(manifest); }}};
+  CheckpointWriter writer{world.env,
+                          Options(),
+                          2,
+                          job.sync,
+                          actions,
+                          {.begun = [this] { ++begun; },
+                           .whole =
+                               [this](const Manifest& manifest, const std::string& folder) {
+                                 whole.push_back(manifest);
+                                 EXPECT_EQ(folder, writer.checkpoints().cut().folder());
+                                 calls_when_whole = world.storage.calls;
+                               },
+                           .next =
+                               [this] {
+                                 ++next;
+                                 EXPECT_FALSE(writer.checkpoints().under_way());
+                               }}};
 };
 
 TEST_F(CheckpointWriterTest, OneIsWholeWhenShardsAndWorkersHaveAnsweredAndItsManifestIsThere) {
@@ -95,6 +106,19 @@ TEST_F(CheckpointWriterTest, OneIsWholeWhenShardsAndWorkersHaveAnsweredAndItsMan
   EXPECT_TRUE(outcomes[0].status.ok());
   EXPECT_EQ(outcomes[0].folder, "/c/checkpoint-00000001");
   EXPECT_TRUE(world.storage.files.contains("/c/checkpoint-00000001/manifest.json"));
+}
+
+TEST_F(CheckpointWriterTest, ItsOwnerHearsThatOneIsWholeBeforeOlderOnesAreRemoved) {
+  Ask();
+  Write(0);
+  Write(1);
+  GiveNoState(0);
+  GiveNoState(1);
+  world.storage.RunAll();
+  ASSERT_THAT(whole, SizeIs(1));
+  EXPECT_EQ(next, 1);
+  EXPECT_THAT(calls_when_whole, Not(Contains("list /c")));
+  EXPECT_THAT(world.storage.calls, Contains("list /c"));
 }
 
 TEST_F(CheckpointWriterTest, WithoutTheFolderNoneIsBegun) {

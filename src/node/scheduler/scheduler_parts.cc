@@ -50,11 +50,11 @@ CheckpointWriter::Events SchedulerNode::Parts::WriterEvents(SchedulerNode& node)
                 departures.ended().OnCutBegun();
               },
           .whole =
-              [this, &node](const Manifest& manifest, const std::string& at) {
+              [this](const Manifest& manifest, const std::string& at) {
                 restore_point.OnWhole(manifest, at);
                 departures.ended().OnCutWhole();
-                node.ReviewCheckpoints();  // the next is named at once
-              }};
+              },
+          .next = [&node] { node.ReviewCheckpoints(); }};
 }
 
 JobLog::Events SchedulerNode::Parts::LogEvents(SchedulerNode& node) {
