@@ -47,6 +47,7 @@ Status SchedulerNode::Start() {
     if (!status.ok()) {
       // Nobody is told that the job has ended: it may go on with a scheduler that can read the log.
       parts_->end.Begin(status);
+      parts_->Stop();
       return parts_->end.End();
     }
     if (!*read || parts_->end.over()) return GoOn(read->has_value());
@@ -477,12 +478,7 @@ void SchedulerNode::Finish(const Status& why) {
   parts_->end.Begin(why);
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   env_.timers.Cancel(std::exchange(review_timer_, {}));
-  parts_->peers.StopNotices();
-  parts_->folder.Stop();
-  parts_->restore_point.Stop();
-  parts_->definitions.Stop();
-  parts_->departures.Stop();
-  parts_->writer.Stop();
+  parts_->Stop();
   parts_->peers.SendToAll(wire::Kind::kJobEnd, parts_->end.Message());
   if (!parts_->log.writes()) return parts_->end.Linger(parts_->peers.all().empty());
   parts_->log.CommitSoon();  // it lingers once that is in the log

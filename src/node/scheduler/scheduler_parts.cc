@@ -156,6 +156,15 @@ Status SchedulerNode::Parts::Resume(const Manifest& manifest) {
   return Status::Ok();
 }
 
+void SchedulerNode::Parts::Stop() {
+  peers.StopNotices();
+  folder.Stop();
+  restore_point.Stop();
+  definitions.Stop();
+  departures.Stop();
+  writer.Stop();
+}
+
 wire::pb::LoggedJob SchedulerNode::Parts::StateOfJob() const {
   wire::pb::LoggedJob state;
   state.set_epoch(peers.epoch().value());
@@ -218,6 +227,7 @@ Status SchedulerNode::Parts::Replay(const DecodedLog& read) {
   }
   if (tables().switched()) rules.Restore(peers.epoch());
   if (end.over()) {
+    Stop();
     env.log.Write(
         LogLevel::kInfo,
         fmt::format("the log {} says that this job is over: {} (another one needs a folder of its own)",

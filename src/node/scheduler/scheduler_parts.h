@@ -53,6 +53,9 @@ struct SchedulerNode::Parts {
   // The job begins from this checkpoint.
   [[nodiscard]] Status Resume(const Manifest& manifest);
 
+  // The job is over, however that came about: no part begins anything more.
+  void Stop();
+
   [[nodiscard]] wire::pb::LoggedJob StateOfJob() const;
   [[nodiscard]] std::optional<SchedulerLog::Safety> AddChanges(wire::pb::LogRecord& record);
   [[nodiscard]] wire::pb::LogRecord Snapshot() const;
