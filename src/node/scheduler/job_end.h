@@ -1,9 +1,9 @@
 // JobEnd: how the job ends. The scheduler tells everyone, then lingers until they have gone, so that the word
 // reaches them before its process ends.
 //
-// After a good end it waits for a shard that lost its connection meanwhile until that comes back: without the
-// word the shard would take the end of the scheduler for a failure. Thread rule: that of Env. May go before
-// its Env.
+// After a good end the scheduler also waits for shards that have lost their connections. A shard that has not
+// heard of the end would take the scheduler's exit for a failure. Thread rule: that of Env. May go before its
+// Env.
 #pragma once
 
 #include <functional>

@@ -191,8 +191,9 @@ void SchedulerNode::OnWelcomed(ConnectionId id) {
 }
 
 void SchedulerNode::SendAllTo(ConnectionId shard) {
-  // All tables, then the roster, then the word that this was all up to now: an acknowledgement covers what
-  // came before it, so none of an epoch may be asked for while a part of that epoch is still to come.
+  // The shard gets all tables, then the roster, then a map that says that this was all. The shard's
+  // acknowledgement of an epoch covers all messages before it. So tables come before messages that ask for
+  // one.
   JobPeers& peers = parts_->peers;
   wire::pb::TableMap map;
   parts_->tables().AddAllTo(map);
