@@ -1,6 +1,6 @@
 #include "node/scheduler/checkpoint_requests.h"
 
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway::testing {
 namespace {

@@ -1,7 +1,7 @@
 // A checkpoint folder belongs to one job at a time: what the scheduler does when another one has it.
 #include "node/scheduler/folder_lock.h"
 
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway::testing {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway {
 namespace {

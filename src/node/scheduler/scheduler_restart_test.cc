@@ -1,6 +1,6 @@
 // A scheduler with a log: what it says and when, and what another one makes of it.
-#include "node/scheduler/hand_fed_scheduler.h"
 #include "node/scheduler/log_file.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "checkpoint/layout.h"
 #include "checkpoint/manifest.h"
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway::testing {
 namespace {

@@ -1,5 +1,5 @@
 // Workers that wait for others, as the scheduler sees them.
-#include "node/scheduler/hand_fed_scheduler.h"
+#include "node/scheduler/testing/hand_fed_scheduler.h"
 
 namespace leeway::testing {
 namespace {
