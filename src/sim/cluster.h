@@ -115,9 +115,6 @@ class Cluster {
   // Hosts: the scheduler's, then one per server (with all its shards), then one per worker.
   [[nodiscard]] static HostId scheduler_host() { return HostId(0); }
   [[nodiscard]] static HostId server_host(std::uint32_t server) { return HostId(1 + server); }
-  [[nodiscard]] HostId worker_host(std::uint32_t rank) const {
-    return HostId(1 + options_.job.servers + rank);
-  }
   [[nodiscard]] Disk& disk(HostId host) {
     const bool shared = options_.shared_disk != nullptr && options_.shared_folder.empty();
     return shared ? *options_.shared_disk : *disks_[host.index()];

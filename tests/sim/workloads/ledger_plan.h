@@ -68,9 +68,8 @@ struct LedgerPlan {
   [[nodiscard]] std::vector<float> Gradient(std::size_t table, std::uint32_t rank,
                                             std::int64_t iteration) const;
   [[nodiscard]] Duration ComputeTime(std::uint32_t rank, std::int64_t iteration) const;
-  [[nodiscard]] std::string ReplayLine() const { return replay; }
 
-  std::string replay;
+  std::string replay;  // the command that repeats the run
 };
 
 [[nodiscard]] LedgerPlan MakeLedgerPlan(const LedgerOptions& options);

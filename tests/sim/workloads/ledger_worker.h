@@ -34,7 +34,6 @@ class LedgerWorker final : public WorkloadPart {
   void Read();
   void PushTable(std::size_t table);
   void PushBursts(std::size_t table, std::uint32_t left);
-  void PushBurst(std::size_t table);
   void PullBurst(std::size_t table);
   void Clock();
   void Leave();
