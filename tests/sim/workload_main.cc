@@ -31,13 +31,35 @@ struct Sweep {
   std::uint32_t threads = std::max(1U, std::thread::hardware_concurrency());
 };
 
+// Counts finished runs, shows the first failures at once, and says now and then how far the sweep is. Calls
+// must not overlap.
+class SweepProgress {
+ public:
+  explicit SweepProgress(std::uint64_t seeds) : seeds_(seeds) {}
+  template <typename Report>
+  void Note(const Report& report) {
+    ++done_;
+    if (!report.ok() && ++failed_ <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < kSaysEvery) return;
+    said_ = now;
+    fmt::print(stderr, "{} of {} seeds, {} failed\n", done_, seeds_, failed_);
+  }
+  [[nodiscard]] std::uint64_t failed() const { return failed_; }
+
+ private:
+  const std::uint64_t seeds_;
+  std::uint64_t done_ = 0, failed_ = 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+};
+
 // Runs every seed of the sweep on several threads. `take` gets each report, one call at a time. Shows the
 // first failures and returns how many there were.
 template <typename Run, typename Take>
 std::uint64_t RunSeeds(const Sweep& sweep, Run run, Take take) {
   std::mutex mutex;  // guards the variables below and `take`; simulations share nothing
-  std::uint64_t next = 0, done = 0, failed = 0;
-  auto said = std::chrono::steady_clock::now();
+  std::uint64_t next = 0;
+  SweepProgress progress(sweep.seeds);
   const auto work = [&] {
     for (;;) {
       std::uint64_t index = 0;
@@ -49,11 +71,7 @@ std::uint64_t RunSeeds(const Sweep& sweep, Run run, Take take) {
       const auto report = run(sweep.seed + index);
       const std::lock_guard lock(mutex);
       take(report);
-      ++done;
-      if (!report.ok() && ++failed <= kFailuresShown) fmt::print(stderr, "{}\n", report.Failure());
-      if (std::chrono::steady_clock::now() - said < kSaysEvery) continue;
-      said = std::chrono::steady_clock::now();
-      fmt::print(stderr, "{} of {} seeds, {} failed\n", done, sweep.seeds, failed);
+      progress.Note(report);
     }
   };
   std::vector<std::thread> others;
@@ -61,7 +79,7 @@ std::uint64_t RunSeeds(const Sweep& sweep, Run run, Take take) {
     others.emplace_back(work);
   work();
   for (std::thread& other : others) other.join();
-  return failed;
+  return progress.failed();
 }
 
 Json ToJson(const ChurnCounts& counts) {
@@ -197,8 +215,12 @@ class LedgerCommand final : public WorkloadCommand {
       if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", sync_, fits.message());
     }
     options_.sync = sync_;
-    const LedgerTotals totals = LedgerSweep(sweep_.seed, sweep_.seeds, options_, {}, sweep_.threads);
-    for (const LedgerReport& report : totals.failures) fmt::print(stderr, "{}\n", report.Failure());
+    SweepProgress progress(sweep_.seeds);
+    const auto note = [&progress](const LedgerReport& report) {
+      progress.Note(report);
+      return true;
+    };
+    const LedgerTotals totals = LedgerSweep(sweep_.seed, sweep_.seeds, options_, note, sweep_.threads);
     return Show(totals.failed, ToJson(totals));
   }
 
