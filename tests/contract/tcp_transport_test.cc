@@ -185,6 +185,24 @@ TEST_F(StreamTransportTest, LingeringEndsAtItsLimitWhenThePeerNeverReads) {
   EXPECT_TRUE(RunUntil([&] { return large.use_count() == 1; }));
 }
 
+TEST_F(StreamTransportTest, ASecondCloseAfterSendLeavesNoTimerBehind) {
+  constexpr auto kLinger = std::chrono::milliseconds(200);
+  Start({.linger_max = kLinger});
+  node_->CloseAfterSend(id_);
+  node_->CloseAfterSend(id_);
+  peer_ = Socket();
+  ASSERT_TRUE(RunUntil([&] { return env_->env().transport.Carrier(id_).empty(); }));
+  // The next connection takes the memory of the first, and a timer that was left would end it.
+  peer_ = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress to = NumericAddresses(*Endpoint::Parse(address_)).front();
+  ASSERT_EQ(connect(peer_.fd(), to.raw(), to.raw_bytes()), 0);
+  ASSERT_TRUE(RunUntil([&] { return node_->accepted.size() == 2; }));
+  bool over = false;
+  (void)env_->env().timers.After(kLinger, [&] { over = true; });
+  ASSERT_TRUE(RunUntil([&] { return over; }));
+  EXPECT_TRUE(node_->closed.empty());
+}
+
 TEST_F(StreamTransportTest, ListensOnLoopbackOnlyUnlessAllowed) {
   Start();
   const Result<std::string> refused = node_->Listen("0.0.0.0:0");

@@ -311,6 +311,7 @@ void StreamConnection::Flush() {
 }
 
 void StreamConnection::Linger() {
+  if (lingering_) return;
   lingering_ = true;
   linger_timer_ = env_.timers.After(env_.options.linger_max, [this] { FailPending(); });
   if (state_ != State::kOpen) return;
