@@ -69,7 +69,10 @@ std::optional<SocketAddress> Dialing::Next() {
 
 void Dialing::OnRefused(const SocketAddress& at, int error) {
   // The answer of TCP says more than the absence of a Unix socket.
-  if (at.IsUnix() && !failure_.ok()) return;
+  if (!at.IsUnix() || failure_.ok()) OnConnectError(error);
+}
+
+void Dialing::OnConnectError(int error) {
   failure_ = error == ECONNREFUSED
                  ? Unavailable("cannot connect to {}: connection refused (nobody listens there)", peer_)
                  : Unavailable("cannot connect to {}: {}", peer_, ErrnoText(error));

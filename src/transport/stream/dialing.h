@@ -29,6 +29,8 @@ class Dialing {
   // Why the address that Next gave last does not work.
   void OnNoSocket(const Status& why) { failure_ = why; }
   void OnRefused(const SocketAddress& at, int error);
+  // The connect began, and failed later.
+  void OnConnectError(int error);
   void OnNotShared(const Status& why);
   // The time of all Unix sockets is over: only TCP is left to try.
   void DropUnix();

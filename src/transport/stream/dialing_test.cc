@@ -69,6 +69,15 @@ TEST(DialingTest, TcpSaysMoreThanTheAbsenceOfAUnixSocket) {
   EXPECT_THAT(dialing.failure().message(), HasSubstr("reset"));
 }
 
+TEST(DialingTest, AConnectThatFailsLaterReplacesAnEarlierFailure) {
+  const StreamOptions options;
+  Dialing dialing(options);
+  (void)dialing.Begin("127.0.0.1:4000");
+  dialing.OnNotShared(Unavailable("another version"));
+  dialing.OnConnectError(ECONNRESET);
+  EXPECT_THAT(dialing.failure().message(), HasSubstr("reset"));
+}
+
 TEST(DialingTest, AllUnixSocketsShareTheTimeToGreet) {
   const StreamOptions options{.greeting_max = milliseconds(100)};
   Dialing dialing(options);

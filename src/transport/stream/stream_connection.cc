@@ -34,12 +34,14 @@ void StreamConnection::OnResolved(const Result<std::vector<SocketAddress>>& foun
 // Connect itself calls this too, so failures are reported in a turn of their own.
 void StreamConnection::TryNextAddress() {
   socket_.Unwatch();
-  shared_.reset();
   while (const std::optional<SocketAddress> to = dialing_.Next()) {
     const Result<int> error = socket_.Connect(*to);
     if (!error.ok()) {
       dialing_.OnNoSocket(error.status());
-    } else if (*error != 0) {
+      continue;
+    }
+    shared_.reset();  // after its socket
+    if (*error != 0) {
       dialing_.OnRefused(*to, *error);
     } else if (to->IsUnix()) {
       return owner_.RunLater(env_.id, &StreamConnection::OnConnectReady);  // it is up at once
@@ -53,7 +55,7 @@ void StreamConnection::TryNextAddress() {
 
 void StreamConnection::OnConnectReady() {
   if (const int error = socket_.ConnectError(); error != 0) {
-    dialing_.OnRefused(SocketAddress::OfSocket(socket_.socket().fd()), error);
+    dialing_.OnConnectError(error);
     return TryNextAddress();
   }
   // An abstract name belongs to whoever took it first.

@@ -130,8 +130,8 @@ class StreamConnection final : private SocketConnection::Events {
   TimerId greeting_timer_, linger_timer_;
   Status failure_;  // found where no event may be made; reported in a turn of its own
   Dialing dialing_;
-  SocketConnection socket_;
   std::optional<SharedConnection> shared_;  // empty: no memory is shared, nor can it come to that
+  SocketConnection socket_;                 // closes before this end takes its shared memory back
 };
 
 }  // namespace leeway
