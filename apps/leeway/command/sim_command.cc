@@ -45,16 +45,16 @@ class SimCommand final : public Command {
     flags.Words("SCENARIO", words_, 0, 1, "a scenario file");
     flags.Each(
         "--set", "KEY=VALUE", [this](const std::string& text) { return Keep(text, simulate_.sets); },
-        "of the scenario, over what the file says");
+        "set a key, in place of the file's value");
     flags.Each(
         "--sweep", "KEY=A,B,...", [this](const std::string& text) { return Keep(text, simulate_.sweeps); },
         "runs for each of the values, instead of the file's own sweeps");
     flags.Text("--from-run", "FILE", simulate_.from_run,
                "instead of a scenario file: the record of a real run, which leeway run --record wrote");
-    flags.Switch("--quick", simulate_.quick, "the short form that the file has of itself");
+    flags.Switch("--quick", simulate_.quick, "use the short form that the file defines");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
-    flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
-    flags.Switch("--keys", keys_, "lists everything that a scenario can say");
+    flags.Text("--trace", "FILE", simulate_.trace, "write a trace of all workers for Perfetto");
+    flags.Switch("--keys", keys_, "list all keys of a scenario");
     flags.Number("--seed", "S", seed_, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", seeds_, 0, 10'000, "how many seeds; 0: as the scenario says");
     flags.Number("--threads", "N", threads_, 1, 256, "runs at a time");

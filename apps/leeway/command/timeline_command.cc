@@ -49,7 +49,7 @@ class TimelineCommand final : public Command {
  public:
   std::string name() const override { return "timeline"; }
   std::string summary() const override {
-    return "who computes and who waits under one synchronization model, simulated, as a picture in text";
+    return "show when each worker computes and waits under one synchronization model, in a simulation";
   }
   std::string lesson() const override {
     return fmt::format(
@@ -65,7 +65,7 @@ class TimelineCommand final : public Command {
     flags.Text("--pace", "MS,...", pace_, "milliseconds of a step, one worker for each number [10,12,15,40]",
                [](const std::string& text) { return ParsePace(text).status(); });
     flags.Number("--seed", "S", options_.seed, 0, ~0ULL,
-                 "of the coins of models, and of how much steps differ");
+                 "seeds the random draws of models and the variation of steps");
     flags.Switch("--json", json_, "one JSON object");
   }
   Result<int> Run() override {
