@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Compares what must not change by accident with the kept files beside this one.
+"""Compares the program's output and encodings with kept files, so that neither changes by accident.
 
     check_golden.py BUILD [--renew]
 
-nodes.txt: traces of simulated runs, a checkpoint, the keys of a status. help.txt: the help of every command. The seeds of
-tests/fuzz/corpus are the encoded frames and records: they are written anew and must have the same bytes. A commit that changes
-the structure of the code changes none of these; one that must writes them anew (--renew), is alone, and says why.
+nodes.txt: traces of simulated runs, a checkpoint, the keys of a status. help.txt: the help of every command. --renew writes both
+anew. The seeds of tests/fuzz/corpus are encoded frames and records. This script makes them again and compares the bytes;
+leeway_fuzz_make_corpus writes the kept ones. A commit that changes the structure of the code changes no kept file. A commit that
+must change one is alone, and says why.
 """
 
 import argparse
@@ -35,8 +36,10 @@ def help_texts(build):
     commands = re.findall(r"^  ([a-z][a-z-]*(?: [a-z-]+)?)  +\S", first.split("Commands:")[1].split("Start here:")[0], re.MULTILINE)
     texts = [f"$ leeway --help\n{first}"]
     texts += [f"$ leeway {command} --help\n{told_by(leeway, *command.split(), '--help')}" for command in commands]
-    # Defaults that differ from call to call and from tree to tree.
-    return re.sub(r"\brun-\d+", "run-PID", "\n".join(texts)).replace(str(HERE.parent.parent), "TREE")
+    # Defaults that differ from call to call, from machine to machine and from tree to tree.
+    text = re.sub(r"\brun-\d+", "run-PID", "\n".join(texts))
+    text = re.sub(r"(--threads N +runs at a time) \[\d+\]", r"\1 [CORES]", text)
+    return text.replace(str(HERE.parent.parent), "TREE")
 
 
 def compare(name, text, renew):
