@@ -17,8 +17,8 @@ class NoteStream {
   // Queues a note; with its first byte goes the descriptor `fd`, unless that is -1.
   virtual void PushNote(NoteKind kind, std::span<const std::byte> body, int fd) = 0;
   // Sends what the socket takes now. True: no note is left.
-  virtual bool FlushNotes() = 0;
-  [[nodiscard]] virtual bool HasNotesToSend() const = 0;
+  virtual bool FlushSocket() = 0;
+  [[nodiscard]] virtual bool HasUnsent() const = 0;
   // Takes the notes that have come, while a frame of the pipe is read.
   [[nodiscard]] virtual Status ReadNotes() = 0;
 };

@@ -39,11 +39,14 @@ void CopyInto(std::span<const std::span<std::byte>> places, std::span<const std:
 
 }  // namespace
 
-SharedConnection::SharedConnection(const ConnectionEnv& env, NoteStream& beside,
+SharedConnection::SharedConnection(const ConnectionContext& context, NoteStream& beside,
                                    std::unique_ptr<SharedExchange> exchange)
-    : env_(env), beside_(beside), exchange_(std::move(exchange)), queue_(env.options.copy_bytes_max) {}
+    : context_(context),
+      beside_(beside),
+      exchange_(std::move(exchange)),
+      queue_(context.options.copy_bytes_max) {}
 
-SharedConnection::~SharedConnection() { env_.timers.Cancel(collect_timer_); }
+SharedConnection::~SharedConnection() { context_.timers.Cancel(collect_timer_); }
 
 Result<bool> SharedConnection::OnNote(NoteKind kind, std::span<const std::byte> body) {
   const bool was_ready = exchange_->ready();
@@ -54,7 +57,7 @@ Result<bool> SharedConnection::OnNote(NoteKind kind, std::span<const std::byte> 
 void SharedConnection::BeginPipe(SendQueue queue) {
   queue_ = std::move(queue);
   pipe_ = &exchange_->pipe();
-  reader_.emplace(static_cast<wire::FrameSink&>(*this), env_.options.staging_bytes);
+  reader_.emplace(static_cast<wire::FrameSink&>(*this), context_.options.staging_bytes);
   reader_->SetLimits(limits_);
 }
 
@@ -65,10 +68,10 @@ void SharedConnection::SetLimits(const FrameLimits& limits) {
 }
 
 Status SharedConnection::Read() {
-  for (std::size_t read = 0; read < env_.options.turn_read_bytes_max;) {
+  for (std::size_t read = 0; read < context_.options.turn_read_bytes_max;) {
     LW_ASSIGN_OR_RETURN(const std::size_t taken, pipe_->Take(reader_->Space()));
     if (taken == 0) break;
-    last_received_ = env_.loop.TurnTime();
+    last_received_ = context_.loop.TurnTime();
     Collect();
     if (reading_) {
       const Status status = reader_->Commit(taken);
@@ -82,11 +85,11 @@ Status SharedConnection::Read() {
 
 Result<Landing> SharedConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
   LW_RETURN_IF_ERROR(exchange_->broken());
-  return env_.events.OnFrameStart(env_.id, head, body);
+  return context_.events.OnFrameStart(context_.id, head, body);
 }
 
 void SharedConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
-  env_.events.OnFrame(env_.id, head, body, std::move(landing));
+  context_.events.OnFrame(context_.id, head, body, std::move(landing));
 }
 
 Status SharedConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
@@ -122,7 +125,7 @@ Status SharedConnection::Land(const FrameHead& head, Landing& landing) {
     return Internal("{} frame: got a landing of {} bytes, wanted {} bytes",
                     wire::KindName(wire::Kind{head.kind}), bytes, head.payload_bytes);
   }
-  CopyInto(landing.places, views_, landing.of_bytes >= env_.options.nontemporal_bytes_min);
+  CopyInto(landing.places, views_, landing.of_bytes >= context_.options.nontemporal_bytes_min);
   // The peer may have taken its memory back while this process stood still.
   if (!exchange_->witness().Holds()) return Unavailable("it closed the connection while its memory was read");
   return Status::Ok();
@@ -137,11 +140,11 @@ Status SharedConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
   }
   head.body_bytes = static_cast<std::uint32_t>(body.size());
   head.readable = true;
-  LW_ASSIGN_OR_RETURN(Landing landing, env_.events.OnFrameStart(env_.id, head, body));
+  LW_ASSIGN_OR_RETURN(Landing landing, context_.events.OnFrameStart(context_.id, head, body));
   if (!reading_) return Status::Ok();
   LW_RETURN_IF_ERROR(Land(head, landing));
   const bool in_place = landing.in_place;
-  env_.events.OnFrame(env_.id, head, body, std::move(landing));
+  context_.events.OnFrame(context_.id, head, body, std::move(landing));
   exchange_->Consumed();
   // The node did not count what it read then, and would wait in vain for the outcome.
   if (in_place && reading_ && !exchange_->witness().Holds())
@@ -151,7 +154,7 @@ Status SharedConnection::OnSharedFrame(FrameHead head, std::span<const std::byte
 
 void SharedConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
                             std::span<const Pinned> payload) {
-  if (queue_.empty()) last_progress_ = env_.loop.TurnTime();
+  if (queue_.empty()) last_progress_ = context_.loop.TurnTime();
   if (!SendPlaces(kind, body, payload)) queue_.Push(kind, body, payload);
 }
 
@@ -161,10 +164,10 @@ bool SharedConnection::SendPlaces(std::uint8_t kind, std::span<const std::byte> 
   Collect();
   std::uint64_t bytes = 0;
   for (const Pinned& piece : payload) bytes += piece.bytes.size();
-  if (bytes < env_.options.share_bytes_min * payload.size()) return false;
+  if (bytes < context_.options.share_bytes_min * payload.size()) return false;
   notes_.clear();
   shared_body_.assign(body.begin(), body.end());
-  if (exchange_->pinned_frames() == 0) last_collected_ = env_.loop.TurnTime();
+  if (exchange_->pinned_frames() == 0) last_collected_ = context_.loop.TurnTime();
   if (!exchange_->Refer(payload, notes_, shared_body_)) return false;
   for (const SharedExchange::Note& note : notes_) beside_.PushNote(note.kind, note.body, note.fd);
   queue_.PushShared(kind, shared_body_, bytes);
@@ -174,7 +177,7 @@ bool SharedConnection::SendPlaces(std::uint8_t kind, std::span<const std::byte> 
 }
 
 void SharedConnection::CollectLater() {
-  collect_timer_ = env_.timers.After(env_.options.collect_every, [this] {
+  collect_timer_ = context_.timers.After(context_.options.collect_every, [this] {
     collect_timer_ = {};
     Collect();
     if (exchange_->pinned_frames() > 0) CollectLater();
@@ -182,22 +185,22 @@ void SharedConnection::CollectLater() {
 }
 
 void SharedConnection::Collect() {
-  if (exchange_->Collect()) last_collected_ = env_.loop.TurnTime();
+  if (exchange_->Collect()) last_collected_ = context_.loop.TurnTime();
 }
 
 Status SharedConnection::CheckPinned(const std::string& peer) const {
-  if (exchange_->pinned_bytes() <= env_.options.queue_pinned_bytes_max) return Status::Ok();
+  if (exchange_->pinned_bytes() <= context_.options.queue_pinned_bytes_max) return Status::Ok();
   return CheckSharedStall(peer, exchange_->pinned_bytes(), exchange_->pinned_frames(),
-                          env_.loop.TurnTime() - last_collected_, env_.options);
+                          context_.loop.TurnTime() - last_collected_, context_.options);
 }
 
 bool SharedConnection::Flush() {
   unflushed_bytes_ = 0;
-  if (!beside_.FlushNotes() || waiting_) return false;
+  if (!beside_.FlushSocket() || waiting_) return false;
   std::size_t written = 0;
-  while (!queue_.empty() && written < env_.options.turn_write_bytes_max) {
+  while (!queue_.empty() && written < context_.options.turn_write_bytes_max) {
     std::array<iovec, kSendPiecesMax> pieces;
-    const std::size_t used = queue_.Gather(pieces, env_.options.write_bytes_max);
+    const std::size_t used = queue_.Gather(pieces, context_.options.write_bytes_max);
     std::size_t put = 0;
     for (const iovec& piece : std::span(pieces).first(used)) {
       const std::size_t n = pipe_->Put({static_cast<const std::byte*>(piece.iov_base), piece.iov_len});
@@ -225,9 +228,9 @@ void SharedConnection::RingIfPeerWaits() {
 
 // One that is queued is enough: the peer has not heard it yet.
 void SharedConnection::Ring() {
-  if (std::exchange(bell_queued_, true) && beside_.HasNotesToSend()) return;
+  if (std::exchange(bell_queued_, true) && beside_.HasUnsent()) return;
   beside_.PushNote(NoteKind::kBell, {}, -1);
-  (void)beside_.FlushNotes();
+  (void)beside_.FlushSocket();
 }
 
 // The loop is awake and finds new bytes by itself.

@@ -16,7 +16,7 @@
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "transport/local/shared_exchange.h"
-#include "transport/stream/connection_env.h"
+#include "transport/stream/connection_context.h"
 #include "transport/stream/note_stream.h"
 #include "transport/stream/send_queue.h"
 #include "wire/frame.h"
@@ -25,7 +25,8 @@ namespace leeway {
 
 class SharedConnection final : private wire::FrameSink {
  public:
-  SharedConnection(const ConnectionEnv& env, NoteStream& beside, std::unique_ptr<SharedExchange> exchange);
+  SharedConnection(const ConnectionContext& context, NoteStream& beside,
+                   std::unique_ptr<SharedExchange> exchange);
   ~SharedConnection() override;
 
   [[nodiscard]] SharedExchange& exchange() { return *exchange_; }
@@ -63,7 +64,7 @@ class SharedConnection final : private wire::FrameSink {
   // An error if too many payloads wait for the peer to read them, and it has read none for long.
   [[nodiscard]] Status CheckPinned(const std::string& peer) const;
   // So much is queued that the peer should begin to work on it while this turn goes on.
-  [[nodiscard]] bool HasEnough() const { return unflushed_bytes_ >= env_.options.turn_shared_bytes_max; }
+  [[nodiscard]] bool HasEnough() const { return unflushed_bytes_ >= context_.options.turn_shared_bytes_max; }
 
   [[nodiscard]] SendQueue& queue() { return queue_; }
   [[nodiscard]] const SendQueue& queue() const { return queue_; }
@@ -92,7 +93,7 @@ class SharedConnection final : private wire::FrameSink {
   // Wakes the peer.
   void Ring();
 
-  const ConnectionEnv env_;
+  const ConnectionContext context_;
   NoteStream& beside_;
   const std::unique_ptr<SharedExchange> exchange_;
   BytePipe* pipe_ = nullptr;                 // of exchange_

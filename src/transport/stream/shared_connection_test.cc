@@ -47,8 +47,8 @@ class SharedEnd final : public NoteStream, public TransportEvents {
     sent.push_back(
         {kind, {body.begin(), body.end()}, Descriptor(fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0))});
   }
-  bool FlushNotes() override { return true; }
-  [[nodiscard]] bool HasNotesToSend() const override { return false; }
+  bool FlushSocket() override { return true; }
+  [[nodiscard]] bool HasUnsent() const override { return false; }
   Status ReadNotes() override {
     ++notes_read;
     return peer == nullptr ? Status::Ok() : TakeNotes(*peer);

@@ -17,8 +17,8 @@ using ControlBytes = std::array<char, CMSG_SPACE(kDescriptorsPerCall * sizeof(in
 
 }  // namespace
 
-SocketConnection::SocketConnection(const ConnectionEnv& env, Events& events)
-    : env_(env), events_(events), queue_(env.options.copy_bytes_max) {}
+SocketConnection::SocketConnection(const ConnectionContext& context, Events& events)
+    : context_(context), events_(events), queue_(context.options.copy_bytes_max) {}
 
 Result<int> SocketConnection::Connect(const SocketAddress& to) {
   LW_ASSIGN_OR_RETURN(Socket socket, Socket::Open(to.family()));
@@ -38,14 +38,14 @@ void SocketConnection::Adopt(Socket socket) {
 void SocketConnection::Take(Socket socket) {
   watch_.reset();
   socket_ = std::move(socket);
-  socket_.Tune(env_.options.notsent_lowat_bytes);
-  reader_.emplace(static_cast<wire::FrameSink&>(*this), env_.options.staging_bytes);
+  socket_.Tune(context_.options.notsent_lowat_bytes);
+  reader_.emplace(static_cast<wire::FrameSink&>(*this), context_.options.staging_bytes);
   SetCarriers(FrameLimits::Carriers::kStream);
 }
 
 void SocketConnection::Watch() {
   watch_.emplace(
-      env_.loop, socket_.fd(), [this] { events_.OnReadable(); },
+      context_.loop, socket_.fd(), [this] { events_.OnReadable(); },
       [this] {
         waiting_ = false;
         events_.OnWritable();
@@ -75,11 +75,11 @@ void SocketConnection::SetCarriers(FrameLimits::Carriers carriers) {
 
 Result<Landing> SocketConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
   if (SharedConnection* const shared = events_.Shared()) LW_RETURN_IF_ERROR(shared->exchange().broken());
-  return env_.events.OnFrameStart(env_.id, head, body);
+  return context_.events.OnFrameStart(context_.id, head, body);
 }
 
 void SocketConnection::OnFrame(const FrameHead& head, std::span<const std::byte> body, Landing&& landing) {
-  env_.events.OnFrame(env_.id, head, body, std::move(landing));
+  context_.events.OnFrame(context_.id, head, body, std::move(landing));
 }
 
 Status SocketConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
@@ -87,14 +87,14 @@ Status SocketConnection::OnCarried(const FrameHead& head, std::span<const std::b
 }
 
 SocketConnection::ReadResult SocketConnection::Read() {
-  for (std::size_t read = 0; read < env_.options.turn_read_bytes_max;) {
+  for (std::size_t read = 0; read < context_.options.turn_read_bytes_max;) {
     const std::span<std::byte> space = reader_->Space();
     const ssize_t n = ReceiveInto(space);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && IsWouldBlock(errno)) return {.end = ReadEnd::kDrained, .status = {}};
     if (n <= 0) return {.end = ReadEnd::kClosed, .status = {}, .error = n < 0 ? errno : 0};
     const auto received = static_cast<std::size_t>(n);
-    last_received_ = env_.loop.TurnTime();
+    last_received_ = context_.loop.TurnTime();
     // Now, since the peer is done with a payload before it says what became of it: a node that reads the
     // verdict must find its memory free.
     if (SharedConnection* const shared = events_.Shared()) shared->Collect();
@@ -111,7 +111,7 @@ SocketConnection::ReadResult SocketConnection::Read() {
 std::optional<std::size_t> SocketConnection::Discard() {
   std::array<std::byte, 64 * 1024> nowhere;
   std::size_t discarded = 0;
-  while (discarded < env_.options.turn_read_bytes_max) {
+  while (discarded < context_.options.turn_read_bytes_max) {
     const ssize_t n = recv(socket_.fd(), nowhere.data(), nowhere.size(), 0);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && IsWouldBlock(errno)) break;
@@ -123,7 +123,7 @@ std::optional<std::size_t> SocketConnection::Discard() {
 
 // To the end: the system ends a read after each descriptor.
 Status SocketConnection::ReadNotes() {
-  for (std::size_t read = 0; read < env_.options.turn_read_bytes_max;) {
+  for (std::size_t read = 0; read < context_.options.turn_read_bytes_max;) {
     const ssize_t n = ReceiveInto(reader_->Space());
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;  // Read finds the end of the connection
@@ -135,7 +135,7 @@ Status SocketConnection::ReadNotes() {
 
 void SocketConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
                             std::span<const Pinned> payload) {
-  if (queue_.empty()) last_progress_ = env_.loop.TurnTime();
+  if (queue_.empty()) last_progress_ = context_.loop.TurnTime();
   queue_.Push(kind, body, payload);
 }
 
@@ -144,7 +144,7 @@ void SocketConnection::PushNote(NoteKind kind, std::span<const std::byte> body, 
 }
 
 bool SocketConnection::WriteNote(const SharedExchange::Note& note) {
-  SendQueue bytes(env_.options.copy_bytes_max);
+  SendQueue bytes(context_.options.copy_bytes_max);
   bytes.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
   std::array<iovec, 1> piece;
   return bytes.Gather(piece, bytes.bytes()) == 1 &&
@@ -154,9 +154,9 @@ bool SocketConnection::WriteNote(const SharedExchange::Note& note) {
 bool SocketConnection::Flush() {
   if (waiting_) return false;
   std::size_t written = 0;
-  while (!queue_.empty() && written < env_.options.turn_write_bytes_max) {
+  while (!queue_.empty() && written < context_.options.turn_write_bytes_max) {
     std::array<iovec, kSendPiecesMax> pieces;
-    const std::size_t used = queue_.Gather(pieces, env_.options.write_bytes_max);
+    const std::size_t used = queue_.Gather(pieces, context_.options.write_bytes_max);
     const ssize_t n = SendPieces(std::span(pieces).first(used), queue_.Descriptor());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && IsWouldBlock(errno)) break;

@@ -16,7 +16,7 @@
 #include "leeway/transport.h"
 #include "transport/loop/event_loop.h"
 #include "transport/stream/address.h"
-#include "transport/stream/connection_env.h"
+#include "transport/stream/connection_context.h"
 #include "transport/stream/note_stream.h"
 #include "transport/stream/send_queue.h"
 #include "transport/stream/shared_connection.h"
@@ -41,7 +41,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
     [[nodiscard]] virtual SharedConnection* Shared() = 0;
   };
 
-  SocketConnection(const ConnectionEnv& env, Events& events);
+  SocketConnection(const ConnectionContext& context, Events& events);
 
   // Opens a socket and begins to connect it, in place of the one before. The queue stays. Returns the errno
   // of connect, 0 if it is up or under way; an error where no socket can be opened.
@@ -85,8 +85,8 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   // Writes a note past the queue, which is for a new socket; false if the kernel does not take all of it.
   [[nodiscard]] bool WriteNote(const SharedExchange::Note& note);
   void PushNote(NoteKind kind, std::span<const std::byte> body, int fd) override;
-  bool FlushNotes() override { return Flush(); }
-  [[nodiscard]] bool HasNotesToSend() const override { return !queue_.empty(); }
+  bool FlushSocket() override { return Flush(); }
+  [[nodiscard]] bool HasUnsent() const override { return !queue_.empty(); }
   [[nodiscard]] Status ReadNotes() override;
   // Ends this end's half of the connection.
   void ShutDownSending() const;
@@ -111,7 +111,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
 
-  const ConnectionEnv env_;
+  const ConnectionContext context_;
   Events& events_;
   FrameLimits limits_;
   bool over_unix_ = false;

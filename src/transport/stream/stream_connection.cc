@@ -9,18 +9,18 @@
 
 namespace leeway {
 
-StreamConnection::StreamConnection(const ConnectionEnv& env, Owner& owner)
-    : env_(env), owner_(owner), dialing_(env.options), socket_(env, *this) {}
+StreamConnection::StreamConnection(const ConnectionContext& context, Owner& owner)
+    : context_(context), owner_(owner), dialing_(context.options), socket_(context, *this) {}
 
 StreamConnection::~StreamConnection() {
-  env_.timers.Cancel(linger_timer_);
-  env_.timers.Cancel(greeting_timer_);
+  context_.timers.Cancel(linger_timer_);
+  context_.timers.Cancel(greeting_timer_);
 }
 
 void StreamConnection::Connect(const std::string& address) {
   peer_ = address;
   if (const std::optional<Endpoint> endpoint = dialing_.Begin(address)) {
-    owner_.ResolveFor(env_.id, *endpoint);
+    owner_.ResolveFor(context_.id, *endpoint);
   } else {
     TryNextAddress();
   }
@@ -44,13 +44,13 @@ void StreamConnection::TryNextAddress() {
     if (*error != 0) {
       dialing_.OnRefused(*to, *error);
     } else if (to->IsUnix()) {
-      return owner_.RunLater(env_.id, &StreamConnection::OnConnectReady);  // it is up at once
+      return owner_.RunLater(context_.id, &StreamConnection::OnConnectReady);  // it is up at once
     } else {
       return socket_.WaitWritable();
     }
   }
   failure_ = dialing_.failure();
-  owner_.RunLater(env_.id, &StreamConnection::FailPending);
+  owner_.RunLater(context_.id, &StreamConnection::FailPending);
 }
 
 void StreamConnection::OnConnectReady() {
@@ -62,17 +62,17 @@ void StreamConnection::OnConnectReady() {
   if (socket_.over_unix() && !socket_.socket().PeerProcess().same_user)
     return GiveUpGreeting(FailedPrecondition("another user listens at its Unix socket"));
   socket_.WaitReadable();
-  if (socket_.over_unix() && env_.options.carrier != Carrier::kUds) return BeginGreeting();
+  if (socket_.over_unix() && context_.options.carrier != Carrier::kUds) return BeginGreeting();
   OnUp();
 }
 
 void StreamConnection::OnUp() {
   state_ = State::kOpen;
-  if (shared_) BeginPipe(std::exchange(socket_.queue(), SendQueue(env_.options.copy_bytes_max)));
+  if (shared_) BeginPipe(std::exchange(socket_.queue(), SendQueue(context_.options.copy_bytes_max)));
   if (lingering_) {
     StopReading();
   } else {
-    env_.events.OnConnected(env_.id);
+    context_.events.OnConnected(context_.id);
   }
   if (state_ != State::kOpen) return;
   if (lingering_ && queue().empty()) return socket_.ShutDownSending();
@@ -89,15 +89,15 @@ void StreamConnection::BeginGreeting() {
     if (!socket_.WriteNote(note))
       return GiveUpGreeting(Unavailable("descriptors cannot be passed: {}", ErrnoText(errno)));
   }
-  greeting_timer_ = env_.timers.After(dialing_.GreetingTime(EventLoop::Now()), [this] {
+  greeting_timer_ = context_.timers.After(dialing_.GreetingTime(EventLoop::Now()), [this] {
     if (state_ != State::kGreeting) return;
     dialing_.DropUnix();
-    GiveUpGreeting(DeadlineExceeded("no greeting within {} ms", env_.options.greeting_max.count()));
+    GiveUpGreeting(DeadlineExceeded("no greeting within {} ms", context_.options.greeting_max.count()));
   });
 }
 
 void StreamConnection::GiveUpGreeting(const Status& why) {
-  env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+  context_.timers.Cancel(std::exchange(greeting_timer_, {}));
   state_ = State::kConnecting;
   dialing_.OnNotShared(why);
   TryNextAddress();
@@ -119,7 +119,7 @@ Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::b
   if (state_ != State::kGreeting) {
     AnswerGreeting();
   } else {
-    env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+    context_.timers.Cancel(std::exchange(greeting_timer_, {}));
     dialing_.SetWhyNotShared("");
     OnUp();
   }
@@ -128,7 +128,7 @@ Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::b
 
 void StreamConnection::AnswerGreeting() {
   Result<std::vector<SharedExchange::Note>> notes = std::vector<SharedExchange::Note>();
-  if (env_.options.carrier != Carrier::kUds) {
+  if (context_.options.carrier != Carrier::kUds) {
     notes = shared_->exchange().Greet();
     if (!notes.ok()) {
       owner_.Write(LogLevel::kWarning,
@@ -142,7 +142,7 @@ void StreamConnection::AnswerGreeting() {
   } else {
     // All up to the greeting goes through the socket, whatever comes after it through the pipe.
     for (const SharedExchange::Note& note : *notes) socket_.PushNote(note.kind, note.body, note.fd);
-    BeginPipe(SendQueue(env_.options.copy_bytes_max));
+    BeginPipe(SendQueue(context_.options.copy_bytes_max));
   }
   if (!IsWaiting()) FlushAtTurnEnd();
 }
@@ -152,8 +152,8 @@ Status StreamConnection::OnPlain(std::span<const std::byte> body) {
     return Protocol("a note of kind 3 with {} bytes, wanted an empty one that answers a greeting",
                     body.size());
   dialing_.SetWhyNotShared("it shares no memory: --transport uds there, or none can be made");
-  if (env_.options.carrier == Carrier::kLocal) return FailedPrecondition("{}", dialing_.why_not_shared());
-  env_.timers.Cancel(std::exchange(greeting_timer_, {}));
+  if (context_.options.carrier == Carrier::kLocal) return FailedPrecondition("{}", dialing_.why_not_shared());
+  context_.timers.Cancel(std::exchange(greeting_timer_, {}));
   ShareNothing();
   OnUp();
   return Status::Ok();
@@ -162,7 +162,7 @@ Status StreamConnection::OnPlain(std::span<const std::byte> body) {
 bool StreamConnection::OfferShared() {
   std::unique_ptr<SharedExchange> exchange = owner_.MakeExchange();
   if (exchange == nullptr) return false;
-  shared_.emplace(env_, socket_, std::move(exchange));
+  shared_.emplace(context_, socket_, std::move(exchange));
   shared_->SetLimits(socket_.limits());
   socket_.SetCarriers(FrameLimits::Carriers::kAll);
   return true;
@@ -176,7 +176,7 @@ void StreamConnection::ShareNothing() {
 void StreamConnection::BeginPipe(SendQueue queue) {
   shared_->BeginPipe(std::move(queue));
   socket_.SetCarriers(FrameLimits::Carriers::kNotes);
-  owner_.OnPiped(env_.id);
+  owner_.OnPiped(context_.id);
 }
 
 bool StreamConnection::PollPipe() {
@@ -259,7 +259,7 @@ void StreamConnection::OnWritable() {
 void StreamConnection::OnSendFailed(int error) {
   failure_ = Unavailable("lost the connection to {} while sending: {}", peer_, ErrnoText(error));
   ClearQueues();
-  owner_.RunLater(env_.id, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
+  owner_.RunLater(context_.id, lingering_ ? &StreamConnection::FailPending : &StreamConnection::OnReadable);
 }
 
 void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
@@ -274,29 +274,29 @@ void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
   if (Status status = CheckQueues(); !status.ok()) {
     failure_ = std::move(status);
     ClearQueues();
-    owner_.RunLater(env_.id, &StreamConnection::FailPending);
+    owner_.RunLater(context_.id, &StreamConnection::FailPending);
     return;
   }
   if (state_ != State::kOpen || IsWaiting()) return;
   FlushAtTurnEnd();
   // Enough for a wake-up of its own: the peer works on it while this turn goes on.
   const bool enough =
-      queue().copied_bytes() >= env_.options.turn_copied_bytes_max || (piped && shared_->HasEnough());
+      queue().copied_bytes() >= context_.options.turn_copied_bytes_max || (piped && shared_->HasEnough());
   if (enough && queue().pinned_bytes() == 0) Flush();
 }
 
 void StreamConnection::FlushAtTurnEnd() {
-  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(env_.id);
+  if (!std::exchange(flush_wanted_, true)) owner_.FlushAtTurnEnd(context_.id);
 }
 
 Status StreamConnection::CheckQueues() const {
   if (IsPiped()) LW_RETURN_IF_ERROR(shared_->CheckPinned(peer_));
-  if (!IsOverLimit(queue(), env_.options)) return Status::Ok();
+  if (!IsOverLimit(queue(), context_.options)) return Status::Ok();
   // The end of this turn will be the first to offer it to the kernel.
   if (state_ == State::kOpen && !IsWaiting() && !socket_.waiting()) return Status::Ok();
   const TimePoint progress =
       IsPiped() ? std::max(socket_.last_progress(), shared_->last_progress()) : socket_.last_progress();
-  return CheckStall(peer_, queue(), env_.loop.TurnTime() - progress, env_.options);
+  return CheckStall(peer_, queue(), context_.loop.TurnTime() - progress, context_.options);
 }
 
 void StreamConnection::Flush() {
@@ -305,7 +305,7 @@ void StreamConnection::Flush() {
   if (!IsPiped()) {
     socket_.Flush();
   } else if (shared_->Flush()) {
-    owner_.RunLater(env_.id, &StreamConnection::Flush);
+    owner_.RunLater(context_.id, &StreamConnection::Flush);
   }
   // Close comes later: with unread bytes in the socket the kernel would reset the connection, and the peer
   // could lose bytes that it has not read.
@@ -315,10 +315,10 @@ void StreamConnection::Flush() {
 void StreamConnection::Linger() {
   if (lingering_) return;
   lingering_ = true;
-  linger_timer_ = env_.timers.After(env_.options.linger_max, [this] { FailPending(); });
+  linger_timer_ = context_.timers.After(context_.options.linger_max, [this] { FailPending(); });
   if (state_ != State::kOpen) return;
   StopReading();
-  if (!failure_.ok()) owner_.RunLater(env_.id, &StreamConnection::FailPending);
+  if (!failure_.ok()) owner_.RunLater(context_.id, &StreamConnection::FailPending);
   if (!IsWaiting()) FlushAtTurnEnd();
 }
 
@@ -326,7 +326,7 @@ void StreamConnection::Abandon() {
   state_ = State::kEnded;
   StopReading();
   ClearQueues();
-  owner_.Retire(env_.id);
+  owner_.Retire(context_.id);
 }
 
 void StreamConnection::StopReading() {
@@ -342,7 +342,7 @@ void StreamConnection::ClearQueues() {
 void StreamConnection::Fail(const Status& why) {
   if (state_ == State::kEnded) return;
   Abandon();
-  if (!lingering_) env_.events.OnClosed(env_.id, why);
+  if (!lingering_) context_.events.OnClosed(context_.id, why);
 }
 
 void StreamConnection::FailPending() { Fail(failure_); }

@@ -17,7 +17,7 @@
 #include "leeway/env.h"
 #include "leeway/transport.h"
 #include "transport/stream/address.h"
-#include "transport/stream/connection_env.h"
+#include "transport/stream/connection_context.h"
 #include "transport/stream/dialing.h"
 #include "transport/stream/shared_connection.h"
 #include "transport/stream/socket_connection.h"
@@ -37,15 +37,15 @@ class StreamConnection final : private SocketConnection::Events {
     virtual void ResolveFor(ConnectionId id, const Endpoint& endpoint) = 0;
     // The shared memory of a new connection; null where this process has none.
     virtual std::unique_ptr<SharedExchange> MakeExchange() = 0;
-    // Frames come through the connection's pipe from now on: PollPipe is to be called, and pipe() to be asked
-    // before the loop sleeps.
+    // Frames come through the connection's pipe from now on: PollPipe is to be called, and shared() to be
+    // asked before the loop sleeps.
     virtual void OnPiped(ConnectionId id) = 0;
     virtual void Write(LogLevel level, const std::string& line) = 0;
     // The id is gone at once, the object by the end of the turn.
     virtual void Retire(ConnectionId id) = 0;
   };
 
-  StreamConnection(const ConnectionEnv& env, Owner& owner);
+  StreamConnection(const ConnectionContext& context, Owner& owner);
   ~StreamConnection() override;
 
   // Exactly one of these, first.
@@ -64,7 +64,7 @@ class StreamConnection final : private SocketConnection::Events {
   // As in LoopInput, for the bytes of the pipe.
   bool PollPipe();
   // REQUIRES: the owner was told OnPiped.
-  [[nodiscard]] SharedConnection& pipe() { return *shared_; }
+  [[nodiscard]] SharedConnection& shared() { return *shared_; }
   [[nodiscard]] std::uint64_t QueuedBytes() const;
   [[nodiscard]] TimePoint last_received() const {
     return shared_ ? std::max(socket_.last_received(), shared_->last_received()) : socket_.last_received();
@@ -121,7 +121,7 @@ class StreamConnection final : private SocketConnection::Events {
   void Fail(const Status& why);
   void FailPending();
 
-  const ConnectionEnv env_;
+  const ConnectionContext context_;
   Owner& owner_;
   std::string peer_;
   State state_ = State::kConnecting;

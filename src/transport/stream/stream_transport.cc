@@ -177,8 +177,8 @@ bool StreamTransport::MaySleep() {
   std::erase_if(piped_, [this](ConnectionId id) { return Find(id) == nullptr; });
   if (piped_.empty()) loop_.SetInput(nullptr);
   for (std::size_t i = 0; i < piped_.size(); ++i) {
-    if (Find(piped_[i])->pipe().MaySleep()) continue;
-    while (i-- > 0) Find(piped_[i])->pipe().OnAwake();
+    if (Find(piped_[i])->shared().MaySleep()) continue;
+    while (i-- > 0) Find(piped_[i])->shared().OnAwake();
     return false;
   }
   return true;
@@ -186,7 +186,7 @@ bool StreamTransport::MaySleep() {
 
 void StreamTransport::OnAwake() {
   for (const ConnectionId id : piped_) {
-    if (StreamConnection* const connection = Find(id)) connection->pipe().OnAwake();
+    if (StreamConnection* const connection = Find(id)) connection->shared().OnAwake();
   }
 }
 
@@ -202,7 +202,7 @@ ConnectionId StreamTransport::Add(TransportEvents& events) {
   const ConnectionId id = MakeConnectionId(++slot.uses, index);
   StreamConnection::Owner& owner = *this;
   slot.connection =
-      std::make_unique<StreamConnection>(ConnectionEnv{loop_, timers_, options_, id, events}, owner);
+      std::make_unique<StreamConnection>(ConnectionContext{loop_, timers_, options_, id, events}, owner);
   return id;
 }
 

@@ -1,4 +1,5 @@
-// ConnectionEnv: the surroundings of one connection, which its parts use alike. All outlive the connection.
+// ConnectionContext: the surroundings of one connection, which its parts use alike. All outlive the
+// connection.
 #pragma once
 
 #include "leeway/env.h"
@@ -8,7 +9,7 @@
 
 namespace leeway {
 
-struct ConnectionEnv {
+struct ConnectionContext {
   EventLoop& loop;
   Timers& timers;
   const StreamOptions& options;
