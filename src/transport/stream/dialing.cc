@@ -80,7 +80,6 @@ void Dialing::OnConnectError(int error) {
 
 void Dialing::OnNotShared(const Status& why) {
   failure_ = Unavailable("cannot connect to {} over its Unix socket: {}", peer_, why.message());
-  why_not_shared_ = why.message();
 }
 
 void Dialing::DropUnix() {

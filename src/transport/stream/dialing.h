@@ -36,12 +36,8 @@ class Dialing {
   void DropUnix();
   // How long the peer may still take to greet: the time is for all of its Unix sockets together.
   [[nodiscard]] Duration GreetingTime(TimePoint now);
-  // A connection is up that shares no memory, for the reason given, or that does (empty).
-  void SetWhyNotShared(const std::string& why) { why_not_shared_ = why; }
 
   [[nodiscard]] const Status& failure() const { return failure_; }
-  // Of the last Unix socket that was tried; empty if none was, or memory is shared.
-  [[nodiscard]] const std::string& why_not_shared() const { return why_not_shared_; }
 
  private:
   void BeginLocal();
@@ -52,7 +48,6 @@ class Dialing {
   std::vector<SocketAddress> candidates_;  // still to try, the next one last
   std::optional<TimePoint> greeting_until_;
   Status failure_;
-  std::string why_not_shared_;
 };
 
 }  // namespace leeway

@@ -64,7 +64,6 @@ TEST(DialingTest, TcpSaysMoreThanTheAbsenceOfAUnixSocket) {
   dialing.OnNotShared(Unavailable("another version"));
   dialing.OnRefused(over_unix, ECONNREFUSED);
   EXPECT_THAT(dialing.failure().message(), HasSubstr("over its Unix socket: another version"));
-  EXPECT_EQ(dialing.why_not_shared(), "another version");
   dialing.OnRefused(NumericAddresses({"127.0.0.1", 4000}).front(), ECONNRESET);
   EXPECT_THAT(dialing.failure().message(), HasSubstr("reset"));
 }

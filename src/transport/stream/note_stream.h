@@ -16,7 +16,7 @@ class NoteStream {
   virtual ~NoteStream() = default;
   // Queues a note; with its first byte goes the descriptor `fd`, unless that is -1.
   virtual void PushNote(NoteKind kind, std::span<const std::byte> body, int fd) = 0;
-  // Sends what the socket takes now. True: no note is left.
+  // Sends as many notes as the socket takes now. True: none is left.
   virtual bool FlushSocket() = 0;
   [[nodiscard]] virtual bool HasUnsent() const = 0;
   // Takes the notes that have come, while a frame of the pipe is read.

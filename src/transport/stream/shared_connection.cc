@@ -84,7 +84,7 @@ Status SharedConnection::Read() {
 }
 
 Result<Landing> SharedConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
-  LW_RETURN_IF_ERROR(exchange_->broken());
+  LW_RETURN_IF_ERROR(CheckFrame());
   return context_.events.OnFrameStart(context_.id, head, body);
 }
 
@@ -93,7 +93,7 @@ void SharedConnection::OnFrame(const FrameHead& head, std::span<const std::byte>
 }
 
 Status SharedConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
-  LW_RETURN_IF_ERROR(exchange_->broken());
+  LW_RETURN_IF_ERROR(CheckFrame());
   return OnSharedFrame(head, body);
 }
 

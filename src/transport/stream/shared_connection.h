@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/env.h"
@@ -29,7 +30,13 @@ class SharedConnection final : private wire::FrameSink {
                    std::unique_ptr<SharedExchange> exchange);
   ~SharedConnection() override;
 
-  [[nodiscard]] SharedExchange& exchange() { return *exchange_; }
+  // Returns the notes that greet the peer. An error: this system gives no shared memory.
+  [[nodiscard]] Result<std::vector<SharedExchange::Note>> Greet() { return exchange_->Greet(); }
+  // As in SocketConnection::Events.
+  void OnDescriptor(Descriptor fd) { exchange_->TakeDescriptor(std::move(fd)); }
+  void OnDescriptorsLost(std::size_t at_once_max) { exchange_->LoseDescriptors(at_once_max); }
+  // An error: the peer broke the protocol beside the frames, and the connection has to end.
+  [[nodiscard]] const Status& CheckFrame() const { return exchange_->broken(); }
   // A note of the greeting, or one that announces a region. True: with it the peer has greeted.
   [[nodiscard]] Result<bool> OnNote(NoteKind kind, std::span<const std::byte> body);
   // Both ends have greeted. `queue` holds the frames that wait since before.
@@ -66,8 +73,8 @@ class SharedConnection final : private wire::FrameSink {
   // So much is queued that the peer should begin to work on it while this turn goes on.
   [[nodiscard]] bool HasEnough() const { return unflushed_bytes_ >= context_.options.turn_shared_bytes_max; }
 
-  [[nodiscard]] SendQueue& queue() { return queue_; }
   [[nodiscard]] const SendQueue& queue() const { return queue_; }
+  void ClearQueue() { queue_.Clear(); }
   [[nodiscard]] std::uint64_t QueuedBytes() const { return queue_.bytes() + exchange_->pinned_bytes(); }
   // For room in the pipe.
   [[nodiscard]] bool waiting() const { return waiting_; }

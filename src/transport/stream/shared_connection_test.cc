@@ -61,7 +61,7 @@ class SharedEnd final : public NoteStream, public TransportEvents {
         ++bells;
         continue;
       }
-      if (note.fd.fd() >= 0) connection.exchange().TakeDescriptor(std::move(note.fd));
+      if (note.fd.fd() >= 0) connection.OnDescriptor(std::move(note.fd));
       LW_RETURN_IF_ERROR(connection.OnNote(note.kind, note.body).status());
     }
     return Status::Ok();
@@ -103,7 +103,7 @@ class SharedConnectionTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (SharedEnd* end : {&a, &b}) {
-      const auto notes = end->connection.exchange().Greet();
+      const auto notes = end->connection.Greet();
       for (const SharedExchange::Note& note : *notes) end->PushNote(note.kind, note.body, note.fd);
     }
     ASSERT_TRUE(b.TakeNotes(a).ok());

@@ -74,7 +74,7 @@ void SocketConnection::SetCarriers(FrameLimits::Carriers carriers) {
 }
 
 Result<Landing> SocketConnection::OnFrameStart(const FrameHead& head, std::span<const std::byte> body) {
-  if (SharedConnection* const shared = events_.Shared()) LW_RETURN_IF_ERROR(shared->exchange().broken());
+  if (CarriesMore()) LW_RETURN_IF_ERROR(events_.CheckFrame());
   return context_.events.OnFrameStart(context_.id, head, body);
 }
 
@@ -95,9 +95,7 @@ SocketConnection::ReadResult SocketConnection::Read() {
     if (n <= 0) return {.end = ReadEnd::kClosed, .status = {}, .error = n < 0 ? errno : 0};
     const auto received = static_cast<std::size_t>(n);
     last_received_ = context_.loop.TurnTime();
-    // Now, since the peer is done with a payload before it says what became of it: a node that reads the
-    // verdict must find its memory free.
-    if (SharedConnection* const shared = events_.Shared()) shared->Collect();
+    if (CarriesMore()) events_.OnBytes();
     Status status = reader_->Commit(received);
     if (!reading_) break;
     if (!status.ok()) return {.end = ReadEnd::kBadBytes, .status = std::move(status)};
@@ -143,9 +141,13 @@ void SocketConnection::PushNote(NoteKind kind, std::span<const std::byte> body, 
   queue_.PushNote(static_cast<std::uint8_t>(kind), body, fd);
 }
 
-bool SocketConnection::WriteNote(const SharedExchange::Note& note) {
+SendQueue SocketConnection::TakeQueue() {
+  return std::exchange(queue_, SendQueue(context_.options.copy_bytes_max));
+}
+
+bool SocketConnection::WriteNote(NoteKind kind, std::span<const std::byte> body, int fd) {
   SendQueue bytes(context_.options.copy_bytes_max);
-  bytes.PushNote(static_cast<std::uint8_t>(note.kind), note.body, note.fd);
+  bytes.PushNote(static_cast<std::uint8_t>(kind), body, fd);
   std::array<iovec, 1> piece;
   return bytes.Gather(piece, bytes.bytes()) == 1 &&
          SendPieces(piece, bytes.Descriptor()) == static_cast<ssize_t>(bytes.bytes());
@@ -178,8 +180,7 @@ bool SocketConnection::Flush() {
 void SocketConnection::ShutDownSending() const { shutdown(socket_.fd(), SHUT_WR); }
 
 ssize_t SocketConnection::ReceiveInto(std::span<std::byte> space) {
-  SharedConnection* const shared = events_.Shared();
-  if (shared == nullptr) return recv(socket_.fd(), space.data(), space.size(), 0);
+  if (!CarriesMore()) return recv(socket_.fd(), space.data(), space.size(), 0);
   iovec piece{.iov_base = space.data(), .iov_len = space.size()};
   alignas(cmsghdr) ControlBytes control;
   msghdr message{};
@@ -189,14 +190,14 @@ ssize_t SocketConnection::ReceiveInto(std::span<std::byte> space) {
   message.msg_controllen = control.size();
   const ssize_t n = recvmsg(socket_.fd(), &message, MSG_CMSG_CLOEXEC);
   if (n < 0) return n;
-  if ((message.msg_flags & MSG_CTRUNC) != 0) shared->exchange().LoseDescriptors(kDescriptorsPerCall);
+  if ((message.msg_flags & MSG_CTRUNC) != 0) events_.OnDescriptorsLost(kDescriptorsPerCall);
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      shared->exchange().TakeDescriptor(Descriptor(fd));
+      events_.OnDescriptor(Descriptor(fd));
     }
   }
   return n;

@@ -19,8 +19,8 @@
 #include "transport/stream/connection_context.h"
 #include "transport/stream/note_stream.h"
 #include "transport/stream/send_queue.h"
-#include "transport/stream/shared_connection.h"
 #include "transport/stream/socket.h"
+#include "transport/system/descriptor.h"
 #include "wire/frame.h"
 
 namespace leeway {
@@ -34,11 +34,19 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
     // Turns of the loop.
     virtual void OnReadable() = 0;
     virtual void OnWritable() = 0;
-    // A note, or a frame whose payload is not in the stream. Comes only where there is a Shared().
-    virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body) = 0;
     virtual void OnSendFailed(int error) = 0;
-    // Takes the descriptors that come along; null where none can come.
-    [[nodiscard]] virtual SharedConnection* Shared() = 0;
+
+    // The socket tells these only while SetCarriers lets more than frames of the stream come.
+    // A descriptor came along, in the order of the notes.
+    virtual void OnDescriptor(Descriptor fd) = 0;
+    // The kernel dropped descriptors, of which it takes in `at_once_max` with one call.
+    virtual void OnDescriptorsLost(std::size_t at_once_max) = 0;
+    // Bytes have come. Their frames follow.
+    virtual void OnBytes() = 0;
+    // A frame of the stream begins. An error ends the connection.
+    [[nodiscard]] virtual Status CheckFrame() = 0;
+    // A note has come, or a frame whose payload is not in the stream.
+    virtual Status OnCarried(const FrameHead& head, std::span<const std::byte> body) = 0;
   };
 
   SocketConnection(const ConnectionContext& context, Events& events);
@@ -83,7 +91,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   // Sends as much as the kernel takes now. True: nothing is left.
   bool Flush();
   // Writes a note past the queue, which is for a new socket; false if the kernel does not take all of it.
-  [[nodiscard]] bool WriteNote(const SharedExchange::Note& note);
+  [[nodiscard]] bool WriteNote(NoteKind kind, std::span<const std::byte> body, int fd);
   void PushNote(NoteKind kind, std::span<const std::byte> body, int fd) override;
   bool FlushSocket() override { return Flush(); }
   [[nodiscard]] bool HasUnsent() const override { return !queue_.empty(); }
@@ -91,8 +99,10 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   // Ends this end's half of the connection.
   void ShutDownSending() const;
 
-  [[nodiscard]] SendQueue& queue() { return queue_; }
   [[nodiscard]] const SendQueue& queue() const { return queue_; }
+  void ClearQueue() { queue_.Clear(); }
+  // Hands over all queued frames, and begins a new queue.
+  [[nodiscard]] SendQueue TakeQueue();
   // Until the socket is writable.
   [[nodiscard]] bool waiting() const { return waiting_; }
   // When bytes last left, or the queue last began to fill.
@@ -105,6 +115,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
   [[nodiscard]] bool KeepReading() const override { return reading_; }
 
+  [[nodiscard]] bool CarriesMore() const { return limits_.carriers != FrameLimits::Carriers::kStream; }
   void Take(Socket socket);
   void Watch();
   // recv, with the descriptors that come along.

@@ -3,11 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <vector>
+
+#include "base/errors.h"
 
 namespace leeway {
 namespace {
@@ -32,6 +36,24 @@ class SocketConnectionTest : public ::testing::Test, public SocketConnection::Ev
   void Write(std::span<const std::byte> bytes) const {
     ASSERT_EQ(write(far.fd(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   }
+  // Writes an empty note with descriptors.
+  void WriteNoteWith(std::span<const int> fds) const {
+    auto header =
+        wire::EncodeHeader({.kind = 5, .body_bytes = 0, .payload_bytes = 0, .carrier = wire::kNote});
+    iovec piece{.iov_base = header.data(), .iov_len = header.size()};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(64 * sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+    cmsghdr* const part = CMSG_FIRSTHDR(&message);
+    part->cmsg_level = SOL_SOCKET;
+    part->cmsg_type = SCM_RIGHTS;
+    part->cmsg_len = CMSG_LEN(fds.size_bytes());
+    std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
+    ASSERT_EQ(sendmsg(far.fd(), &message, 0), static_cast<ssize_t>(header.size()));
+  }
   void WriteFrame(std::uint8_t kind, std::uint8_t carrier = 0) const {
     Write(wire::EncodeHeader({.kind = kind, .body_bytes = 0, .payload_bytes = 0, .carrier = carrier}));
   }
@@ -43,12 +65,16 @@ class SocketConnectionTest : public ::testing::Test, public SocketConnection::Ev
 
   void OnReadable() override { ++readable; }
   void OnWritable() override { ++writable; }
+  void OnDescriptor(Descriptor fd) override { descriptors.push_back(std::move(fd)); }
+  void OnDescriptorsLost(std::size_t at_once_max) override { lost_at_once = at_once_max; }
+  void OnBytes() override { ++bytes; }
+  Status CheckFrame() override { return frame_status; }
   Status OnCarried(const FrameHead& head, std::span<const std::byte>) override {
     notes.push_back(head.kind);
+    descriptors_before_note = descriptors.size();
     return Status::Ok();
   }
   void OnSendFailed(int error) override { send_error = error; }
-  SharedConnection* Shared() override { return nullptr; }
   void OnAccepted(ConnectionId, const std::string&) override {}
   void OnConnected(ConnectionId) override {}
   void OnClosed(ConnectionId, const Status&) override {}
@@ -65,8 +91,11 @@ class SocketConnectionTest : public ::testing::Test, public SocketConnection::Ev
   StreamOptions options;
   SocketConnection connection{{loop, timers, options, ConnectionId(1), *this}, *this};
   Descriptor far;
-  int readable = 0, writable = 0, send_error = 0;
+  int readable = 0, writable = 0, send_error = 0, bytes = 0;
+  std::size_t lost_at_once = 0, descriptors_before_note = 0;
+  Status frame_status;
   std::vector<int> kinds, notes;
+  std::vector<Descriptor> descriptors;
 };
 
 TEST_F(SocketConnectionTest, FramesThatCameAreHandedOnUntilReadingStops) {
@@ -91,6 +120,52 @@ TEST_F(SocketConnectionTest, NotesComeOnlyWhereTheyMay) {
   const SocketConnection::ReadResult read = connection.Read();
   EXPECT_EQ(read.end, ReadEnd::kBadBytes);
   EXPECT_THAT(read.status.message(), HasSubstr("no memory is shared"));
+}
+
+TEST_F(SocketConnectionTest, DescriptorsComeBeforeTheirNoteAndOnlyWhereNotesMay) {
+  WriteFrame(3);
+  EXPECT_EQ(connection.Read().end, ReadEnd::kWait);
+  EXPECT_EQ(bytes, 0) << "frames of the stream alone";
+  connection.SetCarriers(FrameLimits::Carriers::kAll);
+  const std::array<int, 2> two = {far.fd(), far.fd()};
+  WriteNoteWith(two);
+  EXPECT_EQ(connection.Read().end, ReadEnd::kWait);
+  ASSERT_EQ(descriptors_before_note, 2U);
+  EXPECT_NE(descriptors.front().fd(), far.fd()) << "one of this end's own";
+  EXPECT_EQ(notes, std::vector<int>{5});
+  EXPECT_EQ(bytes, 1);
+  EXPECT_EQ(lost_at_once, 0U);
+}
+
+TEST_F(SocketConnectionTest, DescriptorsBeyondThoseOfOneCallAreLost) {
+  connection.SetCarriers(FrameLimits::Carriers::kAll);
+  std::array<int, 40> many{};
+  many.fill(far.fd());
+  WriteNoteWith(many);
+  EXPECT_EQ(connection.Read().end, ReadEnd::kWait);
+  EXPECT_GT(lost_at_once, 0U);
+  EXPECT_EQ(descriptors.size(), lost_at_once);
+}
+
+TEST_F(SocketConnectionTest, AFrameThatItsOwnerRefusesEndsTheReading) {
+  frame_status = Protocol("a descriptor too many");
+  connection.SetLimits({.body_bytes_max = 0, .payload_bytes_max = 8});
+  connection.SetCarriers(FrameLimits::Carriers::kAll);
+  Write(wire::EncodeHeader({.kind = 4, .body_bytes = 0, .payload_bytes = 8, .carrier = 0}));
+  const SocketConnection::ReadResult read = connection.Read();
+  EXPECT_EQ(read.end, ReadEnd::kBadBytes);
+  EXPECT_THAT(read.status.message(), HasSubstr("a descriptor too many"));
+}
+
+TEST_F(SocketConnectionTest, TheQueueIsHandedOverOrCleared) {
+  connection.Send(1, {}, {});
+  EXPECT_TRUE(connection.HasUnsent());
+  EXPECT_EQ(connection.TakeQueue().frames(), 1U);
+  EXPECT_FALSE(connection.HasUnsent());
+  connection.Send(1, {}, {});
+  connection.ClearQueue();
+  EXPECT_TRUE(connection.Flush());
+  EXPECT_EQ(ReadFar(), 0U);
 }
 
 TEST_F(SocketConnectionTest, TheEndIsSeenAndWhetherItCutsAFrame) {

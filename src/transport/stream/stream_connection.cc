@@ -68,7 +68,7 @@ void StreamConnection::OnConnectReady() {
 
 void StreamConnection::OnUp() {
   state_ = State::kOpen;
-  if (shared_) BeginPipe(std::exchange(socket_.queue(), SendQueue(context_.options.copy_bytes_max)));
+  if (shared_) BeginPipe(socket_.TakeQueue());
   if (lingering_) {
     StopReading();
   } else {
@@ -83,10 +83,10 @@ void StreamConnection::OnUp() {
 void StreamConnection::BeginGreeting() {
   state_ = State::kGreeting;
   if (!OfferShared()) return GiveUpGreeting(Unavailable("this process has no shared memory"));
-  const Result<std::vector<SharedExchange::Note>> notes = shared_->exchange().Greet();
+  const Result<std::vector<SharedExchange::Note>> notes = shared_->Greet();
   if (!notes.ok()) return GiveUpGreeting(notes.status());
   for (const SharedExchange::Note& note : *notes) {
-    if (!socket_.WriteNote(note))
+    if (!socket_.WriteNote(note.kind, note.body, note.fd))
       return GiveUpGreeting(Unavailable("descriptors cannot be passed: {}", ErrnoText(errno)));
   }
   greeting_timer_ = context_.timers.After(dialing_.GreetingTime(EventLoop::Now()), [this] {
@@ -99,12 +99,13 @@ void StreamConnection::BeginGreeting() {
 void StreamConnection::GiveUpGreeting(const Status& why) {
   context_.timers.Cancel(std::exchange(greeting_timer_, {}));
   state_ = State::kConnecting;
+  why_not_shared_ = why.message();
   dialing_.OnNotShared(why);
   TryNextAddress();
 }
 
 Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::byte> body) {
-  LW_RETURN_IF_ERROR(shared_->exchange().broken());
+  LW_RETURN_IF_ERROR(shared_->CheckFrame());
   if (head.carrier != wire::kNote) return shared_->OnSharedFrame(head, body);
   const NoteKind kind{head.kind};
   if (kind == NoteKind::kPlain) return OnPlain(body);
@@ -120,7 +121,7 @@ Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::b
     AnswerGreeting();
   } else {
     context_.timers.Cancel(std::exchange(greeting_timer_, {}));
-    dialing_.SetWhyNotShared("");
+    why_not_shared_.clear();
     OnUp();
   }
   return Status::Ok();
@@ -129,7 +130,7 @@ Status StreamConnection::OnCarried(const FrameHead& head, std::span<const std::b
 void StreamConnection::AnswerGreeting() {
   Result<std::vector<SharedExchange::Note>> notes = std::vector<SharedExchange::Note>();
   if (context_.options.carrier != Carrier::kUds) {
-    notes = shared_->exchange().Greet();
+    notes = shared_->Greet();
     if (!notes.ok()) {
       owner_.Write(LogLevel::kWarning,
                    fmt::format("memory cannot be shared with {} ({}): frames go through its Unix socket",
@@ -151,8 +152,8 @@ Status StreamConnection::OnPlain(std::span<const std::byte> body) {
   if (state_ != State::kGreeting || !body.empty())
     return Protocol("a note of kind 3 with {} bytes, wanted an empty one that answers a greeting",
                     body.size());
-  dialing_.SetWhyNotShared("it shares no memory: --transport uds there, or none can be made");
-  if (context_.options.carrier == Carrier::kLocal) return FailedPrecondition("{}", dialing_.why_not_shared());
+  why_not_shared_ = "it shares no memory: --transport uds there, or none can be made";
+  if (context_.options.carrier == Carrier::kLocal) return FailedPrecondition("{}", why_not_shared_);
   context_.timers.Cancel(std::exchange(greeting_timer_, {}));
   ShareNothing();
   OnUp();
@@ -335,8 +336,8 @@ void StreamConnection::StopReading() {
 }
 
 void StreamConnection::ClearQueues() {
-  socket_.queue().Clear();
-  if (shared_) shared_->queue().Clear();
+  socket_.ClearQueue();
+  if (shared_) shared_->ClearQueue();
 }
 
 void StreamConnection::Fail(const Status& why) {

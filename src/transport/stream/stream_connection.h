@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leeway/env.h"
@@ -70,8 +71,9 @@ class StreamConnection final : private SocketConnection::Events {
     return shared_ ? std::max(socket_.last_received(), shared_->last_received()) : socket_.last_received();
   }
   [[nodiscard]] std::string_view carrier() const;
-  // Why a connection that is up shares no memory, although its Unix socket was tried; else empty.
-  [[nodiscard]] const std::string& why_not_shared() const { return dialing_.why_not_shared(); }
+  // Why a connection that is up shares no memory, although its Unix socket was tried. Empty: it shares some,
+  // or none was tried.
+  [[nodiscard]] const std::string& why_not_shared() const { return why_not_shared_; }
 
  private:
   enum class State : std::uint8_t {
@@ -84,9 +86,14 @@ class StreamConnection final : private SocketConnection::Events {
   // SocketConnection::Events.
   void OnReadable() override;
   void OnWritable() override;
-  Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
   void OnSendFailed(int error) override;
-  [[nodiscard]] SharedConnection* Shared() override { return shared_ ? &*shared_ : nullptr; }
+  void OnDescriptor(Descriptor fd) override { shared_->OnDescriptor(std::move(fd)); }
+  void OnDescriptorsLost(std::size_t at_once_max) override { shared_->OnDescriptorsLost(at_once_max); }
+  // Now, since the peer is done with a payload before it says what became of it: a node that reads the
+  // verdict must find its memory free.
+  void OnBytes() override { shared_->Collect(); }
+  Status CheckFrame() override { return shared_->CheckFrame(); }
+  Status OnCarried(const FrameHead& head, std::span<const std::byte> body) override;
 
   // A socket is there to be read and written.
   [[nodiscard]] bool IsUp() const { return state_ == State::kOpen || state_ == State::kGreeting; }
@@ -130,6 +137,7 @@ class StreamConnection final : private SocketConnection::Events {
   TimerId greeting_timer_, linger_timer_;
   Status failure_;  // found where no event may be made; reported in a turn of its own
   Dialing dialing_;
+  std::string why_not_shared_;
   std::optional<SharedConnection> shared_;  // empty: no memory is shared, nor can it come to that
   SocketConnection socket_;                 // closes before this end takes its shared memory back
 };
