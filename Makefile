@@ -10,7 +10,7 @@ SHELL := /bin/bash
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
-# What `make train` passes on: make train SYNC=bsp SLOW=3:8x ARGS="--epochs 6".
+# `make train` passes these on: make train SYNC=bsp SLOW=3:8x ARGS="--epochs 6".
 SYNC ?= asp
 SLOW ?= 3:4x
 ARGS ?=

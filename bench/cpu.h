@@ -15,7 +15,7 @@ void PinToCore(int n);
 void PinToCores(int n);
 // Processor time that a process has used so far; 0 if it is gone.
 [[nodiscard]] double ProcessorSeconds(pid_t process);
-// That of this process and of all its children that have ended and were waited for.
+// Processor time of this process and of all its children that have ended and were waited for.
 [[nodiscard]] double OwnProcessorSeconds();
 
 // Processor time of the whole machine since it started.

@@ -28,7 +28,7 @@ enum class Change : std::uint8_t { kNone, kBetter, kWorse };
 
 // By figure.
 using Baseline = std::map<std::string, Score>;
-// What --save wrote.
+// Reads a file that --save wrote.
 [[nodiscard]] Result<Baseline> ReadBaseline(const std::string& json);
 
 // One whole run.

@@ -1,4 +1,4 @@
-"""What Leeway adds to a training step of PyTorch.
+"""Measures how much time Leeway adds to a training step of PyTorch.
 
 Every worker trains a CNN (under bsp unless told otherwise), in turns with plain PyTorch in the same process: a turn of the
 one, a turn of the other, all workers the same kind at a time, so that whatever else the machine does meets both. Turns are short, since
@@ -11,7 +11,7 @@ each other's end, and one that stopped would leave its core to the others. (With
 some run ahead, the last steps of the others are a little faster for it.)
 
 Where workers have to wait for each other (several of them under bsp) there is a third kind: plain PyTorch whose processes meet after every
-step and exchange nothing. That is what waiting for each other costs on this machine, without anything else that a parameter server does.
+step and exchange nothing. It shows the cost of waiting for each other on this machine, without the other work of a parameter server.
 
 Alone it brings its own scheduler and server (threads of this process); `leeway bench step` makes them processes of their own.
 """

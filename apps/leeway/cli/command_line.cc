@@ -114,7 +114,7 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
       return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
     }
     if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
-      // What CLI11 says for a value that was left out.
+      // CLI11 gives "true" for a value that was left out.
       const bool left_out = values.empty() || values.front() == "true";
       LW_RETURN_IF_ERROR(flag.take(left_out ? "" : values.front()).WithContext(flag.name()));
       continue;

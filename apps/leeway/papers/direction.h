@@ -24,7 +24,8 @@ struct Direction {
   scenario::Spread ours;  // of the values that are numbers
 };
 
-// What `words.directions` asks of a study that has run. An error names the line and what it wants.
+// Returns the directions that `words` asks of a study that has run. An error names the line and what it
+// wants.
 [[nodiscard]] Result<std::vector<Direction>> DirectionsOf(const scenario::Study& study,
                                                           const StudyWords& words);
 [[nodiscard]] chart::Table TableOfDirections(const std::vector<Direction>& directions, std::size_t seeds);

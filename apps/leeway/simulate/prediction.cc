@@ -1,4 +1,4 @@
-// What `leeway sim --from-run` adds to a study: where it comes from, and what was measured beside it.
+// `leeway sim --from-run` adds two things to a study: its origin, and the measured figures beside it.
 #include <fmt/format.h>
 
 #include <cmath>

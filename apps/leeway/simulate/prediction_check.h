@@ -1,5 +1,5 @@
 // PredictionCheck: real runs of a job under several settings, and what a record of the first alone says of
-// each of them. What `leeway bench predict` reports.
+// each of them. `leeway bench predict` reports it.
 #pragma once
 
 #include <string>

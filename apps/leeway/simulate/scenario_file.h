@@ -60,7 +60,7 @@ struct ScenarioFile {
   StudyWords study;
 };
 
-// What [study] can say, as KeysOf has it of the rest.
+// Lists the keys of [study]; KeysOf lists the others.
 [[nodiscard]] std::vector<scenario::KeyText> StudyKeys();
 
 [[nodiscard]] Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name);

@@ -14,7 +14,7 @@ namespace leeway::app {
 // Pictures that also go into files, with the name of each.
 using NamedDrawing = std::pair<std::string, chart::Drawing>;
 
-// What `words.plots` asks for, or what fits the study.
+// Draws the plots that `words` asks for, or those that fit the study.
 [[nodiscard]] std::vector<NamedDrawing> PlotsOf(const scenario::Study& study, const StudyWords& words);
 // Everything of one study.
 [[nodiscard]] chart::Section SectionOf(const scenario::Study& study, const StudyWords& words);

@@ -19,14 +19,15 @@ class Dialing {
  public:
   explicit Dialing(const StreamOptions& options) : options_(options) {}
 
-  // Once, first. Returns a host name that has to be looked up before Next gives an address.
+  // StreamConnection calls this once, first. Returns a host name that has to be looked up before Next gives
+  // an address.
   [[nodiscard]] std::optional<Endpoint> Begin(const std::string& peer);
-  // The answer to that look-up. An error is final.
+  // The look-up has ended. An error is final.
   [[nodiscard]] Status OnResolved(const Result<std::vector<SocketAddress>>& found);
-  // The next address to try; nothing if all have failed.
+  // Returns the next address to try, or nothing if all have failed.
   [[nodiscard]] std::optional<SocketAddress> Next();
 
-  // Why the address that Next gave last does not work.
+  // These tell why the address that Next gave last does not work.
   void OnNoSocket(const Status& why) { failure_ = why; }
   void OnRefused(const SocketAddress& at, int error);
   // The connect began, and failed later.
@@ -34,7 +35,7 @@ class Dialing {
   void OnNotShared(const Status& why);
   // The time of all Unix sockets is over: only TCP is left to try.
   void DropUnix();
-  // How long the peer may still take to greet: the time is for all of its Unix sockets together.
+  // Returns how long the peer may still take to greet: the time is for all of its Unix sockets together.
   [[nodiscard]] Duration GreetingTime(TimePoint now);
 
   [[nodiscard]] const Status& failure() const { return failure_; }

@@ -1,5 +1,5 @@
-// When a queue to a peer is too long: only if it is over a limit of StreamOptions and the peer has taken
-// nothing for `stall_max`. Pure functions.
+// These functions say when a queue to a peer is too long: only if it is over a limit of StreamOptions and the
+// peer has taken nothing for `stall_max`. Pure functions.
 #pragma once
 
 #include <string>

@@ -15,10 +15,10 @@ class Socket {
   explicit Socket(int fd) : descriptor_(fd) {}
 
   [[nodiscard]] static Result<Socket> Open(int family);
-  // TCP_NODELAY, since frames are batched by us, and a bound on the unsent bytes that the kernel takes.
+  // Sets TCP_NODELAY, since the transport batches frames, and bounds the unsent bytes that the kernel takes.
   void Tune(int notsent_lowat_bytes) const;
   [[nodiscard]] int fd() const { return descriptor_.fd(); }
-  // Of the other end of a Unix socket.
+  // The process at the other end of a Unix socket.
   struct Process {
     std::int64_t pid = 0;
     bool same_user = false;  // as this process, or the system's administrator

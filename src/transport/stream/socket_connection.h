@@ -31,13 +31,13 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   class Events {
    public:
     virtual ~Events() = default;
-    // Turns of the loop.
+    // These come as turns of the loop.
     virtual void OnReadable() = 0;
     virtual void OnWritable() = 0;
     virtual void OnSendFailed(int error) = 0;
 
-    // The socket tells these only while SetCarriers lets more than frames of the stream come.
-    // A descriptor came along, in the order of the notes.
+    // These come only while SetCarriers allows more than frames of the stream. The first tells of a
+    // descriptor that came along; they come in order, before their notes.
     virtual void OnDescriptor(Descriptor fd) = 0;
     // The kernel dropped descriptors, of which it takes in `at_once_max` with one call.
     virtual void OnDescriptorsLost(std::size_t at_once_max) = 0;
@@ -55,7 +55,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   // of connect, 0 if it is up or under way; an error where no socket can be opened.
   [[nodiscard]] Result<int> Connect(const SocketAddress& to);
   void Adopt(Socket socket);
-  // The errno of the connect that was under way.
+  // Returns the errno of the connect that was under way.
   [[nodiscard]] int ConnectError() const;
   [[nodiscard]] const Socket& socket() const { return socket_; }
   [[nodiscard]] bool over_unix() const { return over_unix_; }
@@ -63,7 +63,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   void WaitReadable() { watch_->WaitReadable(); }
   void WaitWritable() { watch_->WaitWritable(); }
 
-  // From the next header on.
+  // Both count from the next header on.
   void SetLimits(const FrameLimits& limits);
   void SetCarriers(FrameLimits::Carriers carriers);
   [[nodiscard]] const FrameLimits& limits() const { return limits_; }
@@ -82,7 +82,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] ReadResult Read();
   // Discards the bytes that have come. Returns how many, or nothing at the end of the connection.
   [[nodiscard]] std::optional<std::size_t> Discard();
-  // No frame is handed on any more.
+  // From now on no frame is handed on.
   void StopReading() { reading_ = false; }
   [[nodiscard]] bool AtFrameBoundary() const { return reader_->AtBoundary(); }
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
@@ -103,9 +103,9 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   void ClearQueue() { queue_.Clear(); }
   // Hands over all queued frames, and begins a new queue.
   [[nodiscard]] SendQueue TakeQueue();
-  // Until the socket is writable.
+  // True: the queue waits until the socket is writable.
   [[nodiscard]] bool waiting() const { return waiting_; }
-  // When bytes last left, or the queue last began to fill.
+  // Returns when bytes last left, or the queue last began to fill.
   [[nodiscard]] TimePoint last_progress() const { return last_progress_; }
 
  private:
@@ -118,7 +118,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] bool CarriesMore() const { return limits_.carriers != FrameLimits::Carriers::kStream; }
   void Take(Socket socket);
   void Watch();
-  // recv, with the descriptors that come along.
+  // Calls recv, and hands on the descriptors that come along.
   [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
 

@@ -1,8 +1,8 @@
 // StreamConnection: one connection of a StreamTransport, from connect or accept to its end.
 //
-// Finds a way to the peer (Dialing), over TCP or a Unix socket (SocketConnection). Two processes of one host
-// greet each other over the Unix socket, and then share memory (SharedConnection). Everything queued during a
-// turn of the loop leaves at its end. Thread rule: the loop's.
+// A connection finds a way to the peer (Dialing), over TCP or a Unix socket (SocketConnection). Two processes
+// of one host greet each other over the Unix socket, and then share memory (SharedConnection). Everything
+// queued during a turn of the loop leaves at its end. Thread rule: the loop's.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class StreamConnection final : private SocketConnection::Events {
     virtual void RunLater(ConnectionId id, void (StreamConnection::*step)()) = 0;
     // Calls OnResolved in a turn of its own if the connection is still there then.
     virtual void ResolveFor(ConnectionId id, const Endpoint& endpoint) = 0;
-    // The shared memory of a new connection; null where this process has none.
+    // Returns the shared memory of a new connection; null where this process has none.
     virtual std::unique_ptr<SharedExchange> MakeExchange() = 0;
     // Frames come through the connection's pipe from now on: PollPipe is to be called, and shared() to be
     // asked before the loop sleeps.
@@ -49,7 +49,7 @@ class StreamConnection final : private SocketConnection::Events {
   StreamConnection(const ConnectionContext& context, Owner& owner);
   ~StreamConnection() override;
 
-  // Exactly one of these, first.
+  // The transport calls exactly one of Connect and Adopt, first.
   void Connect(const std::string& address);
   void Adopt(Socket socket, const std::string& peer);
   void OnResolved(const Result<std::vector<SocketAddress>>& found);
@@ -62,7 +62,7 @@ class StreamConnection final : private SocketConnection::Events {
   void Linger();
   // Hands as much to the kernel, or to the pipe, as it takes now.
   void Flush();
-  // As in LoopInput, for the bytes of the pipe.
+  // Does as LoopInput says, for the bytes of the pipe.
   bool PollPipe();
   // REQUIRES: the owner was told OnPiped.
   [[nodiscard]] SharedConnection& shared() { return *shared_; }
@@ -71,8 +71,8 @@ class StreamConnection final : private SocketConnection::Events {
     return shared_ ? std::max(socket_.last_received(), shared_->last_received()) : socket_.last_received();
   }
   [[nodiscard]] std::string_view carrier() const;
-  // Why a connection that is up shares no memory, although its Unix socket was tried. Empty: it shares some,
-  // or none was tried.
+  // Says why a connection that is up shares no memory, although its Unix socket was tried. Empty: it shares
+  // some, or none was tried.
   [[nodiscard]] const std::string& why_not_shared() const { return why_not_shared_; }
 
  private:
@@ -99,13 +99,13 @@ class StreamConnection final : private SocketConnection::Events {
   [[nodiscard]] bool IsUp() const { return state_ == State::kOpen || state_ == State::kGreeting; }
   [[nodiscard]] bool IsPiped() const { return shared_ && shared_->piped(); }
   [[nodiscard]] bool IsWaiting() const { return IsPiped() ? shared_->waiting() : socket_.waiting(); }
-  // Of frames.
+  // Returns the queue that frames wait in.
   [[nodiscard]] const SendQueue& queue() const { return IsPiped() ? shared_->queue() : socket_.queue(); }
 
   void TryNextAddress();
   void OnConnectReady();
   void OnUp();
-  // Over a Unix socket: asks the peer to share memory.
+  // Asks the peer to share memory, over a Unix socket.
   void BeginGreeting();
   // This way of connecting does not work: tries the next.
   void GiveUpGreeting(const Status& why);
@@ -124,7 +124,7 @@ class StreamConnection final : private SocketConnection::Events {
   void ClearQueues();
   void FlushAtTurnEnd();
   [[nodiscard]] Status CheckQueues() const;
-  // Ends the connection; OnClosed unless lingering. Only as a step of the loop.
+  // Ends the connection, with OnClosed unless it lingers. REQUIRES: a step of the loop.
   void Fail(const Status& why);
   void FailPending();
 

@@ -40,8 +40,8 @@ struct StreamOptions {
   std::chrono::milliseconds greeting_max{1'000};
   // Answers of a model of so many bytes are copied out of shared memory with non-temporal stores.
   std::uint64_t nontemporal_bytes_min = NontemporalBytesMin();
-  // Of one peer's memory, mapped here to be read. A process has 128 TiB of addresses: a hundred peers that
-  // announce more than they have leave room for honest ones.
+  // Bounds one peer's memory that is mapped here to be read. A process has 128 TiB of addresses: a hundred
+  // peers that announce more than they have leave room for honest ones.
   std::uint64_t peer_bytes_max = 1ULL << 40;
   // Memory that the peer has done with is let go when something comes from it or is sent to it, and else this
   // often.
