@@ -9,7 +9,9 @@ from torch.utils.dlpack import to_dlpack
 
 from leeway import errors
 from leeway.torch.phases import Phases
+from leeway.torch.pushing import Pushing
 from leeway.torch.table_gradient import TableGradient
+from leeway.torch.table_parameter import TableParameter
 from leeway.torch.table_values import TableValues
 
 
@@ -68,7 +70,9 @@ def pushed(parameter, gradient, value):
         parameter.grad.zero_()
     parameter.grad.add_(value)
     gradient.on_accumulated()
-    return gradient.begin_push()
+    slot = gradient.slot_to_push()
+    gradient.note_pushed(slot)
+    return slot
 
 
 def test_a_table_is_synced_once_in_an_iteration_and_swaps_its_buffers():
@@ -114,8 +118,7 @@ def test_a_write_through_data_is_noticed_once():
     parameter.data.mul_(2)
     with pytest.warns(RuntimeWarning, match="w was written to through .data"):
         values.check_written()
-    values.check_written()
-    assert session.phases.overwritten_parameters == 1
+    assert values.checksum is None and session.phases.overwritten_parameters == 1
 
 
 def test_a_parameter_without_initial_values_is_not_trained():
@@ -124,6 +127,21 @@ def test_a_parameter_without_initial_values_is_not_trained():
         values.check_trainable()
     values.begin()
     values.check_trainable()
+
+
+def test_a_push_checks_the_gradient_first_and_a_refused_one_counts_as_none():
+    session = played()
+    session.optimizers = [None]  # another optimizer has given the first gradients
+    table = TableParameter("w", nn.Parameter(torch.ones(3)), 0, "sgd", session, session.phases)
+    pushing = Pushing(types.SimpleNamespace(param_groups=[{"lr": 0.1}], samples=1), [table], session, session.phases, None)
+    table.parameter.grad = torch.ones(3).to_sparse()
+    with pytest.raises(errors.InvalidArgument, match="gradient of w: got torch.float32 sparse_coo"):
+        pushing.push(table)
+    table.parameter.grad = torch.ones(3)
+    for _ in range(2):
+        with pytest.raises(errors.FailedPrecondition, match="w has no initial values"):
+            pushing.push(table)
+    assert not table.gradient.pushed
 
 
 def test_a_forked_child_uses_memory_of_its_own():

@@ -20,7 +20,7 @@ class Phases:
         self.slowed_s = 0.0    # asleep, because the launcher asked for a slow worker
         self.samples = 0
         self.refused = 0
-        self.copied_gradients = 0  # found outside the arena: see TableGradient.begin_push()
+        self.copied_gradients = 0  # found outside the arena: see TableGradient.slot_to_push()
         self.rebound_parameters = 0  # found in other memory and put back: see TableValues.check_memory()
         self.overwritten_parameters = 0  # changed in place by the script: see TableValues.sync()
         self.assigned_parameters = 0  # by lw.assign()

@@ -32,17 +32,21 @@ class Pushing:
     def push(self, table):
         """Pushes the table's gradient of this iteration, now or with others."""
         began = time.perf_counter()
-        if table.gradient.pushed:
+        gradient, values = table.gradient, table.values
+        if gradient.pushed:
             raise FailedPrecondition(
                 f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
                 "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
-        table.values.check_trainable()
+        values.check_memory()
+        slot = gradient.slot_to_push()
+        if not values.initialized:
+            values.check_trainable()
         hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
-        slot = table.gradient.begin_push()
         if self._first is not None:
             self._first.add(slot.address, table.elements)
         self._held.append((table, slot, hyper, self._optimizer.samples))
         self._held_bytes += 4 * table.elements
+        gradient.note_pushed(slot)
         self._pushed += 1
         if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before:
             self._send()
@@ -79,9 +83,11 @@ class Pushing:
             self._first.report()
             self._first = None
         for table in self._tables:
-            if table.gradient.pushed:
+            gradient = table.gradient
+            if gradient.pushed:
                 table.values.check_memory()
-            table.gradient.end_iteration()
+            if gradient.pushed or gradient.touched:
+                gradient.end_iteration()
 
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0

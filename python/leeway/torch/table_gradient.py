@@ -9,8 +9,8 @@ from leeway.torch.slot import describe, fits
 
 
 class TableGradient:
-    __slots__ = ("buffers", "fresh", "touched", "_name", "_parameter", "_phases", "_fresh_gradient", "_fresh_version",
-                 "_unzeroed", "_pushed")
+    __slots__ = ("buffers", "fresh", "touched", "pushed", "_name", "_parameter", "_phases", "_fresh_gradient", "_fresh_version",
+                 "_unzeroed")
 
     def __init__(self, name, parameter, worker, phases):
         self._name, self._parameter, self._phases = name, parameter, phases
@@ -20,14 +20,9 @@ class TableGradient:
         self._fresh_gradient = None   # its tensor
         self._fresh_version = 0       # of that tensor at step(), plus accumulations on top of values that nobody zeroed
         self._unzeroed = False        # nobody has zeroed that tensor since step()
-        self._pushed = None           # in this iteration: the gradient, its version, its slot
+        self.pushed = None            # in this iteration: the gradient, its version, its slot; None before the push
 
-    @property
-    def pushed(self):
-        """True after a push in this iteration."""
-        return self._pushed is not None
-
-    def begin_push(self):
+    def slot_to_push(self):
         """Checks the gradient and returns the slot that holds it.
 
         Autograd has written it there if it found the tensor of the last step(); else this copies it. The parameter keeps its
@@ -42,8 +37,11 @@ class TableGradient:
             if self.fresh is not None or not self.touched:
                 self._phases.copied_gradients += 1
             slot.tensor().copy_(gradient.detach())
-        self._pushed = gradient, gradient._version, slot
         return slot
+
+    def note_pushed(self, slot):
+        gradient = self._parameter.grad
+        self.pushed = gradient, gradient._version, slot
 
     def _check(self, gradient):
         if not fits(gradient):
@@ -102,7 +100,7 @@ class TableGradient:
 
     def check_unchanged(self):
         """At step(): raises if the script has changed the gradient since its push."""
-        pushed, version, slot = self._pushed
+        pushed, version, slot = self.pushed
         gradient = self._parameter.grad
         # A write through .data of autograd's own tensor leaves its version as it was: compare the bits.
         if gradient is not pushed or gradient._version != version or not (slot.holds(gradient) or slot.equals(gradient.detach())):
@@ -112,15 +110,16 @@ class TableGradient:
                 "at step()")
 
     def end_iteration(self):
-        """After a push: gives autograd another tensor, since zero_grad() must not write into the one on loan."""
+        """After a push or an accumulation. A push gives autograd another tensor: zero_grad() must not write into the one on
+        loan."""
         self.touched = False
-        if self._pushed is None:
+        if self.pushed is None:
             return
         self.fresh = self.buffers.take()
         fresh = self.fresh.tensor()
         self._parameter.grad = fresh
         self._fresh_gradient, self._fresh_version, self._unzeroed = fresh, fresh._version, True
-        self._pushed = None
+        self.pushed = None
 
     def leave_arena(self):
         """Gives the gradient plain memory."""

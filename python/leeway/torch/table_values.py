@@ -16,13 +16,13 @@ from leeway.torch.slot import Slot, describe, fits
 
 # TableValues looks for writes through p.data in the first iterations, then in every 64th: a look reads the parameter twice.
 _LOOKS_FIRST, _LOOKS_EVERY = 4, 64
-# TableValues._synced in a forked child: the values had come before the fork, or had not.
+# TableValues.synced in a forked child: the values had come before the fork, or had not.
 _FORKED, _FORKED_WITHOUT = -2, -3
 
 
 class TableValues:
-    __slots__ = ("table_id", "buffers", "address", "initialized", "root", "_name", "_parameter", "_elements", "_session", "_phases",
-                 "_on_child_use", "_agreed", "_synced", "_version", "_checksum")
+    __slots__ = ("table_id", "buffers", "address", "initialized", "root", "session", "synced", "checksum", "_name", "_parameter",
+                 "_elements", "_phases", "_on_child_use", "_agreed", "_version")
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         """sync() calls `on_child_use` when a forked child first uses the parameter."""
@@ -35,30 +35,31 @@ class TableValues:
         self.initialized = False      # the job has initial values of it
         self.root = 0                 # the rank whose initial values count
         self._name, self._parameter, self._elements = name, parameter, parameter.numel()
-        self._session, self._phases, self._on_child_use = session, phases, on_child_use
+        self.session, self._phases, self._on_child_use = session, phases, on_child_use
         self._agreed = False          # all ranks agree on the initial values
-        self._synced = -1             # the iteration of the last sync
+        self.synced = -1              # the iteration of the last sync
         self._version = 0             # of the parameter when the values came
-        self._checksum = None         # of the values when they came; None: no look in this iteration
+        self.checksum = None          # of the values when they came; None: no look in this iteration
 
     def create_table(self, sync, apply, optimizer, clock_group):
         """`clock_group` is the number of the optimizer whose steps are the table's iterations."""
         first, second = self.buffers
-        self.table_id = self._session.worker.create_table(
+        self.table_id = self.session.worker.create_table(
             self._name, list(self._parameter.shape), sync=sync, apply=apply, optimizer=optimizer, first=first,
             second=second, group=clock_group)
 
     def sync(self):
-        """Waits until the table may be used in this iteration, and puts the newest values under the parameter."""
-        if self._synced != self._session.iteration:
+        """Waits until the table may be used in this iteration, and puts the newest values under the parameter. A hook that runs
+        at every use compares `synced` itself and saves the call."""
+        if self.synced != self.session.iteration:
             self._sync()
 
     def is_synced(self):
-        return self._synced == self._session.iteration
+        return self.synced == self.session.iteration
 
     def _sync(self):
-        session = self._session
-        if self._synced < -1:
+        session = self.session
+        if self.synced < -1:
             self._sync_forked()
             return
         if not self.initialized:
@@ -69,14 +70,14 @@ class TableValues:
         began = time.perf_counter()
         address = session.worker.sync(self.table_id)
         self._phases.wait_s += time.perf_counter() - began
-        self._synced = session.iteration
+        self.synced = session.iteration
         if address != self.address:
             self._parameter.data = self.buffers[address].tensor()
             self.address = address
         if self._agreed:
             # A script that clamps does it after every step, so a look now and then is enough.
             looks = session.iteration < _LOOKS_FIRST or session.iteration % _LOOKS_EVERY == 0
-            self._checksum = checksum(address, self._elements) if looks else None
+            self.checksum = checksum(address, self._elements) if looks else None
 
     def begin(self, root=0):
         """The job has initial values of the table from here on."""
@@ -87,7 +88,7 @@ class TableValues:
         """Begins with the values of a broadcast, and puts them under the parameter."""
         self.begin(root)
         self.sync()
-        self._checksum = checksum(self.address, self._elements)
+        self.checksum = checksum(self.address, self._elements)
 
     def note_agreed(self):
         """All ranks and the servers agree on the values under the parameter."""
@@ -96,43 +97,41 @@ class TableValues:
 
     def _note(self):
         self._version = self._parameter._version
-        self._checksum = checksum(self.address, self._elements)
+        self.checksum = checksum(self.address, self._elements)
 
     def broadcast(self, lend=True):
         """Offers the parameter's values as initial ones. `lend` makes no copy: the worker lands nothing in this buffer until
         the servers have them."""
         self.check_memory()
         lent = self.buffers[self.address].memory if lend else None
-        self._session.worker.broadcast(self.table_id, self.address, self._elements, lent)
+        self.session.worker.broadcast(self.table_id, self.address, self._elements, lent)
 
     def assign(self):
         """Gives the servers the parameter's values."""
         self.check_memory()
-        self._session.worker.assign(self.table_id, self.address, self._elements, self.buffers[self.address].memory)
+        self.session.worker.assign(self.table_id, self.address, self._elements, self.buffers[self.address].memory)
 
     def read(self, even_if_known):
         """Returns the servers' present values in a new tensor; None if they have nothing newer, unless `even_if_known`."""
         room = torch.empty(self._parameter.shape, dtype=torch.float32)
-        read = self._session.worker.read_values(self.table_id, room.data_ptr(), self._elements, even_if_known)
+        read = self.session.worker.read_values(self.table_id, room.data_ptr(), self._elements, even_if_known)
         return room if read else None
 
     def was_written(self):
         """Before the first gradient: did the script change the values since the broadcast?"""
         self.check_memory()
-        return checksum(self.address, self._elements) != self._checksum
+        return checksum(self.address, self._elements) != self.checksum
 
     def check_written(self):
-        """At step(): notices a write through p.data, which leaves the version as it was."""
-        if self._checksum is None:
-            return
-        if self._parameter._version == self._version and checksum(self.address, self._elements) != self._checksum:
+        """At step(), where `checksum` is known: notices a write through p.data, which leaves the version as it was."""
+        if self._parameter._version == self._version and checksum(self.address, self._elements) != self.checksum:
             self._count_overwritten("through .data ")
-        self._checksum = None
+        self.checksum = None
 
     def _count_overwritten(self, how=""):
         """The script has written into the parameter since its values came, and the servers do not know of it."""
         self._version = self._parameter._version
-        if self._session.finished:
+        if self.session.finished:
             return  # the script expects the final values
         self._phases.overwritten_parameters += 1
         if self._phases.overwritten_parameters > 1:
@@ -144,8 +143,7 @@ class TableValues:
                       "model. Further ones are only counted", RuntimeWarning, stacklevel=2)
 
     def check_trainable(self):
-        """Before a push: the parameter is in its buffer, and the job has its initial values."""
-        self.check_memory()
+        """Before a push: raises if the job has no initial values of the parameter."""
         if not self.initialized:
             raise FailedPrecondition(f"parameter {self._name} has no initial values in the job: call "
                                      "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) "
@@ -178,18 +176,18 @@ class TableValues:
     def on_fork(self):
         """In a forked child, which shares the arena with its parent. The parameter gets a copy when the child looks at it; most
         children, as workers of a DataLoader, never do. A child cannot wait for values that had not come."""
-        if self._synced < -1:
+        if self.synced < -1:
             return  # a child of a forked child inherits its state
-        self._synced = _FORKED if not self.initialized or self.is_synced() else _FORKED_WITHOUT
+        self.synced = _FORKED if not self.initialized or self.is_synced() else _FORKED_WITHOUT
 
     def _sync_forked(self):
-        if self._synced == _FORKED_WITHOUT:
+        if self.synced == _FORKED_WITHOUT:
             raise FailedPrecondition(f"parameter {self._name}: its newest values had not come when this process was forked, and "
                                      "only the process that called init() can wait for them; call opt.synchronize() there "
                                      "before forking")
         self.leave_arena()
         self._on_child_use()
-        self._synced = self._session.iteration
+        self.synced = self.session.iteration
 
     def leave_arena(self):
         """Gives the parameter plain memory."""

@@ -22,7 +22,7 @@ class WatchedParameters(OrderedDict):
 
     def __getitem__(self, name):
         values = self.watched.get(name)
-        if values is not None:
+        if values is not None and values.synced != values.session.iteration:
             values.sync()
         return super().__getitem__(name)
 
@@ -36,7 +36,8 @@ class WatchedParameters(OrderedDict):
 
     def sync(self):
         for values in self.watched.values():
-            values.sync()
+            if values.synced != values.session.iteration:
+                values.sync()
 
     def plain(self):
         return OrderedDict(super().items())
