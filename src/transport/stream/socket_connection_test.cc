@@ -33,8 +33,8 @@ class SocketConnectionTest : public ::testing::Test, public SocketConnection::Ev
     connection.Adopt(Socket(pair[0]));
     far = Descriptor(pair[1]);
   }
-  void Write(std::span<const std::byte> bytes) const {
-    ASSERT_EQ(write(far.fd(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  void Write(std::span<const std::byte> data) const {
+    ASSERT_EQ(write(far.fd(), data.data(), data.size()), static_cast<ssize_t>(data.size()));
   }
   // Writes an empty note with descriptors.
   void WriteNoteWith(std::span<const int> fds) const {
