@@ -6,7 +6,6 @@
 
 #include "base/errors.h"
 #include "node/control_frame.h"
-#include "node/worker/open_waits.h"
 #include "node/worker/worker_node.h"
 
 namespace leeway {
@@ -40,8 +39,7 @@ void WorkerNode::OnWelcome(const wire::pb::Welcome& welcome) {
   const Result<bool> first = joining_.OnWelcome(welcome);
   if (first.ok() && *first) {
     if (const Status policies = training_.TakeJob(job()); !policies.ok()) return Fail(policies);
-    report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
-    return;
+    return reporting_.Start();
   }
   ++counters_.reconnects;
   if (!first.ok()) return Fail(first.status());
@@ -71,26 +69,22 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
   const Joining::News& news = **taken;
   if (news.entered && life_.Is(WorkerPhase::kJoining)) {
     training_.BeginAt(Iteration(news.entered->first()));
-    if (news.entered->has_restore()) ReadState(news.entered->restore());
+    if (news.entered->has_restore()) {
+      client_state_.Read(news.entered->restore(), rank(), [this](const Status& read) {
+        if (read.ok()) {
+          JoinIfAllUp();
+        } else {
+          Fail(read);
+        }
+        due_.Run();
+      });
+    }
     if (const Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
   }
   for (const std::size_t shard : news.replaced) {
     if (shard < training_.ports().all().size()) intake_.OnReplaced(training_, shard);
   }
   PullFinalIfAlone();
-}
-
-void WorkerNode::ReadState(const wire::pb::RankRestore& from) {
-  reading_state_ = true;
-  client_state_.Read(from, rank(), [this](const Status& read) {
-    reading_state_ = false;
-    if (read.ok()) {
-      JoinIfAllUp();
-    } else {
-      Fail(read);
-    }
-    due_.Run();
-  });
 }
 
 Status WorkerNode::OpenPorts() {
@@ -116,7 +110,7 @@ Status WorkerNode::OpenPorts() {
 }
 
 void WorkerNode::JoinIfAllUp() {
-  if (!life_.Is(WorkerPhase::kJoining) || reading_state_ || !training_.ports().AllUp()) return;
+  if (!life_.Is(WorkerPhase::kJoining) || client_state_.reading() || !training_.ports().AllUp()) return;
   life_.Enter(WorkerPhase::kMember, env_.clock.Now());
   training_.Join();
   life_.Tell(LifeCycle::Step::kJoin, Status::Ok(), due_);
@@ -174,7 +168,7 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
       return intake_.OnArrays(training_, port, body, landing);
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
-                                        [this](const auto& message) { inquiries_.OnReply(message, false); });
+                                        [this](const auto& message) { reporting_.OnReply(message, false); });
     default:
       return Protocol("a {} frame, wanted Verdicts, Answers, Arrays or WhyReply", wire::KindName(kind));
   }
@@ -200,16 +194,16 @@ Status WorkerNode::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> 
       return Parsed<wire::pb::SetSyncReply>(
           kind, body, [this](const auto& message) { requests_.OnSetSyncReply(message); });
     case wire::Kind::kCut:
-      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) { OnCut(message); });
-    case wire::Kind::kWhy:
-      return Parsed<wire::pb::Why>(kind, body, [this](const auto& message) {
-        inquiries_.Survey(message.request(), [this] {
-          if (UserWaits()) AddOpenWaits(View(), inquiries_);
-        });
+      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) {
+        const Iteration at(message.iteration());
+        training_.exchange().OnCut(at);
+        client_state_.OnCut(message, joining_.self(), iteration(), training_.LacksAt(at));
       });
+    case wire::Kind::kWhy:
+      return Parsed<wire::pb::Why>(kind, body, [this](const auto& message) { reporting_.OnSurvey(message); });
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
-                                        [this](const auto& message) { inquiries_.OnReply(message, true); });
+                                        [this](const auto& message) { reporting_.OnReply(message, true); });
     case wire::Kind::kLeft:
       return Parsed<wire::pb::Left>(kind, body, [this](const auto& message) { requests_.OnLeft(message); });
     case wire::Kind::kJobEnd:
@@ -223,19 +217,10 @@ Status WorkerNode::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> 
   }
 }
 
-void WorkerNode::OnCut(const wire::pb::Cut& cut) {
-  const WorkerIdentity& self = joining_.self();
-  const RankFileHead head{options_.job, 0, self.worker, self.incarnation, Iteration(0)};
-  const Iteration at(cut.iteration());
-  training_.exchange().OnCut(at);
-  cut_answer_.OnCut(at);
-  client_state_.OnCut(cut, head, iteration(), training_.LacksAt(at));
-}
-
 void WorkerNode::AfterVerdicts() {
   // At once: this worker may be killed before its next beat, and nobody else knows.
-  if (intake_.moves().TakeLost()) SendReport();
-  AnswerIfSettled();
+  if (intake_.moves().TakeLost()) reporting_.Report();
+  client_state_.AnswerIfSettled();
   LeaveIfSettled();
   training_.AfterVerdicts();
 }

@@ -5,9 +5,6 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "node/control_frame.h"
-#include "node/seconds.h"
-#include "node/worker/open_waits.h"
 
 namespace leeway {
 
@@ -15,7 +12,7 @@ using Step = LifeCycle::Step;
 
 class WorkerNode::Call {
  public:
-  explicit Call(WorkerNode& node) : due_(node.due_) { node.reports_.NoteAct(); }
+  explicit Call(WorkerNode& node) : due_(node.due_) { node.reporting_.NoteAct(); }
   ~Call() { due_.Run(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -56,22 +53,25 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
               {.failed = [this](const Status& why) { Fail(why); },
                .initialized = [this] { LeaveIfSettled(); },
                .ask = [this] { AskForNewMap(); }}),
-      client_state_(env, options.keeps_state,
+      client_state_(env, options,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
-                           cut_answer_.Hold(answer);
-                           AnswerIfSettled();
+                           scheduler_.SendControl(wire::Kind::kRankState, answer);
+                         },
+                     .settled = [this] { return training_.tables().SettledBefore(iteration()); },
+                     .decided =
+                         [this] {
                            if (!life_.Is(WorkerPhase::kFinishing)) return;
                            FinishIfWhole();
                            due_.Run();
                          },
                      .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}),
-      inquiries_(env.timers, due_, scheduler_,
-                 [this](wire::pb::WhyReply reply) { OnSurveyed(std::move(reply)); }) {}
+      reporting_(env.timers, options.link, scheduler_, counters_, events, due_,
+                 {.view = [this] { return View(); },
+                  // The client's state may have taken too long to write.
+                  .beat = [this] { FinishIfWhole(); }}) {}
 
-WorkerNode::~WorkerNode() {
-  for (const TimerId timer : {report_timer_, broken_timer_}) env_.timers.Cancel(timer);
-}
+WorkerNode::~WorkerNode() { env_.timers.Cancel(broken_timer_); }
 
 void WorkerNode::Join(Done done) {
   if (!life_.Is(WorkerPhase::kNew)) {
@@ -153,7 +153,7 @@ void WorkerNode::Sync(TableId table, Done usable) {
 }
 
 Status WorkerNode::Pull(TableId table, std::span<float> values, Done done) {
-  reports_.NoteAct();
+  reporting_.NoteAct();
   // Observers may pull, so this does not ask for a member.
   if (life_.Is(WorkerPhase::kFailed)) return life_.failure();
   return training_.Pull(table, values, std::move(done));
@@ -226,7 +226,7 @@ void WorkerNode::Leave(Done done) {
 void WorkerNode::LeaveIfSettled() {
   if (!life_.Is(WorkerPhase::kLeaving) || leave_sent_ || !training_.settled()) return;
   leave_sent_ = true;
-  SendReport();  // a script may end here without another word
+  reporting_.Report();  // a script may end here without another word
   requests_.Leave(training_.end(), [this](Epoch epoch) { OnLeft(epoch); });
 }
 
@@ -265,19 +265,17 @@ void WorkerNode::PullFinalIfAlone() {
 }
 
 void WorkerNode::FinishIfWhole() {
-  if (!life_.Is(WorkerPhase::kFinishing) || !training_.HasFinal()) return;
-  // A disk that does not answer holds nobody up for longer than a peer that does not.
-  const std::optional<TimePoint> writing = client_state_.writing_since();
-  if (writing && env_.clock.Now() - *writing < options_.link.give_up_after) return;
+  if (!life_.Is(WorkerPhase::kFinishing) || !training_.HasFinal() || client_state_.HoldsUpFinish()) return;
   life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
-  SendReport();  // no server is needed any more, though a script may go on for long before it says goodbye
+  reporting_
+      .Report();  // no server is needed any more, though a script may go on for long before it says goodbye
   life_.Tell(Step::kFinish, Status::Ok(), due_);
 }
 
 void WorkerNode::Shutdown(Done done) {
   if (!life_.over()) {
     // The last beat: so that the job's summary has this worker's final figures.
-    SendReport();
+    reporting_.Report();
     // First, so that no pending request takes its end for a failure of the job.
     life_.Enter(WorkerPhase::kStopped, env_.clock.Now());
     FailPending(Cancelled("the worker was shut down"));
@@ -314,9 +312,8 @@ void WorkerNode::TellIfDrained() {
 }
 
 void WorkerNode::StopLinks(const Status& why) {
-  env_.timers.Cancel(std::exchange(report_timer_, {}));
+  reporting_.Stop();
   intake_.moves().Stop();
-  inquiries_.Drop();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
   training_.ports().Stop(why);
   scheduler_.Stop(why);
@@ -339,7 +336,6 @@ WorkerView WorkerNode::View() const {
           .phase = life_.phase(),
           .phase_since = life_.since(),
           .leave_sent = leave_sent_,
-          .reading_state = reading_state_,
           .final_asked = training_.final_asked(),
           .iteration = iteration(),
           .job = job(),
@@ -354,68 +350,6 @@ WorkerView WorkerNode::View() const {
           .waits = training_.waits(),
           .step = training_.step(),
           .client_state = client_state_};
-}
-
-bool WorkerNode::UserWaits() const {
-  if (const std::optional<bool> said = events_.UserWaits()) return *said;
-  return training_.waits().open() > 0 || requests_.AnyAwaited(training_.step().entered() ? 1 : 0) ||
-         life_.Is(WorkerPhase::kLeaving) || life_.Is(WorkerPhase::kFinishing);
-}
-
-void WorkerNode::OnReportTimer() {
-  SendReport();
-  FinishIfWhole();  // what it writes may have taken too long
-  report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
-  due_.Run();
-}
-
-void WorkerNode::SendReport() {
-  if (!scheduler_.up()) return;
-  scheduler_.SendControl(wire::Kind::kReport, reports_.Make(View(), counters_, UserWaits()));
-}
-
-void WorkerNode::AnswerIfSettled() {
-  if (!cut_answer_.holds()) return;
-  if (const auto answer = cut_answer_.Take(training_.tables().SettledBefore(iteration())))
-    scheduler_.SendControl(wire::Kind::kRankState, *answer);
-}
-
-void WorkerNode::ExplainWait(Explained done) {
-  Wait wait = FindWait(View());
-  if (wait.cause == Wait::Cause::kNothing || inquiries_.full()) {
-    const std::string text = wait.text.empty() ? "nothing of the job (any more)" : wait.text;
-    due_.Later([done = std::move(done), text] { done(text, false); });
-    return due_.Run();
-  }
-  StallFacts facts;
-  facts.self = rank();
-  facts.alone = std::ranges::all_of(joining_.roster().present(),
-                                    [&facts](std::uint32_t rank) { return rank == facts.self.value(); });
-  facts.give_up_after_s = Seconds(options_.link.give_up_after);
-  facts.scheduler_up = scheduler_.up();
-  facts.scheduler_age_s = Seconds(env_.clock.Now() - scheduler_.last_heard());
-  facts.shard = wait.name;
-  const WorkerBlock* block = std::exchange(wait.block, nullptr);
-  facts.wait = std::move(wait);
-  Link* shard = nullptr;
-  if (block != nullptr) {
-    shard = &training_.ports().Of(*block).link();
-    facts.shard = shard->peer();
-    facts.shard_up = shard->up();
-    facts.sync = !block->model->sync.empty() ? block->model->sync : block->table->spec.sync;
-  }
-  inquiries_.Explain(std::move(facts), shard, block == nullptr ? BlockId() : block->id, std::move(done));
-  due_.Run();
-}
-
-void WorkerNode::OnSurveyed(wire::pb::WhyReply reply) {
-  for (wire::pb::OpenWait& wait : *reply.mutable_open()) wait.set_what(ClippedMessage(wait.what()));
-  // As it is now: what was asked meanwhile counts only if the user is still there.
-  reply.set_acts(reports_.acts());
-  reply.set_waits(UserWaits());
-  // Nothing is under way, and no thread of the user computes.
-  reply.set_settled(!events_.UserMayCompute() && IsSettled(View()));
-  scheduler_.SendControl(wire::Kind::kWhyReply, reply);
 }
 
 }  // namespace leeway

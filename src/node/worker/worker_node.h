@@ -26,26 +26,23 @@
 #include "node/link.h"
 #include "node/worker/arrays_wanted.h"
 #include "node/worker/client_state.h"
-#include "node/worker/cut_answer.h"
 #include "node/worker/due_callbacks.h"
-#include "node/worker/inquiries.h"
 #include "node/worker/joining.h"
 #include "node/worker/lent_gradient.h"
 #include "node/worker/life_cycle.h"
 #include "node/worker/parameter_pair.h"
+#include "node/worker/reporting.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
-#include "node/worker/wait.h"
-#include "node/worker/worker_reports.h"
+#include "node/worker/user_activity.h"
 #include "node/worker/worker_view.h"
 #include "wire/messages.h"
 
 namespace leeway {
 
-class WorkerNodeEvents {
+class WorkerNodeEvents : public UserActivity {
  public:
-  virtual ~WorkerNodeEvents() = default;
   // Final: fenced, refused, the scheduler is gone, or the job ended with an error. Every pending callback has
   // been called with this status before. The node must not be destroyed from inside this or any other
   // callback.
@@ -59,11 +56,6 @@ class WorkerNodeEvents {
   virtual void OnIteration(Iteration /*now*/) {}
   // True: a table may be used only after Sync has said so, whatever its pair says.
   virtual void OnGated(bool /*gated*/) {}
-  // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
-  // Sync, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
-  [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
-  // Whether the user may compute while one of its threads waits, since it has several.
-  [[nodiscard]] virtual bool UserMayCompute() const { return false; }
 };
 
 class WorkerNode final : private LinkEvents {
@@ -151,7 +143,7 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] bool goes_on() const { return joining_.goes_on(); }
   [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
   // A figure for the next report to the scheduler.
-  void SetFigure(const std::string& name, double value) { reports_.SetFigure(name, value); }
+  void SetFigure(const std::string& name, double value) { reporting_.SetFigure(name, value); }
   // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the
   // owner before.
   void SetResumeObserver(BlockMoves::Resumed observer) { intake_.moves().SetObserver(std::move(observer)); }
@@ -162,7 +154,7 @@ class WorkerNode final : private LinkEvents {
   // The same and more, in several lines: the shard and the scheduler say under which condition the wait ends,
   // which workers it is for, how old their last messages are; and what to do. `done` comes within a few
   // seconds, unless the worker ends before.
-  void ExplainWait(Explained done);
+  void ExplainWait(Explained done) { reporting_.Explain(rank(), std::move(done)); }
 
  private:
   // A call of the user: counted, and followed by the callbacks that it made due.
@@ -183,7 +175,6 @@ class WorkerNode final : private LinkEvents {
   void OnWelcome(const wire::pb::Welcome& welcome);
   void OnRoster(const wire::pb::Roster& roster);
   [[nodiscard]] Status OpenPorts();
-  void ReadState(const wire::pb::RankRestore& from);
   void JoinIfAllUp();
 
   // Frames.
@@ -191,7 +182,6 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] Status OnShardFrame(ShardPort& port, const FrameHead& head, std::span<const std::byte> body,
                                     Landing& landing);
   void AfterVerdicts();
-  void OnCut(const wire::pb::Cut& cut);
 
   // Asks the scheduler where blocks are that have moved.
   void AskForNewMap();
@@ -207,14 +197,7 @@ class WorkerNode final : private LinkEvents {
   // Tells of the end, as soon as no send reads memory of the user any more.
   void TellIfDrained();
 
-  // Reports and explanations.
   [[nodiscard]] WorkerView View() const;
-  [[nodiscard]] bool UserWaits() const;
-  void SendReport();
-  void OnReportTimer();
-  // Tells the scheduler what became of this worker's part of a checkpoint.
-  void AnswerIfSettled();
-  void OnSurveyed(wire::pb::WhyReply reply);
 
   const WorkerOptions options_;
   Env& env_;
@@ -228,12 +211,9 @@ class WorkerNode final : private LinkEvents {
   Training training_;
   ShardIntake intake_;
   ClientState client_state_;
-  CutAnswer cut_answer_;
-  Inquiries inquiries_;
-  WorkerReports reports_;
-  bool reading_state_ = false;  // the join waits for it
+  Reporting reporting_;
   bool leave_sent_ = false;
-  TimerId report_timer_, broken_timer_;
+  TimerId broken_timer_;
 };
 
 }  // namespace leeway
