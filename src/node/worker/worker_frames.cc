@@ -11,9 +11,6 @@
 namespace leeway {
 namespace {
 
-// Times give_up_after: longer than a job waits for a server, unless told otherwise.
-constexpr int kShardPatience = 3;
-
 template <typename Message, typename Take>
 Status Parsed(wire::Kind kind, std::span<const std::byte> body, Take take) {
   google::protobuf::Arena arena;  // of a large job there are many members
@@ -79,34 +76,16 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
         due_.Run();
       });
     }
-    if (const Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
+    Result<std::vector<std::unique_ptr<Link>>> links = joining_.LinkShards(env_, *this);
+    if (!links.ok()) return Fail(links.status());
+    for (std::size_t i = 0; i < links->size(); ++i)
+      training_.ports().Add(std::move((*links)[i]), joining_.roster().shards()[i].server());
+    for (const std::unique_ptr<ShardPort>& port : training_.ports().all()) port->link().Start();
   }
   for (const std::size_t shard : news.replaced) {
     if (shard < training_.ports().all().size()) intake_.OnReplaced(training_, shard);
   }
   PullFinalIfAlone();
-}
-
-Status WorkerNode::OpenPorts() {
-  LW_RETURN_IF_ERROR(joining_.CheckShards());
-  // A server that died may be replaced: whether the job waits for that, and for how long, is the scheduler's
-  // to say.
-  LinkOptions to_shard = options_.link;
-  to_shard.give_up_after *= kShardPatience;
-  for (const wire::pb::Shard& shard : joining_.roster().shards()) {
-    const std::size_t index = shard.shard();
-    const std::string name =
-        fmt::format("server {} shard {}", shard.server(), index % std::max(job().shards, 1U));
-    auto where = [this, index]() -> Result<std::string> {
-      return joining_.roster().shards()[index].address();
-    };
-    auto link = std::make_unique<Link>(env_, to_shard, where, static_cast<std::uint32_t>(index + 1), name,
-                                       static_cast<LinkEvents&>(*this));
-    link->TrustSecret();  // the scheduler, which names these addresses, has proven it
-    training_.ports().Add(std::move(link), shard.server());
-  }
-  for (const std::unique_ptr<ShardPort>& port : training_.ports().all()) port->link().Start();
-  return Status::Ok();
 }
 
 void WorkerNode::JoinIfAllUp() {
@@ -123,17 +102,7 @@ Result<Landing> WorkerNode::OnFrameStart(std::uint32_t link, const FrameHead& he
     return Protocol("a {} frame with a payload, wanted none but Answers and Arrays", wire::KindName(kind));
   }
   const ShardPort& port = training_.ports().At(link - 1);
-  Result<Landing> landing = intake_.OnFrameStart(training_, port, head, body);
-  if (!landing.ok() && broken_timer_ == TimerId{}) {
-    // The transport closes the connection now. A server that breaks the protocol would do so again on the
-    // next one, so this is the end of the worker; it is told from outside the transport's own call.
-    broken_timer_ =
-        env_.timers.After(Duration::zero(), [this, why = landing.status().WithContext(port.link().peer())] {
-          Fail(why);
-          due_.Run();
-        });
-  }
-  return landing;
+  return intake_.OnFrameStart(training_, port, head, body);
 }
 
 void WorkerNode::OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
@@ -223,17 +192,6 @@ void WorkerNode::AfterVerdicts() {
   client_state_.AnswerIfSettled();
   LeaveIfSettled();
   training_.AfterVerdicts();
-}
-
-void WorkerNode::AskForNewMap() {
-  BlockMoves::Asked asked = intake_.moves().Question(training_.tables());
-  requests_.Define(
-      asked.specs, asked.seen,
-      [this, tables = std::move(asked.tables)](const Status& answer, const wire::pb::TableMap& map) {
-        if (life_.Is(WorkerPhase::kFailed)) return;
-        const Status taken = answer.ok() ? intake_.TakePlaces(training_, tables, map) : answer;
-        if (!taken.ok()) Fail(taken);
-      });
 }
 
 }  // namespace leeway

@@ -52,7 +52,7 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
       intake_(env, options.link, joining_.self(), counters_, due_,
               {.failed = [this](const Status& why) { Fail(why); },
                .initialized = [this] { LeaveIfSettled(); },
-               .ask = [this] { AskForNewMap(); }}),
+               .ask = [this] { intake_.AskForPlaces(training_, requests_); }}),
       client_state_(env, options,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
@@ -70,8 +70,6 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                  {.view = [this] { return View(); },
                   // The client's state may have taken too long to write.
                   .beat = [this] { FinishIfWhole(); }}) {}
-
-WorkerNode::~WorkerNode() { env_.timers.Cancel(broken_timer_); }
 
 void WorkerNode::Join(Done done) {
   if (!life_.Is(WorkerPhase::kNew)) {

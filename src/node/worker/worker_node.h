@@ -63,7 +63,6 @@ class WorkerNode final : private LinkEvents {
   // `models` outlives the node.
   WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
              AddressSource scheduler, WorkerNodeEvents& events);
-  ~WorkerNode() override;
 
   // Joins the job; done when the scheduler says that all have gathered and every shard is connected.
   void Join(Done done);
@@ -174,7 +173,6 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] Status CheckMember() const { return life_.CheckMember(rank()); }
   void OnWelcome(const wire::pb::Welcome& welcome);
   void OnRoster(const wire::pb::Roster& roster);
-  [[nodiscard]] Status OpenPorts();
   void JoinIfAllUp();
 
   // Frames.
@@ -182,9 +180,6 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] Status OnShardFrame(ShardPort& port, const FrameHead& head, std::span<const std::byte> body,
                                     Landing& landing);
   void AfterVerdicts();
-
-  // Asks the scheduler where blocks are that have moved.
-  void AskForNewMap();
 
   // Ends of all kinds.
   void LeaveIfSettled();
@@ -213,7 +208,6 @@ class WorkerNode final : private LinkEvents {
   ClientState client_state_;
   Reporting reporting_;
   bool leave_sent_ = false;
-  TimerId broken_timer_;
 };
 
 }  // namespace leeway
