@@ -27,7 +27,7 @@ void WorkerNode::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) {
     OnWelcome(welcome);
   } else {
     intake_.OnUp(training_, link - 1);
-    JoinIfAllUp();
+    EnterNextPhase();
   }
   due_.Run();
 }
@@ -69,7 +69,7 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
     if (news.entered->has_restore()) {
       client_state_.Read(news.entered->restore(), rank(), [this](const Status& read) {
         if (read.ok()) {
-          JoinIfAllUp();
+          EnterNextPhase();
         } else {
           Fail(read);
         }
@@ -85,14 +85,7 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
   for (const std::size_t shard : news.replaced) {
     if (shard < training_.ports().all().size()) intake_.OnReplaced(training_, shard);
   }
-  PullFinalIfAlone();
-}
-
-void WorkerNode::JoinIfAllUp() {
-  if (!life_.Is(WorkerPhase::kJoining) || client_state_.reading() || !training_.ports().AllUp()) return;
-  life_.Enter(WorkerPhase::kMember, env_.clock.Now());
-  training_.Join();
-  life_.Tell(LifeCycle::Step::kJoin, Status::Ok(), due_);
+  EnterNextPhase();
 }
 
 Result<Landing> WorkerNode::OnFrameStart(std::uint32_t link, const FrameHead& head,
@@ -131,7 +124,7 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
       return Status::Ok();
     case wire::Kind::kAnswers:
       LW_RETURN_IF_ERROR(intake_.OnAnswers(training_, port, body, landing));
-      FinishIfWhole();
+      EnterNextPhase();
       return Status::Ok();
     case wire::Kind::kArrays:
       return intake_.OnArrays(training_, port, body, landing);
@@ -190,7 +183,7 @@ void WorkerNode::AfterVerdicts() {
   // At once: this worker may be killed before its next beat, and nobody else knows.
   if (intake_.moves().TakeLost()) reporting_.Report();
   client_state_.AnswerIfSettled();
-  LeaveIfSettled();
+  EnterNextPhase();
   training_.AfterVerdicts();
 }
 

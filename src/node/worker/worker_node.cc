@@ -10,9 +10,12 @@ namespace leeway {
 
 using Step = LifeCycle::Step;
 
-class WorkerNode::Call {
+namespace {
+
+// A call of the user: counted, and followed by the callbacks that it made due.
+class Call {
  public:
-  explicit Call(WorkerNode& node) : due_(node.due_) { node.reporting_.NoteAct(); }
+  Call(Reporting& reporting, DueCallbacks& due) : due_(due) { reporting.NoteAct(); }
   ~Call() { due_.Run(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -21,10 +24,11 @@ class WorkerNode::Call {
   DueCallbacks& due_;
 };
 
+}  // namespace
+
 WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
                        AddressSource scheduler, WorkerNodeEvents& events)
-    : options_(options),
-      env_(env),
+    : env_(env),
       events_(events),
       joining_(options, env.random.Next() | 1),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
@@ -43,7 +47,11 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                      },
                  .iteration = [this](Iteration now) { events_.OnIteration(now); },
                  .gated = [this](bool gated) { events_.OnGated(gated); },
-                 .shown = [this] { FinishIfWhole(); },
+                 .shown =
+                     [this] {
+                       // A leave follows the frames that go out after this; `initialized` comes then.
+                       if (life_.Is(WorkerPhase::kFinishing)) EnterNextPhase();
+                     },
                  .loans_looked =
                      [this] {
                        TellIfDrained();
@@ -51,7 +59,7 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                      }}),
       intake_(env, options.link, joining_.self(), counters_, due_,
               {.failed = [this](const Status& why) { Fail(why); },
-               .initialized = [this] { LeaveIfSettled(); },
+               .initialized = [this] { EnterNextPhase(); },
                .ask = [this] { intake_.AskForPlaces(training_, requests_); }}),
       client_state_(env, options,
                     {.answer =
@@ -62,14 +70,14 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                      .decided =
                          [this] {
                            if (!life_.Is(WorkerPhase::kFinishing)) return;
-                           FinishIfWhole();
+                           EnterNextPhase();
                            due_.Run();
                          },
                      .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}),
       reporting_(env.timers, options.link, scheduler_, counters_, events, due_,
                  {.view = [this] { return View(); },
                   // The client's state may have taken too long to write.
-                  .beat = [this] { FinishIfWhole(); }}) {}
+                  .beat = [this] { EnterNextPhase(); }}) {}
 
 void WorkerNode::Join(Done done) {
   if (!life_.Is(WorkerPhase::kNew)) {
@@ -89,7 +97,7 @@ Result<TableId> WorkerNode::CreateTable(const TableSpec& spec, ParameterPair& pa
 }
 
 void WorkerNode::Start(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   const std::vector<WorkerTable*> tables = training_.tables().TakeCreated();
   std::vector<TableSpec> specs;
@@ -110,19 +118,19 @@ void WorkerNode::Start(Done done) {
 
 void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin,
                            Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   training_.Broadcast(table, {values, std::move(pin), {}, 1}, std::move(done));
 }
 
 void WorkerNode::Assign(TableId table, AssignedArray array, LentGradient values, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   training_.Assign(table, array, std::move(values), std::move(done));
 }
 
 void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   Result<WorkerTable*> found =
       life_.Is(WorkerPhase::kFailed) ? life_.failure() : training_.tables().FindPlaced(table);
   if (const Status reader = life_.CheckReader(rank()); found.ok() && !reader.ok()) found = reader;
@@ -132,20 +140,20 @@ void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
 }
 
 Status WorkerNode::Push(TableId table, LentGradient gradient, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   LW_RETURN_IF_ERROR(CheckMember());
   return training_.Push(table, std::move(gradient), std::move(done));
 }
 
 Status WorkerNode::Clock(std::optional<std::uint32_t> group) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   LW_RETURN_IF_ERROR(CheckMember());
   training_.Clock(group);
   return Status::Ok();
 }
 
 void WorkerNode::Sync(TableId table, Done usable) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (life_.Is(WorkerPhase::kFailed)) return due_.LaterDone(std::move(usable), life_.failure());
   training_.Sync(table, std::move(usable));
 }
@@ -168,7 +176,7 @@ Status WorkerNode::MayMeet(const std::string& what) const {
 }
 
 void WorkerNode::Barrier(const std::string& name, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
     return due_.LaterDone(std::move(done), may);
   training_.NoteBeforeTraining();
@@ -178,7 +186,7 @@ void WorkerNode::Barrier(const std::string& name, Done done) {
 void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               std::span<const Iteration> used,
                               std::function<void(const Status&, const BatchLease&)> done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) {
     return due_.Later([done = std::move(done), member] { done(member, {}); });
   }
@@ -193,7 +201,7 @@ void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, st
 }
 
 void WorkerNode::SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t)> done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) {
     return due_.Later([done = std::move(done), member] { done(member, 0); });
   }
@@ -201,7 +209,7 @@ void WorkerNode::SetSync(const std::string& rule, std::function<void(const Statu
 }
 
 void WorkerNode::Leave(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   switch (life_.phase()) {
     case WorkerPhase::kObserver:
     case WorkerPhase::kFinishing:
@@ -218,25 +226,11 @@ void WorkerNode::Leave(Done done) {
   client_state_.Leave(iteration());
   if (training_.step().behind()) requests_.ForgetBarrier(StepBarrier::kName);
   training_.Leave();
-  LeaveIfSettled();
-}
-
-void WorkerNode::LeaveIfSettled() {
-  if (!life_.Is(WorkerPhase::kLeaving) || leave_sent_ || !training_.settled()) return;
-  leave_sent_ = true;
-  reporting_.Report();  // a script may end here without another word
-  requests_.Leave(training_.end(), [this](Epoch epoch) { OnLeft(epoch); });
-}
-
-void WorkerNode::OnLeft(Epoch epoch) {
-  life_.Enter(WorkerPhase::kObserver, env_.clock.Now());
-  joining_.BecomeObserver(epoch);
-  training_.OnLeft();
-  life_.Tell(Step::kLeave, Status::Ok(), due_);
+  EnterNextPhase();
 }
 
 void WorkerNode::Finish(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   switch (life_.phase()) {
     case WorkerPhase::kFailed:
       return due_.LaterDone(std::move(done), life_.failure());
@@ -252,22 +246,40 @@ void WorkerNode::Finish(Done done) {
   }
   life_.Enter(WorkerPhase::kFinishing, env_.clock.Now());
   life_.Await(Step::kFinish, std::move(done));
-  PullFinalIfAlone();
+  EnterNextPhase();
 }
 
-void WorkerNode::PullFinalIfAlone() {
-  if (!life_.Is(WorkerPhase::kFinishing) || training_.final_asked() || !joining_.roster().AllGone()) return;
-  joining_.ReadFrom(joining_.roster().epoch());
-  training_.PullFinal();
-  FinishIfWhole();
-}
-
-void WorkerNode::FinishIfWhole() {
-  if (!life_.Is(WorkerPhase::kFinishing) || !training_.HasFinal() || client_state_.HoldsUpFinish()) return;
-  life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
-  reporting_
-      .Report();  // no server is needed any more, though a script may go on for long before it says goodbye
-  life_.Tell(Step::kFinish, Status::Ok(), due_);
+void WorkerNode::EnterNextPhase() {
+  switch (life_.phase()) {
+    case WorkerPhase::kJoining:
+      if (client_state_.reading() || !training_.ports().AllUp()) return;
+      life_.Enter(WorkerPhase::kMember, env_.clock.Now());
+      training_.Join();
+      return life_.Tell(Step::kJoin, Status::Ok(), due_);
+    case WorkerPhase::kLeaving:
+      if (!training_.settled() || !life_.TakeLeave()) return;
+      reporting_.Report();  // a script may end here without another word
+      return requests_.Leave(training_.end(), [this](Epoch epoch) {
+        life_.Enter(WorkerPhase::kObserver, env_.clock.Now());
+        joining_.BecomeObserver(epoch);
+        training_.OnLeft();
+        life_.Tell(Step::kLeave, Status::Ok(), due_);
+      });
+    case WorkerPhase::kFinishing:
+      if (!training_.final_asked()) {
+        if (!joining_.roster().AllGone()) return;
+        joining_.ReadFrom(joining_.roster().epoch());
+        training_.PullFinal();  // which may come here again
+        if (!life_.Is(WorkerPhase::kFinishing)) return;
+      }
+      if (!training_.HasFinal() || client_state_.HoldsUpFinish()) return;
+      life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
+      // No server is needed any more, though a script may go on for long before it says goodbye.
+      reporting_.Report();
+      return life_.Tell(Step::kFinish, Status::Ok(), due_);
+    default:
+      return;
+  }
 }
 
 void WorkerNode::Shutdown(Done done) {
@@ -318,7 +330,7 @@ void WorkerNode::StopLinks(const Status& why) {
 }
 
 void WorkerNode::FailPending(const Status& why) {
-  for (const Step step : {Step::kJoin, Step::kLeave, Step::kFinish}) life_.Tell(step, why, due_);
+  life_.TellAll(why, due_);
   requests_.FailAll(why);
   intake_.reads().FailAll(why);
   training_.FailAll(why);
@@ -333,7 +345,7 @@ WorkerView WorkerNode::View() const {
   return {.now = env_.clock.Now(),
           .phase = life_.phase(),
           .phase_since = life_.since(),
-          .leave_sent = leave_sent_,
+          .leave_sent = life_.leave_sent(),
           .final_asked = training_.final_asked(),
           .iteration = iteration(),
           .job = job(),

@@ -156,9 +156,6 @@ class WorkerNode final : private LinkEvents {
   void ExplainWait(Explained done) { reporting_.Explain(rank(), std::move(done)); }
 
  private:
-  // A call of the user: counted, and followed by the callbacks that it made due.
-  class Call;
-
   // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
   wire::pb::Hello MakeHello(std::uint32_t) override { return joining_.MakeHello(); }
   void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) override;
@@ -169,11 +166,12 @@ class WorkerNode final : private LinkEvents {
   void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
                Landing&& landing) override;
 
-  // Joining.
+  // Phases.
   [[nodiscard]] Status CheckMember() const { return life_.CheckMember(rank()); }
+  // Goes on from joining, leaving or finishing, unless something holds the worker there.
+  void EnterNextPhase();
   void OnWelcome(const wire::pb::Welcome& welcome);
   void OnRoster(const wire::pb::Roster& roster);
-  void JoinIfAllUp();
 
   // Frames.
   [[nodiscard]] Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
@@ -182,10 +180,6 @@ class WorkerNode final : private LinkEvents {
   void AfterVerdicts();
 
   // Ends of all kinds.
-  void LeaveIfSettled();
-  void OnLeft(Epoch epoch);
-  void PullFinalIfAlone();
-  void FinishIfWhole();
   void Fail(const Status& why);
   void StopLinks(const Status& why);
   void FailPending(const Status& why);
@@ -194,7 +188,6 @@ class WorkerNode final : private LinkEvents {
 
   [[nodiscard]] WorkerView View() const;
 
-  const WorkerOptions options_;
   Env& env_;
   WorkerNodeEvents& events_;
   WorkerCounters counters_;
@@ -207,7 +200,6 @@ class WorkerNode final : private LinkEvents {
   ShardIntake intake_;
   ClientState client_state_;
   Reporting reporting_;
-  bool leave_sent_ = false;
 };
 
 }  // namespace leeway
