@@ -18,20 +18,24 @@ struct ClientState::Writing {
   EncodedRankFile file;
 };
 
-ClientState::ClientState(Env& env, bool keeps, Events events)
-    : env_(env), events_(std::move(events)), keeps_(keeps) {}
+ClientState::ClientState(Env& env, const WorkerOptions& options, Events events)
+    : env_(env),
+      events_(std::move(events)),
+      job_(options.job),
+      give_up_after_(options.link.give_up_after),
+      keeps_(options.keeps_state) {}
 ClientState::~ClientState() = default;
 
-void ClientState::OnCut(const wire::pb::Cut& cut, const RankFileHead& who, Iteration now, bool lacks) {
+void ClientState::OnCut(const wire::pb::Cut& cut, const WorkerIdentity& self, Iteration now, bool lacks) {
+  untold_.OnCut(Iteration(cut.iteration()));
   if (answer_.checkpoint() == cut.checkpoint()) {
-    if (!open_ && writing_ == nullptr) events_.answer(answer_);
+    if (!open_ && writing_ == nullptr) Tell();
     return;
   }
   writing_ = nullptr;
   answer_.Clear();
   answer_.set_checkpoint(cut.checkpoint());
-  head_ = who;
-  head_.checkpoint = cut.checkpoint();
+  head_ = {job_, cut.checkpoint(), self.worker, self.incarnation, Iteration(0)};
   open_ = cut;
   // A state of later than a common moment has pushes behind it that the blocks of the cut do not hold.
   const bool past = keeps_ && cut.iteration() > 0 && IsPast(cut, now);
@@ -96,6 +100,11 @@ std::optional<TimePoint> ClientState::writing_since() const {
   return writing_ == nullptr ? std::nullopt : std::optional(writing_->since);
 }
 
+bool ClientState::HoldsUpFinish() const {
+  // A disk that does not answer holds nobody up for longer than a peer that does not.
+  return writing_ != nullptr && env_.clock.Now() - writing_->since < give_up_after_;
+}
+
 void ClientState::Write(const std::shared_ptr<Writing>& writing) {
   const auto first = std::make_shared<Status>();  // shared by the answers: the first error
   env_.storage.Create(writing->path, std::exchange(writing->file.pieces, {}),
@@ -119,17 +128,30 @@ void ClientState::Write(const std::shared_ptr<Writing>& writing) {
 void ClientState::Answer() {
   writing_ = nullptr;
   if (std::exchange(open_, std::nullopt)) events_.wanted(kIterationMax);
-  events_.answer(answer_);
+  Tell();
+}
+
+void ClientState::Tell() {
+  untold_.Hold(answer_);
+  AnswerIfSettled();
+  events_.decided();
+}
+
+void ClientState::AnswerIfSettled() {
+  if (!untold_.holds()) return;
+  if (const auto answer = untold_.Take(events_.settled())) events_.answer(*answer);
 }
 
 void ClientState::Read(const wire::pb::RankRestore& from, WorkerId rank,
                        std::function<void(const Status&)> done) {
+  reading_ = true;
   // One byte more than there should be, so that a file that is too long is found as well.
   env_.storage.Read(
       from.file(), 0, from.bytes() + 1,
       [this, alive = std::weak_ptr(alive_), from, rank,
        done = std::move(done)](const Result<std::vector<std::byte>>& read) {
         if (alive.expired()) return;
+        reading_ = false;
         const auto refuse = [&](const Status& why) {
           done(why.WithContext(from.file())
                    .WithContext(fmt::format("the state of rank {} in the checkpoint", rank.value())));

@@ -27,9 +27,27 @@ class ClientStateTest : public ::testing::Test {
     cut.set_exact(iteration > 0);
     return cut;
   }
+  static WorkerOptions Options(bool keeps_state) {
+    WorkerOptions options;
+    options.job = "j";
+    options.keeps_state = keeps_state;
+    options.link.give_up_after = std::chrono::seconds(10);
+    return options;
+  }
+  static WorkerIdentity Self() {
+    WorkerIdentity self;
+    self.worker = WorkerId(2);
+    self.incarnation = Incarnation(3);
+    return self;
+  }
+  ClientState::Events Events() {
+    return {.answer = [this](const wire::pb::RankState& answer) { answers.push_back(answer); },
+            .settled = [this] { return settled; },
+            .decided = [this] { ++decided; },
+            .wanted = [this](Iteration from) { wanted.push_back(from); }};
+  }
   void Ask(std::uint64_t checkpoint, std::int64_t iteration, std::int64_t now) {
-    const RankFileHead who{"j", 0, WorkerId(2), Incarnation(3), Iteration(0)};
-    state.OnCut(Cut(checkpoint, iteration), who, Iteration(now));
+    state.OnCut(Cut(checkpoint, iteration), Self(), Iteration(now));
   }
   void Give(std::int64_t now, std::size_t bytes = 5) {
     state.Give(Iteration(now), std::make_shared<const std::vector<std::byte>>(bytes, std::byte{7}));
@@ -59,18 +77,14 @@ class ClientStateTest : public ::testing::Test {
   FakeEnv world;
   std::vector<wire::pb::RankState> answers;
   std::vector<Iteration> wanted;
-  ClientState state{world.env,
-                    true,
-                    {.answer = [this](const wire::pb::RankState& answer) { answers.push_back(answer); },
-                     .wanted = [this](Iteration from) { wanted.push_back(from); }}};
+  Iteration settled = kIterationMax;
+  int decided = 0;
+  ClientState state{world.env, Options(true), Events()};
 };
 
 TEST_F(ClientStateTest, AClientWithoutAStateAnswersAtOnce) {
-  ClientState none{world.env,
-                   false,
-                   {.answer = [this](const wire::pb::RankState& answer) { answers.push_back(answer); },
-                    .wanted = [this](Iteration from) { wanted.push_back(from); }}};
-  none.OnCut(Cut(7, 20), {"j", 0, WorkerId(2), Incarnation(3), Iteration(0)}, Iteration(5));
+  ClientState none{world.env, Options(false), Events()};
+  none.OnCut(Cut(7, 20), Self(), Iteration(5));
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_TRUE(answers[0].none());
   EXPECT_FALSE(none.IsWanted(Iteration(20)));
@@ -204,15 +218,56 @@ TEST_F(ClientStateTest, AFileThatIsMissingDamagedOrOfAnotherIsNamed) {
 
 TEST_F(ClientStateTest, WhatIsAnsweredAfterItsEndHarmsNothing) {
   std::optional<ClientState> gone;
-  int answered = 0;
-  gone.emplace(world.env, true,
-               ClientState::Events{[&](const wire::pb::RankState&) { ++answered; }, [](Iteration) {}});
-  gone->OnCut(Cut(7, 0), {"j", 0, WorkerId(2), Incarnation(3), Iteration(0)}, Iteration(1));
+  gone.emplace(world.env, Options(true), Events());
+  gone->OnCut(Cut(7, 0), Self(), Iteration(1));
   gone->Give(Iteration(2), std::make_shared<const std::vector<std::byte>>(5));
   world.compute.Step();
   gone.reset();
   RunAll();
-  EXPECT_EQ(answered, 0);
+  EXPECT_THAT(answers, IsEmpty());
+}
+
+TEST_F(ClientStateTest, AStateOfACutAtOnceIsToldOnceThePushesBeforeItHaveVerdicts) {
+  Ask(7, 0, 3);
+  settled = Iteration(2);
+  Give(4);
+  RunAll();
+  EXPECT_EQ(decided, 1) << "it is written";
+  EXPECT_THAT(answers, IsEmpty());
+  settled = Iteration(4);
+  state.AnswerIfSettled();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].iteration(), 4);
+  state.AnswerIfSettled();
+  EXPECT_EQ(answers.size(), 1U) << "once";
+}
+
+TEST_F(ClientStateTest, AStateHoldsUpTheFinishUntilItIsWrittenButNotForLongerThanAPeer) {
+  EXPECT_FALSE(state.HoldsUpFinish());
+  Ask(7, 20, 5);
+  Give(20);
+  EXPECT_TRUE(state.HoldsUpFinish());
+  world.Advance(std::chrono::seconds(10));
+  EXPECT_FALSE(state.HoldsUpFinish()) << "the disk does not answer";
+  Ask(8, 30, 20);
+  Give(30);
+  EXPECT_TRUE(state.HoldsUpFinish());
+  RunAll();
+  EXPECT_FALSE(state.HoldsUpFinish());
+}
+
+TEST_F(ClientStateTest, AStateIsBeingReadUntilItIsHereOrRefused) {
+  const wire::pb::RankRestore from = Written();
+  for (const WorkerId rank : {WorkerId(2), WorkerId(3)}) {
+    bool done = false;
+    state.Read(from, rank, [&](const Status&) {
+      done = true;
+      EXPECT_FALSE(state.reading());
+    });
+    EXPECT_TRUE(state.reading());
+    RunAll();
+    EXPECT_TRUE(done);
+  }
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "node/worker/joining.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/errors.h"
 
 namespace leeway {
 namespace {
+
+// Times give_up_after: longer than a job waits for a server, unless told otherwise.
+constexpr int kShardPatience = 3;
 
 JobOptions JobFromWire(const wire::pb::Job& from) {
   JobOptions job;
@@ -82,6 +86,25 @@ Status Joining::CheckShards() const {
     if (shards[i].shard() != i) return Protocol("the roster has no shard {} of {}", i, shards.size());
   }
   return shards.empty() ? Protocol("the roster names no shard") : Status::Ok();
+}
+
+Result<std::vector<std::unique_ptr<Link>>> Joining::LinkShards(Env& env, LinkEvents& events) const {
+  LW_RETURN_IF_ERROR(CheckShards());
+  // A server that died may be replaced. The scheduler decides whether the job waits for that, and for how
+  // long.
+  LinkOptions to_shard = options_.link;
+  to_shard.give_up_after *= kShardPatience;
+  std::vector<std::unique_ptr<Link>> links;
+  for (const wire::pb::Shard& shard : roster_.shards()) {
+    const std::size_t index = shard.shard();
+    const std::string name =
+        fmt::format("server {} shard {}", shard.server(), index % std::max(job_.shards, 1U));
+    auto where = [this, index]() -> Result<std::string> { return roster_.shards()[index].address(); };
+    links.push_back(
+        std::make_unique<Link>(env, to_shard, where, static_cast<std::uint32_t>(index + 1), name, events));
+    links.back()->TrustSecret();  // the scheduler, which names these addresses, has proven it
+  }
+  return links;
 }
 
 }  // namespace leeway

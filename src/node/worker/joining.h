@@ -1,17 +1,21 @@
 // Joining: how a worker gets its place in the job, and what the scheduler has told it since: its rank, the
 // job's options, the members and shards.
 //
-// Makes the hellos, and takes welcomes and rosters; the node connects. Thread rule: the node's.
+// Makes the hellos and the links to the shards, and takes welcomes and rosters; the node connects. Thread
+// rule: the node's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
+#include "node/link.h"
 #include "node/worker/roster_view.h"
 #include "node/worker/worker_identity.h"
 #include "wire/control.pb.h"
@@ -33,8 +37,10 @@ class Joining {
   };
   // Nothing if the roster is older than the one before. An error: this life is over.
   [[nodiscard]] Result<std::optional<News>> OnRoster(const wire::pb::Roster& roster);
-  // An error if the shards of the roster are not all of the job's.
-  [[nodiscard]] Status CheckShards() const;
+  // A link to each shard of the roster, in their order, not started: number 1 + n is that of shard n. Each
+  // asks the newest roster for its address. An error if the roster lacks a shard. Borrows `env` and `events`
+  // for the life of the links, which end before this.
+  [[nodiscard]] Result<std::vector<std::unique_ptr<Link>>> LinkShards(Env& env, LinkEvents& events) const;
 
   [[nodiscard]] const WorkerIdentity& self() const { return self_; }
   [[nodiscard]] const JobOptions& job() const { return job_; }
@@ -49,6 +55,8 @@ class Joining {
   }
 
  private:
+  [[nodiscard]] Status CheckShards() const;
+
   const WorkerOptions options_;
   const std::uint64_t life_;
   WorkerIdentity self_;

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/testing/fake_env.h"
+#include "node/worker/testing/link_stub.h"
+
 namespace leeway {
 namespace {
 
@@ -41,6 +44,8 @@ class JoiningTest : public ::testing::Test {
     return roster;
   }
 
+  testing::FakeEnv env;
+  testing::LinkStub links{env};
   Joining joining{Options(), 77};
 };
 
@@ -82,7 +87,6 @@ TEST_F(JoiningTest, AShardOfAnotherLifeWasReplaced) {
   wire::pb::Roster roster = Roster(2);
   roster.mutable_shards(1)->set_life(99);
   EXPECT_THAT((*joining.OnRoster(roster))->replaced, ElementsAre(1U));
-  EXPECT_TRUE(joining.CheckShards().ok());
 }
 
 TEST_F(JoiningTest, AWorkerThatWasDeclaredDeadHearsOfIt) {
@@ -94,12 +98,30 @@ TEST_F(JoiningTest, AWorkerThatWasDeclaredDeadHearsOfIt) {
 }
 
 TEST_F(JoiningTest, ARosterWithoutAShardIsAnError) {
-  EXPECT_THAT(joining.CheckShards().message(), HasSubstr("names no shard"));
+  EXPECT_THAT(joining.LinkShards(env.env, links.events()).status().message(), HasSubstr("names no shard"));
   ASSERT_TRUE(*Welcome(3, 2));
   wire::pb::Roster roster = Roster(1);
   roster.mutable_shards(1)->set_shard(2);
   (void)*joining.OnRoster(roster);
-  EXPECT_THAT(joining.CheckShards().message(), HasSubstr("has no shard 1 of 2"));
+  EXPECT_THAT(joining.LinkShards(env.env, links.events()).status().message(),
+              HasSubstr("has no shard 1 of 2"));
+}
+
+TEST_F(JoiningTest, ALinkToAShardIsNamedByItsServerAndFollowsTheNewestRoster) {
+  ASSERT_TRUE(*Welcome(3, 2));
+  wire::pb::Roster roster = Roster(1);
+  roster.mutable_shards(1)->set_server(1);
+  (void)*joining.OnRoster(roster);
+  const auto made = joining.LinkShards(env.env, links.events());
+  ASSERT_TRUE(made.ok());
+  ASSERT_EQ(made->size(), 2U);
+  EXPECT_EQ((*made)[0]->peer(), "server 0 shard 0");
+  EXPECT_EQ((*made)[1]->peer(), "server 1 shard 0");
+  roster.set_epoch(2);
+  roster.mutable_shards(1)->set_address("10.0.0.9:9");
+  (void)*joining.OnRoster(roster);
+  (*made)[1]->Start();
+  EXPECT_EQ(env.transport.connects.back().second, "10.0.0.9:9");
 }
 
 }  // namespace

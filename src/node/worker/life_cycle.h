@@ -53,6 +53,9 @@ class LifeCycle {
   [[nodiscard]] Status CheckMember(WorkerId rank) const;
   // An error if the worker may not read: it is not in the job, or a peer has gone that does not come back.
   [[nodiscard]] Status CheckReader(WorkerId rank) const;
+  // True once, if leaving: the scheduler is to be told.
+  [[nodiscard]] bool TakeLeave() { return Is(WorkerPhase::kLeaving) && !std::exchange(leave_sent_, true); }
+  [[nodiscard]] bool leave_sent() const { return leave_sent_; }
   // A peer of a finished worker does not come back.
   void OnPeerGone(const Status& why) { gone_ = why; }
 
@@ -62,6 +65,10 @@ class LifeCycle {
     for (Done& done : std::exchange(waiting_[static_cast<std::size_t>(step)], {}))
       due.LaterDone(std::move(done), status);
   }
+  // The life is over: no step but kStop ends any more.
+  void TellAll(const Status& why, DueCallbacks& due) {
+    for (const Step step : {Step::kJoin, Step::kLeave, Step::kFinish}) Tell(step, why, due);
+  }
 
  private:
   WorkerPhase phase_ = WorkerPhase::kNew;
@@ -69,6 +76,7 @@ class LifeCycle {
   Status failure_;
   Status gone_;
   bool told_ = false;
+  bool leave_sent_ = false;
   std::array<std::vector<Done>, 4> waiting_;  // by step
 };
 

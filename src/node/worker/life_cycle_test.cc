@@ -58,6 +58,21 @@ TEST(LifeCycleTest, EachStepTellsItsOwnWaitersOnce) {
   due.Run();
   EXPECT_EQ(joined, 2);
   EXPECT_EQ(left, 0);
+  life.TellAll(Fenced("declared dead"), due);
+  due.Run();
+  EXPECT_EQ(joined, 2);
+  EXPECT_EQ(left, 1);
+}
+
+TEST(LifeCycleTest, TheSchedulerHearsOnceThatTheWorkerLeaves) {
+  LifeCycle life;
+  life.Enter(WorkerPhase::kMember, {});
+  EXPECT_FALSE(life.TakeLeave());
+  life.Enter(WorkerPhase::kLeaving, {});
+  EXPECT_FALSE(life.leave_sent());
+  EXPECT_TRUE(life.TakeLeave());
+  EXPECT_TRUE(life.leave_sent());
+  EXPECT_FALSE(life.TakeLeave());
 }
 
 }  // namespace

@@ -12,15 +12,28 @@ namespace leeway {
 ShardIntake::ShardIntake(Env& env, const LinkOptions& options, const WorkerIdentity& self,
                          WorkerCounters& counters, DueCallbacks& due, Events events)
     : self_(self),
+      timers_(env.timers),
+      due_(due),
       events_(std::move(events)),
       moves_(env, options, counters, events_.ask),
       reads_(self, counters, due) {}
 
 Result<Landing> ShardIntake::OnFrameStart(Training& training, const ShardPort& port, const FrameHead& head,
                                           std::span<const std::byte> body) {
-  if (static_cast<wire::Kind>(head.kind) == wire::Kind::kArrays)
-    return reads_.Land(training.tables(), body, head.payload_bytes);
-  return landings_.Begin(self_, port.shard(), training.tables(), body, head.payload_bytes);
+  Result<Landing> landing =
+      static_cast<wire::Kind>(head.kind) == wire::Kind::kArrays
+          ? reads_.Land(training.tables(), body, head.payload_bytes)
+          : landings_.Begin(self_, port.shard(), training.tables(), body, head.payload_bytes);
+  if (!landing.ok() && broken_timer_ == TimerId{}) {
+    // The transport closes the connection now. A server that breaks the protocol would do so again on the
+    // next one, so this is the end of the worker; it is told from outside the transport's own call.
+    broken_timer_ =
+        timers_.After(Duration::zero(), [this, why = landing.status().WithContext(port.link().peer())] {
+          events_.failed(why);
+          due_.Run();
+        });
+  }
+  return landing;
 }
 
 Status ShardIntake::OnAnswers(Training& training, ShardPort& port, std::span<const std::byte> body,
@@ -129,6 +142,17 @@ void ShardIntake::OnReplaced(Training& training, std::size_t shard) {
     if (block.shard.index() == shard) OnMoved(block, training.ports());
   });
   training.ports().At(shard).link().Readdress();
+}
+
+void ShardIntake::AskForPlaces(Training& training, SchedulerRequests& requests) {
+  BlockMoves::Asked asked = moves_.Question(training.tables());
+  requests.Define(asked.specs, asked.seen,
+                  [this, &training, tables = std::move(asked.tables)](const Status& answer,
+                                                                      const wire::pb::TableMap& map) {
+                    if (training.ended()) return;
+                    const Status taken = answer.ok() ? TakePlaces(training, tables, map) : answer;
+                    if (!taken.ok()) events_.failed(taken);
+                  });
 }
 
 Status ShardIntake::TakePlaces(Training& training, const std::vector<WorkerTable*>& tables,

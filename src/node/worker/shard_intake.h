@@ -17,6 +17,7 @@
 #include "node/worker/array_reads.h"
 #include "node/worker/block_moves.h"
 #include "node/worker/due_callbacks.h"
+#include "node/worker/scheduler_requests.h"
 #include "node/worker/training.h"
 #include "node/worker/worker_identity.h"
 #include "wire/messages.h"
@@ -26,15 +27,19 @@ namespace leeway {
 class ShardIntake {
  public:
   struct Events {
-    std::function<void(const Status&)> failed;  // a shard says that this life is over
+    std::function<void(const Status&)> failed;  // this life is over, or a peer breaks the protocol
     std::function<void()> initialized;          // a block has its initial values, or has refused them
-    std::function<void()> ask;                  // the scheduler is to be asked for new places (BlockMoves)
+    std::function<void()> ask;                  // it is time to AskForPlaces
   };
   // Borrows all but `options` and `events` for its life.
   ShardIntake(Env& env, const LinkOptions& options, const WorkerIdentity& self, WorkerCounters& counters,
               DueCallbacks& due, Events events);
+  ~ShardIntake() { timers_.Cancel(broken_timer_); }
+  ShardIntake(const ShardIntake&) = delete;
+  ShardIntake& operator=(const ShardIntake&) = delete;
 
-  // A frame with a payload begins to come. REQUIRES: of kind Answers or Arrays.
+  // A frame with a payload begins to come. After an error `failed` follows, from outside of this call.
+  // REQUIRES: of kind Answers or Arrays.
   [[nodiscard]] Result<Landing> OnFrameStart(Training& training, const ShardPort& port, const FrameHead& head,
                                              std::span<const std::byte> body);
   // The rest of these frames is here, or the whole of one without a payload.
@@ -47,9 +52,8 @@ class ShardIntake {
   // The connection to the shard is up; another process has taken the shard over.
   void OnUp(Training& training, std::size_t shard);
   void OnReplaced(Training& training, std::size_t shard);
-  // The scheduler's answer to the question of BlockMoves.
-  [[nodiscard]] Status TakePlaces(Training& training, const std::vector<WorkerTable*>& tables,
-                                  const wire::pb::TableMap& map);
+  // Asks the scheduler where blocks are that have moved. Both outlive its answer.
+  void AskForPlaces(Training& training, SchedulerRequests& requests);
 
   [[nodiscard]] BlockMoves& moves() { return moves_; }
   [[nodiscard]] ArrayReads& reads() { return reads_; }
@@ -58,12 +62,17 @@ class ShardIntake {
  private:
   [[nodiscard]] Status OnVerdict(Training& training, ShardPort& port, const wire::VerdictEntry& entry);
   void OnMoved(WorkerBlock& block, const ShardPorts& ports);
+  [[nodiscard]] Status TakePlaces(Training& training, const std::vector<WorkerTable*>& tables,
+                                  const wire::pb::TableMap& map);
 
   const WorkerIdentity& self_;
+  Timers& timers_;
+  DueCallbacks& due_;
   const Events events_;
   BlockMoves moves_;
   ArrayReads reads_;
   AnswerLandings landings_;
+  TimerId broken_timer_;     // set: a shard has broken the protocol
   wire::Verdicts verdicts_;  // of the frame at hand; kept to reuse its memory
 };
 

@@ -68,6 +68,8 @@ class ShardIntakeTest : public ::testing::Test {
                     counters,
                     due,
                     {[] {}, [](Iteration) {}, [](bool) {}, [] {}, [] {}}};
+  std::unique_ptr<Link> scheduler = links.Make(0, "the scheduler");
+  SchedulerRequests requests{env.clock, *scheduler, [](const std::function<void()>&) {}};
   std::optional<Status> failed, pushed;
   int initialized = 0, asked = 0;
   ShardIntake intake{env.env,
@@ -107,13 +109,32 @@ TEST_F(ShardIntakeTest, ABlockThatMovedWaitsForItsNewPlaceAndForItsOwnersWord) {
   EXPECT_TRUE(block->moved);
   env.Advance(std::chrono::seconds(10));
   EXPECT_EQ(asked, 1);
-  (void)intake.moves().Question(training.tables());
+  intake.AskForPlaces(training, requests);
   wire::pb::TableMap map;
+  map.set_request(1);
+  requests.OnTableMap(map);
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_THAT(failed->message(), HasSubstr("a map of 0 tables, wanted 1"));
+  failed.reset();
+  intake.AskForPlaces(training, requests);
+  map.set_request(2);
   *map.add_tables() = Map(2);
-  ASSERT_TRUE(intake.TakePlaces(training, tables, map).ok());
+  requests.OnTableMap(map);
+  EXPECT_FALSE(failed.has_value());
   EXPECT_FALSE(block->moved);
   EXPECT_TRUE(block->resuming);
-  EXPECT_THAT(intake.TakePlaces(training, tables, {}).message(), HasSubstr("a map of 0 tables, wanted 1"));
+}
+
+TEST_F(ShardIntakeTest, AShardThatBreaksTheProtocolEndsTheWorkerFromOutsideOfTheCall) {
+  FrameHead head;
+  head.kind = static_cast<std::uint8_t>(wire::Kind::kAnswers);
+  head.payload_bytes = 8;
+  const std::vector<std::byte> body(3);
+  EXPECT_FALSE(intake.OnFrameStart(training, training.ports().At(0), head, body).ok());
+  EXPECT_FALSE(failed.has_value());
+  env.Advance(Duration::zero());
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_THAT(failed->message(), HasSubstr("server 0 shard 0"));
 }
 
 TEST_F(ShardIntakeTest, AShardThatFencesEndsTheWorker) {

@@ -6,14 +6,10 @@
 
 #include "base/errors.h"
 #include "node/control_frame.h"
-#include "node/worker/open_waits.h"
 #include "node/worker/worker_node.h"
 
 namespace leeway {
 namespace {
-
-// Times give_up_after: longer than a job waits for a server, unless told otherwise.
-constexpr int kShardPatience = 3;
 
 template <typename Message, typename Take>
 Status Parsed(wire::Kind kind, std::span<const std::byte> body, Take take) {
@@ -31,7 +27,7 @@ void WorkerNode::OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) {
     OnWelcome(welcome);
   } else {
     intake_.OnUp(training_, link - 1);
-    JoinIfAllUp();
+    EnterNextPhase();
   }
   due_.Run();
 }
@@ -40,8 +36,7 @@ void WorkerNode::OnWelcome(const wire::pb::Welcome& welcome) {
   const Result<bool> first = joining_.OnWelcome(welcome);
   if (first.ok() && *first) {
     if (const Status policies = training_.TakeJob(job()); !policies.ok()) return Fail(policies);
-    report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
-    return;
+    return reporting_.Start();
   }
   ++counters_.reconnects;
   if (!first.ok()) return Fail(first.status());
@@ -71,55 +66,26 @@ void WorkerNode::OnRoster(const wire::pb::Roster& roster) {
   const Joining::News& news = **taken;
   if (news.entered && life_.Is(WorkerPhase::kJoining)) {
     training_.BeginAt(Iteration(news.entered->first()));
-    if (news.entered->has_restore()) ReadState(news.entered->restore());
-    if (const Status opened = OpenPorts(); !opened.ok()) return Fail(opened);
+    if (news.entered->has_restore()) {
+      client_state_.Read(news.entered->restore(), rank(), [this](const Status& read) {
+        if (read.ok()) {
+          EnterNextPhase();
+        } else {
+          Fail(read);
+        }
+        due_.Run();
+      });
+    }
+    Result<std::vector<std::unique_ptr<Link>>> links = joining_.LinkShards(env_, *this);
+    if (!links.ok()) return Fail(links.status());
+    for (std::size_t i = 0; i < links->size(); ++i)
+      training_.ports().Add(std::move((*links)[i]), joining_.roster().shards()[i].server());
+    for (const std::unique_ptr<ShardPort>& port : training_.ports().all()) port->link().Start();
   }
   for (const std::size_t shard : news.replaced) {
     if (shard < training_.ports().all().size()) intake_.OnReplaced(training_, shard);
   }
-  PullFinalIfAlone();
-}
-
-void WorkerNode::ReadState(const wire::pb::RankRestore& from) {
-  reading_state_ = true;
-  client_state_.Read(from, rank(), [this](const Status& read) {
-    reading_state_ = false;
-    if (read.ok()) {
-      JoinIfAllUp();
-    } else {
-      Fail(read);
-    }
-    due_.Run();
-  });
-}
-
-Status WorkerNode::OpenPorts() {
-  LW_RETURN_IF_ERROR(joining_.CheckShards());
-  // A server that died may be replaced: whether the job waits for that, and for how long, is the scheduler's
-  // to say.
-  LinkOptions to_shard = options_.link;
-  to_shard.give_up_after *= kShardPatience;
-  for (const wire::pb::Shard& shard : joining_.roster().shards()) {
-    const std::size_t index = shard.shard();
-    const std::string name =
-        fmt::format("server {} shard {}", shard.server(), index % std::max(job().shards, 1U));
-    auto where = [this, index]() -> Result<std::string> {
-      return joining_.roster().shards()[index].address();
-    };
-    auto link = std::make_unique<Link>(env_, to_shard, where, static_cast<std::uint32_t>(index + 1), name,
-                                       static_cast<LinkEvents&>(*this));
-    link->TrustSecret();  // the scheduler, which names these addresses, has proven it
-    training_.ports().Add(std::move(link), shard.server());
-  }
-  for (const std::unique_ptr<ShardPort>& port : training_.ports().all()) port->link().Start();
-  return Status::Ok();
-}
-
-void WorkerNode::JoinIfAllUp() {
-  if (!life_.Is(WorkerPhase::kJoining) || reading_state_ || !training_.ports().AllUp()) return;
-  life_.Enter(WorkerPhase::kMember, env_.clock.Now());
-  training_.Join();
-  life_.Tell(LifeCycle::Step::kJoin, Status::Ok(), due_);
+  EnterNextPhase();
 }
 
 Result<Landing> WorkerNode::OnFrameStart(std::uint32_t link, const FrameHead& head,
@@ -129,17 +95,7 @@ Result<Landing> WorkerNode::OnFrameStart(std::uint32_t link, const FrameHead& he
     return Protocol("a {} frame with a payload, wanted none but Answers and Arrays", wire::KindName(kind));
   }
   const ShardPort& port = training_.ports().At(link - 1);
-  Result<Landing> landing = intake_.OnFrameStart(training_, port, head, body);
-  if (!landing.ok() && broken_timer_ == TimerId{}) {
-    // The transport closes the connection now. A server that breaks the protocol would do so again on the
-    // next one, so this is the end of the worker; it is told from outside the transport's own call.
-    broken_timer_ =
-        env_.timers.After(Duration::zero(), [this, why = landing.status().WithContext(port.link().peer())] {
-          Fail(why);
-          due_.Run();
-        });
-  }
-  return landing;
+  return intake_.OnFrameStart(training_, port, head, body);
 }
 
 void WorkerNode::OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
@@ -168,13 +124,13 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
       return Status::Ok();
     case wire::Kind::kAnswers:
       LW_RETURN_IF_ERROR(intake_.OnAnswers(training_, port, body, landing));
-      FinishIfWhole();
+      EnterNextPhase();
       return Status::Ok();
     case wire::Kind::kArrays:
       return intake_.OnArrays(training_, port, body, landing);
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
-                                        [this](const auto& message) { inquiries_.OnReply(message, false); });
+                                        [this](const auto& message) { reporting_.OnReply(message, false); });
     default:
       return Protocol("a {} frame, wanted Verdicts, Answers, Arrays or WhyReply", wire::KindName(kind));
   }
@@ -200,16 +156,16 @@ Status WorkerNode::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> 
       return Parsed<wire::pb::SetSyncReply>(
           kind, body, [this](const auto& message) { requests_.OnSetSyncReply(message); });
     case wire::Kind::kCut:
-      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) { OnCut(message); });
-    case wire::Kind::kWhy:
-      return Parsed<wire::pb::Why>(kind, body, [this](const auto& message) {
-        inquiries_.Survey(message.request(), [this] {
-          if (UserWaits()) AddOpenWaits(View(), inquiries_);
-        });
+      return Parsed<wire::pb::Cut>(kind, body, [this](const auto& message) {
+        const Iteration at(message.iteration());
+        training_.exchange().OnCut(at);
+        client_state_.OnCut(message, joining_.self(), iteration(), training_.LacksAt(at));
       });
+    case wire::Kind::kWhy:
+      return Parsed<wire::pb::Why>(kind, body, [this](const auto& message) { reporting_.OnSurvey(message); });
     case wire::Kind::kWhyReply:
       return Parsed<wire::pb::WhyReply>(kind, body,
-                                        [this](const auto& message) { inquiries_.OnReply(message, true); });
+                                        [this](const auto& message) { reporting_.OnReply(message, true); });
     case wire::Kind::kLeft:
       return Parsed<wire::pb::Left>(kind, body, [this](const auto& message) { requests_.OnLeft(message); });
     case wire::Kind::kJobEnd:
@@ -223,32 +179,12 @@ Status WorkerNode::OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> 
   }
 }
 
-void WorkerNode::OnCut(const wire::pb::Cut& cut) {
-  const WorkerIdentity& self = joining_.self();
-  const RankFileHead head{options_.job, 0, self.worker, self.incarnation, Iteration(0)};
-  const Iteration at(cut.iteration());
-  training_.exchange().OnCut(at);
-  cut_answer_.OnCut(at);
-  client_state_.OnCut(cut, head, iteration(), training_.LacksAt(at));
-}
-
 void WorkerNode::AfterVerdicts() {
   // At once: this worker may be killed before its next beat, and nobody else knows.
-  if (intake_.moves().TakeLost()) SendReport();
-  AnswerIfSettled();
-  LeaveIfSettled();
+  if (intake_.moves().TakeLost()) reporting_.Report();
+  client_state_.AnswerIfSettled();
+  EnterNextPhase();
   training_.AfterVerdicts();
-}
-
-void WorkerNode::AskForNewMap() {
-  BlockMoves::Asked asked = intake_.moves().Question(training_.tables());
-  requests_.Define(
-      asked.specs, asked.seen,
-      [this, tables = std::move(asked.tables)](const Status& answer, const wire::pb::TableMap& map) {
-        if (life_.Is(WorkerPhase::kFailed)) return;
-        const Status taken = answer.ok() ? intake_.TakePlaces(training_, tables, map) : answer;
-        if (!taken.ok()) Fail(taken);
-      });
 }
 
 }  // namespace leeway

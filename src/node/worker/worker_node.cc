@@ -5,17 +5,17 @@
 
 #include "base/check.h"
 #include "base/errors.h"
-#include "node/control_frame.h"
-#include "node/seconds.h"
-#include "node/worker/open_waits.h"
 
 namespace leeway {
 
 using Step = LifeCycle::Step;
 
-class WorkerNode::Call {
+namespace {
+
+// A call of the user: counted, and followed by the callbacks that it made due.
+class Call {
  public:
-  explicit Call(WorkerNode& node) : due_(node.due_) { node.reports_.NoteAct(); }
+  Call(Reporting& reporting, DueCallbacks& due) : due_(due) { reporting.NoteAct(); }
   ~Call() { due_.Run(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -24,10 +24,11 @@ class WorkerNode::Call {
   DueCallbacks& due_;
 };
 
+}  // namespace
+
 WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
                        AddressSource scheduler, WorkerNodeEvents& events)
-    : options_(options),
-      env_(env),
+    : env_(env),
       events_(events),
       joining_(options, env.random.Next() | 1),
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
@@ -46,7 +47,11 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                      },
                  .iteration = [this](Iteration now) { events_.OnIteration(now); },
                  .gated = [this](bool gated) { events_.OnGated(gated); },
-                 .shown = [this] { FinishIfWhole(); },
+                 .shown =
+                     [this] {
+                       // A leave follows the frames that go out after this; `initialized` comes then.
+                       if (life_.Is(WorkerPhase::kFinishing)) EnterNextPhase();
+                     },
                  .loans_looked =
                      [this] {
                        TellIfDrained();
@@ -54,24 +59,25 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
                      }}),
       intake_(env, options.link, joining_.self(), counters_, due_,
               {.failed = [this](const Status& why) { Fail(why); },
-               .initialized = [this] { LeaveIfSettled(); },
-               .ask = [this] { AskForNewMap(); }}),
-      client_state_(env, options.keeps_state,
+               .initialized = [this] { EnterNextPhase(); },
+               .ask = [this] { intake_.AskForPlaces(training_, requests_); }}),
+      client_state_(env, options,
                     {.answer =
                          [this](const wire::pb::RankState& answer) {
-                           cut_answer_.Hold(answer);
-                           AnswerIfSettled();
+                           scheduler_.SendControl(wire::Kind::kRankState, answer);
+                         },
+                     .settled = [this] { return training_.tables().SettledBefore(iteration()); },
+                     .decided =
+                         [this] {
                            if (!life_.Is(WorkerPhase::kFinishing)) return;
-                           FinishIfWhole();
+                           EnterNextPhase();
                            due_.Run();
                          },
                      .wanted = [this](Iteration from) { events_.OnStateWanted(from); }}),
-      inquiries_(env.timers, due_, scheduler_,
-                 [this](wire::pb::WhyReply reply) { OnSurveyed(std::move(reply)); }) {}
-
-WorkerNode::~WorkerNode() {
-  for (const TimerId timer : {report_timer_, broken_timer_}) env_.timers.Cancel(timer);
-}
+      reporting_(env.timers, options.link, scheduler_, counters_, events, due_,
+                 {.view = [this] { return View(); },
+                  // The client's state may have taken too long to write.
+                  .beat = [this] { EnterNextPhase(); }}) {}
 
 void WorkerNode::Join(Done done) {
   if (!life_.Is(WorkerPhase::kNew)) {
@@ -91,7 +97,7 @@ Result<TableId> WorkerNode::CreateTable(const TableSpec& spec, ParameterPair& pa
 }
 
 void WorkerNode::Start(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   const std::vector<WorkerTable*> tables = training_.tables().TakeCreated();
   std::vector<TableSpec> specs;
@@ -112,19 +118,19 @@ void WorkerNode::Start(Done done) {
 
 void WorkerNode::Broadcast(TableId table, std::span<const float> values, std::shared_ptr<const void> pin,
                            Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   training_.Broadcast(table, {values, std::move(pin), {}, 1}, std::move(done));
 }
 
 void WorkerNode::Assign(TableId table, AssignedArray array, LentGradient values, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) return due_.LaterDone(std::move(done), member);
   training_.Assign(table, array, std::move(values), std::move(done));
 }
 
 void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   Result<WorkerTable*> found =
       life_.Is(WorkerPhase::kFailed) ? life_.failure() : training_.tables().FindPlaced(table);
   if (const Status reader = life_.CheckReader(rank()); found.ok() && !reader.ok()) found = reader;
@@ -134,26 +140,26 @@ void WorkerNode::ReadArrays(TableId table, ArraysWanted what, ArraysDone done) {
 }
 
 Status WorkerNode::Push(TableId table, LentGradient gradient, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   LW_RETURN_IF_ERROR(CheckMember());
   return training_.Push(table, std::move(gradient), std::move(done));
 }
 
 Status WorkerNode::Clock(std::optional<std::uint32_t> group) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   LW_RETURN_IF_ERROR(CheckMember());
   training_.Clock(group);
   return Status::Ok();
 }
 
 void WorkerNode::Sync(TableId table, Done usable) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (life_.Is(WorkerPhase::kFailed)) return due_.LaterDone(std::move(usable), life_.failure());
   training_.Sync(table, std::move(usable));
 }
 
 Status WorkerNode::Pull(TableId table, std::span<float> values, Done done) {
-  reports_.NoteAct();
+  reporting_.NoteAct();
   // Observers may pull, so this does not ask for a member.
   if (life_.Is(WorkerPhase::kFailed)) return life_.failure();
   return training_.Pull(table, values, std::move(done));
@@ -170,7 +176,7 @@ Status WorkerNode::MayMeet(const std::string& what) const {
 }
 
 void WorkerNode::Barrier(const std::string& name, Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status may = MayMeet(fmt::format("barrier \"{}\"", name)); !may.ok())
     return due_.LaterDone(std::move(done), may);
   training_.NoteBeforeTraining();
@@ -180,7 +186,7 @@ void WorkerNode::Barrier(const std::string& name, Done done) {
 void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                               std::span<const Iteration> used,
                               std::function<void(const Status&, const BatchLease&)> done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) {
     return due_.Later([done = std::move(done), member] { done(member, {}); });
   }
@@ -195,7 +201,7 @@ void WorkerNode::LeaseBatches(const std::string& pool, std::uint64_t batches, st
 }
 
 void WorkerNode::SetSync(const std::string& rule, std::function<void(const Status&, std::uint32_t)> done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   if (Status member = CheckMember(); !member.ok()) {
     return due_.Later([done = std::move(done), member] { done(member, 0); });
   }
@@ -203,7 +209,7 @@ void WorkerNode::SetSync(const std::string& rule, std::function<void(const Statu
 }
 
 void WorkerNode::Leave(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   switch (life_.phase()) {
     case WorkerPhase::kObserver:
     case WorkerPhase::kFinishing:
@@ -220,25 +226,11 @@ void WorkerNode::Leave(Done done) {
   client_state_.Leave(iteration());
   if (training_.step().behind()) requests_.ForgetBarrier(StepBarrier::kName);
   training_.Leave();
-  LeaveIfSettled();
-}
-
-void WorkerNode::LeaveIfSettled() {
-  if (!life_.Is(WorkerPhase::kLeaving) || leave_sent_ || !training_.settled()) return;
-  leave_sent_ = true;
-  SendReport();  // a script may end here without another word
-  requests_.Leave(training_.end(), [this](Epoch epoch) { OnLeft(epoch); });
-}
-
-void WorkerNode::OnLeft(Epoch epoch) {
-  life_.Enter(WorkerPhase::kObserver, env_.clock.Now());
-  joining_.BecomeObserver(epoch);
-  training_.OnLeft();
-  life_.Tell(Step::kLeave, Status::Ok(), due_);
+  EnterNextPhase();
 }
 
 void WorkerNode::Finish(Done done) {
-  const Call call(*this);
+  const Call call(reporting_, due_);
   switch (life_.phase()) {
     case WorkerPhase::kFailed:
       return due_.LaterDone(std::move(done), life_.failure());
@@ -254,30 +246,46 @@ void WorkerNode::Finish(Done done) {
   }
   life_.Enter(WorkerPhase::kFinishing, env_.clock.Now());
   life_.Await(Step::kFinish, std::move(done));
-  PullFinalIfAlone();
+  EnterNextPhase();
 }
 
-void WorkerNode::PullFinalIfAlone() {
-  if (!life_.Is(WorkerPhase::kFinishing) || training_.final_asked() || !joining_.roster().AllGone()) return;
-  joining_.ReadFrom(joining_.roster().epoch());
-  training_.PullFinal();
-  FinishIfWhole();
-}
-
-void WorkerNode::FinishIfWhole() {
-  if (!life_.Is(WorkerPhase::kFinishing) || !training_.HasFinal()) return;
-  // A disk that does not answer holds nobody up for longer than a peer that does not.
-  const std::optional<TimePoint> writing = client_state_.writing_since();
-  if (writing && env_.clock.Now() - *writing < options_.link.give_up_after) return;
-  life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
-  SendReport();  // no server is needed any more, though a script may go on for long before it says goodbye
-  life_.Tell(Step::kFinish, Status::Ok(), due_);
+void WorkerNode::EnterNextPhase() {
+  switch (life_.phase()) {
+    case WorkerPhase::kJoining:
+      if (client_state_.reading() || !training_.ports().AllUp()) return;
+      life_.Enter(WorkerPhase::kMember, env_.clock.Now());
+      training_.Join();
+      return life_.Tell(Step::kJoin, Status::Ok(), due_);
+    case WorkerPhase::kLeaving:
+      if (!training_.settled() || !life_.TakeLeave()) return;
+      reporting_.Report();  // a script may end here without another word
+      return requests_.Leave(training_.end(), [this](Epoch epoch) {
+        life_.Enter(WorkerPhase::kObserver, env_.clock.Now());
+        joining_.BecomeObserver(epoch);
+        training_.OnLeft();
+        life_.Tell(Step::kLeave, Status::Ok(), due_);
+      });
+    case WorkerPhase::kFinishing:
+      if (!training_.final_asked()) {
+        if (!joining_.roster().AllGone()) return;
+        joining_.ReadFrom(joining_.roster().epoch());
+        training_.PullFinal();  // which may come here again
+        if (!life_.Is(WorkerPhase::kFinishing)) return;
+      }
+      if (!training_.HasFinal() || client_state_.HoldsUpFinish()) return;
+      life_.Enter(WorkerPhase::kFinished, env_.clock.Now());
+      // No server is needed any more, though a script may go on for long before it says goodbye.
+      reporting_.Report();
+      return life_.Tell(Step::kFinish, Status::Ok(), due_);
+    default:
+      return;
+  }
 }
 
 void WorkerNode::Shutdown(Done done) {
   if (!life_.over()) {
     // The last beat: so that the job's summary has this worker's final figures.
-    SendReport();
+    reporting_.Report();
     // First, so that no pending request takes its end for a failure of the job.
     life_.Enter(WorkerPhase::kStopped, env_.clock.Now());
     FailPending(Cancelled("the worker was shut down"));
@@ -314,16 +322,15 @@ void WorkerNode::TellIfDrained() {
 }
 
 void WorkerNode::StopLinks(const Status& why) {
-  env_.timers.Cancel(std::exchange(report_timer_, {}));
+  reporting_.Stop();
   intake_.moves().Stop();
-  inquiries_.Drop();
   // Shards first: when the scheduler hears of the end, this worker's pushes are no longer under way.
   training_.ports().Stop(why);
   scheduler_.Stop(why);
 }
 
 void WorkerNode::FailPending(const Status& why) {
-  for (const Step step : {Step::kJoin, Step::kLeave, Step::kFinish}) life_.Tell(step, why, due_);
+  life_.TellAll(why, due_);
   requests_.FailAll(why);
   intake_.reads().FailAll(why);
   training_.FailAll(why);
@@ -338,8 +345,7 @@ WorkerView WorkerNode::View() const {
   return {.now = env_.clock.Now(),
           .phase = life_.phase(),
           .phase_since = life_.since(),
-          .leave_sent = leave_sent_,
-          .reading_state = reading_state_,
+          .leave_sent = life_.leave_sent(),
           .final_asked = training_.final_asked(),
           .iteration = iteration(),
           .job = job(),
@@ -354,68 +360,6 @@ WorkerView WorkerNode::View() const {
           .waits = training_.waits(),
           .step = training_.step(),
           .client_state = client_state_};
-}
-
-bool WorkerNode::UserWaits() const {
-  if (const std::optional<bool> said = events_.UserWaits()) return *said;
-  return training_.waits().open() > 0 || requests_.AnyAwaited(training_.step().entered() ? 1 : 0) ||
-         life_.Is(WorkerPhase::kLeaving) || life_.Is(WorkerPhase::kFinishing);
-}
-
-void WorkerNode::OnReportTimer() {
-  SendReport();
-  FinishIfWhole();  // what it writes may have taken too long
-  report_timer_ = env_.timers.After(options_.link.beat, [this] { OnReportTimer(); });
-  due_.Run();
-}
-
-void WorkerNode::SendReport() {
-  if (!scheduler_.up()) return;
-  scheduler_.SendControl(wire::Kind::kReport, reports_.Make(View(), counters_, UserWaits()));
-}
-
-void WorkerNode::AnswerIfSettled() {
-  if (!cut_answer_.holds()) return;
-  if (const auto answer = cut_answer_.Take(training_.tables().SettledBefore(iteration())))
-    scheduler_.SendControl(wire::Kind::kRankState, *answer);
-}
-
-void WorkerNode::ExplainWait(Explained done) {
-  Wait wait = FindWait(View());
-  if (wait.cause == Wait::Cause::kNothing || inquiries_.full()) {
-    const std::string text = wait.text.empty() ? "nothing of the job (any more)" : wait.text;
-    due_.Later([done = std::move(done), text] { done(text, false); });
-    return due_.Run();
-  }
-  StallFacts facts;
-  facts.self = rank();
-  facts.alone = std::ranges::all_of(joining_.roster().present(),
-                                    [&facts](std::uint32_t rank) { return rank == facts.self.value(); });
-  facts.give_up_after_s = Seconds(options_.link.give_up_after);
-  facts.scheduler_up = scheduler_.up();
-  facts.scheduler_age_s = Seconds(env_.clock.Now() - scheduler_.last_heard());
-  facts.shard = wait.name;
-  const WorkerBlock* block = std::exchange(wait.block, nullptr);
-  facts.wait = std::move(wait);
-  Link* shard = nullptr;
-  if (block != nullptr) {
-    shard = &training_.ports().Of(*block).link();
-    facts.shard = shard->peer();
-    facts.shard_up = shard->up();
-    facts.sync = !block->model->sync.empty() ? block->model->sync : block->table->spec.sync;
-  }
-  inquiries_.Explain(std::move(facts), shard, block == nullptr ? BlockId() : block->id, std::move(done));
-  due_.Run();
-}
-
-void WorkerNode::OnSurveyed(wire::pb::WhyReply reply) {
-  for (wire::pb::OpenWait& wait : *reply.mutable_open()) wait.set_what(ClippedMessage(wait.what()));
-  // As it is now: what was asked meanwhile counts only if the user is still there.
-  reply.set_acts(reports_.acts());
-  reply.set_waits(UserWaits());
-  // Nothing is under way, and no thread of the user computes.
-  reply.set_settled(!events_.UserMayCompute() && IsSettled(View()));
-  scheduler_.SendControl(wire::Kind::kWhyReply, reply);
 }
 
 }  // namespace leeway

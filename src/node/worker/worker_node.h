@@ -26,26 +26,23 @@
 #include "node/link.h"
 #include "node/worker/arrays_wanted.h"
 #include "node/worker/client_state.h"
-#include "node/worker/cut_answer.h"
 #include "node/worker/due_callbacks.h"
-#include "node/worker/inquiries.h"
 #include "node/worker/joining.h"
 #include "node/worker/lent_gradient.h"
 #include "node/worker/life_cycle.h"
 #include "node/worker/parameter_pair.h"
+#include "node/worker/reporting.h"
 #include "node/worker/scheduler_requests.h"
 #include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
-#include "node/worker/wait.h"
-#include "node/worker/worker_reports.h"
+#include "node/worker/user_activity.h"
 #include "node/worker/worker_view.h"
 #include "wire/messages.h"
 
 namespace leeway {
 
-class WorkerNodeEvents {
+class WorkerNodeEvents : public UserActivity {
  public:
-  virtual ~WorkerNodeEvents() = default;
   // Final: fenced, refused, the scheduler is gone, or the job ended with an error. Every pending callback has
   // been called with this status before. The node must not be destroyed from inside this or any other
   // callback.
@@ -59,11 +56,6 @@ class WorkerNodeEvents {
   virtual void OnIteration(Iteration /*now*/) {}
   // True: a table may be used only after Sync has said so, whatever its pair says.
   virtual void OnGated(bool /*gated*/) {}
-  // Whether the user is in a call that waits, and can do nothing else meanwhile. By default: whether a
-  // Sync, Barrier, LeaseBatches, Start, Leave or Finish has not called back.
-  [[nodiscard]] virtual std::optional<bool> UserWaits() const { return std::nullopt; }
-  // Whether the user may compute while one of its threads waits, since it has several.
-  [[nodiscard]] virtual bool UserMayCompute() const { return false; }
 };
 
 class WorkerNode final : private LinkEvents {
@@ -71,7 +63,6 @@ class WorkerNode final : private LinkEvents {
   // `models` outlives the node.
   WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
              AddressSource scheduler, WorkerNodeEvents& events);
-  ~WorkerNode() override;
 
   // Joins the job; done when the scheduler says that all have gathered and every shard is connected.
   void Join(Done done);
@@ -151,7 +142,7 @@ class WorkerNode final : private LinkEvents {
   [[nodiscard]] bool goes_on() const { return joining_.goes_on(); }
   [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
   // A figure for the next report to the scheduler.
-  void SetFigure(const std::string& name, double value) { reports_.SetFigure(name, value); }
+  void SetFigure(const std::string& name, double value) { reporting_.SetFigure(name, value); }
   // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the
   // owner before.
   void SetResumeObserver(BlockMoves::Resumed observer) { intake_.moves().SetObserver(std::move(observer)); }
@@ -162,12 +153,9 @@ class WorkerNode final : private LinkEvents {
   // The same and more, in several lines: the shard and the scheduler say under which condition the wait ends,
   // which workers it is for, how old their last messages are; and what to do. `done` comes within a few
   // seconds, unless the worker ends before.
-  void ExplainWait(Explained done);
+  void ExplainWait(Explained done) { reporting_.Explain(rank(), std::move(done)); }
 
  private:
-  // A call of the user: counted, and followed by the callbacks that it made due.
-  class Call;
-
   // LinkEvents. Link 0 is the scheduler's, 1 + n that of shard n.
   wire::pb::Hello MakeHello(std::uint32_t) override { return joining_.MakeHello(); }
   void OnUp(std::uint32_t link, const wire::pb::Welcome& welcome) override;
@@ -178,45 +166,28 @@ class WorkerNode final : private LinkEvents {
   void OnFrame(std::uint32_t link, const FrameHead& head, std::span<const std::byte> body,
                Landing&& landing) override;
 
-  // Joining.
+  // Phases.
   [[nodiscard]] Status CheckMember() const { return life_.CheckMember(rank()); }
+  // Goes on from joining, leaving or finishing, unless something holds the worker there.
+  void EnterNextPhase();
   void OnWelcome(const wire::pb::Welcome& welcome);
   void OnRoster(const wire::pb::Roster& roster);
-  [[nodiscard]] Status OpenPorts();
-  void ReadState(const wire::pb::RankRestore& from);
-  void JoinIfAllUp();
 
   // Frames.
   [[nodiscard]] Status OnSchedulerFrame(wire::Kind kind, std::span<const std::byte> body);
   [[nodiscard]] Status OnShardFrame(ShardPort& port, const FrameHead& head, std::span<const std::byte> body,
                                     Landing& landing);
   void AfterVerdicts();
-  void OnCut(const wire::pb::Cut& cut);
-
-  // Asks the scheduler where blocks are that have moved.
-  void AskForNewMap();
 
   // Ends of all kinds.
-  void LeaveIfSettled();
-  void OnLeft(Epoch epoch);
-  void PullFinalIfAlone();
-  void FinishIfWhole();
   void Fail(const Status& why);
   void StopLinks(const Status& why);
   void FailPending(const Status& why);
   // Tells of the end, as soon as no send reads memory of the user any more.
   void TellIfDrained();
 
-  // Reports and explanations.
   [[nodiscard]] WorkerView View() const;
-  [[nodiscard]] bool UserWaits() const;
-  void SendReport();
-  void OnReportTimer();
-  // Tells the scheduler what became of this worker's part of a checkpoint.
-  void AnswerIfSettled();
-  void OnSurveyed(wire::pb::WhyReply reply);
 
-  const WorkerOptions options_;
   Env& env_;
   WorkerNodeEvents& events_;
   WorkerCounters counters_;
@@ -228,12 +199,7 @@ class WorkerNode final : private LinkEvents {
   Training training_;
   ShardIntake intake_;
   ClientState client_state_;
-  CutAnswer cut_answer_;
-  Inquiries inquiries_;
-  WorkerReports reports_;
-  bool reading_state_ = false;  // the join waits for it
-  bool leave_sent_ = false;
-  TimerId report_timer_, broken_timer_;
+  Reporting reporting_;
 };
 
 }  // namespace leeway

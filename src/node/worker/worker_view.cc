@@ -36,7 +36,7 @@ Wait WaitingToJoin(const WorkerView& view) {
     wait.name = port->link().peer();
     return wait;
   }
-  if (view.reading_state) {
+  if (view.client_state.reading()) {
     return {Wait::Cause::kFile,
             fmt::format("its state in the checkpoint to be read, for {:.1f} s", waited_s)};
   }

@@ -25,9 +25,8 @@ struct WorkerView {
   TimePoint now;
   WorkerPhase phase;
   TimePoint phase_since;
-  bool leave_sent;     // kLeaving: the scheduler was told
-  bool reading_state;  // kJoining: from a checkpoint
-  bool final_asked;    // kFinishing: all others have left
+  bool leave_sent;   // kLeaving: the scheduler was told
+  bool final_asked;  // kFinishing: all others have left
   Iteration iteration;
   const JobOptions& job;
   const RosterView& roster;

@@ -34,8 +34,8 @@ class WorkerViewTest : public ::testing::Test {
     env.transport.sent.clear();
   }
   [[nodiscard]] WorkerView View() const {
-    return {env.clock.now, phase,  since, false, false,   false, iteration, job,  roster,      *scheduler,
-            requests,      tables, ports, reads, partial, rules, waits,     step, client_state};
+    return {env.clock.now, phase,  since, false, false,   iteration, job,   roster, *scheduler,
+            requests,      tables, ports, reads, partial, rules,     waits, step,   client_state};
   }
   // The user waits for the values of "w".
   void WaitForValues() {
@@ -66,7 +66,7 @@ class WorkerViewTest : public ::testing::Test {
   BlockRules rules{models};
   WaitAccount waits{counters};
   StepBarrier step;
-  ClientState client_state{env.env, false, {[](const wire::pb::RankState&) {}, [](Iteration) {}}};
+  ClientState client_state{env.env, WorkerOptions(), {}};
   WorkerTable* table = nullptr;
   ConnectionId to[2];
   wire::pb::WhyReply surveyed;

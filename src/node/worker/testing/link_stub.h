@@ -32,6 +32,8 @@ class LinkStub : private LinkEvents {
     return id;
   }
 
+  [[nodiscard]] LinkEvents& events() { return *this; }
+
   std::function<void(std::uint32_t link)> on_up;
 
  private:
