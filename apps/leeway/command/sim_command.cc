@@ -51,7 +51,8 @@ class SimCommand final : public Command {
         "runs for each of the values, instead of the file's own sweeps");
     flags.Text("--from-run", "FILE", simulate_.from_run,
                "instead of a scenario file: the record of a real run, which leeway run --record wrote");
-    flags.Switch("--quick", simulate_.quick, "the short form that the file has of itself");
+    flags.Switch("--quick", simulate_.quick,
+                 "the short form of the file; one without quick keys runs in full");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
     flags.Text("--trace", "FILE", simulate_.trace, "what workers did when, for Perfetto");
     flags.Switch("--keys", keys_, "lists everything that a scenario can say");
