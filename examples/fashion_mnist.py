@@ -22,10 +22,10 @@ import leeway.torch as lw
 
 NEXT = """
 What to try next:
-  leeway run -w 4 -s 2 --sync bsp --slow-worker 3:4x -- ...    everyone waits for the slow worker, each iteration
-  leeway run -w 4 -s 2 --sync ssp:3 --slow-worker 3:4x -- ...  at most 3 iterations ahead of it
-  leeway run --help                                            all that a job can be told
-  docs/pytorch.md                                              your own model, in five lines"""
+  make train SYNC=bsp         everyone waits for the slow worker, each iteration
+  make train SYNC=ssp:3       at most 3 iterations ahead of it
+  build/leeway run --help     all that a job can be told
+  docs/pytorch.md             your own model, in five lines"""
 
 
 def make_model():
@@ -44,7 +44,7 @@ def accuracy(model, images, labels):
 
 
 class History:
-    """The chief's measurements over time, for the picture."""
+    """Rank 0's measurements over time, for the picture."""
 
     def __init__(self):
         self.began = self.looked = time.monotonic()

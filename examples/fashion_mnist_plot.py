@@ -46,7 +46,7 @@ def _draw_loss(axes, losses):
     axes.plot(seconds[width // 2:][:len(smooth)], smooth, color=LOSS, linewidth=1.8)
     axes.set_ylim(0, min(2.4, np.percentile(loss, 99.5) * 1.1))
     axes.set_ylabel("training loss", color=INK)
-    _caption(axes, f"loss of the chief's batches, and its mean over {width} of them")
+    _caption(axes, f"loss of rank 0's batches, and its mean over {width} of them")
 
 
 def _draw_accuracy(axes, accuracies, target):

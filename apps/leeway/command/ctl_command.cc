@@ -118,7 +118,8 @@ class CtlCheckpointCommand final : public Command {
   std::string summary() const override { return "have a running job write a checkpoint now"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway ctl checkpoint --scheduler 127.0.0.1:7000 --wait\n"
+           "  leeway ctl checkpoint --scheduler 127.0.0.1:7000 --secret-file job.secret --wait\n"
+           "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  LEEWAY_SCHEDULER=file:/shared/job.address leeway ctl checkpoint\n\n"
            "Training goes on. With --wait the folder of the checkpoint is printed once it is whole; the job "
            "needs\n--checkpoint-dir.\n";

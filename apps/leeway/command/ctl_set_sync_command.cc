@@ -23,7 +23,8 @@ class CtlSetSyncCommand final : public Command {
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000 --secret-file job.secret\n"
-           "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50 --scheduler 127.0.0.1:7000\n"
+           "  export LEEWAY_SCHEDULER=127.0.0.1:7000 LEEWAY_SECRET_FILE=$PWD/job.secret\n"
+           "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50\n"
            "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
            "workers\"'\n\n"
            "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it counts after those that were there "
@@ -51,8 +52,8 @@ class CtlSetSyncCommand final : public Command {
                           return monitor.TakeSetSync();
                         }));
     LW_RETURN_IF_ERROR(got.status);
-    fmt::print("{} table{} of the job {}: every server has it\n", got.tables, got.tables == 1 ? "" : "s",
-               got.tables == 1 ? "is meant" : "are meant");
+    fmt::print("the rule matches {} table{} of the job; every server has it\n", got.tables,
+               got.tables == 1 ? "" : "s");
     return 0;
   }
 

@@ -38,6 +38,8 @@ class SchedulerCommand final : public Command {
            "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
+           "  export PYTHONPATH=$PWD/build/python       (python3: the one that build/python/interpreter "
+           "names)\n"
            "  LEEWAY_SCHEDULER=127.0.0.1:7000 python3 train.py          (twice: the scheduler gives out "
            "ranks)\n\n" +
            JobLesson();

@@ -51,7 +51,8 @@ class SimCommand final : public Command {
         "runs for each of the values, instead of the file's own sweeps");
     flags.Text("--from-run", "FILE", simulate_.from_run,
                "instead of a scenario file: the record of a real run, which leeway run --record wrote");
-    flags.Switch("--quick", simulate_.quick, "use the short form that the file defines");
+    flags.Switch("--quick", simulate_.quick,
+                 "use the short form that the file defines; a file without quick keys runs in full");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
     flags.Text("--trace", "FILE", simulate_.trace, "write a trace of all workers for Perfetto");
     flags.Switch("--keys", keys_, "list all keys of a scenario");
