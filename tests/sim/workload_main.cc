@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "sim/workloads/ledger.h"
 #include "sim/workloads/resume.h"
 #include "sim/workloads/scheduler_death.h"
+#include "sim/workloads/seed_sweep.h"
 
 namespace leeway::sim {
 namespace {
@@ -57,28 +57,12 @@ class SweepProgress {
 // first failures and returns how many there were.
 template <typename Run, typename Take>
 std::uint64_t RunSeeds(const Sweep& sweep, Run run, Take take) {
-  std::mutex mutex;  // guards the variables below and `take`; simulations share nothing
-  std::uint64_t next = 0;
   SweepProgress progress(sweep.seeds);
-  const auto work = [&] {
-    for (;;) {
-      std::uint64_t index = 0;
-      {
-        const std::lock_guard lock(mutex);
-        if (next == sweep.seeds) return;
-        index = next++;
-      }
-      const auto report = run(sweep.seed + index);
-      const std::lock_guard lock(mutex);
-      take(report);
-      progress.Note(report);
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::uint64_t i = 1; i < std::min<std::uint64_t>(sweep.threads, sweep.seeds); ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  SweepSeeds(sweep.seed, sweep.seeds, sweep.threads, run, [&](std::uint64_t, const auto& report) {
+    take(report);
+    progress.Note(report);
+    return true;
+  });
   return progress.failed();
 }
 
