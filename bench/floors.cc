@@ -10,10 +10,8 @@ constexpr auto kAtLeast = Bound::kAtLeast;
 constexpr auto kAtMost = Bound::kAtMost;
 
 constexpr std::string_view kWhyMemorySpeed = "local traffic runs at the speed of memory";
-constexpr std::string_view kWhySmall = "small messages without a wake-up for each";
 constexpr std::string_view kWhySocketSpeed = "TCP runs at the speed of the socket";
 constexpr std::string_view kWhyCpu = "what a transfer costs is lost to training";
-constexpr std::string_view kWhyLatency = "a verdict costs no more than twice what the kernel's wake-ups do";
 constexpr std::string_view kWhyScale = "more workers and servers take nothing from each other";
 constexpr std::string_view kWhyKernels = "an update runs as fast as a plain loop";
 constexpr std::string_view kWhyStep = "distributing a model may not slow its training down";
@@ -21,27 +19,16 @@ constexpr std::string_view kWhyFirst = "a model reaches its workers about as fas
 constexpr std::string_view kWhyFlat = "a job may run for weeks";
 
 constexpr Floor kFloors[] = {
-    {"pushpull.local.64B.pairs_s", kAtLeast, 1e6, kWhySmall},
-    {"pushpull.local.4KiB.pairs_s", kAtLeast, 4e5, kWhySmall},
     {"pushpull.local.64KiB.limit_ratio", kAtLeast, 0.6, kWhyMemorySpeed},
     {"pushpull.local.1MiB.limit_ratio", kAtLeast, 0.8, kWhyMemorySpeed},
     {"pushpull.local.4MiB.limit_ratio", kAtLeast, 0.8, kWhyMemorySpeed},
     {"pushpull.local.1MiB.cpu_s_per_gb_moved", kAtMost, 0.15, kWhyCpu},
-    {"pushpull.tcp.64B.ratio", kAtLeast, 0.6, kWhySocketSpeed},
     {"pushpull.tcp.64KiB.ratio", kAtLeast, 0.8, kWhySocketSpeed},
     {"pushpull.tcp.1MiB.ratio", kAtLeast, 0.9, kWhySocketSpeed},
     {"pushpull.tcp.4MiB.ratio", kAtLeast, 0.9, kWhySocketSpeed},
     {"pushpull.tcp.64KiB.cpu_ratio", kAtMost, 1.2, kWhyCpu},
     {"pushpull.tcp.1MiB.cpu_ratio", kAtMost, 1.2, kWhyCpu},
     {"pushpull.tcp.4MiB.cpu_ratio", kAtMost, 1.2, kWhyCpu},
-    {"latency.local.one_core.p50_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.local.one_core.p99_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.local.two_cores.p50_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.local.two_cores.p99_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.tcp.one_core.p50_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.tcp.one_core.p99_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.tcp.two_cores.p50_ratio", kAtMost, 2, kWhyLatency},
-    {"latency.tcp.two_cores.p99_ratio", kAtMost, 2, kWhyLatency},
     {"scale.2+2.ratio", kAtLeast, 0.9, kWhyScale},
     {"scale.8+2.ratio", kAtLeast, 0.9, kWhyScale},
     {"sync.ratio_max", kAtMost, kSyncRatioMax, kWhyScale},

@@ -22,14 +22,14 @@ std::vector<std::string> NamesOf(const std::vector<Score>& scores) {
 }
 
 TEST(FloorsTest, HoldOnTheRightSide) {
-  const Floor* const rate = FindFloor("pushpull.local.64B.pairs_s");
+  const Floor* const rate = FindFloor("pushpull.local.64KiB.limit_ratio");
   ASSERT_NE(rate, nullptr);
-  EXPECT_TRUE(rate->Holds(1e6));
-  EXPECT_FALSE(rate->Holds(999'999));
-  const Floor* const latency = FindFloor("latency.tcp.one_core.p99_ratio");
-  ASSERT_NE(latency, nullptr);
-  EXPECT_TRUE(latency->Holds(2));
-  EXPECT_FALSE(latency->Holds(2.01));
+  EXPECT_TRUE(rate->Holds(0.6));
+  EXPECT_FALSE(rate->Holds(0.59));
+  const Floor* const time = FindFloor("step.four_workers.over_met");
+  ASSERT_NE(time, nullptr);
+  EXPECT_TRUE(time->Holds(1.05));
+  EXPECT_FALSE(time->Holds(1.06));
 }
 
 TEST(FloorsTest, AStarStandsForAnyName) {
@@ -193,7 +193,7 @@ TEST(ScoreboardTest, TheTableSaysWhatPassesAndWhatChanged) {
   EXPECT_THAT(text, HasSubstr("1.90  better"));
   EXPECT_THAT(text, HasSubstr("better than the baseline: pushpull.tcp.1MiB.ratio\n"));
   EXPECT_THAT(text, Not(HasSubstr("worse than")));
-  EXPECT_THAT(text, HasSubstr("not measured: pushpull.local.64B.pairs_s"));
+  EXPECT_THAT(text, HasSubstr("not measured: pushpull.local.64KiB.limit_ratio"));
   EXPECT_THAT(BelowFloor(run), ElementsAre("pushpull.tcp.4MiB.ratio"));
   run.chosen = true;
   EXPECT_THAT(ToText(run, nullptr), Not(HasSubstr("not measured")));

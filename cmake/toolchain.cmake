@@ -8,8 +8,9 @@ add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 # Fused multiply-add is used where the code says so and nowhere else: the same bits on every machine.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
-# Messages name source files from the project's folder on, and a copy of the tree finds its objects in ccache.
-add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+# Messages name source files from the project's folder on. ccache, below, gives the compiler names that begin at the build folder.
+file(RELATIVE_PATH LEEWAY_FROM_BUILD ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+add_compile_options(-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${LEEWAY_FROM_BUILD}=)
 
 # The objects are position-independent for the Python module's sake, and then g++ takes every function that is exported and not
 # declared inline for one that another library may replace, and does not inline it. Nobody replaces any.
@@ -44,7 +45,8 @@ endif()
 
 find_program(LEEWAY_CCACHE ccache)
 if(LEEWAY_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${LEEWAY_CCACHE})
+  # A copy of the tree finds its objects in the cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${LEEWAY_CCACHE})
 endif()
 find_program(LEEWAY_MOLD mold)
 if(LEEWAY_MOLD)

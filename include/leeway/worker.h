@@ -20,10 +20,9 @@
 // iteration of its table.
 //
 // Thread rule: one thread at a time makes the iteration calls (Push, PushAll, Clock, Sync, Pull,
-// PushPull). Callbacks run one at a time, on the worker's I/O thread or on a thread that waits in a call. A
-// callback must not block, nor take a lock that a thread holds across a call that waits. A blocking call
-// waits at most options.wait_max and names the cause of its wait. In the child of a fork() every call that
-// can fail returns kFailedPrecondition.
+// PushPull). Callbacks run one at a time, on the worker's I/O thread. A callback must not block, nor take a
+// lock that a thread holds across a call that waits. A blocking call waits at most options.wait_max and names
+// the cause of its wait. In the child of a fork() every call that can fail returns kFailedPrecondition.
 //
 // Lifetime rule: Initialize returns the only owner. Memory from Allocate outlives the worker.
 #pragma once

@@ -1,7 +1,6 @@
 // Call: one call of a user's thread to the node, as the CallQueue stores it.
 //
-// The calls of every iteration have fields of their own, so that queueing them allocates nothing. Every other
-// call is a function.
+// The calls of every iteration have fields of their own. Every other call is a function.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +25,6 @@ struct Call {
     return call;
   }
 
-  // Releases everything that it holds. A moved-from call holds nothing, and costs nothing here.
-  void Clear() {
-    gradient.pin = nullptr;
-    if (also) also = nullptr;
-    if (function) function = nullptr;
-  }
-
   Kind kind = Kind::kFunction;
   TableId table;
   Ticket ticket = 0;
@@ -43,18 +35,18 @@ struct Call {
   std::function<void(Done)> function;  // kFunction: gets the callback that ends it
 };
 
-// Makes the calls on the node's thread: several between Begin and End.
+// The node as a CallQueue sees it.
 class CallMaker {
  public:
   virtual ~CallMaker() = default;
+  // Any thread: whether the calling thread is the node's.
+  [[nodiscard]] virtual bool OnNodeThread() const = 0;
+  // Any thread: the node's thread shall call CallQueue::MakeAll soon. Must not block, nor call the queue.
+  virtual void AskForMakeAll() = 0;
+  // The node's thread: makes calls, several between Begin and End.
   virtual void BeginCalls() = 0;
   virtual void Make(Call& call) = 0;
   virtual void EndCalls() = 0;
-  // Returns whether the callers sleep until one of the calls has ended (LoopSource::CallersSleep). The
-  // laziest correct answer is no.
-  [[nodiscard]] virtual bool CallersSleep() const { return false; }
-  // LoopSource::CallersWait.
-  [[nodiscard]] virtual bool CallersWait() const { return false; }
 };
 
 }  // namespace leeway

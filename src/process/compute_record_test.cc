@@ -45,7 +45,7 @@ TEST(ComputeRecordTest, WaitsAreNotComputing) {
   record.Clock();
   Compute(0.002);
   record.BeginWait();
-  Compute(0.02);  // whoever waits runs the loop
+  Compute(0.02);  // as the I/O thread does meanwhile
   record.EndWait();
   record.Clock();
   std::map<std::string, double> figures = FiguresOf(record);

@@ -11,9 +11,7 @@
 
 namespace leeway {
 
-NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier, const std::function<void(RealEnv&)>& prepare)
-    : env_(log, bind_any, carrier) {
-  if (prepare) prepare(env_);
+NodeThread::NodeThread(Log& log, bool bind_any, Carrier carrier) : env_(log, bind_any, carrier) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { env_.Run(); });
   pthread_setname_np(thread_.native_handle(), "leeway-node");

@@ -1,5 +1,4 @@
-// NodeThread: one RealEnv and the thread that runs its loop, unless a user's thread runs it (RealEnv::Help).
-// A node lives on it.
+// NodeThread: one RealEnv and the thread that runs its loop. A node lives on it.
 //
 // Build and destroy the node through Call, so that its calls come one at a time. Or destroy it after Stop,
 // when the thread has ended.
@@ -16,9 +15,8 @@ namespace leeway {
 
 class NodeThread {
  public:
-  // Starts the thread. Calls `prepare` (may be empty) before the loop runs. REQUIRES: `log` outlives it.
-  explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto,
-                      const std::function<void(RealEnv&)>& prepare = {});
+  // Starts the thread. REQUIRES: `log` outlives it.
+  explicit NodeThread(Log& log, bool bind_any = false, Carrier carrier = Carrier::kAuto);
   ~NodeThread();  // stops
   NodeThread(const NodeThread&) = delete;
   NodeThread& operator=(const NodeThread&) = delete;

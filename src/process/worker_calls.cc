@@ -67,11 +67,7 @@ Result<Ticket> WorkerClient::Begin(std::function<void(WorkerNode&, leeway::Done)
 }
 
 leeway::Done WorkerClient::DoneOf(const Call& call) {
-  // Two words, which a std::function holds without an allocation.
-  auto finish = [this, ticket = call.ticket](const Status& outcome) {
-    tickets_.FinishQuietly(ticket, outcome);
-  };
-  static_assert(sizeof(finish) <= 2 * sizeof(void*));
+  auto finish = [this, ticket = call.ticket](const Status& outcome) { tickets_.Finish(ticket, outcome); };
   if (!call.also) return finish;
   return [finish, also = call.also](const Status& outcome) {
     also(outcome);
@@ -113,7 +109,7 @@ void WorkerClient::MakePushPull(Call& call) {
             this](const Status& outcome) {  // shared: by the two parts
       if (both->first_error.ok()) both->first_error = outcome;
       if (--both->left == 0) also(both->first_error);
-      tickets_.FinishQuietly(ticket, outcome);
+      tickets_.Finish(ticket, outcome);
     };
   }
   const Status pushing = node_->Push(call.table, std::move(call.gradient), part);
@@ -165,7 +161,7 @@ Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
   TicketBook::Limits limits{options_.stall_warn, answer_max_};
   std::optional<Status> outcome;
   do {
-    outcome = tickets_.Wait(ticket, limits, warn, stop, this);
+    outcome = tickets_.Wait(ticket, limits, warn, stop);
     limits.warn_after = kForever;  // once is enough: the scheduler goes on to name the awaited member
   } while (!outcome && !interrupted && WaitsForMembers());
   if (!outcome && !interrupted) outcome = tickets_.Done(ticket) ? tickets_.Take(ticket) : std::nullopt;
@@ -188,9 +184,7 @@ bool WorkerClient::WaitsForMembers() {
     });
   });
   if (!asked.ok()) return false;
-  if (!tickets_.Wait(
-          *asked, {kForever, kExplainLimit}, [] {}, {}, this))
-    tickets_.Forget(*asked);
+  if (!tickets_.Wait(*asked, {kForever, kExplainLimit}, [] {})) tickets_.Forget(*asked);
   return *members;
 }
 
@@ -199,19 +193,6 @@ WorkerClient::UserWait::UserWait(WorkerClient& client, Ticket ticket) : client_(
 }
 
 WorkerClient::UserWait::~UserWait() { client_.user_waits_.Leave(); }
-
-bool WorkerClient::Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) {
-  if (!helpers_.Enter()) return false;
-  const bool helped = thread_->real().Help(finished, TimePoint(until.time_since_epoch()));
-  helpers_.Leave();
-  return helped;
-}
-
-void WorkerClient::LeaveToOthers() {
-  if (!helpers_.Enter()) return;
-  thread_->real().Reclaim();
-  helpers_.Leave();
-}
 
 Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient, const PushOptions& how) {
   if (gradient.size() != table.elements) {

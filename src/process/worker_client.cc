@@ -139,11 +139,7 @@ Status WorkerClient::GoodbyeReason() const {
 
 Status WorkerClient::Join() {
   LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
-  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier, [this](RealEnv& env) {
-    env.SetSource(calls_);
-    env.SetTurnTold([this] { tickets_.WakeFinished(); });
-    env.WatchReadable(calls_.fd(), [this] { calls_.OnReadable(); });
-  });
+  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
   const bool made = thread_->Call([this] {
     node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
   });
@@ -347,9 +343,7 @@ void WorkerClient::StopThread(const Status& why) {
   if (node_ != nullptr) {
     thread_->Call([this] { final_counters_ = node_->counters(); }, kQuestionLimit);
   }
-  helpers_.Close();
   thread_->Stop();
-  helpers_.WaitEmpty();
   stopped_ = true;
   calls_.Close(why);
   // A thread that waits for a ticket may overwrite the gradient that it lent as soon as the ticket has an

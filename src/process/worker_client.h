@@ -1,8 +1,8 @@
 // WorkerClient: leeway::Worker over a WorkerNode on a thread of its own.
 //
-// The user's threads queue calls to the node and own all blocking waits, in which they may run the node's
-// loop: "the node's thread" is the thread that runs it now. Using a ready table takes no lock and no call:
-// Sync reads the atomics of its ParameterPair. The caller's thread makes all checks that need no node.
+// The user's threads queue calls to the node and own all blocking waits. Using a ready table takes no lock
+// and no call: Sync reads the atomics of its ParameterPair. The caller's thread makes all checks that need no
+// node.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,6 @@
 #include "process/call_queue.h"
 #include "process/compute_record.h"
 #include "process/console_log.h"
-#include "process/entry_gate.h"
 #include "process/local_job.h"
 #include "process/node_thread.h"
 #include "process/ticket_book.h"
@@ -36,10 +35,7 @@ struct OwnJob {
   std::unique_ptr<LocalJob> job;
 };
 
-class WorkerClient final : public Worker,
-                           private WorkerNodeEvents,
-                           private CallMaker,
-                           private TicketBook::Helper {
+class WorkerClient final : public Worker, private WorkerNodeEvents, private CallMaker {
  public:
   // A thread that waits in a call asks `interrupted` (may be empty) ten times a second; true ends the wait
   // with kCancelled. `own_job` (may be null) ends with the worker.
@@ -185,15 +181,13 @@ class WorkerClient final : public Worker,
   // A call that lends a gradient.
   [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
                                     PushOptions&& how);
-  // TicketBook::Helper: a waiting thread runs the node's loop itself, instead of sleeping until the I/O
-  // thread has sent the call and received its outcome.
-  bool Help(const std::function<bool()>& finished, std::chrono::steady_clock::time_point until) override;
-  void LeaveToOthers() override;
-  // CallMaker, on the node's thread.
+  // CallMaker.
+  [[nodiscard]] bool OnNodeThread() const override { return thread_->real().IsRunner(); }
+  void AskForMakeAll() override {
+    thread_->real().Post([this] { calls_.MakeAll(); });
+  }
   void BeginCalls() override { node_->BeginCalls(); }
   void Make(Call& call) override;
-  [[nodiscard]] bool CallersSleep() const override { return tickets_.HasSleeper(); }
-  [[nodiscard]] bool CallersWait() const override { return tickets_.HasWaiter(); }
   void EndCalls() override { node_->EndCalls(); }
   void MakePushPull(Call& call);
   // Clock of one group, or of all.
@@ -223,7 +217,6 @@ class WorkerClient final : public Worker,
   TicketBook tickets_;
   CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  EntryGate helpers_;                              // threads that run the loop of thread_ in a wait
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 

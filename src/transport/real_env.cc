@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 #include "transport/file_storage.h"
@@ -105,7 +104,6 @@ class RealEnv::Impl {
   StreamTransport transport;
   FileStorage storage;
   ThreadCompute compute;
-  std::vector<std::unique_ptr<EventLoop::Watch>> watches;
   Env env;
 };
 
@@ -119,28 +117,8 @@ RealEnv::~RealEnv() = default;
 Env& RealEnv::env() { return impl_->env; }
 void RealEnv::Run() { impl_->loop.Run(); }
 bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
-bool RealEnv::Help(const std::function<bool()>& finished, TimePoint until) {
-  return impl_->loop.Help(finished, until);
-}
-void RealEnv::Reclaim() { impl_->loop.Reclaim(); }
 bool RealEnv::IsRunner() const { return impl_->loop.IsRunner(); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }
-
-void RealEnv::SetSource(LoopSource& source) { impl_->loop.SetSource(source); }
-void RealEnv::SetTurnTold(std::function<void()> hook) { impl_->loop.SetTurnTold(std::move(hook)); }
-
-void RealEnv::WatchReadable(int fd, std::function<void()> ready) {
-  Impl* const impl = impl_.get();
-  const std::size_t index = impl->watches.size();
-  impl->watches.push_back(std::make_unique<EventLoop::Watch>(
-      impl->loop, fd,
-      [impl, index, ready = std::move(ready)] {
-        ready();
-        impl->watches[index]->WaitReadable();
-      },
-      [] {}));
-  impl->watches.back()->WaitReadable();
-}
 
 }  // namespace leeway

@@ -1,4 +1,4 @@
-// RealEnv: the Env of the real world, over one event loop, which one thread at a time runs.
+// RealEnv: the Env of the real world, over one event loop.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 namespace leeway {
 
 struct StreamOptions;
-class LoopSource;
 
 class RealEnv {
  public:
@@ -25,25 +24,17 @@ class RealEnv {
   RealEnv& operator=(const RealEnv&) = delete;
 
   [[nodiscard]] Env& env();
-  // Runs the loop on the calling thread until Stop. All callbacks come from here, or from threads in Help.
+  // Runs the loop on the calling thread until Stop. All callbacks come from here.
   void Run();
   // Runs the callbacks that are due, waiting at most `wait` for the first; true if any ran. For tests that
   // hold several Envs on one thread.
   bool RunOnce(Duration wait);
-  // From any thread, as in EventLoop.
-  bool Help(const std::function<bool()>& finished, TimePoint until);
-  void Reclaim();
+  // From any thread: whether the calling thread is in Run.
   [[nodiscard]] bool IsRunner() const;
   // From any thread: makes Run return after the current callback.
   void Stop();
   // From any thread: runs `task` on the loop.
   void Post(std::function<void()> task);
-  // As in EventLoop. Before Run.
-  void SetSource(LoopSource& source);
-  void SetTurnTold(std::function<void()> hook);
-  // Watches a descriptor (an eventfd) and calls `ready` on the loop whenever it is readable. Owns nothing:
-  // the descriptor stays open until RealEnv is gone. Before Run, or on the loop.
-  void WatchReadable(int fd, std::function<void()> ready);
 
  private:
   class Impl;
