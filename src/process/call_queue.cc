@@ -6,9 +6,9 @@
 
 namespace leeway {
 
-Status CallQueue::Push(Call&& call, std::chrono::milliseconds limit) {
+Status CallQueue::Push(Call call, std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
-  const bool own = maker_.OnNodeThread();
+  const bool own = node_.OnNodeThread();
   const std::size_t max = own ? 2 * max_ : max_;
   const auto has_room = [&] { return !why_closed_.ok() || calls_.size() < max; };
   if (!has_room() && !own) room_.wait_for(lock, limit, has_room);
@@ -19,7 +19,7 @@ Status CallQueue::Push(Call&& call, std::chrono::milliseconds limit) {
         own ? 0 : limit.count());
   }
   calls_.push_back(std::move(call));
-  if (calls_.size() == 1) maker_.AskForMakeAll();
+  if (calls_.size() == 1) node_.AskForMakeAll();
   return Status::Ok();
 }
 
@@ -31,12 +31,12 @@ void CallQueue::MakeAll() {
     room_.notify_all();
   }
   if (calls.empty()) return;
-  maker_.BeginCalls();
-  for (Call& queued : calls) {
-    Call call = std::move(queued);  // what it holds is released once it is made
-    maker_.Make(call);
+  node_.BeginCalls();
+  for (Call& call : calls) {
+    call();
+    call = nullptr;  // releases what it holds before the next one
   }
-  maker_.EndCalls();
+  node_.EndCalls();
 }
 
 void CallQueue::Close(const Status& why) {

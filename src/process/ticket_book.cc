@@ -18,32 +18,23 @@ Status NotATicket(Ticket ticket) {
 
 }  // namespace
 
-Ticket TicketBook::New(int parts) {
+Ticket TicketBook::New() {
   const std::lock_guard lock(mutex_);
   const Ticket ticket = ++last_;
-  Call& call = calls_.try_emplace(ticket, Call{.parts_left = parts}).first->second;
-  if (!all_.ok()) {
-    call.outcome = all_;
-    End(ticket, call);
-  }
+  Call& call = calls_[ticket];
+  if (!all_.ok()) End(ticket, call, all_);
   return ticket;
 }
 
 void TicketBook::Finish(Ticket ticket, const Status& outcome) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(ticket);
-  if (found == calls_.end() || found->second.done()) return;
-  Call& call = found->second;
-  if (call.outcome.ok()) call.outcome = outcome;
-  if (call.parts_left > 1) {
-    --call.parts_left;
-  } else {
-    End(ticket, call);
-  }
+  if (found != calls_.end() && !found->second.done) End(ticket, found->second, outcome);
 }
 
-void TicketBook::End(Ticket ticket, Call& call) {
-  call.parts_left = 0;
+void TicketBook::End(Ticket ticket, Call& call, const Status& outcome) {
+  call.done = true;
+  call.outcome = outcome;
   // Only a thread that waits for this very call is woken: others would look in vain.
   if (call.waiting > 0) done_.notify_all();
   if (call.forgotten) {
@@ -64,19 +55,15 @@ void TicketBook::FinishAll(const Status& why) {
   all_ = why;
   std::vector<Ticket> open;
   for (const auto& [ticket, call] : calls_) {
-    if (!call.done()) open.push_back(ticket);
+    if (!call.done) open.push_back(ticket);
   }
-  for (const Ticket ticket : open) {
-    Call& call = calls_.at(ticket);
-    if (call.outcome.ok()) call.outcome = why;
-    End(ticket, call);
-  }
+  for (const Ticket ticket : open) End(ticket, calls_.at(ticket), why);
 }
 
 std::optional<Status> TicketBook::TakeNow(Ticket ticket) {
   const auto found = calls_.find(ticket);
   if (found == calls_.end() || found->second.forgotten) return NotATicket(ticket);
-  if (!found->second.done()) return std::nullopt;
+  if (!found->second.done) return std::nullopt;
   Status outcome = std::move(found->second.outcome);
   kept_.erase(found->second.kept);
   calls_.erase(found);
@@ -90,7 +77,7 @@ std::optional<Status> TicketBook::Take(Ticket ticket) {
 
 std::optional<Status> TicketBook::TakeBy(Ticket ticket, Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  if (const auto found = calls_.find(ticket); found != calls_.end() && !found->second.done()) {
+  if (const auto found = calls_.find(ticket); found != calls_.end() && !found->second.done) {
     ++found->second.waiting;
     (void)done_.wait_until(lock, until, [&] { return IsDone(ticket); });
     // Another thread may have taken it meanwhile.
@@ -125,7 +112,7 @@ void TicketBook::Forget(Ticket ticket) {
   const std::lock_guard lock(mutex_);
   const auto found = calls_.find(ticket);
   if (found == calls_.end()) return;
-  if (found->second.done()) {
+  if (found->second.done) {
     (void)TakeNow(ticket);
   } else {
     found->second.forgotten = true;
@@ -139,7 +126,7 @@ bool TicketBook::Done(Ticket ticket) const {
 
 bool TicketBook::IsDone(Ticket ticket) const {
   const auto found = calls_.find(ticket);
-  return found == calls_.end() || found->second.done();
+  return found == calls_.end() || found->second.done;
 }
 
 }  // namespace leeway

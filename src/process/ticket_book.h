@@ -22,9 +22,8 @@ class TicketBook {
  public:
   explicit TicketBook(std::size_t kept_max) : kept_max_(kept_max) {}
 
-  // A call that ends after `parts` Finish calls.
-  [[nodiscard]] Ticket New(int parts = 1);
-  // The first error of a call with several parts is its outcome.
+  [[nodiscard]] Ticket New();
+  // Ends the call; a second end changes nothing.
   void Finish(Ticket ticket, const Status& outcome);
   // Every ticket without an outcome, now and later, gets `why`.
   void FinishAll(const Status& why);
@@ -50,12 +49,11 @@ class TicketBook {
   using Clock = std::chrono::steady_clock;
 
   struct Call {
-    int parts_left;
-    int waiting = 0;                        // threads
+    bool done = false;
     bool forgotten = false;                 // no thread will ask
-    Status outcome = {};                    // the first error of the parts so far
-    std::list<Ticket>::iterator kept = {};  // once it is done
-    [[nodiscard]] bool done() const { return parts_left == 0; }
+    int waiting = 0;                        // threads
+    Status outcome = {};                    // once it is done, as the next one
+    std::list<Ticket>::iterator kept = {};  // its place in kept_
   };
 
   // Waits until the call is done, or until the time.
@@ -63,7 +61,7 @@ class TicketBook {
   // REQUIRES, here and below: mutex_.
   [[nodiscard]] std::optional<Status> TakeNow(Ticket ticket);
   [[nodiscard]] bool IsDone(Ticket ticket) const;
-  void End(Ticket ticket, Call& call);
+  void End(Ticket ticket, Call& call, const Status& outcome);
 
   const std::size_t kept_max_;
   mutable std::mutex mutex_;  // everything below

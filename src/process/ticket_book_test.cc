@@ -77,21 +77,12 @@ TEST(TicketBookTest, WhatIsThereIsTakenWithoutAWait) {
   EXPECT_EQ(book.Take(ticket)->code(), StatusCode::kNotFound);
 }
 
-TEST(TicketBookTest, TwoPartsEndACallTogetherWithTheFirstError) {
+TEST(TicketBookTest, ACallEndsOnce) {
   TicketBook book(10);
-  const Ticket good = book.New(2);
-  const Ticket bad = book.New(2);
-  book.Finish(good, Status::Ok());
-  EXPECT_FALSE(book.Done(good));
-  book.Finish(good, Status::Ok());
-  EXPECT_TRUE(book.Take(good)->ok());
-  book.Finish(bad, InvalidArgument("first"));
-  EXPECT_FALSE(book.Done(bad)) << "the other part is still under way";
-  book.Finish(bad, InvalidArgument("second"));
-  EXPECT_EQ(book.Take(bad)->message(), "first");
-  const Ticket cut = book.New(2);
-  book.FinishAll(Cancelled("the end"));
-  EXPECT_EQ(book.Take(cut)->code(), StatusCode::kCancelled);
+  const Ticket ticket = book.New();
+  book.Finish(ticket, InvalidArgument("first"));
+  book.Finish(ticket, Status::Ok());
+  EXPECT_EQ(book.Take(ticket)->message(), "first");
 }
 
 TEST(TicketBookTest, AForgottenTicketLeavesNothing) {
@@ -110,13 +101,11 @@ TEST(TicketBookTest, AForgottenTicketLeavesNothing) {
 TEST(TicketBookTest, AnyNumberOfCallsMayBeUnderWay) {
   TicketBook book(4);
   std::vector<Ticket> tickets;
-  for (int i = 0; i < 100; ++i) tickets.push_back(book.New(1 + i % 2));
+  for (int i = 0; i < 100; ++i) tickets.push_back(book.New());
   for (const Ticket ticket : tickets) EXPECT_FALSE(book.Done(ticket));
   for (std::size_t i = 0; i < tickets.size(); ++i) {
-    for (std::size_t part = 0; part < 1 + i % 2; ++part) {
-      EXPECT_FALSE(book.Done(tickets[i]));
-      book.Finish(tickets[i], i % 3 == 0 ? InvalidArgument("bad {}", i) : Status::Ok());
-    }
+    EXPECT_FALSE(book.Done(tickets[i]));
+    book.Finish(tickets[i], i % 3 == 0 ? InvalidArgument("bad {}", i) : Status::Ok());
     const std::optional<Status> outcome = book.Take(tickets[i]);
     ASSERT_TRUE(outcome.has_value()) << i;
     EXPECT_EQ(outcome->message(), i % 3 == 0 ? fmt::format("bad {}", i) : "");

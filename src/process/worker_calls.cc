@@ -1,19 +1,57 @@
-// The worker's calls of every iteration, and the way of a call to the node and back.
+// The worker's calls of every iteration, and those that change the synchronization of the job.
+#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/spec.h"
 #include "process/worker_client.h"
+#include "sync/everyone.h"
+#include "sync/sync_policy.h"
+#include "sync/sync_rules.h"
 
 namespace leeway {
 namespace {
 
-// Longer than any wait.
-constexpr std::chrono::hours kForever{100 * 24};
-// The longest time for peers to explain a wait; the node gives each of them less.
-constexpr std::chrono::seconds kExplainLimit{5};
+// The rule that gives some tables both conditions as formulas.
+std::string RuleOf(const std::string& tables, const std::string& pull, const std::string& push) {
+  SyncRule rule;
+  rule.tables = tables;
+  rule.sync = PrintSpec({{SpecTerm{.name = "when", .args = {{"pull", pull}, {"push", push}}, .inner = {}}}});
+  return ToText(rule);
+}
+
+// The callback of each of two parts: the first error of both is the outcome.
+Done BothOf(Done done) {
+  struct Both {
+    int left = 2;
+    Status first_error;
+  };
+  return [both = std::make_shared<Both>(),
+          done = std::move(done)](const Status& outcome) {  // shared: by the parts
+    if (both->first_error.ok()) both->first_error = outcome;
+    if (--both->left == 0) done(both->first_error);
+  };
+}
+
+// Ends a call that the node did not take.
+void EndIf(const Status& refused, const Done& done) {
+  if (!refused.ok()) done(refused);
+}
+
+LentGradient Lend(std::span<const float> gradient, PushOptions& how) {
+  return {gradient, std::move(how.pin), how.hyper, how.samples};
+}
+
+// The call that pushes a gradient on loan.
+NodeCalls::Call Pushing(TableId id, std::span<const float> gradient, PushOptions& how) {
+  return [id, lent = Lend(gradient, how)](WorkerNode& node, const Done& done) mutable {
+    EndIf(node.Push(id, std::move(lent), done), done);
+  };
+}
 
 }  // namespace
 
@@ -51,148 +89,12 @@ Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
   return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
 }
 
-Result<Ticket> WorkerClient::Queue(Call&& call, int parts) {
-  const Ticket ticket = call.ticket = tickets_.New(parts);
-  const Status queued = calls_.Push(std::move(call), answer_max_);
-  if (queued.ok()) return ticket;
-  tickets_.Forget(ticket);
-  for (int i = 0; i < parts; ++i) tickets_.Finish(ticket, queued);
-  return queued;
-}
-
-Result<Ticket> WorkerClient::Begin(std::function<void(WorkerNode&, leeway::Done)> call) {
-  Call queued;
-  queued.function = [this, call = std::move(call)](leeway::Done done) { call(*node_, std::move(done)); };
-  return Queue(std::move(queued));
-}
-
-leeway::Done WorkerClient::DoneOf(const Call& call) {
-  auto finish = [this, ticket = call.ticket](const Status& outcome) { tickets_.Finish(ticket, outcome); };
-  if (!call.also) return finish;
-  return [finish, also = call.also](const Status& outcome) {
-    also(outcome);
-    finish(outcome);
-  };
-}
-
-void WorkerClient::Make(Call& call) {
-  const auto end_if = [](const Status& status, const leeway::Done& done) {
-    if (!status.ok()) done(status);
-  };
-  switch (call.kind) {
-    case Call::Kind::kFunction:
-      return call.function(DoneOf(call));
-    case Call::Kind::kClock:
-      return MakeClock(call.group);
-    case Call::Kind::kPush: {
-      const leeway::Done done = DoneOf(call);
-      return end_if(node_->Push(call.table, std::move(call.gradient), done), done);
-    }
-    case Call::Kind::kPull: {
-      const leeway::Done done = DoneOf(call);
-      return end_if(node_->Pull(call.table, call.values, done), done);
-    }
-    case Call::Kind::kPushPull:
-      return MakePushPull(call);
-  }
-}
-
-void WorkerClient::MakePushPull(Call& call) {
-  leeway::Done part = DoneOf(call);
-  if (call.also) {
-    // The user hears of both parts together.
-    struct Both {
-      int left = 2;
-      Status first_error;
-    };
-    part = [both = std::make_shared<Both>(), also = std::move(call.also), ticket = call.ticket,
-            this](const Status& outcome) {  // shared: by the two parts
-      if (both->first_error.ok()) both->first_error = outcome;
-      if (--both->left == 0) also(both->first_error);
-      tickets_.Finish(ticket, outcome);
-    };
-  }
-  const Status pushing = node_->Push(call.table, std::move(call.gradient), part);
-  if (!pushing.ok()) {
-    part(pushing);
-    return part(pushing);
-  }
-  const Status pulling = node_->Pull(call.table, call.values, part);
-  if (!pulling.ok()) part(pulling);
-}
-
-void WorkerClient::MakeClock(std::optional<std::uint32_t> group) {
-  waits_.ForEachFigure([this](const char* name, double s) { node_->SetFigure(name, s); });
-  // An error means that the worker has failed meanwhile: the next call reports it.
-  (void)node_->Clock(group);
-  // The node's count includes iterations that it skipped while this call was queued; ours does not yet.
-  OnIteration(node_->iteration());
-}
-
 void WorkerClient::ReportRecord() {
   // The next report makes up for one that is not taken.
-  (void)calls_.Push(Call::Of([this, figures = record_->Figures()] {
-                      for (const auto& [name, value] : figures) node_->SetFigure(name, value);
-                    }),
-                    answer_max_);
-}
-
-Status WorkerClient::CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const What& what) {
-  LW_ASSIGN_OR_RETURN(const Ticket ticket, Begin(std::move(call)));
-  return WaitFor(ticket, what, /*forget=*/true);
-}
-
-Status WorkerClient::WaitFor(Ticket ticket, const What& what, bool forget) {
-  const auto warn = [&] {
-    // The node's thread reports the cause when it has found it: this thread continues as soon as it may.
-    auto tell = [this, what = what()](const std::string& why, bool) {
-      log_.Write(LogLevel::kWarning,
-                 fmt::format("{}: has waited {:.1f} s for {}", what,
-                             std::chrono::duration<double>(options_.stall_warn).count(), why));
-    };
-    const auto no_wait = std::chrono::milliseconds(0);
-    const Status asked = calls_.Push(Call::Of([this, tell] { node_->ExplainWait(tell); }), no_wait);
-    if (!asked.ok()) tell(asked.message(), false);
-  };
-  bool interrupted = false;
-  std::function<bool()> stop;
-  if (interrupted_) stop = [&] { return interrupted = interrupted_(); };
-  const UserWait in_wait(*this, ticket);
-  TicketBook::Limits limits{options_.stall_warn, answer_max_};
-  std::optional<Status> outcome;
-  do {
-    outcome = tickets_.Wait(ticket, limits, warn, stop);
-    limits.warn_after = kForever;  // once is enough: the scheduler goes on to name the awaited member
-  } while (!outcome && !interrupted && WaitsForMembers());
-  if (!outcome && !interrupted) outcome = tickets_.Done(ticket) ? tickets_.Take(ticket) : std::nullopt;
-  if (outcome) return *std::move(outcome);
-  if (forget) tickets_.Forget(ticket);
-  if (interrupted) return Cancelled("{}: interrupted", what());
-  Status gave_up = DeadlineExceeded("{}: gave up after {:.1f} s (wait_max); still waiting for {}", what(),
-                                    std::chrono::duration<double>(answer_max_).count(), WaitingFor());
-  const std::lock_guard lock(failure_mutex_);
-  gave_up_ = gave_up;
-  return gave_up;
-}
-
-bool WorkerClient::WaitsForMembers() {
-  const auto members = std::make_shared<std::atomic<bool>>(false);  // shared: the answer may come too late
-  const Result<Ticket> asked = Begin([members](WorkerNode& node, const leeway::Done& done) {
-    node.ExplainWait([members, done](const std::string&, bool for_members) {
-      *members = for_members;
-      done(Status::Ok());
-    });
+  (void)calls_.Tell([figures = record_->Figures()](WorkerNode& node) {
+    for (const auto& [name, value] : figures) node.SetFigure(name, value);
   });
-  if (!asked.ok()) return false;
-  if (!tickets_.Wait(*asked, {kForever, kExplainLimit}, [] {})) tickets_.Forget(*asked);
-  return *members;
 }
-
-WorkerClient::UserWait::UserWait(WorkerClient& client, Ticket ticket) : client_(client) {
-  client_.user_waits_.Enter(ticket, /*trains=*/client_.rank_ != kNoWorker);
-}
-
-WorkerClient::UserWait::~UserWait() { client_.user_waits_.Leave(); }
 
 Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient, const PushOptions& how) {
   if (gradient.size() != table.elements) {
@@ -210,15 +112,6 @@ Status WorkerClient::CheckRoom(const Table& table, std::span<const float> values
                          table.elements);
 }
 
-Call WorkerClient::Lending(Call::Kind kind, TableId id, std::span<const float> gradient, PushOptions&& how) {
-  Call call;
-  call.kind = kind;
-  call.table = id;
-  call.gradient = {gradient, std::move(how.pin), how.hyper, how.samples};
-  call.also = std::move(how.done);
-  return call;
-}
-
 Result<WorkerClient::Table*> WorkerClient::CheckPush(TableId id, std::span<const float> gradient,
                                                      const PushOptions& how) {
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
@@ -234,9 +127,36 @@ Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, P
   LW_RETURN_IF_ERROR(CheckMember());
   LW_ASSIGN_OR_RETURN(Table * table, CheckPush(id, gradient, how));
   if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
-  LW_ASSIGN_OR_RETURN(const Ticket ticket, Queue(Lending(Call::Kind::kPush, id, gradient, std::move(how))));
+  LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_.Begin(Pushing(id, gradient, how), std::move(how.done)));
   table->pushed = clocks_;
   return ticket;
+}
+
+Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were pushed before
+  const auto take_back = [&marked](Status why) {
+    for (const auto& [table, pushed] : marked) table->pushed = pushed;
+    return why;
+  };
+  for (const TablePush& push : pushes) {
+    const Result<Table*> table = CheckPush(push.table, push.gradient, push.how);
+    if (!table.ok()) return take_back(table.status());
+    // Marked at once, so that a duplicate table is noticed.
+    marked.emplace_back(*table, std::exchange((*table)->pushed, clocks_));
+  }
+  if (record_ != nullptr) {
+    for (std::size_t i = 0; i < pushes.size(); ++i) {
+      if (!marked[i].first->own_clock()) record_->NoteReady(pushes[i].table);
+    }
+  }
+  std::vector<std::pair<NodeCalls::Call, leeway::Done>> calls;
+  for (TablePush& push : pushes) {
+    calls.emplace_back(Pushing(push.table, push.gradient, push.how), nullptr);
+    calls.back().second = std::move(push.how.done);
+  }
+  Result<std::vector<Ticket>> tickets = calls_.BeginAll(std::move(calls));
+  return tickets.ok() ? std::move(tickets) : take_back(tickets.status());
 }
 
 void WorkerClient::OnIteration(Iteration now) {
@@ -249,10 +169,13 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(CheckMember());
   // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
-  Call call;
-  call.kind = Call::Kind::kClock;
-  call.group = group;
-  Status queued = calls_.Push(std::move(call), answer_max_);
+  Status queued = calls_.Tell([this, group](WorkerNode& node) {
+    waits_.ForEachFigure([&node](const char* name, double s) { node.SetFigure(name, s); });
+    // An error means that the worker has failed meanwhile: the next call reports it.
+    (void)node.Clock(group);
+    // The node's count includes iterations that it skipped while this call was queued; ours does not yet.
+    OnIteration(node.iteration());
+  });
   if (!queued.ok()) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;
@@ -274,13 +197,13 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   const bool asks = gated_.load(std::memory_order_acquire) && !left_;
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
-    const What what = [table, now = iteration()] {
+    const NodeCalls::What what = [table, now = iteration()] {
       return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
     do {
       LW_RETURN_IF_ERROR(CheckAlive());
-      LW_RETURN_IF_ERROR(
-          CallAndWait([id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
+      LW_RETURN_IF_ERROR(calls_.CallAndWait(
+          [id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
     } while (!table->pair->Take());
   } else if (failed_.load(std::memory_order_acquire)) {
     return CheckAlive();
@@ -302,12 +225,9 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
   }
   LW_RETURN_IF_ERROR(CheckRoom(*table, values));
-  Call call;
-  call.kind = Call::Kind::kPull;
-  call.table = id;
-  call.values = values;
-  call.also = std::move(done);
-  return Queue(std::move(call));
+  return calls_.Begin(
+      [id, values](WorkerNode& node, const leeway::Done& end) { EndIf(node.Pull(id, values, end), end); },
+      std::move(done));
 }
 
 Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
@@ -320,20 +240,84 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
   }
   LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
   LW_RETURN_IF_ERROR(CheckRoom(*table, values));
-  Call call = Lending(Call::Kind::kPushPull, id, gradient, std::move(how));
-  call.values = values;
-  return Queue(std::move(call), 2);
+  return calls_.Begin(
+      [id, lent = Lend(gradient, how), values](WorkerNode& node, const leeway::Done& done) mutable {
+        const leeway::Done part = BothOf(done);
+        const Status pushing = node.Push(id, std::move(lent), part);
+        if (!pushing.ok()) return done(pushing);
+        EndIf(node.Pull(id, values, part), part);
+      },
+      std::move(how.done));
 }
 
 Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(CheckFork());
   // An outcome that is there needs no clock and no words.
-  if (std::optional<Status> outcome = tickets_.Take(ticket)) return *std::move(outcome);
+  if (std::optional<Status> outcome = calls_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
-  return WaitFor(
-      ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); }, /*forget=*/false);
+  return calls_.Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 
-bool WorkerClient::Done(Ticket ticket) const { return !CheckFork().ok() || tickets_.Done(ticket); }
+bool WorkerClient::Done(Ticket ticket) const { return !CheckFork().ok() || calls_.Done(ticket); }
+
+Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  // A text that is no rule need not go to the scheduler.
+  LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
+  auto tables =
+      std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
+  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+      [rule, tables](WorkerNode& node, const leeway::Done& done) {
+        node.SetSync(rule, [tables, done](const Status& status, std::uint32_t meant) {
+          *tables = meant;
+          done(status);
+        });
+      },
+      fmt::format("setting the rule \"{}\"", rule)));
+  return *tables;
+}
+
+Result<std::string> WorkerClient::ConditionOf(const char* call, const std::string& tables, Condition kind) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
+  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+      [tables, syncs](WorkerNode& node, const leeway::Done& done) {
+        *syncs = node.SyncsOf(tables);
+        done(Status::Ok());
+      },
+      call));
+  const bool pull = kind == Condition::kPull;
+  std::optional<std::string> found;
+  for (const std::string& sync : *syncs) {
+    LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(policies_.sync, sync));
+    std::string condition = pull ? policy.model->PullCondition() : policy.model->PushCondition();
+    if (condition == kEveryoneIsIn) condition = "count >= workers";
+    const SpecTerm term{.name = "when", .args = {{pull ? "pull" : "push", condition}}, .inner = {}};
+    const bool formula = MakeSyncPolicy(policies_.sync, PrintSpec({{term}})).ok();
+    const bool differs = found && *found != condition;
+    if (!formula || differs) {
+      return InvalidArgument(
+          "{}: tables \"{}\" are under \"{}\", {}; give both conditions at once: SetSync('tables={} "
+          "sync=when:pull=\"progress < v_train\",push=\"count >= workers\"')",
+          call, tables, fmt::join(*syncs, "\" and \""),
+          differs ? "whose other condition is not the same"
+                  : "whose other condition cannot be kept as a formula",
+          tables);
+    }
+    found = condition;
+  }
+  // This worker has no such table: the scheduler reports that.
+  return found.value_or(pull ? "progress < v_train" : "count >= workers");
+}
+
+Result<std::uint32_t> WorkerClient::SetCondPull(const std::string& tables, const std::string& formula) {
+  LW_ASSIGN_OR_RETURN(const std::string push, ConditionOf("SetCondPull", tables, Condition::kPush));
+  return SetSync(RuleOf(tables, formula, push));
+}
+
+Result<std::uint32_t> WorkerClient::SetCondPush(const std::string& tables, const std::string& formula) {
+  LW_ASSIGN_OR_RETURN(const std::string pull, ConditionOf("SetCondPush", tables, Condition::kPull));
+  return SetSync(RuleOf(tables, pull, formula));
+}
 
 }  // namespace leeway

@@ -1,4 +1,5 @@
-// The life of a worker: joining, tables, leaving, the end. worker_calls.cc has the calls of every iteration.
+// The life of a worker: joining, tables and what lies in them, leaving, the end. worker_calls.cc has the
+// calls of every iteration.
 #include "process/worker_client.h"
 
 #include <unistd.h>
@@ -8,7 +9,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/check.h"
 #include "base/errors.h"
 #include "base/heap_arena.h"
 #include "checkpoint/rank_file.h"
@@ -22,8 +22,8 @@ namespace {
 
 // How long the destructor waits for the node to say goodbye and to make the pending callbacks.
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
-// How long a question about the node's state waits for its thread.
-constexpr std::chrono::milliseconds kQuestionLimit{1'000};
+// How long a joined worker waits for its own thread, which is as good as no limit.
+constexpr std::chrono::minutes kJoinedLimit{1};
 // Values of one table: 64 GiB of them. A larger shape is a mistake, not a table of one machine.
 constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
@@ -103,12 +103,9 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
                            std::unique_ptr<OwnJob> own_job)
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
-      interrupted_(std::move(interrupted)),
-      answer_max_(AnswerMax(options)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       rank_(kNoWorker),
-      tickets_(options.queue_max),
-      calls_(options.queue_max, *this) {
+      calls_({options.queue_max, AnswerMax(options), options.stall_warn}, std::move(interrupted), log_) {
   if (!options_.record) return;
   record_ = std::make_unique<ComputeRecord>();
   waits_.Tell(*record_);
@@ -118,14 +115,13 @@ WorkerClient::~WorkerClient() {
   if (fork_.forked()) {
     // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
     // purpose.
-    (void)node_.release();
-    (void)thread_.release();
+    calls_.Abandon();
     (void)own_job_.release();
     return;
   }
-  if (stopped_ || node_ == nullptr) return;
+  if (stopped_ || !calls_.running()) return;
   const Status why = GoodbyeReason();
-  if (thread_->Call([this, why] { node_->Abandon(why); }, kGoodbyeLimit)) {
+  if (calls_.Ask([why](WorkerNode& node) { node.Abandon(why); }, kGoodbyeLimit)) {
     std::unique_lock lock(failure_mutex_);
     failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return failure_settled_; });
   }
@@ -133,27 +129,28 @@ WorkerClient::~WorkerClient() {
 }
 
 Status WorkerClient::GoodbyeReason() const {
-  const std::lock_guard lock(failure_mutex_);
-  return gave_up_.ok() ? Cancelled("its program ended without shutdown()") : gave_up_;
+  Status gave_up = calls_.gave_up();
+  return gave_up.ok() ? Cancelled("its program ended without shutdown()") : gave_up;
 }
 
 Status WorkerClient::Join() {
   LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
-  thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
-  const bool made = thread_->Call([this] {
-    node_ = MakeWorker(options_, thread_->env(), policies_, MakeAddressSource(options_.scheduler), *this);
+  calls_.Start(carrier, [this](Env& env) {
+    return MakeWorker(options_, env, policies_, MakeAddressSource(options_.scheduler), *this);
   });
-  LW_CHECK(made, "the worker's thread does not run");
-  LW_RETURN_IF_ERROR(CallAndWait([](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); },
-                                 "joining the job"));
+  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+      [](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
   // Nothing in here changes after the join.
-  thread_->Call([this] {
-    rank_ = node_->rank();
-    job_ = node_->job();
-    iteration_ = node_->iteration().value();
-    goes_on_ = node_->goes_on();
-    if (const auto state = node_->restored_state(); state != nullptr) restored_state_ = *state;
-  });
+  calls_.Ask(
+      [this](WorkerNode& node) {
+        rank_ = node.rank();
+        job_ = node.job();
+        iteration_ = node.iteration().value();
+        goes_on_ = node.goes_on();
+        if (const auto state = node.restored_state(); state != nullptr) restored_state_ = *state;
+      },
+      kJoinedLimit);
+  calls_.SetJoined();
   log_.SetWho(fmt::format("worker {}", rank_.value()));
   return Status::Ok();
 }
@@ -162,7 +159,7 @@ std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
   // After its end, and in a forked child, the worker sends nothing: any memory will do.
   HeapArena heap;
   const bool alone = stopped_ || fork_.forked();
-  Arena& arena = alone ? static_cast<Arena&>(heap) : thread_->env().arena;
+  Arena& arena = alone ? static_cast<Arena&>(heap) : calls_.env().arena;
   std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
   if (bytes == nullptr) return nullptr;
   auto* const floats = reinterpret_cast<float*>(bytes.get());
@@ -192,7 +189,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
   pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
   ParameterPair* pair = pairs_.back().get();
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(CallAndWait(
+  LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
         Result<TableId> created = node.CreateTable(spec, *pair);
         if (created.ok()) *id = *created;
@@ -215,8 +212,8 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
 
 Status WorkerClient::Start() {
   LW_RETURN_IF_ERROR(CheckMember());
-  const Status status = CallAndWait([](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); },
-                                    "agreeing on tables");
+  const Status status = calls_.CallAndWait(
+      [](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
   for (const std::unique_ptr<Table>& table : tables_) {
     if (table->started || !table->refusal.ok()) continue;
     table->started = status.ok();
@@ -235,23 +232,97 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
   }
   LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
-  return CallAndWait(
+  return calls_.CallAndWait(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Broadcast(id, values, std::move(pin), std::move(done));
       },
       fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
+Status WorkerClient::PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
+                               std::shared_ptr<const void>& pin) {
+  if (pin != nullptr) return Status::Ok();
+  std::shared_ptr<std::byte> copy = calls_.env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+  if (copy == nullptr) {
+    return ResourceExhausted("table \"{}\": no memory for a copy of its {}, {} bytes", table.spec.name, what,
+                             values.size_bytes());
+  }
+  auto* const floats = reinterpret_cast<float*>(copy.get());
+  std::ranges::copy(values, floats);
+  values = {floats, values.size()};
+  pin = std::move(copy);
+  return Status::Ok();
+}
+
+Status WorkerClient::Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
+  return AssignArray(id, {}, values, std::move(pin));
+}
+
+Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<const float> values,
+                                 std::shared_ptr<const void> pin) {
+  LW_RETURN_IF_ERROR(CheckMember());
+  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  if (values.size() != table->elements) {
+    return InvalidArgument("table \"{}\": got {} values to set, wanted {}", table->spec.name, values.size(),
+                           table->elements);
+  }
+  LW_RETURN_IF_ERROR(PinOrCopy(*table, "new values", values, pin));
+  // The node holds the only pin, so that the pin is gone when the call returns.
+  return calls_.CallAndWait(
+      [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
+        node.Assign(id, array, {values, std::move(pin), {}, 1}, std::move(done));
+      },
+      fmt::format("setting table \"{}\"", table->spec.name));
+}
+
+Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
+  LW_RETURN_IF_ERROR(CheckAlive());
+  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
+  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+      [id, wanted, got](WorkerNode& node, const leeway::Done& done) {
+        node.ReadArrays(id, wanted, [got, done](const Status& status, TableState state) {
+          *got = std::move(state);
+          done(status);
+        });
+      },
+      fmt::format("reading table \"{}\"", table->spec.name)));
+  return std::move(*got);
+}
+
+Result<std::vector<float>> WorkerClient::ReadValues(TableId id, bool even_if_known) {
+  LW_ASSIGN_OR_RETURN(TableState got,
+                      ReadArrays(id, even_if_known ? ArraysWanted::kValues : ArraysWanted::kNewerValues));
+  if (got.arrays.empty()) return std::vector<float>();
+  return std::move(got.arrays.front());
+}
+
+Result<TableState> WorkerClient::ReadState(TableId id) { return ReadArrays(id, ArraysWanted::kState); }
+
+Status WorkerClient::WriteState(TableId id, const TableState& state) {
+  if (state.arrays.size() > kOptimizerSlotsMax) {
+    return InvalidArgument("table {}: got a state of {} arrays, wanted at most {}", id.value(),
+                           state.arrays.size(), kOptimizerSlotsMax);
+  }
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    const AssignedArray array{static_cast<std::uint8_t>(i + 1), state.steps};
+    LW_RETURN_IF_ERROR(AssignArray(id, array, state.arrays[i], nullptr));
+  }
+  return Status::Ok();
+}
+
 Status WorkerClient::MayMeet(const std::string& what) {
   LW_RETURN_IF_ERROR(CheckMember());
-  return CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); }, what);
+  return calls_.CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); },
+                            what);
 }
 
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
-  return CallAndWait([name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
-                     fmt::format("barrier \"{}\"", name));
+  return calls_.CallAndWait(
+      [name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
+      fmt::format("barrier \"{}\"", name));
 }
 
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
@@ -265,7 +336,7 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
     bool broken_off = false;
   };
   auto call = std::make_shared<Question>();
-  const Status status = CallAndWait(
+  const Status status = calls_.CallAndWait(
       [=, this, used = std::vector(used.begin(), used.end())](WorkerNode& node, const leeway::Done& done) {
         if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
           call->lease = std::move(kept.mapped());
@@ -280,11 +351,10 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
       },
       fmt::format("batches of pool \"{}\"", pool));
   if (status.ok()) return std::move(call->lease);
-  (void)calls_.Push(Call::Of([this, pool, call] {
-                      call->broken_off = true;
-                      if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
-                    }),
-                    kQuestionLimit);
+  (void)calls_.Tell([this, pool, call](WorkerNode&) {
+    call->broken_off = true;
+    if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
+  });
   return status;
 }
 
@@ -299,7 +369,7 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
   if (iteration().value() < from) return Status::Ok();
   state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
   auto shared = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  return calls_.Push(Call::Of([this, shared = std::move(shared)] { node_->GiveState(shared); }), answer_max_);
+  return calls_.Tell([shared = std::move(shared)](WorkerNode& node) { node.GiveState(shared); });
 }
 
 Status WorkerClient::Leave() {
@@ -307,8 +377,8 @@ Status WorkerClient::Leave() {
   if (left_) return Status::Ok();
   left_ = true;
   if (record_ != nullptr) ReportRecord();
-  return CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
-                     "leaving the job");
+  return calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
+                            "leaving the job");
 }
 
 Status WorkerClient::Finish() {
@@ -317,8 +387,9 @@ Status WorkerClient::Finish() {
   {
     const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
     LW_RETURN_IF_ERROR(Leave());
-    LW_RETURN_IF_ERROR(CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
-                                   "the other workers to leave, and the final values"));
+    LW_RETURN_IF_ERROR(
+        calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
+                           "the other workers to leave, and the final values"));
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
@@ -332,26 +403,17 @@ Status WorkerClient::Shutdown() {
   LW_RETURN_IF_ERROR(CheckFork());
   if (stopped_) return Status::Ok();
   Status status = Finish();
-  const Status said = CallAndWait([](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); },
-                                  "saying goodbye");
+  const Status said = calls_.CallAndWait(
+      [](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
   if (status.ok()) status = said;
   StopThread(FailedPrecondition("the worker was shut down"));
   return status;
 }
 
 void WorkerClient::StopThread(const Status& why) {
-  if (node_ != nullptr) {
-    thread_->Call([this] { final_counters_ = node_->counters(); }, kQuestionLimit);
-  }
-  thread_->Stop();
+  calls_.Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
   stopped_ = true;
-  calls_.Close(why);
-  // A thread that waits for a ticket may overwrite the gradient that it lent as soon as the ticket has an
-  // outcome. So the connections close first, which tells the servers that a gradient they have not read yet
-  // is no longer one.
-  node_.reset();
-  thread_.reset();
-  tickets_.FinishAll(why);
+  calls_.Stop(why);
 }
 
 void WorkerClient::OnFailing(const Status& why) {
@@ -367,10 +429,10 @@ void WorkerClient::OnFailed(const Status& /*why*/) {
 }
 
 WorkerCounters WorkerClient::counters() const {
-  auto counters = std::make_shared<WorkerCounters>(final_counters_);  // shared: see WaitingFor
-  if (CheckFork().ok() && !stopped_ && node_ != nullptr) {
-    thread_->Call([this, counters] { *counters = node_->counters(); }, kQuestionLimit);
-  }
+  auto counters =
+      std::make_shared<WorkerCounters>(final_counters_);  // shared: the question may outlive this call
+  if (CheckFork().ok() && !stopped_)
+    calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
   counters->wait_ns = waits_.total_ns();
   return *counters;
 }
@@ -378,15 +440,8 @@ WorkerCounters WorkerClient::counters() const {
 void WorkerClient::SetFigure(const std::string& name, double value) {
   if (!CheckAlive().ok()) return;
   // A figure that finds the queue full is lost; the next one brings a newer value.
-  (void)calls_.Push(Call::Of([this, name, value] { node_->SetFigure(name, value); }),
+  (void)calls_.Tell([name, value](WorkerNode& node) { node.SetFigure(name, value); },
                     std::chrono::milliseconds(0));
-}
-
-std::string WorkerClient::WaitingFor() const {
-  if (!CheckFork().ok() || stopped_ || node_ == nullptr) return "";
-  auto text = std::make_shared<std::string>();  // shared: the question may outlive this call
-  if (thread_->Call([this, text] { *text = node_->WaitingFor(); }, kQuestionLimit)) return *text;
-  return "the worker's own I/O thread, which does not answer";
 }
 
 }  // namespace leeway

@@ -1,8 +1,7 @@
-// WorkerClient: leeway::Worker over a WorkerNode on a thread of its own.
+// WorkerClient: leeway::Worker over a WorkerNode, which NodeCalls keeps on a thread of its own.
 //
-// The user's threads queue calls to the node and own all blocking waits. Using a ready table takes no lock
-// and no call: Sync reads the atomics of its ParameterPair. The caller's thread makes all checks that need no
-// node.
+// Using a ready table takes no lock and no call: Sync reads the atomics of its ParameterPair. The caller's
+// thread makes all checks that need no node.
 #pragma once
 
 #include <atomic>
@@ -17,13 +16,10 @@
 
 #include "assembly/assembly.h"
 #include "leeway/worker.h"
-#include "process/call_queue.h"
 #include "process/compute_record.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
-#include "process/node_thread.h"
-#include "process/ticket_book.h"
-#include "process/user_waits.h"
+#include "process/node_calls.h"
 #include "process/wait_times.h"
 #include "transport/system/fork_guard.h"
 
@@ -35,7 +31,7 @@ struct OwnJob {
   std::unique_ptr<LocalJob> job;
 };
 
-class WorkerClient final : public Worker, private WorkerNodeEvents, private CallMaker {
+class WorkerClient final : public Worker, private WorkerNodeEvents {
  public:
   // A thread that waits in a call asks `interrupted` (may be empty) ten times a second; true ends the wait
   // with kCancelled. `own_job` (may be null) ends with the worker.
@@ -55,14 +51,13 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   Status Start() override;
   Status Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
 
-  // (worker_arrays.cc)
   Status Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
   Result<std::vector<float>> ReadValues(TableId id, bool even_if_known) override;
   Result<TableState> ReadState(TableId id) override;
   Status WriteState(TableId id, const TableState& state) override;
 
   Result<Ticket> Push(TableId id, std::span<const float> gradient, PushOptions how) override;
-  Result<std::vector<Ticket>> PushAll(std::vector<TablePush> pushes) override;  // (worker_push_all.cc)
+  Result<std::vector<Ticket>> PushAll(std::vector<TablePush> pushes) override;
   Status Clock() override { return End(std::nullopt); }
   Status Clock(std::uint32_t group) override { return End(group); }
   Result<std::span<const float>> Sync(TableId id) override;
@@ -79,7 +74,6 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   Result<BatchLease> LeaseBatches(const std::string& pool, std::uint64_t batches, std::uint32_t wanted,
                                   std::span<const Iteration> used) override;
 
-  // (worker_sync.cc)
   Result<std::uint32_t> SetSync(const std::string& rule) override;
   Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override;
   Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override;
@@ -100,7 +94,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   [[nodiscard]] bool goes_on() const override { return goes_on_; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
-  [[nodiscard]] std::string WaitingFor() const override;
+  [[nodiscard]] std::string WaitingFor() const override {
+    return CheckFork().ok() && !stopped_ ? calls_.WaitingFor() : "";
+  }
 
  private:
   // The caller's side of a table. The node shares only `pair`.
@@ -123,20 +119,14 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
-  [[nodiscard]] std::optional<bool> UserWaits() const override {
-    return user_waits_.AnyWaits([this](Ticket ticket) { return tickets_.Done(ticket); });
-  }
-  [[nodiscard]] bool UserMayCompute() const override { return user_waits_.SeveralWaited(); }
+  [[nodiscard]] std::optional<bool> UserWaits() const override { return calls_.AnyThreadWaits(); }
+  [[nodiscard]] bool UserMayCompute() const override { return calls_.SeveralWaited(); }
 
   // The checks at the start of every call: not forked, not shut down, not failed.
   [[nodiscard]] Status CheckAlive() const;
   [[nodiscard]] Status CheckFork() const;
   [[nodiscard]] Status CheckMember() const;
   [[nodiscard]] Result<Table*> FindStarted(TableId id);
-  // Queues a call that ends with a status, under a new ticket.
-  Result<Ticket> Begin(std::function<void(WorkerNode&, leeway::Done)> call);
-  // Names the thing a call waits for; called only if the words are shown.
-  using What = std::function<std::string()>;
   // Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
   // error that memory is short.
   [[nodiscard]] Status PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
@@ -144,31 +134,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                      std::shared_ptr<const void> pin);
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
-  // Makes the call and waits for the outcome.
-  Status CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const What& what);
-  Status CallAndWait(std::function<void(WorkerNode&, leeway::Done)> call, const std::string& what) {
-    return CallAndWait(std::move(call), [&what] { return what; });
-  }
-  // Queues `call` under a new ticket that ends with so many parts.
-  Result<Ticket> Queue(Call&& call, int parts = 1);
-  Status WaitFor(Ticket ticket, const What& what, bool forget);
-  // Returns whether this worker waits for other workers, as far as servers and scheduler tell. It waits for
-  // those as long as the scheduler counts them.
-  [[nodiscard]] bool WaitsForMembers();
-  // While it lives, a thread of the user waits for the ticket.
-  class UserWait {
-   public:
-    UserWait(WorkerClient& client, Ticket ticket);
-    ~UserWait();
-    UserWait(const UserWait&) = delete;
-    UserWait& operator=(const UserWait&) = delete;
-
-   private:
-    WorkerClient& client_;
-  };
   // Returns why the worker ends without its Shutdown.
   [[nodiscard]] Status GoodbyeReason() const;
-  // (worker_sync.cc)
   enum class Condition : std::uint8_t { kPull, kPush };
   // Returns the present condition of this kind for these tables. An error, which names `call`, if it is no
   // formula or differs among the tables.
@@ -178,33 +145,16 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   // Returns the table, if it may take this push now.
   [[nodiscard]] Result<Table*> CheckPush(TableId id, std::span<const float> gradient, const PushOptions& how);
   [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
-  // A call that lends a gradient.
-  [[nodiscard]] static Call Lending(Call::Kind kind, TableId id, std::span<const float> gradient,
-                                    PushOptions&& how);
-  // CallMaker.
-  [[nodiscard]] bool OnNodeThread() const override { return thread_->real().IsRunner(); }
-  void AskForMakeAll() override {
-    thread_->real().Post([this] { calls_.MakeAll(); });
-  }
-  void BeginCalls() override { node_->BeginCalls(); }
-  void Make(Call& call) override;
-  void EndCalls() override { node_->EndCalls(); }
-  void MakePushPull(Call& call);
   // Clock of one group, or of all.
   Status End(std::optional<std::uint32_t> group);
-  void MakeClock(std::optional<std::uint32_t> group);
   // Sends the record so far to the scheduler with the next beat.
   void ReportRecord();
-  // The callback that ends a call, or each of its parts.
-  [[nodiscard]] leeway::Done DoneOf(const Call& call);
   // Joins the thread and destroys the node. No callback follows.
   void StopThread(const Status& why);
 
   std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
-  const std::function<bool()> interrupted_;
-  const std::chrono::milliseconds answer_max_;  // for anything but live workers
   const ForkGuard fork_;
   ConsoleLog log_;
   WorkerId rank_;
@@ -214,11 +164,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   // Buffers outlive the node, which lands values in them; this includes tables that it refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
-  TicketBook tickets_;
-  CallQueue calls_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  std::unique_ptr<NodeThread> thread_;
-  std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
+  NodeCalls calls_;
 
   // Every Clock raises it here, so that no Clock waits for the node. The node raises it when it skips to a
   // later iteration. Both only ever raise it, and the node's count is never lower.
@@ -229,12 +176,10 @@ class WorkerClient final : public Worker, private WorkerNodeEvents, private Call
   std::vector<std::byte> restored_state_;
   std::unique_ptr<ComputeRecord> record_;  // null: not wanted
   WaitTimes waits_;
-  leeway::UserWaits user_waits_;
   std::atomic<bool> failed_{false};
   mutable std::mutex failure_mutex_;
   std::condition_variable failure_known_;
   Status failure_;
-  Status gave_up_;                // the last wait that reached its limit
   bool failure_settled_ = false;  // every pending callback has heard of it
   bool left_ = false;
   bool finished_ = false;
