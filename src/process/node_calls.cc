@@ -24,7 +24,10 @@ NodeCalls::NodeCalls(const Limits& limits, std::function<bool()> interrupted, Lo
 
 void NodeCalls::Start(Carrier carrier, const std::function<std::unique_ptr<WorkerNode>(Env&)>& make) {
   thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
-  const bool made = thread_->Call([&] { node_ = make(thread_->env()); });
+  const bool made = thread_->Call([&] {
+    thread_->real().SetPassEnd([this] { tickets_.WakeFinished(); });
+    node_ = make(thread_->env());
+  });
   LW_CHECK(made, "the worker's thread does not run");
 }
 
@@ -54,7 +57,7 @@ CallQueue::Call NodeCalls::Ticketed(Ticket ticket, Call call, leeway::Done also)
 }
 
 void NodeCalls::Drop(Ticket ticket, const Status& why) {
-  tickets_.Forget(ticket);
+  tickets_.Forget(ticket);  // no thread waits for it
   tickets_.Finish(ticket, why);
 }
 

@@ -36,7 +36,7 @@ void TicketBook::End(Ticket ticket, Call& call, const Status& outcome) {
   call.done = true;
   call.outcome = outcome;
   // Only a thread that waits for this very call is woken: others would look in vain.
-  if (call.waiting > 0) done_.notify_all();
+  awaited_ |= call.waiting > 0;
   if (call.forgotten) {
     calls_.erase(ticket);
     return;
@@ -49,6 +49,14 @@ void TicketBook::End(Ticket ticket, Call& call, const Status& outcome) {
   }
 }
 
+void TicketBook::WakeFinished() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(awaited_, false)) return;
+  }
+  done_.notify_all();
+}
+
 void TicketBook::FinishAll(const Status& why) {
   const std::lock_guard lock(mutex_);
   if (!all_.ok()) return;
@@ -58,6 +66,7 @@ void TicketBook::FinishAll(const Status& why) {
     if (!call.done) open.push_back(ticket);
   }
   for (const Ticket ticket : open) End(ticket, calls_.at(ticket), why);
+  done_.notify_all();
 }
 
 std::optional<Status> TicketBook::TakeNow(Ticket ticket) {

@@ -23,8 +23,10 @@ class TicketBook {
   explicit TicketBook(std::size_t kept_max) : kept_max_(kept_max) {}
 
   [[nodiscard]] Ticket New();
-  // Ends the call; a second end changes nothing.
+  // Ends the call; a second end changes nothing. The threads that wait for it sleep until WakeFinished.
   void Finish(Ticket ticket, const Status& outcome);
+  // Wakes the threads that wait for finished calls. A thread that waits for many calls so wakes up once.
+  void WakeFinished();
   // Every ticket without an outcome, now and later, gets `why`.
   void FinishAll(const Status& why);
 
@@ -68,6 +70,7 @@ class TicketBook {
   std::condition_variable done_;
   Ticket last_ = 0;
   std::unordered_map<Ticket, Call> calls_;
+  bool awaited_ = false;    // threads sleep whose calls have finished
   std::list<Ticket> kept_;  // calls that are done, the oldest first
   Status all_;              // what FinishAll gave
 };

@@ -45,7 +45,10 @@ TEST(TicketBookTest, AWaitWarnsOnceAndGivesUpButKeepsTheTicket) {
 TEST(TicketBookTest, AnotherThreadIsWoken) {
   TicketBook book(10);
   const Ticket ticket = book.New();
-  std::thread finisher([&] { book.Finish(ticket, Status::Ok()); });
+  std::thread finisher([&] {
+    book.Finish(ticket, Status::Ok());
+    book.WakeFinished();
+  });
   EXPECT_TRUE(book.Wait(ticket, kPatient, NoWarning)->ok());
   finisher.join();
 }
@@ -161,6 +164,7 @@ TEST(TicketBookTest, AWindowOfCallsPassesBetweenTwoThreads) {
         book.Finish(ticket, at % 5 == 0 ? InvalidArgument("bad") : Status::Ok());
       }
       if (turn == at) std::this_thread::yield();
+      book.WakeFinished();
     }
   });
   for (std::size_t taken = 0, next = 0; taken < kCalls; ++taken) {

@@ -120,5 +120,6 @@ bool RealEnv::RunOnce(Duration wait) { return impl_->loop.RunOnce(wait); }
 bool RealEnv::IsRunner() const { return impl_->loop.IsRunner(); }
 void RealEnv::Stop() { impl_->loop.Stop(); }
 void RealEnv::Post(std::function<void()> task) { impl_->loop.Post(std::move(task)); }
+void RealEnv::SetPassEnd(std::function<void()> hook) { impl_->loop.SetPassEnd(std::move(hook)); }
 
 }  // namespace leeway

@@ -35,6 +35,8 @@ class RealEnv {
   void Stop();
   // From any thread: runs `task` on the loop.
   void Post(std::function<void()> task);
+  // As in EventLoop. On the loop, or before Run.
+  void SetPassEnd(std::function<void()> hook);
 
  private:
   class Impl;

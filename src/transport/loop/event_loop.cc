@@ -7,6 +7,8 @@ namespace {
 
 // The end of a pass that only looks.
 constexpr TimePoint kNoWait = TimePoint::min();
+// While input comes without system calls, the kernel is not asked in every pass.
+constexpr int kPassesPerAsking = 4;
 
 }  // namespace
 
@@ -91,7 +93,16 @@ bool EventLoop::RunFound() {
 bool EventLoop::Pass(TimePoint until) noexcept {
   bool any = PollInput();
   any |= RunTasks();
-  const bool may_sleep = !any && until != kNoWait && (input_ == nullptr || input_->MaySleep());
+  if (!any || ++passes_unasked_ >= kPassesPerAsking) {
+    any |= AskDescriptors(any, until);
+  }
+  EndPass();
+  return any;
+}
+
+bool EventLoop::AskDescriptors(bool came, TimePoint until) {
+  passes_unasked_ = 0;
+  const bool may_sleep = !came && until != kNoWait && (input_ == nullptr || input_->MaySleep());
   // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
   // or they see that this sleeps.
   asleep_.store(true);
@@ -100,9 +111,8 @@ bool EventLoop::Pass(TimePoint until) noexcept {
   poller_.Wait(sleep);
   asleep_.store(false);
   if (input_ != nullptr && may_sleep) input_->OnAwake();
-  any |= RunTasks();
-  any |= RunFound();
-  return any;
+  const bool any = RunTasks();
+  return RunFound() || any;
 }
 
 void EventLoop::Wake() {

@@ -50,6 +50,9 @@ class EventLoop {
   void Post(std::function<void()> task);
   // Input from other processes, polled at every pass of the loop. One at most; null removes it.
   void SetInput(LoopInput* input) { input_ = input; }
+  // Called after the turns of each pass, and before the loop sleeps: the node wakes threads that wait for
+  // what these turns have finished, once for all of them. On the loop, or before Run.
+  void SetPassEnd(std::function<void()> hook) { pass_end_ = std::move(hook); }
   // Called after every turn, with no callback on the stack.
   void SetTurnEnd(std::function<void()> hook) { turn_end_ = std::move(hook); }
   // Sees to it that a turn ends soon: the current one, or, outside of any, an empty one.
@@ -93,6 +96,11 @@ class EventLoop {
   // Runs what is there. If there was no input and no task, it waits in the kernel until `until` at the most.
   // False if nothing came. An exception in a callback ends the process.
   bool Pass(TimePoint until) noexcept;
+  // Asks the kernel, and sleeps if nothing has come without it.
+  bool AskDescriptors(bool came, TimePoint until);
+  void EndPass() {
+    if (pass_end_) pass_end_();
+  }
   // Any thread.
   void Wake();
   [[nodiscard]] bool stopped() const { return stop_.load(std::memory_order_relaxed); }
@@ -107,6 +115,8 @@ class EventLoop {
   std::atomic<std::thread::id> runner_;
   // The loop's thread.
   std::function<void()> turn_end_;
+  std::function<void()> pass_end_;
+  int passes_unasked_ = 0;  // since descriptors were asked
   LoopInput* input_ = nullptr;
   TimePoint timer_at_{};
   std::function<void()> timer_fire_;  // empty: no timer
