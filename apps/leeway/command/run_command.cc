@@ -102,6 +102,7 @@ class RunCommand final : public Command {
         "COMMAND...", options_.command,
         "what every worker runs, found in PATH as in a shell; a script (NAME.py) is run by the Python of "
         "this build, and needs no \"--\"");
+    options_.is_flag = [&flags](std::string_view word) { return flags.Find(word) != nullptr; };
   }
 
   Result<int> Run() override {

@@ -9,8 +9,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/job_record.h"
@@ -45,7 +47,9 @@ struct LaunchOptions {
   bool accepts_losses = false;
   // SIGTERM waits this long for a checkpoint, and Ctrl-C for the workers to end by themselves; 0: not at all.
   std::chrono::milliseconds grace{30'000};
-  std::vector<std::string> command;              // what every worker runs
+  std::vector<std::string> command;  // what every worker runs
+  // Whether this word ("-w") is a flag of the launching command, for a hint; empty: not known.
+  std::function<bool(std::string_view)> is_flag;
   std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
   std::string summary_json;                      // a file for the summary; empty: none
   std::string record;                            // a file for the record of the run; empty: none
