@@ -5,7 +5,7 @@ import signal
 import sys
 
 import pytest
-from cli_process import Leeway, leeway
+from cli_process import NOBODY_JOINED, Leeway, leeway
 from job import PROGRAMS, Job
 
 ENDS = PROGRAMS / "ends.py"
@@ -52,6 +52,12 @@ def test_a_flag_of_run_after_the_script_is_told_its_place(script_with_flags, fla
 def test_a_wrong_flag_of_the_script_is_not_taken_for_one_of_run(script_with_flags):
     result = leeway("run", "-w", 1, "-s", 1, script_with_flags, "--epoch-count", 3, "-v")
     assert result.returncode == 2 and "flag of leeway run" not in result.stderr, result
+
+
+def test_a_script_that_was_asked_for_help_needs_not_join(script_with_flags):
+    result = leeway("run", "-w", 1, "-s", 1, script_with_flags, "--help")
+    assert result.returncode == 0 and "--epochs" in result.stdout and "lw.init()" not in result.stdout + result.stderr, result
+    assert leeway("run", "-w", 1, "-s", 1, script_with_flags).returncode == NOBODY_JOINED
 
 
 def test_a_progress_bar_stays_one_line(poor_python):

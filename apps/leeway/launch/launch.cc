@@ -240,6 +240,8 @@ int Launch::Conclude() {
   outcome.exit_code = ending_.exit_code();
   outcome.why = ending_.why();
   outcome.stopped = interrupted();
+  outcome.asked_help = std::ranges::any_of(
+      options_.command, [](const std::string& word) { return word == "--help" || word == "-h"; });
   outcome.lives = workers_.lives();
   outcome.events = events_;
   outcome.status = last_status_.status();

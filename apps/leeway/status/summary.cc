@@ -213,7 +213,7 @@ std::optional<Slowest> SlowestOf(const JobStatus& status) {
 
 void JudgeEnd(Outcome& outcome, bool accepts_losses) {
   if (outcome.exit_code != 0 || !outcome.why.empty()) return;
-  if (outcome.NobodyJoined()) {
+  if (outcome.NobodyJoined() && !outcome.asked_help) {
     outcome.exit_code = ExitCode(FailedPrecondition(""));
     outcome.why =
         "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "
