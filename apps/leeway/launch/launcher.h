@@ -56,7 +56,7 @@ struct LaunchOptions {
   ExchangeCosts exchange_costs;                  // with `record`: measured before
   std::string log_level = "warning";             // of scheduler and servers
   bool prefix = true;                            // "[w0] " before every line of worker 0
-  bool quiet = false;                            // nothing but the workers' output
+  bool quiet = false;                            // no progress and no summary; warnings and errors stay
 
   std::chrono::milliseconds term_grace{5'000};  // between SIGTERM and SIGKILL
   std::chrono::milliseconds settle{5'000};      // for scheduler and servers to end after the last worker has
