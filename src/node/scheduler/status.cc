@@ -238,6 +238,7 @@ std::string ToJson(const JobStatus& status) {
   // Adds pushes that dead workers cannot report, and pushes that a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
+  if (status.members.gathered()) out["gathered_after_s"] = Seconds(status.gathered_after);
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);
