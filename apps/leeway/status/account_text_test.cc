@@ -12,6 +12,7 @@ namespace leeway::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 JobStatus Parse(const std::string& json) {
   const Result<JobStatus> status = ParseJobStatus(json);
@@ -104,6 +105,14 @@ TEST(SyncTextTest, ARowForEachTableAndModel) {
   EXPECT_THAT(SyncText(status, 1), HasSubstr("... 2 more"));
   EXPECT_EQ(SyncRows(status), 3U);
   EXPECT_EQ(SyncText(Parse(R"({"tables": [{"name": "fc"}]})"), 40), "") << "no server has said anything yet";
+}
+
+TEST(SyncTextTest, TablesWithAClockOfTheirOwnHaveNoRow) {
+  const JobStatus status =
+      Parse(R"({"tables": [{"name": "fc", "clock": "job", "servers": [{"server": 0, "sync": "bsp"}]},
+      {"name": "broadcast.0", "clock": "own", "servers": [{"server": 0, "sync": "bsp"}]}]})");
+  EXPECT_EQ(SyncRows(status), 1U);
+  EXPECT_THAT(SyncText(status, 40), Not(HasSubstr("broadcast")));
 }
 
 TEST(SyncTextTest, AServerIsNamedWhenItIsDownOrSilent) {

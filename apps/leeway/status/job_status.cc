@@ -167,7 +167,8 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
                              Get<std::string>(t, "optimizer", ""),
                              Get(t, "elements", std::uint64_t{0}),
                              Get(t, "blocks", std::uint64_t{0}),
-                             {}});
+                             {},
+                             Get<std::string>(t, "clock", "") == "own"});
     ForEach(t, "servers", [&](const nlohmann::json& row) {
       status.tables.back().servers.push_back(GetTableOnServer(row));
     });

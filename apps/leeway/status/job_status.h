@@ -65,6 +65,7 @@ struct TableStatus {
   std::string name, sync, apply, optimizer;
   std::uint64_t elements = 0, blocks = 0;
   std::vector<TableOnServer> servers;  // as far as they have reported
+  bool own_clock = false;  // as tables of broadcast_parameters and push_pull have: no part of the model
 };
 
 struct PoolStatus {

@@ -173,8 +173,13 @@ nlohmann::json LivesJson(const WorkerLives& lives) {
 std::string TableLine(const JobStatus& status) {
   std::uint64_t elements = 0;
   std::uint64_t blocks = 0;
+  std::size_t own_clocks = 0;
   std::set<std::string> policies;
   for (const TableStatus& table : status.tables) {
+    if (table.own_clock) {
+      ++own_clocks;
+      continue;
+    }
     elements += table.elements;
     blocks += table.blocks;
     const std::string apply = table.apply.empty() ? DefaultApplyOf(table.sync) : table.apply;
@@ -185,8 +190,13 @@ std::string TableLine(const JobStatus& status) {
       policies.insert(fmt::format("{} + {} on server {}", row.sync, row_apply, row.server));
     }
   }
-  std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
+  std::string text =
+      fmt::format("{} tables, {} values in {} blocks", status.tables.size() - own_clocks, elements, blocks);
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);
+  if (own_clocks > 0) {
+    text += fmt::format("; and {} with a clock of {} own (broadcast_parameters, push_pull)", own_clocks,
+                        own_clocks == 1 ? "its" : "their");
+  }
   return text;
 }
 

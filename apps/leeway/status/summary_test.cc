@@ -148,6 +148,18 @@ TEST(SummaryTest, AServerIsNamedOnlyWhereItsPolicyDiffers) {
   EXPECT_THAT(SummaryText(outcome), HasSubstr("bsp +\n    aggregate:reduce=ordered on server 0"));
 }
 
+TEST(SummaryTest, TablesWithAClockOfTheirOwnAreCountedApart) {
+  Outcome outcome = GoodOutcome();
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("clock of")));
+  outcome.status->tables.push_back(
+      ParseJobStatus(
+          R"({"tables":[{"name":"broadcast.0","clock":"own","sync":"bsp","elements":7,"blocks":1}]})")
+          ->tables[0]);
+  const std::string text = SummaryText(outcome);
+  EXPECT_THAT(text, AllOf(HasSubstr("1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
+                          ContainsRegex("and 1 with a clock\\s+of its own"), Not(HasSubstr("bsp"))));
+}
+
 TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {
   Outcome outcome = GoodOutcome();
   EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("opt.samples")));

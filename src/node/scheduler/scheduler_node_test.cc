@@ -208,6 +208,7 @@ TEST_F(SchedulerNodeTest, ReportsAddUpInTheStatus) {
   EXPECT_EQ(state["totals"]["server.applied"], 7);
   EXPECT_EQ(state["tables"][0]["name"], "w");
   EXPECT_EQ(state["tables"][0]["blocks"], 2);
+  EXPECT_EQ(state["tables"][0]["clock"], "job");
 }
 
 TEST_F(SchedulerNodeTest, TheStatusSaysHowLongTheJobGathered) {

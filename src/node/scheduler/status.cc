@@ -165,6 +165,7 @@ json Tables(const JobStatus& status, const Standings& standings) {
                       {"sync", entry.map.sync()},
                       {"apply", entry.map.apply()},
                       {"optimizer", entry.spec.optimizer},
+                      {"clock", entry.spec.clock == TableClock::kOwn ? "own" : "job"},
                       {"servers", std::move(servers)}});
   }
   return tables;
