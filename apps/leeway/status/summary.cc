@@ -110,12 +110,12 @@ std::string ServerTable(const JobStatus& status) {
   for (const ShardStatus& shard : status.shards) {
     for (const auto& [name, value] : shard.figures) servers[shard.server][name] += value;
   }
-  TableText table({"server", "pushes", "pulls", "DPRs", "DPR %", "advances", "in", "out"});
+  TableText table({"server", "pushes", "pulls", "DPRs", "advances", "in", "out"});
   for (const auto& [server, f] : servers) {
     const double pushes = Figure(f, "applied") + Figure(f, "summed");
     table.Row({fmt::format("s{}", server), Count(pushes), Count(Figure(f, "pulls")), Count(Figure(f, "dpr")),
-               Percent(Figure(f, "dpr"), Figure(f, "pulls")), Count(Figure(f, "advances")),
-               ShortBytes(Figure(f, "bytes_in")), ShortBytes(Figure(f, "bytes_out"))});
+               Count(Figure(f, "advances")), ShortBytes(Figure(f, "bytes_in")),
+               ShortBytes(Figure(f, "bytes_out"))});
   }
   return table.Print();
 }

@@ -93,14 +93,14 @@ TEST(SummaryTest, WhatMattersComesFirstAndShardsAddUp) {
   w0        100      900         56   0.100     4.0    25 %        1.0  joined
   w1         90      100          6   0.400     0.0     0 %          -  joined
 
-  server  pushes  pulls  DPRs  DPR %  advances   in  out
-  ------------------------------------------------------
-  s0         100    100    10   10 %         0  0 B  0 B
+  server  pushes  pulls  DPRs  advances   in  out
+  -----------------------------------------------
+  s0         100    100    10         0  0 B  0 B
 
   account of the job
   -----------------------------------------------------------------------
   staleness           mean 1.0, p95 1 versions, of 60 gradients of blocks
-  counts              10 DPRs (per shard)
+  counts              10 DPRs
 )");
 }
 
@@ -131,7 +131,7 @@ TEST(SummaryTest, WhatAWorkerKeptBackAsLateIsInTheCountsAndInTheTotal) {
   outcome.status->workers[0].figures["skipped_late"] = 31;
   outcome.status->workers[0].figures["late_dropped"] = 2;
   outcome.status->shards[0].figures["late_dropped"] = 2;
-  EXPECT_THAT(SummaryText(outcome), HasSubstr("2 late pushes dropped, 31 late pushes\n"));
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("2 late pushes dropped, 31 late pushes not sent\n"));
   EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["totals"]["late_dropped"], 33);
 }
 
