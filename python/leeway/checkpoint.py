@@ -24,6 +24,7 @@ from leeway.errors import InvalidArgument, LeewayError, NotFound
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
 OWN = re.compile(r"broadcast\.\d+|push_pull/.*")  # tables that broadcast_parameters and push_pull made for themselves
 MANIFEST = "manifest.json"
+FOLDER = re.compile(r"checkpoint-(\d{8,})")
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
 RECORD_MAGIC, FOOTER_MAGIC, FILE_MAGIC, RANK_MAGIC = 0x3242574C, 0x5446574C, b"LWYSHARD", b"LWYSRANK"
 # magic, format, rank, checkpoint, iteration, bytes of the state, incarnation, bytes of the job's name
@@ -87,10 +88,10 @@ class Record:
 
 
 class Checkpoint:
-    """One checkpoint: `manifest` as a dict, and the values of its tables."""
+    """One checkpoint: `manifest` as a dict, and the values of its tables. A folder of checkpoints means the newest whole one."""
 
     def __init__(self, path):
-        self.path = Path(path)
+        self.path = newest_in(Path(path))
         self.manifest = read_manifest(self.path / MANIFEST)
         self.tables = {table["name"]: table for table in self.manifest["tables"]}
 
@@ -150,6 +151,16 @@ class Checkpoint:
         return plain_state.decode(state).get("own", {}).get("torch", {}) if plain_state.is_encoded(state) else {}
 
 
+def newest_in(path):
+    """Returns the newest whole checkpoint in a folder of checkpoints, or `path` itself if it is a checkpoint."""
+    if (path / MANIFEST).exists() or not path.is_dir():
+        return path
+    whole = [folder for folder in path.iterdir() if FOLDER.fullmatch(folder.name) and (folder / MANIFEST).exists()]
+    if not whole:
+        raise NotFound(f"{path}: is no checkpoint (it has no {MANIFEST}), and no checkpoint in it is whole")
+    return max(whole, key=lambda folder: int(FOLDER.fullmatch(folder.name)[1]))
+
+
 def read_manifest(path):
     try:
         text = Path(path).read_bytes()
@@ -197,7 +208,7 @@ def import_state(state, folder, like):
         raise InvalidArgument(f"{extra[0]!r}: {source.path} has no such table; known: {', '.join(source.tables)}")
     folder = Path(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = [re.fullmatch(r"checkpoint-(\d{8,})", entry.name) for entry in folder.iterdir()]
+    found = [FOLDER.fullmatch(entry.name) for entry in folder.iterdir()]
     manifest = json.loads(json.dumps(source.manifest))
     manifest["checkpoint"] = 1 + max((int(match[1]) for match in found if match), default=0)
     path = folder / f"checkpoint-{manifest['checkpoint']:08}"
@@ -287,11 +298,19 @@ def _sync_folder(path):
         os.close(descriptor)
 
 
+def _check_out(out):
+    """torch.save would say of a folder only that it cannot be opened."""
+    if out.is_dir():
+        raise InvalidArgument(f"{out}: is a folder, wanted the name of a file, such as {out / 'model.pt'}")
+    if not out.parent.is_dir():
+        raise NotFound(f"{out}: there is no folder {out.parent}")
+
+
 def main(args=None):
     parser = argparse.ArgumentParser(prog="python -m leeway.checkpoint", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("export", help="write the values as a torch state_dict")
-    command.add_argument("checkpoint")
+    command.add_argument("checkpoint", help="a checkpoint, or a folder of checkpoints: its newest whole one")
     command.add_argument("out", help="the file to write, as torch.save does")
     command = commands.add_parser("import", help="write a checkpoint with the values of a torch state_dict")
     command.add_argument("state", help="a file that torch.save wrote: table name -> tensor")
@@ -301,9 +320,11 @@ def main(args=None):
     import torch
     try:
         if options.command == "export":
-            state = export_state(options.checkpoint)
+            _check_out(Path(options.out))
+            source = newest_in(Path(options.checkpoint))
+            state = export_state(source)
             torch.save(state, options.out)
-            print(f"{options.out}: {len(state)} tables")
+            print(f"{options.out}: {len(state)} tables of {source}")
         else:
             print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like))
     except LeewayError as error:

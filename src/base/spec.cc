@@ -170,4 +170,30 @@ std::string PrintSpec(const Spec& spec) {
   return out;
 }
 
+std::string ShortSpec(const std::string& text, const std::function<bool(const std::string&)>& is_same) {
+  Result<Spec> parsed = ParseSpec(text);
+  if (!parsed.ok()) return text;
+  Spec spec = *std::move(parsed);
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+    const auto take = [&](std::vector<SpecArg> args) {
+      Spec shorter = spec;
+      shorter.terms[t].args = std::move(args);
+      if (!is_same(PrintSpec(shorter))) return false;
+      spec = std::move(shorter);
+      return true;
+    };
+    for (std::size_t a = spec.terms[t].args.size(); a-- > 0;) {
+      std::vector<SpecArg> fewer = spec.terms[t].args;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(a));
+      take(std::move(fewer));
+    }
+    for (std::size_t a = 0; a < spec.terms[t].args.size(); ++a) {
+      std::vector<SpecArg> bare = spec.terms[t].args;
+      bare[a].key.clear();
+      if (!take(std::move(bare))) break;
+    }
+  }
+  return PrintSpec(spec);
+}
+
 }  // namespace leeway

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,5 +44,9 @@ inline constexpr std::size_t kSpecDepthMax = 16;  // levels of parentheses
 // An error names the position and what was expected there.
 [[nodiscard]] Result<Spec> ParseSpec(std::string_view text);
 [[nodiscard]] std::string PrintSpec(const Spec& spec);
+// Leaves out arguments, and keys of arguments, while `is_same` says that a spec still means the same: what a
+// user would write, from a spec with every default spelled out. A text that is no spec stays as it is.
+[[nodiscard]] std::string ShortSpec(const std::string& text,
+                                    const std::function<bool(const std::string&)>& is_same);
 
 }  // namespace leeway

@@ -159,6 +159,26 @@ TEST(SpecTest, PrintingAndParsingGivesAnEqualSpec) {
   }
 }
 
+TEST(SpecTest, WhatDoesNotChangeTheMeaningIsLeftOut) {
+  // Of a policy with b, whose default is 1, and c, whose default is 2.
+  const auto meaning = [](const std::string& text) {
+    std::vector<std::string> values{"1", "2"};
+    std::size_t at = 0;
+    const Spec spec = Parsed(text);
+    for (const SpecArg& arg : spec.terms[0].args)
+      values.at(arg.key.empty() ? at++ : arg.key == "b" ? 0 : 1) = arg.value;
+    return values;
+  };
+  const auto shortened = [&meaning](const std::string& text) {
+    return ShortSpec(text, [&](const std::string& tried) { return meaning(tried) == meaning(text); });
+  };
+  EXPECT_EQ(shortened("a:b=1,c=2"), "a");
+  EXPECT_EQ(shortened("a:b=3,c=2"), "a:3");
+  EXPECT_EQ(shortened("a:b=1,c=3"), "a:c=3");
+  EXPECT_EQ(shortened("a:b=3,c=4"), "a:3,4");
+  EXPECT_EQ(ShortSpec("no spec:", [](const std::string&) { return true; }), "no spec:");
+}
+
 // The parser refuses or accepts and never crashes; an accepted text prints as an equal spec.
 TEST(SpecTest, AnySmallDamageIsRefusedOrRoundTrips) {
   std::mt19937_64 random(7);

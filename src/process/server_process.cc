@@ -61,15 +61,17 @@ class ServerThreads final : public ServerProcess {
     }
   }
 
-  BlockCounters counters() override {
-    BlockCounters sum;
+  ServerCounters counters() override {
+    ServerCounters sum;
     for (const std::unique_ptr<ShardThread>& owned : shards_) {
       // shared: the task may outlive a call that ran into its limit
-      auto of_shard = std::make_shared<BlockCounters>();
+      auto of_shard = std::make_shared<ServerCounters>();
       const auto look = [&shard = *owned, of_shard] {
-        if (shard.node != nullptr) *of_shard = shard.node->counters();
+        if (shard.node != nullptr) *of_shard = {shard.node->counters(), shard.node->dprs()};
       };
-      if (owned->thread.Call(look)) sum += *of_shard;
+      if (!owned->thread.Call(look)) continue;
+      sum.blocks += of_shard->blocks;
+      sum.dprs += of_shard->dprs;
     }
     return sum;
   }

@@ -5,7 +5,7 @@ import signal
 import sys
 
 import pytest
-from cli_process import Leeway, leeway
+from cli_process import NOBODY_JOINED, Leeway, leeway
 from job import PROGRAMS, Job
 
 ENDS = PROGRAMS / "ends.py"
@@ -32,6 +32,32 @@ def test_a_python_without_torch_is_told_apart_from_the_right_one(poor_python):
     result = leeway("run", "-w", 1, "--", "python3", ENDS, "bar", PATH=poor_python)
     assert result.returncode == 1, result
     assert f"cannot import torch; the Python of this build is {sys.executable}" in result.stderr, result.stderr
+
+
+@pytest.fixture
+def script_with_flags(tmp_path):
+    """A script that takes --epochs, and ends before it joins a job."""
+    script = tmp_path / "train.py"
+    script.write_text("import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--epochs')\nparser.parse_args()\n")
+    return script
+
+
+@pytest.mark.parametrize("flags, named", [(["-w", 4], "-w is a flag"), (["--epochs", 3, "--sync=ssp:3"], "--sync is a flag")])
+def test_a_flag_of_run_after_the_script_is_told_its_place(script_with_flags, flags, named):
+    result = leeway("run", "-w", 2, "-s", 1, script_with_flags, *flags)
+    assert result.returncode == 2, result
+    assert result.stderr.count(f"leeway: {named} of leeway run: put it before the script") == 1, result.stderr
+
+
+def test_a_wrong_flag_of_the_script_is_not_taken_for_one_of_run(script_with_flags):
+    result = leeway("run", "-w", 1, "-s", 1, script_with_flags, "--epoch-count", 3, "-v")
+    assert result.returncode == 2 and "flag of leeway run" not in result.stderr, result
+
+
+def test_a_script_that_was_asked_for_help_needs_not_join(script_with_flags):
+    result = leeway("run", "-w", 1, "-s", 1, script_with_flags, "--help")
+    assert result.returncode == 0 and "--epochs" in result.stdout and "lw.init()" not in result.stdout + result.stderr, result
+    assert leeway("run", "-w", 1, "-s", 1, script_with_flags).returncode == NOBODY_JOINED
 
 
 def test_a_progress_bar_stays_one_line(poor_python):
@@ -66,4 +92,5 @@ def test_a_scheduler_by_itself_ends_with_a_summary_of_its_job(tmp_path):
         job.run("ends", limit_s=60)
         scheduler = (tmp_path / "scheduler.log").read_text()
         assert "Job done after" in scheduler and "  w0 " in scheduler, scheduler
-        assert " pushes, " in (tmp_path / "server-0.log").read_text()
+        line = (tmp_path / "server-0.log").read_text().splitlines()[-1]
+        assert " pushes, " in line and " DPRs, " in line, line

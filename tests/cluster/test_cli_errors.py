@@ -42,6 +42,7 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     (["sim", "scenarios/uneven.toml", "--sync", "ssp:3"], ["--sync"]),
     (["sim", "scenarios/uneven.toml", "--seeds", 10_001], ["--seeds", "10000"]),
     (["sim", "--set", "policies.sync=asp"], ["wanted one of them"]),
+    (["sim", "--from-run", "run.json", "--quick"], ["got --quick and --from-run"]),
     (["timeline", "--workers", 4], ["--workers"]),
     (["timeline", "--pace", "10,x"], ["--pace", '"x"', "10,12,15,40"]),
     (["timeline", "--sync", "bsp", "--apply", "immediat"], ["--apply with --sync bsp", "immediat"]),

@@ -48,3 +48,13 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(tmp_path):
                           (["--report", tmp_path / "none" / "x.html"], "there is no folder")]:
         refused = leeway("sim", SCENARIO, *flags)
         assert refused.returncode == 2 and wanted in refused.stderr and not refused.stdout, refused
+
+
+def test_a_short_form_that_a_scenario_does_not_have_is_told(tmp_path):
+    long, short = tmp_path / "long.toml", tmp_path / "short.toml"
+    long.write_text('cluster.workers = 2\niterations = 3\ntraining.problem = "quadratic"\n')
+    short.write_text(long.read_text() + "[study.quick]\niterations = 2\n")
+    told = leeway("sim", long, "--quick")
+    assert told.returncode == 0 and f"{long} has no short form" in told.stderr, told
+    for flags in ([long], [short, "--quick"]):
+        assert "short form" not in leeway("sim", *flags).stderr

@@ -34,6 +34,25 @@ def test_export_gives_every_table_in_its_shape(tmp_path):
     assert state["layer.1.weight"].norm().item() == pytest.approx(0.3097292, rel=1e-6)
 
 
+def test_a_folder_of_checkpoints_means_the_newest_whole_one(tmp_path, capsys):
+    whole = tmp_path / "all" / "checkpoint-00000012"
+    shutil.copytree(KEPT, whole)
+    shutil.copytree(KEPT, tmp_path / "all" / "checkpoint-00000003")
+    (tmp_path / "all" / "checkpoint-00000013").mkdir()
+    assert checkpoint.Checkpoint(tmp_path / "all").path == whole
+    assert checkpoint.main(["export", str(tmp_path / "all"), str(tmp_path / "out.pt")]) == 0
+    assert str(whole) in capsys.readouterr().out
+    with pytest.raises(NotFound, match="no checkpoint in it is whole"):
+        checkpoint.Checkpoint(tmp_path)
+
+
+def test_export_wants_the_name_of_a_file(tmp_path, capsys):
+    assert checkpoint.main(["export", str(KEPT), str(tmp_path)]) == InvalidArgument.exit_code
+    assert f"{tmp_path}: is a folder, wanted the name of a file, such as {tmp_path / 'model.pt'}" in capsys.readouterr().err
+    assert checkpoint.main(["export", str(KEPT), str(tmp_path / "no/out.pt")]) == NotFound.exit_code
+    assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
+
+
 def test_import_is_a_good_checkpoint_with_those_values(tmp_path):
     state = {name: tensor + 1 for name, tensor in checkpoint.export_state(KEPT).items()}
     torch.save(state, tmp_path / "state.pt")

@@ -22,6 +22,9 @@ def test_a_name_of_leeway_torch_is_not_just_missing_from_leeway():
         with pytest.raises(AttributeError, match=rf"import leeway\.torch as lw, then lw\.{name}"):
             getattr(leeway, name)
     assert not hasattr(leeway, "no_such_name")
+    # In this process leeway.torch is imported already.
+    with pytest.raises(AttributeError, match=r"import leeway\.torch as lw"):
+        leeway.__getattr__("torch")
 
 
 def test_calls_before_init_say_so(monkeypatch):

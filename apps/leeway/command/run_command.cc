@@ -96,12 +96,13 @@ class RunCommand final : public Command {
                "write what computing, links and servers cost in this run, for leeway sim --from-run");
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet,
-                 "no bar and no summary: only what workers print, and warnings");
+                 "no progress and no summary: only what workers print, warnings and errors");
     DeclareLogFlag(flags, options_.log_level);
     flags.Rest(
         "COMMAND...", options_.command,
         "what every worker runs, found in PATH as in a shell; a script (NAME.py) is run by the Python of "
         "this build, and needs no \"--\"");
+    options_.is_flag = [&flags](std::string_view word) { return flags.Find(word) != nullptr; };
   }
 
   Result<int> Run() override {

@@ -76,9 +76,11 @@ class ServerCommand final : public Command {
   }
 
  private:
-  static std::string ServerLine(const BlockCounters& counters) {
-    return fmt::format("{} pushes, {} pulls, {} of them delayed, {} steps",
-                       counters.applied + counters.summed, counters.pulls, counters.delayed, counters.steps);
+  // Pushes, pulls and steps count once for each block, as in the summary of the job.
+  static std::string ServerLine(const ServerCounters& counters) {
+    const BlockCounters& blocks = counters.blocks;
+    return fmt::format("{} pushes, {} pulls, {} DPRs, {} steps", blocks.applied + blocks.summed, blocks.pulls,
+                       counters.dprs, blocks.steps);
   }
 
   SecretFlags secret_;

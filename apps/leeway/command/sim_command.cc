@@ -52,7 +52,8 @@ class SimCommand final : public Command {
     flags.Text("--from-run", "FILE", simulate_.from_run,
                "instead of a scenario file: the record of a real run, which leeway run --record wrote");
     flags.Switch("--quick", simulate_.quick,
-                 "use the short form that the file defines; a file without quick keys runs in full");
+                 "use the short form that the file defines; a file without quick keys runs in full, and one "
+                 "line says so");
     flags.Text("--report", "FILE", simulate_.report, "an HTML page of a scenario's results");
     flags.Text("--trace", "FILE", simulate_.trace, "write a trace of all workers for Perfetto");
     flags.Switch("--keys", keys_, "list all keys of a scenario");
@@ -67,6 +68,8 @@ class SimCommand final : public Command {
     if (!words_.empty() && !simulate_.from_run.empty())
       return InvalidArgument("got the scenario file {} and --from-run, wanted one of them", words_[0]);
     if (words_.empty() && simulate_.from_run.empty()) return InvalidArgument("{}", NothingGiven());
+    if (simulate_.quick && words_.empty())
+      return InvalidArgument("got --quick and --from-run, wanted one of them: a record has no short form");
     if (!words_.empty()) simulate_.file = words_[0];
     simulate_.seed = seed_;
     simulate_.seeds = seeds_;

@@ -83,7 +83,7 @@ class TimelineCommand final : public Command {
     if (json_) {
       fmt::print("{}\n", ToJson(options_, report).dump());
     } else {
-      fmt::print("{}: {} delayed pulls, {} late pushes dropped; # and = compute, . waits\n{}", options_.sync,
+      fmt::print("{}: {} DPRs, {} late pushes dropped; # and = compute, . waits\n{}", options_.sync,
                  report.delayed, report.late_dropped,
                  sim::TimelineText(options_, report, options_.length / 80));
     }

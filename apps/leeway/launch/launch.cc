@@ -240,6 +240,8 @@ int Launch::Conclude() {
   outcome.exit_code = ending_.exit_code();
   outcome.why = ending_.why();
   outcome.stopped = interrupted();
+  outcome.asked_help = std::ranges::any_of(
+      options_.command, [](const std::string& word) { return word == "--help" || word == "-h"; });
   outcome.lives = workers_.lives();
   outcome.events = events_;
   outcome.status = last_status_.status();
@@ -275,11 +277,13 @@ int Launch::Conclude() {
 void Launch::ShowEnd(const Outcome& outcome) {
   std::optional<FailedWorker> failed;
   if (const std::optional<std::uint32_t> rank = workers_.failed_rank()) {
+    const auto has_said = [this, rank](std::string_view text) {
+      return processes_.HasSaid(JobRole::kWorker, *rank, text);
+    };
+    const std::string flag_hint = FlagHint(options_.command, options_.is_flag, has_said);
     failed = {*rank,
               [this, rank] { return processes_.CoveredTail(JobRole::kWorker, *rank, script_failed()); },
-              PythonHint(program_, found_, [this, rank](std::string_view text) {
-                return processes_.HasSaid(JobRole::kWorker, *rank, text);
-              })};
+              flag_hint.empty() ? PythonHint(program_, found_, has_said) : flag_hint};
   }
   display_.ShowEnd(outcome, script_failed(), failed);
 }

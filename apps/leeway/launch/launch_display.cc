@@ -27,7 +27,7 @@ void LaunchDisplay::ShowText(int fd, const std::string& prefix, std::string text
 
 void LaunchDisplay::Add(const JobStatus& status, double at_s) {
   progress_.Add(status, at_s);
-  if (hinted_ || options_.quiet) return;
+  if (hinted_) return;
   const std::string hint = SameBatchesText(status);
   hinted_ = !hint.empty();
   if (hinted_) Say(hint);

@@ -45,6 +45,14 @@ TEST_F(LaunchDisplayTest, ALineOfProgressIsSaidNowAndThenAndNeverInAQuietLaunch)
   EXPECT_EQ(Show(call).err, "");
 }
 
+TEST_F(LaunchDisplayTest, AQuietLaunchStillWarns) {
+  options.quiet = true;
+  const JobStatus status = *ParseJobStatus(
+      R"({"workers":[{"rank":0,"figures":{"first_gradients":7}},{"rank":1,"figures":{"first_gradients":7}}]})");
+  EXPECT_THAT(Show([&](LaunchDisplay& display) { display.Add(status, 1); }).err,
+              HasSubstr("warning: w0 and w1 have the same first gradients"));
+}
+
 TEST_F(LaunchDisplayTest, BeforeTheFirstStatusNobodyKnowsWhoWaits) {
   const Shown shown = Show([](LaunchDisplay& display) { display.ShowWhoWaits(nullptr); });
   EXPECT_EQ(shown.err, "The scheduler has not said anything yet.\n");

@@ -52,4 +52,16 @@ std::string PythonHint(const Program& program, const std::string& found,
   return {};
 }
 
+std::string FlagHint(const std::vector<std::string>& command,
+                     const std::function<bool(std::string_view)>& is_flag,
+                     const std::function<bool(std::string_view)>& has_said) {
+  if (!is_flag || !has_said("error: unrecognized arguments: ")) return {};
+  for (const std::string& word : command) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (flag.starts_with("-") && is_flag(flag) && has_said(" " + word))
+      return fmt::format("{} is a flag of leeway run: put it before the script", flag);
+  }
+  return {};
+}
+
 }  // namespace leeway::app

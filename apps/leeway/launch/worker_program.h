@@ -29,4 +29,10 @@ struct WorkerProgram {
 [[nodiscard]] std::string PythonHint(const Program& program, const std::string& found,
                                      const std::function<bool(std::string_view)>& has_said);
 
+// A hint for a script that refused a flag (as argparse does) which is one of `leeway run`; empty: it refused
+// none of these.
+[[nodiscard]] std::string FlagHint(const std::vector<std::string>& command,
+                                   const std::function<bool(std::string_view)>& is_flag,
+                                   const std::function<bool(std::string_view)>& has_said);
+
 }  // namespace leeway::app

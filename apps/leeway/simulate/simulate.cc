@@ -97,6 +97,9 @@ Status Write(const std::string& path, const std::string& text) {
 Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem::Problem>& problems) {
   LW_ASSIGN_OR_RETURN(ScenarioFile file,
                       ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
+  if (options.quick && file.study.quick.empty())
+    fmt::print(stderr, "leeway: {} has no short form (keys of [study.quick]), so it runs in full\n",
+               options.file);
   return RunScenarioFile(std::move(file), options, problems);
 }
 

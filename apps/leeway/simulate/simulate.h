@@ -34,7 +34,7 @@ struct Finished {
   StudyWords words;
 };
 
-// Reads, plans and runs; nothing is written.
+// Reads, plans and runs; no file is written.
 [[nodiscard]] Result<Finished> RunFile(const SimulateOptions& options,
                                        const Registry<problem::Problem>& problems);
 // The same of a scenario that has been read.

@@ -102,7 +102,7 @@ constexpr std::array<std::pair<const char*, const char*>, 8> kOfWorkers{
      {"rebound_parameters", "parameters put back into the arena"},
      {"overwritten_parameters", "parameters changed in place and overwritten"}}};
 constexpr std::array<std::pair<const char*, const char*>, 7> kOfShards{
-    {{"dpr", "DPRs (per shard)"},
+    {{"dpr", "DPRs"},
      {"late_applied", "late pushes applied"},
      {"late_dropped", "late pushes dropped"},
      {"refused", "pushes refused"},

@@ -12,6 +12,7 @@ namespace leeway::app {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 JobStatus Parse(const std::string& json) {
   const Result<JobStatus> status = ParseJobStatus(json);
@@ -37,8 +38,8 @@ TEST(AccountTextTest, SaysWhomWorkersWaitedForAndHowStaleGradientsWere) {
   lead                     mean 2.5 iterations; 0: 90 %, 1-3: 0 %, 4-15: 0 %,
                            16+: 10 %
   DPRs of worker           w2 8, w0 3
-  counts                   11 DPRs (per shard), 2 late pushes dropped, 4 blocks
-                           skipped, 6 gradients copied into the arena
+  counts                   11 DPRs, 2 late pushes dropped, 4 blocks skipped, 6
+                           gradients copied into the arena
   connections              local 3, tcp 1
 )");
   const nlohmann::json json = AccountJson(status);
@@ -104,6 +105,14 @@ TEST(SyncTextTest, ARowForEachTableAndModel) {
   EXPECT_THAT(SyncText(status, 1), HasSubstr("... 2 more"));
   EXPECT_EQ(SyncRows(status), 3U);
   EXPECT_EQ(SyncText(Parse(R"({"tables": [{"name": "fc"}]})"), 40), "") << "no server has said anything yet";
+}
+
+TEST(SyncTextTest, TablesWithAClockOfTheirOwnHaveNoRow) {
+  const JobStatus status =
+      Parse(R"({"tables": [{"name": "fc", "clock": "job", "servers": [{"server": 0, "sync": "bsp"}]},
+      {"name": "broadcast.0", "clock": "own", "servers": [{"server": 0, "sync": "bsp"}]}]})");
+  EXPECT_EQ(SyncRows(status), 1U);
+  EXPECT_THAT(SyncText(status, 40), Not(HasSubstr("broadcast")));
 }
 
 TEST(SyncTextTest, AServerIsNamedWhenItIsDownOrSilent) {

@@ -21,7 +21,12 @@ std::string JobDisplay::Summary(const std::string& status_json, const Status& en
   outcome.exit_code = ExitCode(ended);
   outcome.why = ended.message();
   outcome.stopped = ended.code() == StatusCode::kCancelled;
-  const double gathered_s = std::min(last_.gathered_s().value_or(now_s), now_s);
+  // The scheduler knows it to the moment; statuses are looked at every few seconds.
+  const JobStatus* last = last_.get();
+  const double gathered_s =
+      std::min(last != nullptr && last->gathered_after_s ? *last->gathered_after_s
+                                                         : last_.gathered_s().value_or(now_s),
+               now_s);
   outcome.times = {gathered_s, now_s - gathered_s, 0};
   outcome.status = last_.status();
   outcome.status_json = status_json;

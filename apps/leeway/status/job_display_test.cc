@@ -26,6 +26,12 @@ TEST(JobDisplayTest, ShowsProgressAndThenTheSummaryOfTheLauncher) {
                              HasSubstr("w0")));
 }
 
+TEST(JobDisplayTest, TheStartEndsWhenTheSchedulerSaysThatTheJobHadGathered) {
+  JobDisplay display(1);
+  EXPECT_THAT(display.Summary(R"({"job":"j","phase":"ended","gathered_after_s":1.5})", Status::Ok(), 4),
+              HasSubstr("(start 1.5 s, scripts 2.5 s, end 0.0 s)"));
+}
+
 TEST(JobDisplayTest, AStopThatWasAskedForIsNoFailure) {
   JobDisplay display(1);
   EXPECT_THAT(display.Summary(kRunning, Cancelled("stopped by Terminated"), 20),

@@ -140,6 +140,7 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.job = Get<std::string>(root, "job", "");
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
+  if (root.contains("gathered_after_s")) status.gathered_after_s = Get(root, "gathered_after_s", 0.0);
   status.training_s = Get(root, "training_s", 0.0);
   status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
@@ -166,7 +167,8 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
                              Get<std::string>(t, "optimizer", ""),
                              Get(t, "elements", std::uint64_t{0}),
                              Get(t, "blocks", std::uint64_t{0}),
-                             {}});
+                             {},
+                             Get<std::string>(t, "clock", "") == "own"});
     ForEach(t, "servers", [&](const nlohmann::json& row) {
       status.tables.back().servers.push_back(GetTableOnServer(row));
     });

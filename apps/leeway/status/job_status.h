@@ -65,6 +65,7 @@ struct TableStatus {
   std::string name, sync, apply, optimizer;
   std::uint64_t elements = 0, blocks = 0;
   std::vector<TableOnServer> servers;  // as far as they have reported
+  bool own_clock = false;  // as tables of broadcast_parameters and push_pull have: no part of the model
 };
 
 struct PoolStatus {
@@ -88,8 +89,9 @@ struct JobStatus {
   std::string job;
   std::string phase;  // gathering, running, ended
   double uptime_s = 0;
-  double training_s = 0;  // from the first step of any worker to the last one that ended
-  bool served = false;    // no worker needs a server any more
+  std::optional<double> gathered_after_s;  // of the scheduler's life; nothing: the job has not gathered
+  double training_s = 0;                   // from the first step of any worker to the last one that ended
+  bool served = false;                     // no worker needs a server any more
   std::vector<WorkerStatus> workers;
   std::vector<ShardStatus> shards;
   std::vector<TableStatus> tables;

@@ -110,12 +110,12 @@ std::string ServerTable(const JobStatus& status) {
   for (const ShardStatus& shard : status.shards) {
     for (const auto& [name, value] : shard.figures) servers[shard.server][name] += value;
   }
-  TableText table({"server", "pushes", "pulls", "DPRs", "DPR %", "advances", "in", "out"});
+  TableText table({"server", "pushes", "pulls", "DPRs", "advances", "in", "out"});
   for (const auto& [server, f] : servers) {
     const double pushes = Figure(f, "applied") + Figure(f, "summed");
     table.Row({fmt::format("s{}", server), Count(pushes), Count(Figure(f, "pulls")), Count(Figure(f, "dpr")),
-               Percent(Figure(f, "dpr"), Figure(f, "pulls")), Count(Figure(f, "advances")),
-               ShortBytes(Figure(f, "bytes_in")), ShortBytes(Figure(f, "bytes_out"))});
+               Count(Figure(f, "advances")), ShortBytes(Figure(f, "bytes_in")),
+               ShortBytes(Figure(f, "bytes_out"))});
   }
   return table.Print();
 }
@@ -173,8 +173,13 @@ nlohmann::json LivesJson(const WorkerLives& lives) {
 std::string TableLine(const JobStatus& status) {
   std::uint64_t elements = 0;
   std::uint64_t blocks = 0;
+  std::size_t own_clocks = 0;
   std::set<std::string> policies;
   for (const TableStatus& table : status.tables) {
+    if (table.own_clock) {
+      ++own_clocks;
+      continue;
+    }
     elements += table.elements;
     blocks += table.blocks;
     const std::string apply = table.apply.empty() ? DefaultApplyOf(table.sync) : table.apply;
@@ -185,8 +190,13 @@ std::string TableLine(const JobStatus& status) {
       policies.insert(fmt::format("{} + {} on server {}", row.sync, row_apply, row.server));
     }
   }
-  std::string text = fmt::format("{} tables, {} values in {} blocks", status.tables.size(), elements, blocks);
+  std::string text =
+      fmt::format("{} tables, {} values in {} blocks", status.tables.size() - own_clocks, elements, blocks);
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);
+  if (own_clocks > 0) {
+    text += fmt::format("; and {} with a clock of {} own (broadcast_parameters, push_pull)", own_clocks,
+                        own_clocks == 1 ? "its" : "their");
+  }
   return text;
 }
 
@@ -213,7 +223,7 @@ std::optional<Slowest> SlowestOf(const JobStatus& status) {
 
 void JudgeEnd(Outcome& outcome, bool accepts_losses) {
   if (outcome.exit_code != 0 || !outcome.why.empty()) return;
-  if (outcome.NobodyJoined()) {
+  if (outcome.NobodyJoined() && !outcome.asked_help) {
     outcome.exit_code = ExitCode(FailedPrecondition(""));
     outcome.why =
         "no worker joined the job: the script never called lw.init(); add the lines of docs/pytorch.md to it "

@@ -22,6 +22,7 @@ struct Outcome {
   int exit_code = 0;
   std::string why;                         // empty: every worker that was not lost ended well
   bool stopped = false;                    // a signal asked for the end: no failure
+  bool asked_help = false;                 // the script was given --help, so it need not join the job
   std::optional<std::uint32_t> lost_rank;  // a worker whose loss gives the job its exit code
   LaunchTimes times;
   WorkerLives lives;

@@ -93,14 +93,14 @@ TEST(SummaryTest, WhatMattersComesFirstAndShardsAddUp) {
   w0        100      900         56   0.100     4.0    25 %        1.0  joined
   w1         90      100          6   0.400     0.0     0 %          -  joined
 
-  server  pushes  pulls  DPRs  DPR %  advances   in  out
-  ------------------------------------------------------
-  s0         100    100    10   10 %         0  0 B  0 B
+  server  pushes  pulls  DPRs  advances   in  out
+  -----------------------------------------------
+  s0         100    100    10         0  0 B  0 B
 
   account of the job
   -----------------------------------------------------------------------
   staleness           mean 1.0, p95 1 versions, of 60 gradients of blocks
-  counts              10 DPRs (per shard)
+  counts              10 DPRs
 )");
 }
 
@@ -131,7 +131,7 @@ TEST(SummaryTest, WhatAWorkerKeptBackAsLateIsInTheCountsAndInTheTotal) {
   outcome.status->workers[0].figures["skipped_late"] = 31;
   outcome.status->workers[0].figures["late_dropped"] = 2;
   outcome.status->shards[0].figures["late_dropped"] = 2;
-  EXPECT_THAT(SummaryText(outcome), HasSubstr("2 late pushes dropped, 31 late pushes\n"));
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("2 late pushes dropped, 31 late pushes not sent\n"));
   EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["totals"]["late_dropped"], 33);
 }
 
@@ -146,6 +146,18 @@ TEST(SummaryTest, AServerIsNamedOnlyWhereItsPolicyDiffers) {
   EXPECT_THAT(SummaryText(outcome), AllOf(HasSubstr("bsp + aggregate + sgd"), Not(HasSubstr("on server"))));
   row.apply = "aggregate:reduce=ordered";
   EXPECT_THAT(SummaryText(outcome), HasSubstr("bsp +\n    aggregate:reduce=ordered on server 0"));
+}
+
+TEST(SummaryTest, TablesWithAClockOfTheirOwnAreCountedApart) {
+  Outcome outcome = GoodOutcome();
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("clock of")));
+  outcome.status->tables.push_back(
+      ParseJobStatus(
+          R"({"tables":[{"name":"broadcast.0","clock":"own","sync":"bsp","elements":7,"blocks":1}]})")
+          ->tables[0]);
+  const std::string text = SummaryText(outcome);
+  EXPECT_THAT(text, AllOf(HasSubstr("1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
+                          ContainsRegex("and 1 with a clock\\s+of its own"), Not(HasSubstr("bsp"))));
 }
 
 TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {

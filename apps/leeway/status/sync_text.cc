@@ -60,6 +60,7 @@ void Add(const std::string& name, const std::vector<TableOnServer>& servers, dou
 std::vector<SyncRow> RowsOf(const JobStatus& status) {
   std::vector<SyncRow> rows;
   for (const TableStatus& table : status.tables) {
+    if (table.own_clock) continue;
     // As workers name their waits: figures have short names.
     constexpr std::size_t kFigureNameBytes = 40;
     const double waited_s = status.OfWorkers("wait.table." + table.name.substr(0, kFigureNameBytes));

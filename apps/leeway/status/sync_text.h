@@ -9,8 +9,8 @@
 namespace leeway::app {
 
 // One row for each table, or for each model that its servers follow: servers, model, v_train, DPRs, and how
-// long workers waited for it. At most `rows` of them; if that is not all, those with the longest waits. Empty
-// when no server has reported a table.
+// long workers waited for it. Tables with a clock of their own have no row. At most `rows` of them; if that
+// is not all, those with the longest waits. Empty when no server has reported a table.
 [[nodiscard]] std::string SyncText(const JobStatus& status, std::size_t rows);
 // How many rows there are.
 [[nodiscard]] std::size_t SyncRows(const JobStatus& status);

@@ -32,7 +32,7 @@ Status SchedulerNode::Start() {
   LW_RETURN_IF_ERROR(CheckPatience(options));
   LW_RETURN_IF_ERROR(parts_->tables().Check());
   LW_RETURN_IF_ERROR(parts_->peers.Listen(options.listen));
-  parts_->started = env_.clock.Now();
+  parts_->started = parts_->gathered = env_.clock.Now();
   if (options.log_folder.empty()) {
     Begin();
     return Status::Ok();
@@ -108,7 +108,8 @@ std::string SchedulerNode::StatusJson() const {
   return ToJson({parts.options.job, parts.end.over() ? "ended" : phase, parts.peers.epoch(),
                  now - parts.started, now, parts.members, parts.tables(), parts.departures.pools(),
                  parts.reports, parts.options.checkpoint, parts.writer.checkpoints(),
-                 parts.departures.lacking(), AllServed(parts.members, parts.reports)});
+                 parts.departures.lacking(), AllServed(parts.members, parts.reports),
+                 parts.gathered - parts.started});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
@@ -212,6 +213,7 @@ void SchedulerNode::SendAllTo(ConnectionId shard) {
 void SchedulerNode::Gather() {
   env_.timers.Cancel(std::exchange(gather_timer_, {}));
   parts_->members.Gather(parts_->peers.NextEpoch());
+  parts_->gathered = env_.clock.Now();
   // Shards first: the workers come to them as soon as they are told.
   for (const auto& [id, peer] : parts_->peers.all()) {
     if (peer.role == wire::pb::ROLE_SERVER) SendAllTo(id);

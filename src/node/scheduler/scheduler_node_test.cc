@@ -208,6 +208,20 @@ TEST_F(SchedulerNodeTest, ReportsAddUpInTheStatus) {
   EXPECT_EQ(state["totals"]["server.applied"], 7);
   EXPECT_EQ(state["tables"][0]["name"], "w");
   EXPECT_EQ(state["tables"][0]["blocks"], 2);
+  EXPECT_EQ(state["tables"][0]["clock"], "job");
+}
+
+TEST_F(SchedulerNodeTest, TheStatusSaysHowLongTheJobGathered) {
+  StartNode();
+  world.Advance(seconds(3));
+  EXPECT_FALSE(State().contains("gathered_after_s"));
+  w0 = HelloWorker(0, 100);
+  w1 = HelloWorker(1, 101);
+  s0 = HelloShard(0, 200);
+  s1 = HelloShard(1, 201);
+  AckAll(1);
+  PassTime(seconds(2));
+  EXPECT_EQ(State()["gathered_after_s"], 3);
 }
 
 TEST_F(SchedulerNodeTest, BadOptionsAreRefusedAtTheStart) {

@@ -65,6 +65,7 @@ struct SchedulerNode::Parts {
   Env& env;
   const Status checked;
   TimePoint started;
+  TimePoint gathered;            // at once in a job that goes on from its log
   bool ready = false;            // where the job stands is known: peers are let in
   bool prepared = false;         // what it begins from, and where checkpoints go on, is known
   Iteration fastest_before{-1};  // as the log knows it

@@ -29,9 +29,9 @@ class SchedulerResumeRulesTest : public HandFedScheduler {
     ManifestTable& table = manifest.tables.emplace_back();
     table.spec.name = "fc";
     table.spec.shape = {4};
-    table.spec.sync = "bsp";
-    table.spec.apply = "aggregate";
-    table.spec.optimizer = "sgd";
+    table.spec.sync = saved.sync;
+    table.spec.apply = saved.apply;
+    table.spec.optimizer = saved.optimizer;
     table.blocks.push_back({0, 4, 0, {BlockId(0), 44, 100, Iteration(10), Term(1), 7}});
     const std::string text = WriteManifest(manifest);
     const auto bytes = std::as_bytes(std::span(text));
@@ -41,6 +41,10 @@ class SchedulerResumeRulesTest : public HandFedScheduler {
     Settle();
     ASSERT_THAT(ended, IsEmpty()) << ended[0].ToString();
   }
+  // As Resume resumes the table.
+  struct Specs {
+    std::string sync = "bsp", apply = "aggregate", optimizer = "sgd";
+  } saved;
   std::vector<std::string> Rules() { return State()["rules"].get<std::vector<std::string>>(); }
   // The synchronization that the shards hear of the table.
   std::string SyncOnGather() {
@@ -92,6 +96,17 @@ TEST_F(SchedulerResumeRulesTest, ASchedulerThatIsStartedAgainHasThemFromItsLog) 
   StartNode();
   Settle();
   EXPECT_THAT(Rules(), ElementsAre("sync=asp"));
+}
+
+TEST_F(SchedulerResumeRulesTest, SpecsThatTheCheckpointSpellsOutAreShortAgain) {
+  saved = {.sync = "ssp:s=3,release=soft,late=drop,scope=job",
+           .apply = "aggregate:reduce=arrival,window=5",
+           .optimizer = "rmsprop:centered=0,momentum=1"};
+  Resume({});
+  const nlohmann::json table = State()["tables"][0];
+  EXPECT_EQ(table["sync"], "ssp:3,release=soft");
+  EXPECT_EQ(table["apply"], "aggregate");
+  EXPECT_EQ(table["optimizer"], "rmsprop:momentum=1");
 }
 
 }  // namespace

@@ -165,6 +165,7 @@ json Tables(const JobStatus& status, const Standings& standings) {
                       {"sync", entry.map.sync()},
                       {"apply", entry.map.apply()},
                       {"optimizer", entry.spec.optimizer},
+                      {"clock", entry.spec.clock == TableClock::kOwn ? "own" : "job"},
                       {"servers", std::move(servers)}});
   }
   return tables;
@@ -238,6 +239,7 @@ std::string ToJson(const JobStatus& status) {
   // Adds pushes that dead workers cannot report, and pushes that a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
+  if (status.members.gathered()) out["gathered_after_s"] = Seconds(status.gathered_after);
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);

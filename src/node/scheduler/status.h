@@ -29,7 +29,8 @@ struct JobStatus {
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
   const HeldPushes::Lacking& lacking;
-  bool served;  // no worker needs a server any more
+  bool served;              // no worker needs a server any more
+  Duration gathered_after;  // from the start of the scheduler, if the job has gathered
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);

@@ -114,6 +114,20 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   return spec;
 }
 
+TableSpec TableRegistry::Short(TableSpec spec) const {
+  const Result<TableSpec> meant = Canonical(spec);
+  if (!meant.ok()) return spec;
+  for (std::string TableSpec::*const part : {&TableSpec::sync, &TableSpec::apply, &TableSpec::optimizer}) {
+    spec.*part = ShortSpec(spec.*part, [&](const std::string& text) {
+      TableSpec tried = spec;
+      tried.*part = text;
+      const Result<TableSpec> means = Canonical(std::move(tried));
+      return means.ok() && !Difference(*means, *meant);
+    });
+  }
+  return spec;
+}
+
 Result<std::optional<std::string>> TableRegistry::Compare(const TableSpec& got,
                                                           const TableSpec& wanted) const {
   // Most definitions are equal word for word.
@@ -290,13 +304,21 @@ Status TableRegistry::Place(std::vector<Entry>& entries) const {
 Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder, Iteration start,
                              Epoch created) {
   std::vector<Entry> entries;
+  std::map<std::array<std::string, 3>, TableSpec> shorts;  // tables share their specs
   for (const ManifestTable& table : manifest.tables) {
     Entry& entry = entries.emplace_back();
-    entry.spec = table.spec;
+    TableSpec& spec = entry.spec;
+    spec = table.spec;
     entry.created = created;
-    LW_RETURN_IF_ERROR(CheckPolicies(table.spec).WithContext(Named(table.spec)));
-    FillTable(table.spec, entry.map);
-    LW_RETURN_IF_ERROR(choices_.Fill(table.spec, entry.map).WithContext(Named(table.spec)));
+    LW_RETURN_IF_ERROR(CheckPolicies(spec).WithContext(Named(spec)));
+    const auto [found, is_new] = shorts.try_emplace({spec.sync, spec.apply, spec.optimizer}, spec);
+    TableSpec& written = found->second;
+    if (is_new) written = Short(std::move(written));
+    spec.sync = written.sync;
+    spec.apply = written.apply;
+    spec.optimizer = written.optimizer;
+    FillTable(spec, entry.map);
+    LW_RETURN_IF_ERROR(choices_.Fill(spec, entry.map).WithContext(Named(spec)));
     entry.map.set_id(table.id.value());
     Iteration begins = start;
     if (table.spec.clock == TableClock::kOwn) {

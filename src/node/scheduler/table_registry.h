@@ -118,6 +118,8 @@ class TableRegistry {
   // The same table with its specs in canonical form: two tables that mean the same are equal. REQUIRES:
   // resolved.
   [[nodiscard]] Result<TableSpec> Canonical(TableSpec spec) const;
+  // The same table with its specs as a user would write them. Everybody reads these in statuses and logs.
+  [[nodiscard]] TableSpec Short(TableSpec spec) const;
   // The difference between two resolved definitions of one table.
   [[nodiscard]] Result<std::optional<std::string>> Compare(const TableSpec& got,
                                                            const TableSpec& wanted) const;

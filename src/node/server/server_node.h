@@ -48,6 +48,7 @@ class ServerNode final : private InboundEvents, private SchedulerEvents, private
   // For tests and status: the block if this shard owns it, else null.
   [[nodiscard]] const Block* FindBlock(BlockId id) const { return blocks_.Find(id); }
   [[nodiscard]] BlockCounters counters() const { return blocks_.Sum(); }  // summed over blocks
+  [[nodiscard]] std::uint64_t dprs() const { return reports_.dprs(); }
 
  private:
   // From workers.

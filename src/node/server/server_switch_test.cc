@@ -147,6 +147,7 @@ TEST_F(ServerSwitchTest, ReportsSayHowEachTableStands) {
   EXPECT_EQ(row.dpr(), 1U) << "once for a worker and an iteration, however many blocks";
   EXPECT_EQ(report.values().at("dpr"), 1);
   EXPECT_EQ(report.values().at("dpr.0"), 1) << "of worker 0";
+  EXPECT_EQ(node->dprs(), 1U) << "the server's own line says the same";
   ASSERT_EQ(row.model(), 1U);
   ASSERT_THAT(report.models(), SizeIs(1));
   EXPECT_EQ(report.models(0).sync(), "bsp");

@@ -29,6 +29,8 @@ class ShardReports {
   void NoteFrame(const FrameHead& head);
   // A block holds up a pull.
   void NoteDelay(TableId table, MemberKey from, Iteration progress);
+  // Delayed pull requests so far, one for each worker and iteration, as reports have them.
+  [[nodiscard]] std::uint64_t dprs() const { return delayed_pulls_.count(); }
   void NoteStaleness(WorkerId from, std::uint64_t versions) { staleness_.Note(from, versions); }
   // The report of the next beat, which also names what the first block that holds somebody up waits for.
   [[nodiscard]] wire::pb::Report Make(const BlockStore& blocks, const ShardTraffic& traffic, Log& log);
