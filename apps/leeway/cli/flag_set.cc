@@ -6,27 +6,12 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/split.h"
 #include "terminal/quantity.h"
 
 namespace leeway::app {
-namespace {
 
-std::vector<std::string> SplitNames(std::string_view names) {
-  std::vector<std::string> parts;
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    parts.emplace_back(names.substr(0, comma));
-    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
-  }
-  return parts;
-}
-
-}  // namespace
-
-std::string Flag::name() const {
-  const std::vector<std::string> parts = SplitNames(names);
-  return parts.empty() ? names : parts.back();
-}
+std::string Flag::name() const { return SplitAt(names, ',').back(); }
 
 template <typename T>
 void FlagSet::Ranged(std::string names, std::string value, T& target, T low, T high, std::string help,
@@ -189,7 +174,7 @@ void FlagSet::Words(std::string value, std::vector<std::string>& target, std::si
 
 const Flag* FlagSet::Find(std::string_view name) const {
   for (const Flag& flag : flags_) {
-    for (const std::string& part : SplitNames(flag.names)) {
+    for (const std::string& part : SplitAt(flag.names, ',')) {
       if (part == name) return &flag;
     }
   }
