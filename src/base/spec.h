@@ -44,4 +44,12 @@ inline constexpr std::size_t kSpecDepthMax = 16;  // levels of parentheses
 [[nodiscard]] Result<Spec> ParseSpec(std::string_view text);
 [[nodiscard]] std::string PrintSpec(const Spec& spec);
 
+// Specs and synchronization rules share both of these: neither text holds control characters, and a value in
+// quotes is written alike.
+[[nodiscard]] constexpr bool IsControlByte(char c) {
+  const auto u = static_cast<unsigned char>(c);
+  return u < 0x20 || u == 0x7F;
+}
+void AppendQuoted(std::string_view value, std::string& out);
+
 }  // namespace leeway
