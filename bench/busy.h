@@ -4,13 +4,23 @@
 // A figure taken beside somebody's compiler is no figure of a quiet machine; every bench says which it is.
 #pragma once
 
+#include <chrono>
 #include <string>
 
-#include "core_gaps.h"
 #include "cpu.h"
 #include "json_line.h"
 
 namespace leeway::bench {
+
+// How often, and for how long, a thread that does nothing but look at the clock loses its core: to the
+// kernel's tick, to other threads, to the host of a virtual machine. A figure in microseconds, a p99 above
+// all, is the machine's own where this is large.
+struct CoreGaps {
+  double per_s = 0;  // gaps of at least 5 microseconds
+  double share = 0;  // of the time, 0 to 1
+};
+// Spins on the calling thread for so long. REQUIRES: more than none.
+[[nodiscard]] CoreGaps MeasureCoreGaps(std::chrono::nanoseconds time);
 
 struct Busy {
   double before = 0, during = 0;  // shares of all cores, 0 to 1

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include "base/check.h"
 #include "base/errors.h"
@@ -74,6 +77,24 @@ ProcessMemory MedianOf(std::span<const ProcessMemory> looks) {
 }
 
 }  // namespace
+
+Result<ProcessMemory> MemoryOf(pid_t process) {
+  const std::string folder = fmt::format("/proc/{}", process);
+  std::ifstream status(folder + "/status");
+  ProcessMemory memory;
+  bool found = false;
+  for (std::string key; status >> key;) {
+    if (key == "RssAnon:") found = static_cast<bool>(status >> memory.anon_kib);
+    if (key == "RssShmem:") status >> memory.shmem_kib;
+    status.ignore(4096, '\n');
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder + "/fd", error), end; !error && at != end;
+       at.increment(error))
+    ++memory.descriptors;
+  if (!found || error) return NotFound("process {} of the bench is gone", process);
+  return memory;
+}
 
 FlatnessRow Growth(const std::string& process, const std::vector<ProcessMemory>& looks) {
   LW_CHECK(looks.size() >= 10);

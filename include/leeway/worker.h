@@ -105,6 +105,30 @@ struct WorkerCounters {
   std::uint64_t exchanges_skipped = 0;
 };
 
+// The plain counts by name, as reports and the Python binding show them.
+struct WorkerCount {
+  const char* name;
+  std::uint64_t WorkerCounters::*count;
+};
+inline constexpr WorkerCount kWorkerCounts[] = {{"pushes", &WorkerCounters::pushes},
+                                                {"applied", &WorkerCounters::applied},
+                                                {"summed", &WorkerCounters::summed},
+                                                {"absent", &WorkerCounters::absent},
+                                                {"late_dropped", &WorkerCounters::late_dropped},
+                                                {"refused", &WorkerCounters::refused},
+                                                {"pulls", &WorkerCounters::pulls},
+                                                {"answers", &WorkerCounters::answers},
+                                                {"unchanged", &WorkerCounters::unchanged},
+                                                {"resent", &WorkerCounters::resent},
+                                                {"reconnects", &WorkerCounters::reconnects},
+                                                {"bytes_sent", &WorkerCounters::bytes_sent},
+                                                {"bytes_received", &WorkerCounters::bytes_received},
+                                                {"lead_sum", &WorkerCounters::lead_sum},
+                                                {"skipped_blocks", &WorkerCounters::skipped_blocks},
+                                                {"skipped_late", &WorkerCounters::skipped_late},
+                                                {"iterations_skipped", &WorkerCounters::iterations_skipped},
+                                                {"exchanges_skipped", &WorkerCounters::exchanges_skipped}};
+
 // A run of batch numbers leased from a pool (leeway.BatchPool); no batches and `exhausted` when the pool is
 // used up.
 struct BatchLease {

@@ -3,24 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 
 namespace leeway {
 namespace {
-
-// The whole text must be the number; from_chars accepts no locale, no leading '+' and no spaces.
-template <typename Number>
-std::optional<Number> ParseWhole(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string DoubleRange(double low, double high) {
   const bool from = low > -std::numeric_limits<double>::max();
@@ -99,7 +90,7 @@ std::string PolicyConfig::Where(std::string_view key) const {
 
 Result<std::int64_t> PolicyConfig::ParseInt(std::string_view key, const SpecArg& arg, std::int64_t low,
                                             std::int64_t high) const {
-  const std::optional<std::int64_t> value = ParseWhole<std::int64_t>(arg.value);
+  const std::optional<std::int64_t> value = NumberFrom<std::int64_t>(arg.value);
   if (!value || *value < low || *value > high) {
     return InvalidArgument("{}: got \"{}\", wanted a whole number from {} to {}", Where(key), arg.value, low,
                            high);
@@ -129,7 +120,7 @@ Result<double> PolicyConfig::DoubleInRange(std::string_view key, double low, dou
     if (absent) return Note<double>(key, *absent);
     return InvalidArgument("{}: got nothing, wanted {}", Where(key), DoubleRange(low, high));
   }
-  const std::optional<double> value = ParseWhole<double>(arg->value);
+  const std::optional<double> value = NumberFrom<double>(arg->value);
   if (!value || !std::isfinite(*value) || *value < low || *value > high) {
     return InvalidArgument("{}: got \"{}\", wanted {}", Where(key), arg->value, DoubleRange(low, high));
   }
@@ -181,7 +172,7 @@ Result<std::vector<PolicyConfig::Constant>> PolicyConfig::OtherConstants(
   std::vector<Constant> constants;
   for (const SpecArg& arg : term_.args) {
     if (arg.key.empty() || Holds(known, arg.key)) continue;
-    const std::optional<double> value = ParseWhole<double>(arg.value);
+    const std::optional<double> value = NumberFrom<double>(arg.value);
     if (!value || !std::isfinite(*value)) {
       return InvalidArgument("{}: got \"{}\", wanted a finite number{}", Where(arg.key), arg.value,
                              DidYouMean(arg.key, known));

@@ -10,14 +10,10 @@ namespace {
 
 constexpr std::string_view kSpecial = ",+()=:\"";
 
-constexpr bool IsControl(char c) {
-  const auto u = static_cast<unsigned char>(c);
-  return u < 0x20 || u == 0x7F;
-}
 constexpr bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool IsNameChar(char c) { return IsNameStart(c) || (c >= '0' && c <= '9') || c == '-' || c == '.'; }
 constexpr bool IsBareValueChar(char c) {
-  return c != ' ' && !IsControl(c) && kSpecial.find(c) == std::string_view::npos;
+  return c != ' ' && !IsControlByte(c) && kSpecial.find(c) == std::string_view::npos;
 }
 
 // Recursive descent; each Parse function begins at at_ and leaves at_ behind what it took.
@@ -47,10 +43,10 @@ class SpecParser {
       return InvalidArgument("spec \"{}\": got its end at position {}, wanted {}", text_, at_ + 1, wanted);
     const char c = text_[at_];
     // A control character, or one byte of a longer character: alone it would spoil the message as UTF-8.
-    if (IsControl(c) || static_cast<unsigned char>(c) >= 0x80) {
+    if (IsControlByte(c) || static_cast<unsigned char>(c) >= 0x80) {
       return InvalidArgument("spec{}: got byte 0x{:02X} at position {}, wanted {}",
-                             IsControl(c) ? "" : fmt::format(" \"{}\"", text_), static_cast<unsigned char>(c),
-                             at_ + 1, wanted);
+                             IsControlByte(c) ? "" : fmt::format(" \"{}\"", text_),
+                             static_cast<unsigned char>(c), at_ + 1, wanted);
     }
     return InvalidArgument("spec \"{}\": got '{}' at position {}, wanted {}", text_, c, at_ + 1, wanted);
   }
@@ -127,14 +123,9 @@ class SpecParser {
 void PrintValue(const std::string& value, std::string& out) {
   if (!value.empty() && std::all_of(value.begin(), value.end(), IsBareValueChar)) {
     out += value;
-    return;
+  } else {
+    AppendQuoted(value, out);
   }
-  out += '"';
-  for (const char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  out += '"';
 }
 
 void PrintTerms(const std::vector<SpecTerm>& terms, std::string& out) {
@@ -156,6 +147,15 @@ void PrintTerms(const std::vector<SpecTerm>& terms, std::string& out) {
 }
 
 }  // namespace
+
+void AppendQuoted(std::string_view value, std::string& out) {
+  out += '"';
+  for (const char c : value) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+}
 
 Result<Spec> ParseSpec(std::string_view text) {
   if (text.size() > kSpecBytesMax) {

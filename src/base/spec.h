@@ -49,4 +49,12 @@ inline constexpr std::size_t kSpecDepthMax = 16;  // levels of parentheses
 [[nodiscard]] std::string ShortSpec(const std::string& text,
                                     const std::function<bool(const std::string&)>& is_same);
 
+// Specs and synchronization rules share both of these: neither text holds control characters, and a value in
+// quotes is written alike.
+[[nodiscard]] constexpr bool IsControlByte(char c) {
+  const auto u = static_cast<unsigned char>(c);
+  return u < 0x20 || u == 0x7F;
+}
+void AppendQuoted(std::string_view value, std::string& out);
+
 }  // namespace leeway

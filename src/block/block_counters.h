@@ -59,4 +59,36 @@ struct BlockCounters {
   void ChargeWait(WorkerId to, Duration waited);
 };
 
+// The plain counts by name, as a shard reports them. `delayed` is not among them: a pull of several blocks is
+// one DPR.
+struct BlockCount {
+  const char* name;
+  std::uint64_t BlockCounters::*count;
+};
+inline constexpr BlockCount kBlockCounts[] = {{"applied", &BlockCounters::applied},
+                                              {"summed", &BlockCounters::summed},
+                                              {"absent", &BlockCounters::absent},
+                                              {"late_dropped", &BlockCounters::late_dropped},
+                                              {"late_applied", &BlockCounters::late_applied},
+                                              {"assigned", &BlockCounters::assigned},
+                                              {"unassigned", &BlockCounters::unassigned},
+                                              {"refused", &BlockCounters::refused},
+                                              {"repeated", &BlockCounters::repeated},
+                                              {"gaps", &BlockCounters::gaps},
+                                              {"fenced", &BlockCounters::fenced},
+                                              {"moved", &BlockCounters::moved},
+                                              {"windows", &BlockCounters::windows},
+                                              {"pulls", &BlockCounters::pulls},
+                                              {"answers", &BlockCounters::answers},
+                                              {"unchanged", &BlockCounters::unchanged},
+                                              {"advances", &BlockCounters::advances},
+                                              {"steps", &BlockCounters::steps},
+                                              {"hyper_mismatches", &BlockCounters::hyper_mismatches},
+                                              {"overflowed", &BlockCounters::overflowed},
+                                              {"no_memory", &BlockCounters::no_memory},
+                                              {"resumed", &BlockCounters::resumed},
+                                              {"switches", &BlockCounters::switches},
+                                              {"compensated", &BlockCounters::compensated},
+                                              {"uncompensated", &BlockCounters::uncompensated}};
+
 }  // namespace leeway

@@ -1,35 +1,25 @@
 #include "block/wait_explanation.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
+
+#include "block/worker_names.h"
 
 namespace leeway {
 
 namespace {
 
 constexpr std::size_t kWaitsNamed = 3;
-constexpr std::size_t kWorkersNamed = 8;
 constexpr std::size_t kBytesMax = 512;
-
-// "worker 2", "workers 1, 2, 5 and 60 more".
-std::string Names(std::span<const WorkerId> workers) {
-  std::vector<std::uint32_t> named;
-  for (const WorkerId worker : workers.first(std::min(workers.size(), kWorkersNamed)))
-    named.push_back(worker.value());
-  std::string names = fmt::format("worker{} {}", workers.size() == 1 ? "" : "s", fmt::join(named, ", "));
-  if (workers.size() > named.size()) names += fmt::format(" and {} more", workers.size() - named.size());
-  return names;
-}
 
 // The cause that a pull of this progress waits for, which asks for this epoch.
 std::string CauseOf(Iteration progress, Epoch epoch, const BlockWaitState& causes) {
   if (!causes.initialized) return "for initial values";
   if (causes.epoch < epoch) return fmt::format("for epoch {} (now {})", epoch.value(), causes.epoch.value());
-  const std::string lacks = Names(causes.missing);
+  const std::string lacks = WorkerNames(causes.missing);
   const std::int64_t open = causes.v_train.value();
   if (causes.release == Release::kLazy && progress > causes.v_train)
     return fmt::format("for iteration {} to end; {} is open and lacks {}", progress.value(), open, lacks);
@@ -47,7 +37,7 @@ std::string ExplainWaits(std::span<const PullEvent> waiting, const BlockWaitStat
   std::size_t named = 0;
   for (const auto& [wait, workers] : waits) {
     if (named++ == kWaitsNamed) break;
-    why += fmt::format("{}{} wait{} with progress {} {}", why.empty() ? "" : "; ", Names(workers),
+    why += fmt::format("{}{} wait{} with progress {} {}", why.empty() ? "" : "; ", WorkerNames(workers),
                        workers.size() == 1 ? "s" : "", wait.first.value(),
                        CauseOf(wait.first, wait.second, causes));
   }

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number_from.h"
 
 namespace leeway {
 namespace {
@@ -33,11 +34,9 @@ std::string FolderOf(std::string path) {
 
 std::optional<std::uint64_t> CheckpointIdOf(std::string_view name) {
   if (!name.starts_with(kCheckpointPrefix)) return std::nullopt;
-  const std::string_view digits = name.substr(kCheckpointPrefix.size());
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  const auto id = NumberFrom<std::uint64_t>(name.substr(kCheckpointPrefix.size()));
   // Every id has one name: "checkpoint-12" and "checkpoint-000000012" are not ours.
-  if (error != std::errc() || CheckpointName(id) != name) return std::nullopt;
+  if (!id || CheckpointName(*id) != name) return std::nullopt;
   return id;
 }
 

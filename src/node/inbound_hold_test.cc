@@ -166,7 +166,7 @@ TEST_F(InboundHoldTest, ClosesTakeRoomAsFramesDo) {
   inbound.Send(greedy, wire::Kind::kRoster, std::span(large).first(large.size() - 4096));
   ASSERT_TRUE(world.transport.IsOpen(greedy));
   events.refuse_with = AlreadyExists("taken");
-  for (int i = 0; i < 100; ++i) (void)Connect();  // what is left is less than these take
+  for (int i = 0; i < 100; ++i) (void)Connect();  // together they need more than the room that remains
   const std::uint64_t held = inbound.last_held();
   const ConnectionId last = Connect();
   EXPECT_EQ(inbound.last_held(), held) << "nothing waits for one that is closed already";

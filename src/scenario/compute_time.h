@@ -15,8 +15,6 @@ class ComputeTime {
   ComputeTime(const ComputeModel& model, std::uint32_t batch, std::uint64_t seed, std::uint32_t rank);
   // The time of iteration `iteration`. The caller may skip iterations, and never goes back.
   [[nodiscard]] Duration Of(std::uint64_t iteration);
-  // The lasting part of the worker's time: base and its own factors.
-  [[nodiscard]] double usual_s() const { return usual_s_; }
 
  private:
   [[nodiscard]] double Draw(std::uint64_t iteration, std::uint64_t what) const;
@@ -24,7 +22,7 @@ class ComputeTime {
 
   const ComputeModel model_;
   const std::uint64_t seed_, rank_;
-  double usual_s_;
+  double usual_s_;                  // the lasting part of the worker's time: base and its own factors
   std::uint64_t looked_until_ = 0;  // iterations before it have drawn whether a phase begins
   std::uint64_t slow_until_ = 0;
 };

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 #include "base/split.h"
 
 namespace leeway::scenario {
@@ -30,12 +30,10 @@ struct Key {
 
 template <typename Number>
 bool ReadNumber(const std::string& text, Number low, Number high, Number& number) {
-  Number read{};
-  const char* const end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, read);
+  const auto read = NumberFrom<Number>(text);
   // NaN fails both comparisons.
-  if (error != std::errc() || stopped != end || !(read >= low && read <= high)) return false;
-  number = read;
+  if (!read || !(*read >= low && *read <= high)) return false;
+  number = *read;
   return true;
 }
 

@@ -111,7 +111,7 @@ void FaultPlan::OnLeft(std::uint64_t connection, bool verdict) {
   // Not always the first: else it would be the same moment of an iteration again and again.
   if (armed == 0 || !random_.Chance(0.3)) return;
   --armed;
-  // Some time later, so that a part of what is in flight has arrived.
+  // Some time later, so that a part of the bytes in flight has arrived.
   queue_.After(random_.Between(Duration::zero(), std::chrono::microseconds(80)),
                [this, connection] { network_.Cut(connection); });
 }

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 #include "base/policy_config.h"
 #include "leeway/sync_model.h"
 #include "sync/everyone.h"
@@ -87,9 +87,8 @@ Result<SyncModelPtr> MakeDynamicPssp(const PolicyConfig& config, std::int64_t s)
   }
   LW_ASSIGN_OR_RETURN(const std::string text, config.KeyedText("alpha", kWanted));
   if (text == "significance") return SyncModelPtr(std::make_unique<DynamicPssp>(s, std::nullopt));
-  double alpha = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), alpha);
-  if (error != std::errc() || end != text.data() + text.size() || !(alpha >= 0.0 && alpha <= 1.0)) {
+  const auto alpha = NumberFrom<double>(text);
+  if (!alpha || !(*alpha >= 0.0 && *alpha <= 1.0)) {
     const std::vector<std::string> words = {"significance"};
     return InvalidArgument("sync model \"{}\": alpha: got \"{}\", wanted {}{}", config.name(), text, kWanted,
                            DidYouMean(text, words));

@@ -1,21 +1,16 @@
 #include "sync/sync_rules.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 #include "base/spec.h"
 
 namespace leeway {
 namespace {
-
-constexpr bool IsControlByte(char c) {
-  const auto u = static_cast<unsigned char>(c);
-  return u < 0x20 || u == 0x7F;
-}
 
 // `rule "tables=fc* snyc=bsp"`, the beginning of every message; a long rule is cut.
 std::string RuleName(std::string_view text) {
@@ -68,14 +63,9 @@ void PrintWord(std::string_view key, const std::string& value, std::string& out)
   const bool bare = !value.empty() && value[0] != '"' && BareEnd(value, 0) == value.size();
   if (bare) {
     out += value;
-    return;
+  } else {
+    AppendQuoted(value, out);
   }
-  out += '"';
-  for (const char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  out += '"';
 }
 
 struct Word {
@@ -124,12 +114,9 @@ class RuleReader {
 
 Result<std::uint32_t> ParseServer(std::string_view rule, const std::string& value) {
   constexpr std::uint32_t kServerMax = std::numeric_limits<std::uint32_t>::max() - 1;
-  std::uint32_t server = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), server);
-  if (error != std::errc() || end != value.data() + value.size() || server > kServerMax) {
-    return InvalidArgument("{}: server: got \"{}\", wanted a server's number, from 0", RuleName(rule), value);
-  }
-  return server;
+  const auto server = NumberFrom<std::uint32_t>(value);
+  if (server && *server <= kServerMax) return *server;
+  return InvalidArgument("{}: server: got \"{}\", wanted a server's number, from 0", RuleName(rule), value);
 }
 
 Status CheckSpec(std::string_view rule, const Word& word) {

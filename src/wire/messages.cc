@@ -266,8 +266,10 @@ Wrong CheckHead(const Push& m) {
   return CheckFinite("dampening", m.hyper.dampening);
 }
 
+}  // namespace
+
 template <typename Message>
-void EncodeMessage(const Message& message, std::vector<std::byte>& body) {
+void Encode(const Message& message, std::vector<std::byte>& body) {
   using Entry = typename decltype(message.entries)::value_type;
   constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
   const std::size_t begin = body.size();
@@ -280,7 +282,7 @@ void EncodeMessage(const Message& message, std::vector<std::byte>& body) {
 }
 
 template <typename Message>
-Status DecodeMessage(std::span<const std::byte> body, std::uint64_t payload_bytes, Message& out) {
+Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Message& out) {
   using Entry = typename decltype(out.entries)::value_type;
   constexpr std::size_t kHeadBytes = HeadBytes<Message>();
   constexpr std::size_t kEntryBytes = EntryBytes<Entry>();
@@ -321,44 +323,18 @@ Status DecodeMessage(std::span<const std::byte> body, std::uint64_t payload_byte
   return Status::Ok();
 }
 
-}  // namespace
-
-void Encode(const Init& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Push& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Absent& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Verdicts& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Pull& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Answers& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Assign& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Read& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-void Encode(const Arrays& message, std::vector<std::byte>& body) { EncodeMessage(message, body); }
-
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Push& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Absent& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Verdicts& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Assign& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Read& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
-Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Arrays& out) {
-  return DecodeMessage(body, payload_bytes, out);
-}
+#define LW_DATA_MESSAGE(Message)                                 \
+  template void Encode(const Message&, std::vector<std::byte>&); \
+  template Status Decode(std::span<const std::byte>, std::uint64_t, Message&);
+LW_DATA_MESSAGE(Init)
+LW_DATA_MESSAGE(Push)
+LW_DATA_MESSAGE(Absent)
+LW_DATA_MESSAGE(Verdicts)
+LW_DATA_MESSAGE(Pull)
+LW_DATA_MESSAGE(Answers)
+LW_DATA_MESSAGE(Assign)
+LW_DATA_MESSAGE(Read)
+LW_DATA_MESSAGE(Arrays)
+#undef LW_DATA_MESSAGE
 
 }  // namespace leeway::wire

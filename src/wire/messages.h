@@ -171,24 +171,10 @@ struct Arrays {
   std::vector<ArraysEntry> entries;
 };
 
-void Encode(const Init& message, std::vector<std::byte>& body);
-void Encode(const Push& message, std::vector<std::byte>& body);
-void Encode(const Absent& message, std::vector<std::byte>& body);
-void Encode(const Verdicts& message, std::vector<std::byte>& body);
-void Encode(const Pull& message, std::vector<std::byte>& body);
-void Encode(const Answers& message, std::vector<std::byte>& body);
-void Encode(const Assign& message, std::vector<std::byte>& body);
-void Encode(const Read& message, std::vector<std::byte>& body);
-void Encode(const Arrays& message, std::vector<std::byte>& body);
-
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Init& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Push& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Absent& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Verdicts& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Pull& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Answers& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Assign& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Read& out);
-[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Arrays& out);
+// Of the messages above alone: messages.cc has one of both for each.
+template <typename Message>
+void Encode(const Message& message, std::vector<std::byte>& body);
+template <typename Message>
+[[nodiscard]] Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Message& out);
 
 }  // namespace leeway::wire

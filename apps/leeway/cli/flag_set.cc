@@ -6,62 +6,27 @@
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "base/split.h"
 #include "terminal/quantity.h"
 
 namespace leeway::app {
-namespace {
 
-std::vector<std::string> SplitNames(std::string_view names) {
-  std::vector<std::string> parts;
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    parts.emplace_back(names.substr(0, comma));
-    names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
-  }
-  return parts;
-}
+std::string Flag::name() const { return SplitAt(names, ',').back(); }
 
-}  // namespace
-
-std::string Flag::name() const {
-  const std::vector<std::string> parts = SplitNames(names);
-  return parts.empty() ? names : parts.back();
-}
-
-template <typename T>
-void FlagSet::Ranged(std::string names, std::string value, T& target, T low, T high, std::string help,
-                     bool bytes) {
-  const auto show = [bytes](T n) { return bytes ? PrintBytes(n) : fmt::format("{}", n); };
-  auto take = [&target, low, high, bytes, show](const std::string& text) -> Status {
+void FlagSet::Ranged(std::string names, std::string value, std::uint64_t preset,
+                     std::function<void(std::uint64_t)> set, std::uint64_t low, std::uint64_t high,
+                     std::string help, bool bytes) {
+  const auto show = [bytes](std::uint64_t n) { return bytes ? PrintBytes(n) : fmt::format("{}", n); };
+  auto take = [set = std::move(set), low, high, bytes, show](const std::string& text) -> Status {
     LW_ASSIGN_OR_RETURN(const std::uint64_t n, bytes ? ParseBytes(text) : ParseNumber(text));
     if (n < low || n > high) {
       return InvalidArgument("got {}, wanted a value from {} to {}", text, show(low), show(high));
     }
-    target = static_cast<T>(n);
+    set(n);
     return Status::Ok();
   };
-  flags_.push_back({std::move(names), std::move(value), std::move(help), show(target), false, std::move(take),
+  flags_.push_back({std::move(names), std::move(value), std::move(help), show(preset), false, std::move(take),
                     bytes ? FlagKind::kBytes : FlagKind::kNumber});
-}
-
-void FlagSet::Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
-                     std::uint32_t high, std::string help) {
-  Ranged(std::move(names), std::move(value), target, low, high, std::move(help), false);
-}
-
-void FlagSet::Number(std::string names, std::string value, std::uint64_t& target, std::uint64_t low,
-                     std::uint64_t high, std::string help) {
-  Ranged(std::move(names), std::move(value), target, low, high, std::move(help), false);
-}
-
-void FlagSet::Bytes(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
-                    std::string help) {
-  Ranged(std::move(names), "BYTES", target, low, high, std::move(help), true);
-}
-
-void FlagSet::Bytes(std::string names, std::uint64_t& target, std::uint64_t low, std::uint64_t high,
-                    std::string help) {
-  Ranged(std::move(names), "BYTES", target, low, high, std::move(help), true);
 }
 
 void FlagSet::BytesOrAuto(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
@@ -146,17 +111,9 @@ void FlagSet::Text(std::string names, std::string value, std::string& target, st
   flags_.push_back({std::move(names), std::move(value), std::move(help), target, false, std::move(take)});
 }
 
-void FlagSet::Switch(std::string names, bool& target, std::string help) {
-  auto take = [&target](const std::string&) {
-    target = true;
-    return Status::Ok();
-  };
-  flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
-}
-
-void FlagSet::SwitchOff(std::string names, bool& target, std::string help) {
-  auto take = [&target](const std::string&) {
-    target = false;
+void FlagSet::SwitchTo(bool to, std::string names, bool& target, std::string help) {
+  auto take = [&target, to](const std::string&) {
+    target = to;
     return Status::Ok();
   };
   flags_.push_back({std::move(names), "", std::move(help), "", false, std::move(take), FlagKind::kSwitch});
@@ -189,7 +146,7 @@ void FlagSet::Words(std::string value, std::vector<std::string>& target, std::si
 
 const Flag* FlagSet::Find(std::string_view name) const {
   for (const Flag& flag : flags_) {
-    for (const std::string& part : SplitNames(flag.names)) {
+    for (const std::string& part : SplitAt(flag.names, ',')) {
       if (part == name) return &flag;
     }
   }

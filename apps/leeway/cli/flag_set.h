@@ -4,11 +4,14 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "leeway/status.h"
@@ -42,15 +45,19 @@ struct Flag {
 class FlagSet {
  public:
   // A whole number in [low, high].
-  void Number(std::string names, std::string value, std::uint32_t& target, std::uint32_t low,
-              std::uint32_t high, std::string help);
-  void Number(std::string names, std::string value, std::uint64_t& target, std::uint64_t low,
-              std::uint64_t high, std::string help);
+  template <std::unsigned_integral T>
+  void Number(std::string names, std::string value, T& target, std::type_identity_t<T> low,
+              std::type_identity_t<T> high, std::string help) {
+    const auto set = [&target](std::uint64_t n) { target = static_cast<T>(n); };
+    Ranged(std::move(names), std::move(value), target, set, low, high, std::move(help), false);
+  }
   // "16KiB", "4MiB", "1GiB" or plain bytes.
-  void Bytes(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
-             std::string help);
-  void Bytes(std::string names, std::uint64_t& target, std::uint64_t low, std::uint64_t high,
-             std::string help);
+  template <std::unsigned_integral T>
+  void Bytes(std::string names, T& target, std::type_identity_t<T> low, std::type_identity_t<T> high,
+             std::string help) {
+    const auto set = [&target](std::uint64_t n) { target = static_cast<T>(n); };
+    Ranged(std::move(names), "BYTES", target, set, low, high, std::move(help), true);
+  }
   // The same, or "auto" for a size that is chosen where it is used: target is 0 then.
   void BytesOrAuto(std::string names, std::uint32_t& target, std::uint32_t low, std::uint32_t high,
                    std::string help);
@@ -59,9 +66,13 @@ class FlagSet {
   // The same of a limit that there may be none of: "none" and "0" make target 0.
   void TimeLimit(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
-  void Switch(std::string names, bool& target, std::string help);
+  void Switch(std::string names, bool& target, std::string help) {
+    SwitchTo(true, std::move(names), target, std::move(help));
+  }
   // The same for something that is on: target becomes false.
-  void SwitchOff(std::string names, bool& target, std::string help);
+  void SwitchOff(std::string names, bool& target, std::string help) {
+    SwitchTo(false, std::move(names), target, std::move(help));
+  }
   // May be given several times; `take` is called for each.
   void Each(std::string names, std::string value, Check take, std::string help);
   // "--watch" and "--watch 2s" alike: `given` becomes true, `target` changes with a value.
@@ -95,8 +106,10 @@ class FlagSet {
   [[nodiscard]] Status TakeWords(std::vector<std::string> words);
 
  private:
-  template <typename T>
-  void Ranged(std::string names, std::string value, T& target, T low, T high, std::string help, bool bytes);
+  void Ranged(std::string names, std::string value, std::uint64_t preset,
+              std::function<void(std::uint64_t)> set, std::uint64_t low, std::uint64_t high, std::string help,
+              bool bytes);
+  void SwitchTo(bool to, std::string names, bool& target, std::string help);
 
   std::vector<Flag> flags_;
   ReadFlagFile read_file_;

@@ -26,10 +26,7 @@ std::unique_ptr<Command> NewBenchPushPullCommand() {
             flags.Number("--seconds", "N", options.seconds, 1, 60, "for all turns together");
             flags.Number("--repeats", "N", options.repeats, 1, 50, "turns of each kind");
           },
-      .run = [](const bench::PushPullOptions& options) -> Result<bench::PushPullReport> {
-        LW_ASSIGN_OR_RETURN(const bench::PushPullOptions complete, bench::Complete(options));
-        return bench::RunPushPull(complete);
-      },
+      .run = bench::RunPushPull,
       .misses = nullptr,
   });
 }

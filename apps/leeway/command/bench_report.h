@@ -38,7 +38,7 @@ struct Bench {
   void (*declare)(FlagSet& flags, Options& options);
   Result<Report> (*run)(const Options& options);
   // Lines about figures that miss their limit; a miss makes the exit code 1. Null: the bench has no limit.
-  std::string (*misses)(const Report& report) = nullptr;
+  std::string (*misses)(const Options& options, const Report& report) = nullptr;
 };
 
 template <typename Options, typename Report>
@@ -55,7 +55,7 @@ class BenchCommand final : public Command {
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const Report report, bench_.run(options_));
     PrintReport(report, json_);
-    const std::string misses = bench_.misses == nullptr ? "" : bench_.misses(report);
+    const std::string misses = bench_.misses == nullptr ? "" : bench_.misses(options_, report);
     fmt::print(stderr, "{}", misses);
     return misses.empty() ? 0 : 1;
   }

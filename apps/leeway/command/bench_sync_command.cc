@@ -22,7 +22,8 @@ std::unique_ptr<Command> NewBenchSyncCommand() {
             flags.Number("--pairs", "N", options.pairs, 2048, 1U << 24, "events of a turn, of each kind");
           },
       .run = bench::RunSync,
-      .misses = bench::TooMuch,
+      .misses = [](const bench::SyncOptions&,
+                   const bench::SyncReport& report) { return bench::TooMuch(report); },
   });
 }
 

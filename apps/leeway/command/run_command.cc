@@ -1,11 +1,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
-#include <system_error>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 #include "calibrate/exchange_costs.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
@@ -156,13 +155,10 @@ class RunCommand final : public Command {
   Status TakeSlowWorker(const std::string& text) {
     const std::size_t colon = text.find(':');
     if (colon != std::string::npos && text.ends_with("x")) {
-      const Result<std::uint64_t> rank = ParseNumber(std::string_view(text).substr(0, colon));
-      double factor = 0;
-      const char* end = text.data() + text.size() - 1;
-      const auto parsed = std::from_chars(text.data() + colon + 1, end, factor);
-      if (rank.ok() && *rank < 4096 && parsed.ec == std::errc{} && parsed.ptr == end && factor >= 1 &&
-          factor <= 1000) {
-        options_.slow_workers[static_cast<std::uint32_t>(*rank)] = factor;
+      const auto rank = NumberFrom<std::uint32_t>(text.substr(0, colon));
+      const auto factor = NumberFrom<double>(text.substr(colon + 1, text.size() - colon - 2));
+      if (rank && *rank < 4096 && factor && *factor >= 1 && *factor <= 1000) {
+        options_.slow_workers[*rank] = *factor;
         return Status::Ok();
       }
     }

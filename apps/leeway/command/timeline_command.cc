@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
+#include "base/number_from.h"
+#include "base/split.h"
 #include "cli/command_line.h"
 #include "cli/policy_check.h"
 #include "command/commands.h"
@@ -16,15 +17,12 @@ namespace {
 
 Result<std::vector<Duration>> ParsePace(const std::string& text) {
   std::vector<Duration> pace;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    double ms = 0;
-    const auto [rest, error] = std::from_chars(text.data() + at, text.data() + end, ms);
-    if (error != std::errc{} || rest != text.data() + end || !(ms >= 0.1 && ms <= 10'000))
-      return InvalidArgument("got \"{}\" in \"{}\", wanted milliseconds from 0.1 to 10000: 10,12,15,40",
-                             text.substr(at, end - at), text);
-    pace.push_back(std::chrono::round<Duration>(std::chrono::duration<double, std::milli>(ms)));
-    at = end + 1;
+  for (const std::string& part : SplitAt(text, ',')) {
+    const auto ms = NumberFrom<double>(part);
+    if (!ms || !(*ms >= 0.1 && *ms <= 10'000))
+      return InvalidArgument("got \"{}\" in \"{}\", wanted milliseconds from 0.1 to 10000: 10,12,15,40", part,
+                             text);
+    pace.push_back(std::chrono::round<Duration>(std::chrono::duration<double, std::milli>(*ms)));
   }
   if (pace.size() > 64) return InvalidArgument("got {} workers, wanted at most 64", pace.size());
   return pace;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "bench/figures.h"
 #include "bench/json_line.h"
 #include "scenario/figures.h"
 #include "simulate/simulate.h"
@@ -18,14 +19,7 @@ constexpr std::uint32_t kSeeds = 3;
 
 }  // namespace
 
-double MedianOf(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double PredictedCase::error() const { return MedianOf(predicted_s) / MedianOf(measured_s) - 1; }
+double PredictedCase::error() const { return bench::Median(predicted_s) / bench::Median(measured_s) - 1; }
 
 std::vector<PredictedCase> UsualCases() {
   return {
@@ -58,8 +52,8 @@ std::string ToJson(const std::vector<PredictedCase>& cases) {
     worst = std::max(worst, std::abs(each.error()));
     rows.push_back(bench::JsonLine()
                        .Text("case", each.name)
-                       .Real("predicted_s", MedianOf(each.predicted_s))
-                       .Real("measured_s", MedianOf(each.measured_s))
+                       .Real("predicted_s", bench::Median(each.predicted_s))
+                       .Real("measured_s", bench::Median(each.measured_s))
                        .Real("error", each.error())
                        .Reals("predicted_runs_s", each.predicted_s)
                        .Reals("measured_runs_s", each.measured_s)
@@ -72,9 +66,10 @@ std::string ToJson(const std::vector<PredictedCase>& cases) {
 std::string ToText(const std::vector<PredictedCase>& cases) {
   TableText table({"medians of all runs", "predicted s", "measured s", "error", "cores of others"});
   for (const PredictedCase& each : cases) {
-    table.Row({each.name, fmt::format("{:.2f}", MedianOf(each.predicted_s)),
-               fmt::format("{:.2f}", MedianOf(each.measured_s)), fmt::format("{:+.1f} %", 100 * each.error()),
-               fmt::format("{:.2f}", MedianOf(each.others_cores))});
+    table.Row({each.name, fmt::format("{:.2f}", bench::Median(each.predicted_s)),
+               fmt::format("{:.2f}", bench::Median(each.measured_s)),
+               fmt::format("{:+.1f} %", 100 * each.error()),
+               fmt::format("{:.2f}", bench::Median(each.others_cores))});
   }
   return table.Print();
 }

@@ -23,7 +23,6 @@ struct PredictedCase {
 // bsp as it is recorded, ssp:3 with a slow worker, and partial pull.
 [[nodiscard]] std::vector<PredictedCase> UsualCases();
 
-[[nodiscard]] double MedianOf(std::vector<double> values);
 // Seconds, simulated from the record at `path` with `sets`: the mean over a few seeds.
 [[nodiscard]] Result<double> Predict(const std::string& path, const std::vector<std::string>& sets);
 

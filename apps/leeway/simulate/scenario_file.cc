@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 #include "scenario/figures.h"
 #include "toml/toml_node.h"
 
@@ -69,12 +69,8 @@ Status Collect(const toml::table& section, const std::string& before, ScenarioTe
 Status TakeSeeds(const ScenarioLine& line, StudyWords& study) {
   constexpr std::uint32_t kSeedsMax = 10'000;
   std::uint32_t seeds = 0;  // refused, like a text that is not a number
-  if (!line.value.is_list && !line.value.is_quoted) {
-    const std::string& text = line.value.texts[0];
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, seeds);
-    if (error != std::errc() || stopped != end) seeds = 0;
-  }
+  if (!line.value.is_list && !line.value.is_quoted)
+    seeds = NumberFrom<std::uint32_t>(line.value.texts[0]).value_or(0);
   if (seeds < 1 || seeds > kSeedsMax) {
     return InvalidArgument("study.seeds: got {}, wanted a whole number from 1 to {}", line.value.got,
                            kSeedsMax);
@@ -110,14 +106,12 @@ Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords
   LW_RETURN_IF_ERROR(CheckFigure(figure, "study.paper"));
   PaperFigure paper{.figure = figure, .values = {}};
   for (const std::string& text : line.value.texts) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stopped != end) {
+    const auto value = NumberFrom<double>(text);
+    if (!value) {
       return InvalidArgument("{}: got \"{}\" in the list, wanted numbers; nan where the paper has none",
                              line.key, text);
     }
-    paper.values.push_back(value);
+    paper.values.push_back(*value);
   }
   // An included file may have set it before.
   const auto before = std::ranges::find(study.paper, figure, &PaperFigure::figure);

@@ -16,6 +16,9 @@ using Figures = std::map<std::string, double>;
 // 0 for a figure that was never reported.
 [[nodiscard]] double Figure(const Figures& figures, const std::string& name);
 
+// A report that is older is worth a word: nodes report once a second.
+inline constexpr double kOldReport_s = 3;
+
 // A worker's activity at its last report.
 struct WorkerNow {
   double computing_s = 0;     // of its step, so far; 0: it does not compute

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <string_view>
+
+#include "base/number_from.h"
 
 namespace leeway::app {
 
@@ -12,10 +14,8 @@ std::map<std::uint64_t, double> CountsByNumber(const Nodes& nodes, const std::st
   for (const auto& node : nodes) {
     for (auto at = node.figures.lower_bound(prefix);
          at != node.figures.end() && at->first.starts_with(prefix); ++at) {
-      const char* const end = at->first.data() + at->first.size();
-      std::uint64_t number = 0;
-      const auto [stop, error] = std::from_chars(at->first.data() + prefix.size(), end, number);
-      if (error == std::errc{} && stop == end) counts[number] += at->second;
+      const auto number = NumberFrom<std::uint64_t>(std::string_view(at->first).substr(prefix.size()));
+      if (number) counts[*number] += at->second;
     }
   }
   return counts;

@@ -16,8 +16,6 @@ namespace leeway::app {
 namespace {
 
 constexpr std::size_t kTableColumns = 22, kModelColumns = 17;
-// A report that is older is worth a word: nodes report once a second.
-constexpr double kOldReport_s = 3;
 
 // The blocks of a table on the servers that follow the same model.
 struct SyncRow {

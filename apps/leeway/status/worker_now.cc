@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kNamed = 4;         // workers, one after the other; then how many more
 constexpr std::size_t kNameColumns = 24;  // of a table or barrier
-// A report that is older is worth a word: nodes report once a second.
-constexpr double kOld_s = 3;
 
 std::string Names(const std::vector<std::uint32_t>& ranks) {
   std::string names;
@@ -113,7 +111,7 @@ std::string DoesNow(const JobStatus& status, const WorkerStatus& worker) {
     text = "runs";
   }
   if (worker.state == "suspect") return fmt::format("silent for {:.1f} s; before: {}", worker.silent_s, text);
-  if (IsLive(worker) && worker.report_age_s >= kOld_s)
+  if (IsLive(worker) && worker.report_age_s >= kOldReport_s)
     text += fmt::format("; said {:.0f} s ago", worker.report_age_s);
   return text;
 }

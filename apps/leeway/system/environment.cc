@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
 #include "base/errors.h"
+#include "base/split.h"
 
 namespace leeway::app {
 namespace {
@@ -54,12 +54,9 @@ Result<std::string> Environment::FindProgram(const std::string& name) const {
     return NotFound("command \"{}\": {}", name, exists ? "not an executable file" : "no such file");
   }
   const std::string path = Get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (std::size_t start = 0; start <= path.size();) {
-    const std::size_t colon = std::min(path.find(':', start), path.size());
-    const std::string folder = path.substr(start, colon - start);
-    const std::string candidate = (folder.empty() ? std::string(".") : folder) + "/" + name;
+  for (const std::string& folder : SplitAt(path, ':')) {
+    const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (IsProgram(candidate)) return candidate;
-    start = colon + 1;
   }
   return NotFound("command \"{}\": not found in PATH ({})", name, path);
 }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 
 namespace leeway::app {
 namespace {
@@ -29,12 +29,8 @@ Result<std::uint64_t> Times(std::string_view digits, std::uint64_t unit) {
 }  // namespace
 
 Result<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return InvalidArgument("got \"{}\", wanted a whole number", text);
-  }
-  return n;
+  if (const auto n = NumberFrom<std::uint64_t>(text)) return *n;
+  return InvalidArgument("got \"{}\", wanted a whole number", text);
 }
 
 Result<std::uint64_t> ParseBytes(std::string_view text) {

@@ -1,7 +1,5 @@
 #include "node/scheduler/job_check.h"
 
-#include <string>
-
 #include "base/errors.h"
 
 namespace leeway {
@@ -74,6 +72,26 @@ Status CheckPatience(const SchedulerOptions& options) {
                            options.job.block_bytes, options.link.payload_bytes_max);
   }
   return Status::Ok();
+}
+
+Status CheckTraining(const std::string& job, bool over, const Membership& members,
+                     const TableRegistry& tables) {
+  if (over) return FailedPrecondition("the job \"{}\" is over", job);
+  if (!members.gathered())
+    return FailedPrecondition("the job \"{}\" has not begun: missing {}", job, members.Missing());
+  if (tables.all().empty()) return FailedPrecondition("the job \"{}\" has no tables yet", job);
+  return Status::Ok();
+}
+
+Status CheckCheckpoint(const std::string& job, bool writes_checkpoints, bool over, const Membership& members,
+                       const TableRegistry& tables) {
+  if (!writes_checkpoints) {
+    return FailedPrecondition(
+        "the job \"{}\" writes no checkpoints: its scheduler was started without --checkpoint-dir", job);
+  }
+  Status may = CheckTraining(job, over, members, tables);
+  // A code of its own: another try may find the tables there, and one at the end of the job does not.
+  return may.ok() || over ? may : NotFound("{}", may.message());
 }
 
 void FillJob(const JobOptions& job, wire::pb::Job& out) {

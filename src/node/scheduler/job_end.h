@@ -37,6 +37,10 @@ class JobEnd {
   void Begin(const Status& why);
   // `nobody`: no connection is open.
   void Linger(bool nobody);
+  // All that has changed is in the log, the end too if the job is over: it lingers from now on.
+  void OnWritten(bool nobody) {
+    if (over_ && !lingers_) Linger(nobody);
+  }
   // A connection has ended while this lingers.
   void OnGone(bool nobody);
   // Ends without waiting any longer, once the call that is under way has returned. REQUIRES: lingers.

@@ -60,6 +60,20 @@ TEST_F(JobEndTest, WhenEverybodyKnowsItEndsAtOnce) {
   EXPECT_THAT(closed, SizeIs(1));
 }
 
+TEST_F(JobEndTest, ItLingersOnceItIsInTheLog) {
+  shards_done = true;
+  end.OnWritten(true);
+  EXPECT_FALSE(end.lingers()) << "the job goes on";
+  end.Begin(Status::Ok());
+  EXPECT_FALSE(end.lingers());
+  end.OnWritten(true);
+  EXPECT_TRUE(end.lingers());
+  world.Advance(Duration::zero());
+  end.OnWritten(true);
+  world.Advance(seconds(30));
+  EXPECT_THAT(closed, SizeIs(1)) << "once";
+}
+
 TEST_F(JobEndTest, HurriedItEndsAfterTheCallUnderWay) {
   end.Begin(Status::Ok());
   end.Linger(false);

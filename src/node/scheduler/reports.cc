@@ -21,6 +21,12 @@ TimePoint Before(TimePoint now, double age_s) {
 
 }  // namespace
 
+Iteration Reports::Fastest() const {
+  Iteration fastest = fastest_before;
+  for (const auto& [worker, report] : workers) fastest = std::max(fastest, report.iteration());
+  return fastest;
+}
+
 Duration Reports::Training() const {
   std::optional<TimePoint> began, ended;
   for (const auto& [worker, report] : workers) {

@@ -66,7 +66,10 @@ class NodeReport {
 struct Reports {
   std::map<WorkerId, NodeReport> workers;
   std::map<ShardId, NodeReport> shards;
+  Iteration fastest_before{-1};  // of workers of an earlier scheduler, as the log knows it
 
+  // The highest iteration that any worker reported.
+  [[nodiscard]] Iteration Fastest() const;
   // Pushes that workers know to be lost.
   [[nodiscard]] std::uint64_t Lost() const;
   // From the first step of the first worker that began to the last that any has ended.

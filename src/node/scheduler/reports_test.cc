@@ -64,6 +64,19 @@ TEST(ReportsTest, NoMoreRowsThanAShardSends) {
   EXPECT_EQ(node.tables().size(), static_cast<std::size_t>(NodeReport::kRowsMax));
 }
 
+TEST(ReportsTest, TheFastestWorkerMayBeOneOfTheTimeBeforeThisScheduler) {
+  Reports reports;
+  EXPECT_EQ(reports.Fastest(), Iteration(-1));
+  wire::pb::Report report;
+  for (const int iteration : {7, 5}) {
+    report.set_iteration(iteration);
+    reports.workers[WorkerId(static_cast<std::uint32_t>(iteration))].Take(report, 100, {});
+  }
+  EXPECT_EQ(reports.Fastest(), Iteration(7));
+  reports.fastest_before = Iteration(9);
+  EXPECT_EQ(reports.Fastest(), Iteration(9));
+}
+
 TEST(ReportsTest, TrainingLastsFromTheFirstStepOfAnyWorkerToTheLastOneThatEnded) {
   using std::chrono::seconds;
   const auto at = [](int s) { return TimePoint(seconds(1'000 + s)); };

@@ -9,6 +9,20 @@
 
 namespace leeway {
 
+void RestorePoint::BeginFrom(const Manifest& manifest, const std::string& folder) {
+  last_ = {manifest, folder, false};
+  log_.Write(LogLevel::kInfo, fmt::format("the job goes on in iteration {} from checkpoint {} at {}",
+                                          manifest.iteration.value(), manifest.checkpoint, folder));
+  if (manifest.exact || manifest.begins.empty()) return;
+  log_.Write(
+      LogLevel::kWarning,
+      fmt::format(
+          "checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where its own "
+          "pushes end, in iterations {} to {}; {} pushes that blocks do not have count as lost",
+          manifest.checkpoint, std::ranges::min(manifest.begins).value(),
+          std::ranges::max(manifest.begins).value(), manifest.lost));
+}
+
 void RestorePoint::OnWhole(const Manifest& manifest, const std::string& folder) {
   last_ = {manifest, folder, true};
   unread_.clear();

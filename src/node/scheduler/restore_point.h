@@ -35,8 +35,8 @@ class RestorePoint {
       : log_(env.log), files_(env.storage, env.log), on_server_loss_(on_server_loss) {}
 
   [[nodiscard]] const std::optional<Checkpoint>& last() const { return last_; }
-  // The job begins from this checkpoint.
-  void BeginFrom(const Manifest& manifest, const std::string& folder) { last_ = {manifest, folder, false}; }
+  // The job begins from this checkpoint. The log says so, and what a fuzzy one means.
+  void BeginFrom(const Manifest& manifest, const std::string& folder);
   // The job has written this checkpoint.
   void OnWhole(const Manifest& manifest, const std::string& folder);
   // After the log was read: reads the newest checkpoint of `folders`, newest first, or the one that the job
@@ -48,6 +48,14 @@ class RestorePoint {
   // Whether the job can go on with another process in the place of a shard: from a checkpoint, or with empty
   // blocks as long as nobody has `trained`.
   [[nodiscard]] bool MayReplace(bool trained) const;
+  // A server that dies may be replaced from a checkpoint, now or later.
+  [[nodiscard]] bool MayPatch(bool writes_checkpoints) const {
+    return on_server_loss_ == OnServerLoss::kPatch && (writes_checkpoints || last_);
+  }
+  // The first checkpoint of the job is about to be whole: whether a shard can be replaced is open until then.
+  [[nodiscard]] bool AwaitsFirst(bool publishing) const {
+    return on_server_loss_ != OnServerLoss::kFail && !last_ && publishing;
+  }
   // Another process has the shard: its blocks go on from the last checkpoint, or empty. Returns how many
   // blocks they are.
   [[nodiscard]] Result<std::size_t> Replace(ShardId shard, TableRegistry& tables) const;

@@ -71,6 +71,35 @@ TEST_F(RestorePointTest, WithoutACheckpointAServerIsReplacedUntilSomebodyHasTrai
   EXPECT_FALSE(RestorePoint(world.env, OnServerLoss::kFail).MayReplace(false));
 }
 
+TEST_F(RestorePointTest, LivesThatEndedStayKnownWhereAServerMayBeReplacedFromACheckpoint) {
+  EXPECT_FALSE(restore_point.MayPatch(false)) << "there is no checkpoint, and there will be none";
+  EXPECT_TRUE(restore_point.MayPatch(true));
+  restore_point.BeginFrom(Manifest(), "/old/7");
+  EXPECT_TRUE(restore_point.MayPatch(false));
+  EXPECT_FALSE(RestorePoint(world.env, OnServerLoss::kFail).MayPatch(true));
+}
+
+TEST_F(RestorePointTest, WhileTheFirstCheckpointIsBeingPublishedALossIsNotDecided) {
+  EXPECT_TRUE(restore_point.AwaitsFirst(true));
+  EXPECT_FALSE(restore_point.AwaitsFirst(false));
+  EXPECT_FALSE(RestorePoint(world.env, OnServerLoss::kFail).AwaitsFirst(true));
+  restore_point.OnWhole(Manifest(), "/c/1");
+  EXPECT_FALSE(restore_point.AwaitsFirst(true));
+}
+
+TEST_F(RestorePointTest, TheLogSaysWhatAFuzzyCheckpointMeans) {
+  Manifest manifest;
+  manifest.iteration = Iteration(10);
+  manifest.exact = true;
+  manifest.begins = {Iteration(9), Iteration(12)};
+  restore_point.BeginFrom(manifest, "/old/7");
+  EXPECT_THAT(world.log.lines, ElementsAre(HasSubstr("the job goes on in iteration 10 from checkpoint")));
+  manifest.exact = false;
+  restore_point.BeginFrom(manifest, "/old/7");
+  ASSERT_EQ(world.log.lines.size(), 3U);
+  EXPECT_THAT(world.log.lines[2], HasSubstr("in iterations 9 to 12"));
+}
+
 TEST_F(RestorePointTest, AfterStopNothingIsFound) {
   job.WriteCheckpoint(world.storage, "/c/1", 1);
   restore_point.Find({"/c/1"}, [this] { ++found; });

@@ -487,6 +487,13 @@ void SchedulerNode::Finish(const Status& why) {
   parts_->log.CommitSoon();  // it lingers once that is in the log
 }
 
+void SchedulerNode::OnLogLost(const Status& why) {
+  if (!parts_->end.over()) return Finish(why);
+  // The end alone is told, though it is in no log.
+  parts_->peers.SendToAll(wire::Kind::kJobEnd, parts_->end.Message());
+  parts_->end.Linger(parts_->peers.all().empty());
+}
+
 void SchedulerNode::Stop(const Status& why) {
   if (!parts_->end.lingers() || !parts_->end.outcome().ok()) return Finish(why);
   parts_->end.EndSoon();

@@ -67,6 +67,8 @@ class SchedulerNode final : private InboundEvents {
   void CheckDone();
   // Tells everyone that the job is over, and why.
   void Finish(const Status& why);
+  // The log cannot be written any more.
+  void OnLogLost(const Status& why);
 
   Result<wire::pb::Welcome> OnHello(ConnectionId id, const wire::pb::Hello& hello) override;
   void OnWelcomed(ConnectionId id) override;

@@ -25,7 +25,7 @@ SchedulerNode::Parts::Parts(const SchedulerOptions& of, Env& world, const Schedu
                   }),
       rules(env, peers, of.expel_after),
       departures(
-          env.log, peers, [this] { return MayPatch(); },
+          env.log, peers, [this] { return restore_point.MayPatch(writer.checkpoints().enabled()); },
           [this] {
             departures.LendWaiting(members);
             writer.PublishIfWhole(AsCut());
@@ -60,24 +60,13 @@ CheckpointWriter::Events SchedulerNode::Parts::WriterEvents(SchedulerNode& node)
 JobLog::Events SchedulerNode::Parts::LogEvents(SchedulerNode& node) {
   return {.add_changes = [this](wire::pb::LogRecord& record) { return AddChanges(record); },
           .snapshot = [this] { return Snapshot(); },
-          .all_written =
-              [this] {
-                if (end.over() && !end.lingers()) end.Linger(peers.all().empty());
-              },
-          .lost =
-              [this, &node](const Status& why) {
-                if (!end.over()) return node.Finish(why);
-                // The end alone is told, though it is in no log.
-                peers.SendToAll(wire::Kind::kJobEnd, end.Message());
-                end.Linger(peers.all().empty());
-              }};
+          .all_written = [this] { end.OnWritten(peers.all().empty()); },
+          .lost = [&node](const Status& why) { node.OnLogLost(why); }};
 }
 
 Iteration SchedulerNode::Parts::Fastest() const {
-  Iteration fastest = fastest_before;
-  for (const auto& [worker, report] : reports.workers) fastest = std::max(fastest, report.iteration());
   // No cut is named below an iteration whose batches are known to be done, and forgotten.
-  return std::max(fastest, departures.pools().seen());
+  return std::max(reports.Fastest(), departures.pools().seen());
 }
 
 wire::pb::Roster SchedulerNode::Parts::BuildRoster() const {
@@ -98,34 +87,12 @@ CutJob SchedulerNode::Parts::AsCut() const {
 }
 
 Status SchedulerNode::Parts::CheckTraining() const {
-  if (end.over()) return FailedPrecondition("the job \"{}\" is over", options.job.job);
-  if (!members.gathered()) {
-    return FailedPrecondition("the job \"{}\" has not begun: missing {}", options.job.job, members.Missing());
-  }
-  if (tables().all().empty()) return FailedPrecondition("the job \"{}\" has no tables yet", options.job.job);
-  return Status::Ok();
+  return leeway::CheckTraining(options.job.job, end.over(), members, tables());
 }
 
 Status SchedulerNode::Parts::CheckCheckpoint() const {
-  if (!writer.checkpoints().enabled()) {
-    return FailedPrecondition(
-        "the job \"{}\" writes no checkpoints: its scheduler was started without --checkpoint-dir",
-        options.job.job);
-  }
-  // A code of its own: another try may find the tables there, and one at the end of the job does not.
-  if (!end.over() && (!members.gathered() || tables().all().empty()))
-    return NotFound("{}", CheckTraining().message());
-  return CheckTraining();
-}
-
-bool SchedulerNode::Parts::MayPatch() const {
-  return options.on_server_loss == OnServerLoss::kPatch &&
-         (writer.checkpoints().enabled() || restore_point.last());
-}
-
-bool SchedulerNode::Parts::AwaitsFirstCheckpoint() const {
-  return options.on_server_loss != OnServerLoss::kFail && !restore_point.last() &&
-         writer.checkpoints().publishing();
+  return leeway::CheckCheckpoint(options.job.job, writer.checkpoints().enabled(), end.over(), members,
+                                 tables());
 }
 
 Status SchedulerNode::Parts::Resume(const Manifest& manifest) {
@@ -141,17 +108,6 @@ Status SchedulerNode::Parts::Resume(const Manifest& manifest) {
   departures.BeginFrom({manifest.lost, manifest.torn});
   restore_point.BeginFrom(manifest, path);
   members.Restore(RankRestores(manifest, path));
-  env.log.Write(LogLevel::kInfo, fmt::format("the job goes on in iteration {} from checkpoint {} at {}",
-                                             manifest.iteration.value(), manifest.checkpoint, path));
-  if (!manifest.exact && !manifest.begins.empty()) {
-    env.log.Write(
-        LogLevel::kWarning,
-        fmt::format(
-            "checkpoint {} is fuzzy: its blocks are of different moments. Each rank goes on where its own "
-            "pushes end, in iterations {} to {}; {} pushes that blocks do not have count as lost",
-            manifest.checkpoint, std::ranges::min(manifest.begins).value(),
-            std::ranges::max(manifest.begins).value(), manifest.lost));
-  }
   rules.TakeUp(options.job.rules, manifest.rules, tables());
   return Status::Ok();
 }
@@ -220,7 +176,7 @@ Status SchedulerNode::Parts::Replay(const DecodedLog& read) {
     if (!record.has_state()) continue;
     peers.RestoreEpoch(Epoch(record.state().epoch()));
     prepared = record.state().prepared();
-    fastest_before = Iteration(record.state().fastest());
+    reports.fastest_before = Iteration(record.state().fastest());
     restore_point.Apply(record.state());
     departures.Apply(record.state());
     end.Apply(record.state());

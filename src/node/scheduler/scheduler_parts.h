@@ -39,17 +39,14 @@ struct SchedulerNode::Parts {
   [[nodiscard]] wire::pb::Roster BuildRoster() const;
   [[nodiscard]] HeldPushes::Lacking Lacking() const;
   [[nodiscard]] CutJob AsCut() const;
-  // Whether the job has begun, has tables, and is not over.
   [[nodiscard]] Status CheckTraining() const;
-  // kNotFound: the job has no tables yet. kFailedPrecondition: it is over, or writes no checkpoints.
   [[nodiscard]] Status CheckCheckpoint() const;
-  // A server that dies may be replaced from a checkpoint.
-  [[nodiscard]] bool MayPatch() const;
   // Whether the job can go on with another process in the place of a shard. As far as the reports tell:
   // TakeDefineTables knows exactly whether empty blocks had values.
   [[nodiscard]] bool MayReplace() const { return restore_point.MayReplace(Fastest() > members.start()); }
-  // The first checkpoint of the job is about to be whole: whether a shard can be replaced is open until then.
-  [[nodiscard]] bool AwaitsFirstCheckpoint() const;
+  [[nodiscard]] bool AwaitsFirstCheckpoint() const {
+    return restore_point.AwaitsFirst(writer.checkpoints().publishing());
+  }
   // The job begins from this checkpoint.
   [[nodiscard]] Status Resume(const Manifest& manifest);
 
@@ -65,11 +62,10 @@ struct SchedulerNode::Parts {
   Env& env;
   const Status checked;
   TimePoint started;
-  TimePoint gathered;            // at once in a job that goes on from its log
-  bool ready = false;            // where the job stands is known: peers are let in
-  bool prepared = false;         // what it begins from, and where checkpoints go on, is known
-  Iteration fastest_before{-1};  // as the log knows it
-  wire::pb::LoggedJob logged;    // as at the last AddChanges
+  TimePoint gathered;          // at once in a job that goes on from its log
+  bool ready = false;          // where the job stands is known: peers are let in
+  bool prepared = false;       // what it begins from, and where checkpoints go on, is known
+  wire::pb::LoggedJob logged;  // as at the last AddChanges
   Membership members;
   Reports reports;
   Barriers barriers;

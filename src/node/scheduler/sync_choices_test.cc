@@ -267,7 +267,7 @@ TEST_F(SyncChoicesTest, ARestartedSchedulerHasTheRulesAndTheSwitchedModelsAgain)
   std::vector<wire::pb::LogRecord> records(1);
   registry().AddAll(records[0]);
   wire::pb::LogRecord unused;
-  (void)registry().AddChanges(unused);  // what is in the whole one
+  (void)registry().AddChanges(unused);  // drops the changes that AddAll has put there
   for (const char* rule : {"server=1 sync=asp", "tables=conv sync=ssp:7", "server=1 sync=drop:2"}) {
     ASSERT_TRUE(registry().Switch(rule).ok());
     EXPECT_TRUE(registry().AddChanges(records.emplace_back())) << "in the log before anybody hears of it";

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "node/scheduler/worker_names.h"
+#include "block/worker_names.h"
 
 namespace leeway {
 namespace {

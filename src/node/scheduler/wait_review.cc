@@ -8,7 +8,7 @@
 
 #include "base/errors.h"
 #include "base/printable.h"
-#include "node/scheduler/worker_names.h"
+#include "block/worker_names.h"
 #include "node/seconds.h"
 
 namespace leeway {

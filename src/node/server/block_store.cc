@@ -248,4 +248,22 @@ bool BlockStore::MayHoldFrom(const Block& block, Iteration at) const {
   return TakesAtOnce(block) || policies_.at(block.table())->taken_at_once >= at;
 }
 
+wire::pb::WhyReply BlockStore::Explain(const wire::pb::Why& why, WorkerId asks) const {
+  constexpr std::size_t kMissingMax = 16;  // more names help nobody
+  wire::pb::WhyReply reply;
+  reply.set_request(why.request());
+  const Block* block = Find(BlockId(why.block()));
+  if (block == nullptr) return reply;
+  reply.set_known(true);
+  reply.set_initialized(block->initialized());
+  reply.set_v_train(block->v_train().value());
+  reply.set_delayed(block->IsDelayed(asks));
+  reply.set_timed(block->IsTimed());
+  const std::vector<WorkerId> missing = block->Missing();
+  for (std::size_t i = 0; i < std::min(missing.size(), kMissingMax); ++i) {
+    reply.add_missing(missing[i].value());
+  }
+  return reply;
+}
+
 }  // namespace leeway

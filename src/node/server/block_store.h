@@ -80,6 +80,8 @@ class BlockStore {
   }
   // The model that a block follows now, read from the block itself.
   [[nodiscard]] wire::pb::TableModel ModelOf(const Block& block) const;
+  // Tells a worker why it waits for a block. The reply says whether the block is here.
+  [[nodiscard]] wire::pb::WhyReply Explain(const wire::pb::Why& why, WorkerId asks) const;
 
  private:
   // The specs of a table on this server, as the map said them.

@@ -1,4 +1,4 @@
-// What a shard does when memory runs out, and that no peer makes it take more than it sends.
+// A shard that runs out of memory; and no peer makes a shard take more memory than the peer sends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,7 +9,6 @@
 #include "leeway/storage.h"
 #include "node/control_frame.h"
 #include "node/link_options.h"
-#include "node/server/why.h"
 #include "node/unread.h"
 
 namespace leeway {
@@ -149,7 +148,7 @@ Status ServerNode::OnFrame(ConnectionId id, const FrameHead& head, std::span<con
 Status ServerNode::AnswerWhy(ConnectionId id, WorkerId asks, std::span<const std::byte> body) {
   wire::pb::Why why;
   LW_RETURN_IF_ERROR(ParseControl(wire::Kind::kWhy, body, why));
-  inbound_.SendControl(id, wire::Kind::kWhyReply, ExplainBlock(why, asks, blocks_));
+  inbound_.SendControl(id, wire::Kind::kWhyReply, blocks_.Explain(why, asks));
   return Status::Ok();
 }
 

@@ -68,32 +68,10 @@ Figures ShardReports::Count(const BlockStore& blocks, const ShardTraffic& traffi
   const auto set = [&figures](const char* name, std::uint64_t value) {
     figures.Set(name, static_cast<double>(value));
   };
-  set("applied", sum.applied);
-  set("summed", sum.summed);
-  set("absent", sum.absent);
-  set("late_dropped", sum.late_dropped);
-  set("late_applied", sum.late_applied);
-  set("assigned", sum.assigned);
-  set("unassigned", sum.unassigned);
-  set("refused", sum.refused);
-  set("repeated", sum.repeated);
-  set("gaps", sum.gaps);
-  set("fenced", sum.fenced);
+  for (const auto& [name, count] : kBlockCounts) set(name, sum.*count);
   set("moved", sum.moved + traffic.moved);
-  set("windows", sum.windows);
-  set("pulls", sum.pulls);
-  set("answers", sum.answers);
-  set("unchanged", sum.unchanged);
-  set("dpr", delayed_pulls_.count());
-  set("advances", sum.advances);
-  set("steps", sum.steps);
-  set("hyper_mismatches", sum.hyper_mismatches);
-  set("overflowed", sum.overflowed);
   set("no_memory", sum.no_memory + traffic.no_memory);
-  set("resumed", sum.resumed);
-  set("switches", sum.switches);
-  set("compensated", sum.compensated);
-  set("uncompensated", sum.uncompensated);
+  set("dpr", delayed_pulls_.count());
   figures.Set("delayed_wait_s", InSeconds(sum.delayed_wait));
   figures.Set("blocked_wait_s", InSeconds(sum.blocked_wait));
   // Seconds for which other workers' pulls waited for this worker, and how many of its own pulls waited.

@@ -99,7 +99,7 @@ struct SentFrame {
 
 class FakeTransport final : public Transport {
  public:
-  // What the node calls.
+  // The node calls these.
   Result<std::string> Listen(const std::string& address, TransportEvents& events) override {
     if (!listen_error.ok()) return listen_error;
     listener_ = &events;
@@ -138,7 +138,7 @@ class FakeTransport final : public Transport {
   [[nodiscard]] std::string WhyNotShared(ConnectionId) const override { return why_not_shared; }
   [[nodiscard]] std::string_view Host() const override { return host; }
 
-  // What the test does.
+  // The test calls these.
   ConnectionId Accept(const std::string& peer = "10.0.0.9:5555") {
     const ConnectionId id(++last_);
     connections_[id] = {listener_, {}};

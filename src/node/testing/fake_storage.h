@@ -23,7 +23,7 @@ namespace leeway::testing {
 
 class FakeStorage final : public Storage {
  public:
-  // What the node calls.
+  // The node calls these.
   void Create(const std::string& path, std::vector<Pinned> data, Done done) override {
     Submit("create " + path, [this, path, data = std::move(data), done = std::move(done)]() mutable {
       if (files.contains(path)) return done(FailedPrecondition("cannot create \"{}\": File exists", path));
@@ -86,7 +86,7 @@ class FakeStorage final : public Storage {
     });
   }
 
-  // What the test does. Carries out the oldest call and answers it; false: there is none.
+  // The test calls these. Carries out the oldest call and answers it; false: no call waits.
   bool Step() {
     if (waiting_.empty()) return false;
     const std::function<void()> call = std::move(waiting_.front());
@@ -161,7 +161,7 @@ class FakeCompute final : public Compute {
     waiting_.emplace_back(std::move(job), std::move(done));
   }
 
-  // Runs the oldest job and its end; false: there is none.
+  // Runs the oldest job and its end; false: no job waits.
   bool Step() {
     if (waiting_.empty()) return false;
     const auto [job, done] = std::move(waiting_.front());

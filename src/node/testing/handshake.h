@@ -11,8 +11,8 @@
 
 namespace leeway::testing {
 
-// As a peer that connected to the node: says `hello` and proves `secret`. What the node answers stays to be
-// taken, but for its challenge. A hello without a nonce gets one.
+// As a peer that connected to the node: says `hello` and proves `secret`. The node's answer stays to
+// be taken, but for its challenge. A hello without a nonce gets one.
 inline Status SayHello(FakeTransport& transport, ConnectionId id, wire::pb::Hello hello,
                        std::string_view secret = "") {
   Greeting greeting;

@@ -104,26 +104,8 @@ wire::pb::Report WorkerReports::Make(const WorkerView& view, const WorkerCounter
   report.set_acts(acts_);
   report.set_waits(user_waits);
   auto& values = *report.mutable_values();
-  const auto count = [&values](const char* name, std::uint64_t n) { values[name] = static_cast<double>(n); };
-  count("pushes", counters.pushes);
-  count("applied", counters.applied);
-  count("summed", counters.summed);
-  count("absent", counters.absent);
-  count("late_dropped", counters.late_dropped);
-  count("refused", counters.refused);
-  count("pulls", counters.pulls);
-  count("answers", counters.answers);
-  count("unchanged", counters.unchanged);
-  count("resent", counters.resent);
-  count("lost", counters.lost);
-  count("reconnects", counters.reconnects);
-  count("bytes_sent", counters.bytes_sent);
-  count("bytes_received", counters.bytes_received);
-  count("lead_sum", counters.lead_sum);
-  count("skipped_blocks", counters.skipped_blocks);
-  count("skipped_late", counters.skipped_late);
-  count("iterations_skipped", counters.iterations_skipped);
-  count("exchanges_skipped", counters.exchanges_skipped);
+  for (const auto& [name, count] : kWorkerCounts) values[name] = static_cast<double>(counters.*count);
+  values["lost"] = static_cast<double>(counters.lost);
   for (std::size_t lead = 0; lead < counters.lead.size(); ++lead) {
     if (counters.lead[lead] == 0) continue;
     values[fmt::format("lead_used.{}", lead)] = static_cast<double>(counters.lead[lead]);

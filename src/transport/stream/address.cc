@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 
 #include "base/errors.h"
+#include "base/number_from.h"
 
 namespace leeway {
 namespace {
@@ -62,11 +62,10 @@ Result<Endpoint> Endpoint::Parse(std::string_view text) {
     }
   }
   if (endpoint.host.empty()) return InvalidArgument("address \"{}\": the host is empty; {}", text, kWanted);
-  const char* const end = port.data() + port.size();
-  const auto [stop, error] = std::from_chars(port.data(), end, endpoint.port);
-  if (port.empty() || error != std::errc() || stop != end) {
+  const auto number = NumberFrom<std::uint16_t>(port);
+  if (!number)
     return InvalidArgument("address \"{}\": bad port \"{}\"; wanted a number from 0 to 65535", text, port);
-  }
+  endpoint.port = *number;
   return endpoint;
 }
 

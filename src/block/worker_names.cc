@@ -1,4 +1,4 @@
-#include "node/scheduler/worker_names.h"
+#include "block/worker_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
