@@ -73,24 +73,22 @@ void SchedulerNode::Begin() {
     gather_timer_ = env_.timers.After(parts_->options.gather_timeout, [this] { OnGatherTimeout(); });
   }
   ArmReview();
+  const auto number = [this](const Result<std::uint64_t>& next) {
+    // A job that goes on from its log knows where to go on counting.
+    if (!next.ok() && !parts_->prepared)
+      return Finish(next.status().WithContext("the folder of checkpoints"));
+    parts_->writer.checkpoints().Start(next.ok() ? *next : 1, parts_->members.start(), env_.clock.Now());
+  };
+  const auto ready = [this] {
+    // Nobody could be heard before.
+    if (!std::exchange(parts_->ready, true)) parts_->members.HearAll(env_.clock.Now());
+    parts_->prepared = true;
+    if (!parts_->members.gathered() && parts_->members.Complete()) Gather();
+  };
   parts_->folder.Open(!parts_->prepared,
                       {.resume = [this](const Manifest& manifest) { return parts_->Resume(manifest); },
-                       .number =
-                           [this](const Result<std::uint64_t>& next) {
-                             // A job that goes on from its log knows where to go on counting.
-                             if (!next.ok() && !parts_->prepared)
-                               return Finish(next.status().WithContext("the folder of checkpoints"));
-                             parts_->writer.checkpoints().Start(next.ok() ? *next : 1,
-                                                                parts_->members.start(), env_.clock.Now());
-                           },
-                       .ready =
-                           [this] {
-                             // Nobody could be heard before.
-                             if (!std::exchange(parts_->ready, true))
-                               parts_->members.HearAll(env_.clock.Now());
-                             parts_->prepared = true;
-                             if (!parts_->members.gathered() && parts_->members.Complete()) Gather();
-                           },
+                       .number = number,
+                       .ready = ready,
                        .failed = [this](const Status& why) { Finish(why); }});
 }
 
