@@ -10,7 +10,7 @@ from pathlib import Path
 BUILD = Path(os.environ.get("LEEWAY_BUILD", Path(__file__).resolve().parents[2] / "build"))
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 # Ends a test that hangs. It judges nothing: a busy machine may take long for anything.
-HANG_S = 120
+HANG_S = 300
 
 
 def make_secret(path):
@@ -68,10 +68,10 @@ class Job:
     def run(self, program, *args, limit_s=HANG_S):
         """Runs `program` on every rank, and the job to its end."""
         workers = [self.start_worker(rank, program, *args) for rank in range(self.workers)]
-        self.expect_end(limit_s, workers)
-        self.expect_end(limit_s)
+        self.expect_end(workers, limit_s=limit_s)
+        self.expect_end(limit_s=limit_s)
 
-    def expect_end(self, limit_s, processes=None, code=0):
+    def expect_end(self, processes=None, code=0, limit_s=HANG_S):
         """Waits until all of `processes` (None: of the job) have ended with `code`."""
         deadline = time.monotonic() + limit_s
         waiting = list(processes or self._processes)

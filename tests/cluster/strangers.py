@@ -97,7 +97,7 @@ def introduce(connection, said, secret, then=b""):
 class Stranger:
     """One connection to a port of a job, by hand."""
 
-    def __init__(self, address, limit_s=60):
+    def __init__(self, address, limit_s=240):
         host, port = address.rsplit(":", 1)
         self._socket = socket.create_connection((host, int(port)), timeout=limit_s)
         self.heard = b""  # every byte that came

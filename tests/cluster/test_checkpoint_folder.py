@@ -41,7 +41,7 @@ def test_nobody_else_may_read_or_write_what_a_job_keeps(tmp_path, mask):
         assert {path.name for path in kept} >= {"scheduler.log", "scheduler.lock"}, kept
         expect_private(kept)
         training.hurry()
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         kept = modes(training.checkpoints)
         names = {re.sub(r"\d+", "N", path.name) for path in kept}
         assert names >= {"checkpoints", "checkpoints.lock", "checkpoint-N", "shard-N.lwc", "rank-N.N.state", "manifest.json"}
@@ -71,11 +71,11 @@ def test_a_link_in_the_way_is_named_and_costs_the_checkpoint_not_what_it_leads_t
                        for link in links[name])
 
         for name in links:
-            training.wait_for(lambda name=name: given_up(name), f"refusal of a link for {name or 'the folder'}", 60)
+            training.wait_for(lambda name=name: given_up(name), f"refusal of a link for {name or 'the folder'}")
         training.wait_for(lambda: any(manifest["checkpoint"] >= newest + 9 for manifest in training.manifests()),
-                          "checkpoint after the links", 60)
+                          "checkpoint after the links")
         training.process.send_signal(signal.SIGINT)
-        training.wait(60)
+        training.wait()
     assert victim.read_text() == "theirs"
     assert [path.name for path in outside.iterdir()] == ["victim"]
 
@@ -86,12 +86,12 @@ def test_a_link_that_the_user_gave_is_the_folder(tmp_path):
     with Training(tmp_path) as training:
         training.wait_for_checkpoint()
         training.hurry()
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
     assert list((tmp_path / "real").glob("*/manifest.json"))
     resumed = tmp_path / "resumed"
     resumed.mkdir()
     with Training(resumed, "--resume", tmp_path / "checkpoints", pause_s=0) as training:
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         assert training.began()[0] >= 10
 
 
@@ -104,7 +104,7 @@ def test_a_folder_is_one_jobs_at_a_time(tmp_path):
         for flags, words in [(["--checkpoint-dir", first.checkpoints], "another --checkpoint-dir"),
                              (["--resume", first.checkpoints], "copy the checkpoint")]:
             with Training(other, *flags, every=0) as second:
-                code = second.wait(60)
+                code = second.wait()
                 said = second.out() + second.err()
                 assert 0 < code < 128, said
                 assert str(first.checkpoints) in said and holder in said and words in said, said
@@ -113,14 +113,14 @@ def test_a_folder_is_one_jobs_at_a_time(tmp_path):
         newest = max(manifest["checkpoint"] for manifest in first.manifests())
         os.kill(first.role("scheduler"), signal.SIGKILL)
         first.wait_for(lambda: any(manifest["checkpoint"] > newest + 2 for manifest in first.manifests()),
-                       "checkpoint after the restart", 60)
+                       "checkpoint after the restart")
         first.process.send_signal(signal.SIGINT)
-        first.wait(60)
+        first.wait()
     again = tmp_path / "again"
     again.mkdir()
     with Training(again, "--resume", first.checkpoints, "--checkpoint-dir", first.checkpoints, every=0, pause_s=0,
                   iterations=10) as third:
-        assert third.wait(60) == 0, third.err()
+        assert third.wait() == 0, third.err()
 
 
 def deleted_files(training):
@@ -138,8 +138,8 @@ def deleted_files(training):
 
 def test_checkpoints_that_were_removed_give_their_room_back(tmp_path):
     with Training(tmp_path, "--checkpoint-keep", 1, iterations=100000) as training:
-        training.wait_for(lambda: any(manifest["checkpoint"] > 5 for manifest in training.manifests()), "sixth checkpoint", 60)
+        training.wait_for(lambda: any(manifest["checkpoint"] > 5 for manifest in training.manifests()), "sixth checkpoint")
         # (One that is being written when it is given up is open until its writer comes to its end.)
-        training.wait_for(lambda: not deleted_files(training), "disk space", 60)
+        training.wait_for(lambda: not deleted_files(training), "disk space")
         training.process.send_signal(signal.SIGINT)
-        training.wait(60)
+        training.wait()

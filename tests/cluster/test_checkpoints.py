@@ -18,7 +18,7 @@ def undisturbed(tmp_path_factory):
     with Training(folder) as training:
         training.wait_for_checkpoint()  # however slow the disk is
         training.hurry()
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         assert training.began() == [0]
         finals = training.finals()
     assert np.array_equal(finals[0], finals[1])
@@ -37,7 +37,7 @@ def test_checkpoints_are_whole_and_the_last_two_stay(undisturbed):
 def test_a_job_goes_on_from_a_checkpoint_with_another_number_of_servers(undisturbed, tmp_path):
     folder, final = undisturbed
     with Training(tmp_path, "--resume", folder / "checkpoints", servers=3, pause_s=0) as training:
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         assert training.began()[0] >= 10
         for mine in training.finals():
             assert np.array_equal(mine, final)
@@ -53,7 +53,7 @@ def test_a_torn_checkpoint_is_named_and_the_one_before_is_taken(undisturbed, tmp
     shard.write_bytes(spoiled)
     try:
         with Training(tmp_path, "--resume", folder / "checkpoints", pause_s=0) as training:
-            assert training.wait(60) == 0, training.err()
+            assert training.wait() == 0, training.err()
             assert newest.name in training.err() and "cannot be used" in training.err()
             for mine in training.finals():
                 assert np.array_equal(mine, final)
@@ -69,7 +69,7 @@ def test_under_rollback_the_job_goes_back_to_its_checkpoint_when_a_role_dies(und
         os.kill(training.role(*role), signal.SIGKILL)
         training.wait_for(lambda: "goes back to" in training.err(), "rollback")
         training.hurry()
-        assert training.wait(90) == 0, training.err()
+        assert training.wait() == 0, training.err()
         began = training.began()
         assert len(began) == 2 and began[1] >= 10, began
         for mine in training.finals():
@@ -86,7 +86,7 @@ def resumable(tmp_path_factory):
     with Training(folder, program="resumable") as training:
         training.wait_for(lambda: any(len(manifest["ranks"]) == 2 for manifest in training.manifests()), "checkpoint of both")
         training.hurry()
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         return folder, training.finals()
 
 
@@ -97,7 +97,7 @@ def test_ranks_go_back_with_their_random_state_buffers_schedule_and_sampler(resu
         os.kill(training.role("server", "--server", "1"), signal.SIGKILL)
         training.wait_for(lambda: "goes back to" in training.err(), "rollback")
         training.hurry()
-        assert training.wait(90) == 0, training.err()
+        assert training.wait() == 0, training.err()
         began = training.began()
         assert len(began) == 2 and began[1] >= 10, began
         for mine, undisturbed in zip(training.finals(), finals):
@@ -117,7 +117,7 @@ def test_a_resumed_job_ends_as_the_one_that_was_not_interrupted(resumable, tmp_p
     assert [rank["rank"] for rank in manifest["ranks"]] == [0, 1]
     assert {rank["iteration"] for rank in manifest["ranks"]} == {manifest["iteration"]}
     with Training(tmp_path, "--resume", path, servers=3, program="resumable", pause_s=0) as training:
-        assert training.wait(60) == 0, training.err()
+        assert training.wait() == 0, training.err()
         assert training.began() == [manifest["iteration"]]
         assert training.err().count("values of 6 parameters that rank 0 has loaded are not used") == 1, training.err()
         for mine, undisturbed in zip(training.finals(), finals):

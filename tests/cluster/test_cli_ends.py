@@ -24,7 +24,7 @@ def poor_python(tmp_path):
 
 @pytest.mark.parametrize("dashes", [[], ["--"]])
 def test_a_script_is_run_by_the_python_of_the_build(poor_python, dashes):
-    result = leeway("run", "-w", 1, "-s", 1, *dashes, ENDS, "bar", limit_s=60, PATH=poor_python)
+    result = leeway("run", "-w", 1, "-s", 1, *dashes, ENDS, "bar", PATH=poor_python)
     assert result.returncode == 0 and "Job done" in result.stdout, result
 
 
@@ -61,7 +61,7 @@ def test_a_script_that_was_asked_for_help_needs_not_join(script_with_flags):
 
 
 def test_a_progress_bar_stays_one_line(poor_python):
-    result = leeway("run", "-w", 1, "-s", 1, "--quiet", ENDS, "bar", limit_s=60)
+    result = leeway("run", "-w", 1, "-s", 1, "--quiet", ENDS, "bar")
     assert result.returncode == 0, result
     lines = [line for line in result.stderr.splitlines() if "/400" in line]
     assert len(lines) < 40 and lines[-1] == "[w0] 400/400 |#####", lines
@@ -69,7 +69,7 @@ def test_a_progress_bar_stays_one_line(poor_python):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_after_an_error_of_a_script_its_traceback_comes_last(workers):
-    result = leeway("run", "-w", workers, "-s", 1, ENDS, "fail", 0, limit_s=60)
+    result = leeway("run", "-w", workers, "-s", 1, ENDS, "fail", 0)
     assert result.returncode == 1, result
     *_, error, last = result.stderr.splitlines()
     assert error == "[w0] RuntimeError: a mistake in the script", result.stderr
@@ -79,9 +79,9 @@ def test_after_an_error_of_a_script_its_traceback_comes_last(workers):
 
 def test_after_ctrl_c_scripts_may_leave_and_evaluate(tmp_path):
     with Leeway(tmp_path, "run", "-w", 2, "-s", 1, "--grace", "60s", ENDS, "interrupted", tmp_path / "found") as job:
-        job.wait_for(lambda: job.out().count("training") == 2, "training", 60)
+        job.wait_for(lambda: job.out().count("training") == 2, "training")
         os.kill(job.process.pid, signal.SIGINT)
-        assert job.wait(60) == 130, job.err()
+        assert job.wait() == 130, job.err()
         job.expect_nothing_left()
         assert [(tmp_path / f"found.{rank}").read_text() for rank in (0, 1)] == 2 * ["evaluated"]
         assert "Job stopped" in job.out() and "failed" not in job.out() + job.err(), job.err()
@@ -89,7 +89,7 @@ def test_after_ctrl_c_scripts_may_leave_and_evaluate(tmp_path):
 
 def test_a_scheduler_by_itself_ends_with_a_summary_of_its_job(tmp_path):
     with Job(tmp_path, workers=1) as job:
-        job.run("ends", limit_s=60)
+        job.run("ends")
         scheduler = (tmp_path / "scheduler.log").read_text()
         assert "Job done after" in scheduler and "  w0 " in scheduler, scheduler
         line = (tmp_path / "server-0.log").read_text().splitlines()[-1]

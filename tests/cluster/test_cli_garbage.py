@@ -70,11 +70,11 @@ def test_garbage_at_every_port_during_a_run_harms_nothing(job):
             assert pest.is_alive() and time.monotonic() < deadline, job.logs()
             time.sleep(0.01)
         (job.folder / "stop").touch()
-        job.expect_end(HANG_S, workers)
+        job.expect_end(workers)
     finally:
         stop.set()
         pest.join()
-    job.expect_end(HANG_S)  # scheduler and server end well, with 0
+    job.expect_end()  # scheduler and server end well, with 0
     assert b"version" in answers["another version"]
     assert b"nonce" in answers["a hello without a nonce"]
     assert b"proof of the job's secret" in answers["a hello and a proof that is none"]
@@ -96,8 +96,8 @@ def test_connections_without_a_hello_do_not_keep_members_out(job):
     idle = [socket.create_connection((host, int(port)), timeout=HANG_S) for _ in range(300)]
     try:
         workers = [job.start_worker(rank, "cli_steps", 5) for rank in range(2)]
-        job.expect_end(60, workers)
+        job.expect_end(workers)
     finally:
         for connection in idle:
             connection.close()
-    job.expect_end(HANG_S)
+    job.expect_end()

@@ -111,7 +111,7 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
     summary = tmp_path / "summary.json"
     with Leeway(tmp_path, "run", "-w", 2, "-s", 2, "--shards", 2, "--block-bytes", "16KiB", "--sync", "bsp", "--summary-json", summary,
                 "--", sys.executable, PROGRAMS / "cli_steps.py", tmp_path, 20) as job:
-        assert job.wait(120) == 0, job.err()
+        assert job.wait() == 0, job.err()
         assert "[w0] steps 20" in job.out() and "[w1] steps 20" in job.out()
         table, errors = job.out(), job.err()
         job.expect_nothing_left()
@@ -136,6 +136,6 @@ def test_a_training_job_ends_with_its_summary(tmp_path):
 
 def test_a_script_that_raises_passes_on_its_exit_code(tmp_path):
     with Leeway(tmp_path, "run", "-w", 2, "-s", 1, "--", sys.executable, PROGRAMS / "cli_steps.py", tmp_path, 20, 1) as job:
-        assert job.wait(60) == 1
+        assert job.wait() == 1
         assert "[w1] RuntimeError: rank 1 was told to fail" in job.err()
         job.expect_nothing_left()

@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def results(folder):
     with Job(folder, workers=RANKS, servers=2, status_file=folder / "status.json") as job:
-        job.run("gan", limit_s=90)
+        job.run("gan")
     return [torch.load(folder / f"result.{rank}.pt") for rank in range(RANKS)]
 
 

@@ -34,7 +34,7 @@ class Gated(Leeway):
     def open_before(self, part):
         """All that comes before it; then waits until both workers are there."""
         self.open(*PARTS[:PARTS.index(part)])
-        self.wait_for(lambda: all(f"[w{rank}] before {part}" in self.out() for rank in range(2)), part, 60)
+        self.wait_for(lambda: all(f"[w{rank}] before {part}" in self.out() for rank in range(2)), part)
 
     def wait_until_trained(self, *ranks):
         """Until the launcher knows that these ranks have trained: it tells when it gets SIGQUIT."""
@@ -43,7 +43,7 @@ class Gated(Leeway):
             time.sleep(0.1)
             return all(re.search(rf"w{rank} +{ITERATIONS} ", self.err()) for rank in ranks)
 
-        self.wait_for(told, "status", 60)
+        self.wait_for(told, "status")
 
     def server(self, index):
         for pid in self.family():
@@ -76,7 +76,7 @@ def test_sigterm_before_the_first_table_waits_for_it_and_ends_after_a_checkpoint
         os.kill(job.process.pid, signal.SIGTERM)
         job.wait_for(lambda: "ends after a checkpoint" in job.err(), "drain")
         job.open("define", "set", "train")
-        assert job.wait(60) == 143, job.err()
+        assert job.wait() == 143, job.err()
         assert "stopped by SIGTERM, after a checkpoint" in job.err() and "leeway run --resume" in job.err(), job.err()
         assert len(job.manifests()) == 1
         assert "fuzzy" not in job.err(), "under bsp it is consistent"
@@ -90,7 +90,7 @@ def test_sigterm_before_anything_was_trained_says_that_there_is_nothing_to_keep(
             job.open_before(part)
             os.kill(job.process.pid, signal.SIGTERM)
         for job in jobs:
-            assert job.wait(60) == 143, job.err()
+            assert job.wait() == 143, job.err()
             assert "stopped by SIGTERM, with nothing to keep" in job.err(), job.err()
             assert not job.manifests() and "--resume" not in job.err()
             job.expect_nothing_left()
@@ -109,7 +109,7 @@ def test_a_server_that_dies_before_any_table_has_values_is_started_again(tmp_pat
             job.wait_for(lambda: job.server(1) not in (None, before), "another server 1")
             job.open(*PARTS)
         for job in jobs:
-            assert job.wait(60) == 0, job.err()
+            assert job.wait() == 0, job.err()
             assert job.out().count(f"final {ITERATIONS:.1f} to {ITERATIONS:.1f}") == 2, job.out()
             assert job.events("lost") == job.events("restart") == ["server 1"]
             job.expect_nothing_left()
@@ -119,9 +119,9 @@ def test_a_server_that_dies_with_initial_values_that_no_checkpoint_holds_ends_th
     with Gated(tmp_path) as job:
         job.open_before("train")
         job.kill_server(1)
-        job.wait_for(lambda: "was lost with values that workers had set or read" in job.err(), "decision", 60)
+        job.wait_for(lambda: "was lost with values that workers had set or read" in job.err(), "decision")
         job.open(*PARTS)  # the workers hear of it in their next call
-        assert job.wait(60) >= 128, job.err()
+        assert job.wait() >= 128, job.err()
         job.expect_nothing_left()
 
 
@@ -140,7 +140,7 @@ def test_a_server_that_dies_when_every_rank_has_its_results_harms_nobody(tmp_pat
                 job.kill_server(1)
             job.open(*PARTS)
         for job in jobs:
-            assert job.wait(60) == 0, job.err()
+            assert job.wait() == 0, job.err()
             assert job.out().count(f"final {ITERATIONS:.1f} to {ITERATIONS:.1f}") == 2, job.out()
             assert job.events("lost") == ["server 1"] and job.events("restart") == []
             job.expect_nothing_left()
@@ -152,7 +152,7 @@ def test_a_server_that_dies_while_a_rank_waits_for_its_results_ends_the_job(tmp_
         job.open("finish.0")
         job.wait_until_trained(0, 1)
         job.kill_server(1)
-        assert job.wait(60) == 137, job.err()
+        assert job.wait() == 137, job.err()
         assert "there is no checkpoint to restore its blocks from" in job.err(), job.err()
         job.expect_nothing_left()
 
@@ -168,7 +168,7 @@ def test_what_was_decided_without_a_checkpoint_does_not_end_with_the_name_of_one
         (job.checkpoints / "checkpoint-00000001").mkdir()
         (job.checkpoints / "checkpoint-00000001" / "manifest.json").write_text("{}")
         (tmp_path / "stay").unlink()
-        assert job.wait(60) == 137, job.err()
+        assert job.wait() == 137, job.err()
         assert "--resume" not in job.err() and "before its first one was whole" in job.err(), job.err()
         job.expect_nothing_left()
 
@@ -177,16 +177,16 @@ def test_a_fuzzy_checkpoint_is_called_one_wherever_it_is_named(tmp_path):
     flags = ["--sync", "asp"]
     with Gated(tmp_path / "first", *flags, iterations=LONG, checkpoints=True) as job:
         job.open(*PARTS)
-        job.wait_for(lambda: "[w1] before train" in job.out(), "training", 60)
+        job.wait_for(lambda: "[w1] before train" in job.out(), "training")
         os.kill(job.process.pid, signal.SIGUSR1)
-        job.wait_for(lambda: "is at" in job.err(), "checkpoint", 60)
+        job.wait_for(lambda: "is at" in job.err(), "checkpoint")
         os.kill(job.process.pid, signal.SIGTERM)
-        assert job.wait(60) == 143, job.err()
+        assert job.wait() == 143, job.err()
         lines = job.err().splitlines()
         named = [line for line in lines if "is at" in line or "leeway run --resume" in line]
         assert len(named) == 3 and all("fuzzy: its blocks are of different moments" in line for line in named), job.err()
         checkpoints = job.checkpoints
     with Gated(tmp_path / "second", *flags, "--resume", checkpoints) as job:
         job.open(*PARTS)
-        assert job.wait(60) == 0, job.err()
+        assert job.wait() == 0, job.err()
         assert f"goes on from checkpoint {checkpoints}" in job.err() and "fuzzy" in job.err(), job.err()

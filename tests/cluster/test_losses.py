@@ -91,7 +91,7 @@ def test_a_worker_that_is_seen_to_die_is_not_waited_for_and_its_loss_is_no_succe
         job.wait_for_error("worker 1 is dead: its process has ended")
         job.wait_for_progress(0)
         (tmp_path / "stop").touch()
-        assert job.wait(60) == 137, job.err()
+        assert job.wait() == 137, job.err()
         job.expect_nothing_left()
         assert "Job done" in job.out() and "1 of 2 workers lost" in job.out()
         last = job.err().splitlines()[-1]

@@ -11,7 +11,7 @@ RANKS = 3
 def results(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("uneven")
     with Job(folder, workers=RANKS, servers=2) as job:
-        job.run("uneven", request.param, limit_s=60)
+        job.run("uneven", request.param)
     return [torch.load(folder / f"result.{rank}.pt") for rank in range(RANKS)]
 
 

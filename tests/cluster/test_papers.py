@@ -11,7 +11,7 @@ PAPERS = ROOT / "scenarios" / "papers"
 
 def figures(path, *flags):
     """Label -> figure -> mean, of a scenario's quick form."""
-    result = leeway("sim", PAPERS / path, "--quick", "--json", *flags, limit_s=120)
+    result = leeway("sim", PAPERS / path, "--quick", "--json", *flags)
     assert result.returncode == 0, result
     cells = json.loads(result.stdout)["cells"]
     return {cell["label"]: {name: figure["mean"] for name, figure in cell["figures"].items()} for cell in cells}
@@ -38,7 +38,7 @@ def test_the_command_writes_its_report_and_says_what_it_has(tmp_path):
     assert listed.returncode == 0 and "table4_alexnet_cifar10" in listed.stdout, listed
     flags = ["papers", "psp_sgd", "--quick", "--scenarios", PAPERS]
     for folder in ("a", "b"):
-        ran = leeway(*flags, "--out", tmp_path / folder, "--docs", tmp_path / folder / "docs", limit_s=120)
+        ran = leeway(*flags, "--out", tmp_path / folder, "--docs", tmp_path / folder / "docs")
         assert ran.returncode == 0, ran
     files = sorted(path.relative_to(tmp_path / "a") for path in (tmp_path / "a").rglob("*") if path.is_file())
     assert Path("report.html") in files and Path("docs/psp_sgd.md") in files and any(p.suffix == ".svg" for p in files)

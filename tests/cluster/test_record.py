@@ -37,7 +37,7 @@ def test_a_record_predicts_its_own_run(tmp_path, plain):
     quiet, predicted, report = tmp_path / "quiet.json", tmp_path / "predicted.json", tmp_path / "report.html"
     quiet.write_text(json.dumps({**record, "host": {**record["host"], "others_cores": 0.0},
                                  "costs": {**record["costs"], "latency_s": 1e-5}}))
-    result = leeway("sim", "--from-run", quiet, "--json", predicted, "--report", report, limit_s=60)
+    result = leeway("sim", "--from-run", quiet, "--json", predicted, "--report", report)
     assert result.returncode == 0, result
     assert "measured" in result.stdout and "measured" in report.read_text()
     figures = json.loads(predicted.read_text())["cells"][0]["figures"]
@@ -58,7 +58,7 @@ def test_a_slow_worker_makes_the_others_wait_and_not_compute(tmp_path, plain):
 
 
 def test_keys_can_be_set_and_swept_over(plain):
-    result = leeway("sim", "--from-run", plain[0], "--set", "cluster.workers=4", "--sweep", "policies.sync=bsp,asp", limit_s=60)
+    result = leeway("sim", "--from-run", plain[0], "--set", "cluster.workers=4", "--sweep", "policies.sync=bsp,asp")
     assert result.returncode == 0 and "asp" in result.stdout, result
 
 

@@ -63,7 +63,7 @@ class Training(Leeway):
     def end_well(self, least):
         """Lets it end, without a pause from here on; its summary."""
         (self.folder / "hurry").touch()
-        assert self.wait(90) == 0, self.err()
+        assert self.wait() == 0, self.err()
         self.expect_nothing_left()
         told = json.loads(self.summary_file.read_text())
         assert told["exit_code"] == 0 and told["why"] == "" and "Job done" in self.out()
@@ -160,7 +160,7 @@ def test_a_worker_a_server_and_the_scheduler_killed_at_once(tmp_path):
             job.kill("server", 0)
             os.kill(worker, signal.SIGKILL)
         for job in jobs:
-            job.wait_for(lambda: "[w2] life 1" in job.out(), "second life of worker 2", 60)
+            job.wait_for(lambda: "[w2] life 1" in job.out(), "second life of worker 2")
         for job in jobs:
             told = job.end_well(0.7)
             assert sorted(events(told, "lost")) == sorted(events(told, "restart")) == ["scheduler", "server 0", "worker 2"]
@@ -172,14 +172,14 @@ def test_nothing_is_lost_with_a_scheduler(tmp_path):
     for folder in (alone, killed):
         folder.mkdir()
     with ExactTraining(alone, pause_s=0) as job:
-        assert job.wait(60) == 0, job.err()
+        assert job.wait() == 0, job.err()
         final = job.finals()[0]
     with ExactTraining(killed, "--log", "info") as job:
         job.wait_for_checkpoint()
         os.kill(job.role("scheduler"), signal.SIGKILL)
         job.wait_for(lambda: "the job goes on from the log" in job.err(), "next scheduler")
         job.hurry()
-        assert job.wait(60) == 0, job.err()
+        assert job.wait() == 0, job.err()
         job.expect_nothing_left()
         assert job.began() == [0], "scripts do not begin again"
         for mine in job.finals():

@@ -43,7 +43,7 @@ class LoggedJob(Job):
 
     def end_well(self):
         (self.folder / "stop").touch()
-        self.expect_end(HANG_S)
+        self.expect_end()
 
 
 @pytest.mark.parametrize("sync", ["bsp", "asp", "ssp:2"])

@@ -16,9 +16,9 @@ def test_a_worker_that_makes_no_call_for_wait_max_is_given_up_and_the_others_go_
     with Job(tmp_path, workers=2, servers=1, wait_max="5s", **OFTEN) as job:
         others = job.start_worker(0, "pauses", "", "")
         idle = job.start_worker(1, "pauses", "", "")
-        job.expect_end(60, [others])
+        job.expect_end([others])
         (tmp_path / "go").touch()
-        job.expect_end(60, [idle], code=131)
+        job.expect_end([idle], code=131)
         told = (tmp_path / "worker-1.log").read_text()
         logged = (tmp_path / "scheduler.log").read_text()
     assert "declared dead: it has made no call for " in told and "--wait-max is 5.0 s" in told, told
@@ -28,8 +28,8 @@ def test_a_worker_that_makes_no_call_for_wait_max_is_given_up_and_the_others_go_
 def test_ranks_that_wait_for_each_other_are_told_so_with_the_cure(tmp_path):
     with Job(tmp_path, workers=2, servers=1, **OFTEN) as job:
         workers = [job.start_worker(rank, "unequal") for rank in range(2)]
-        job.expect_end(60, workers, code=5)
-        job.expect_end(60, code=5)
+        job.expect_end(workers, code=5)
+        job.expect_end(code=5)
         for rank in range(2):
             told = (tmp_path / f"worker-{rank}.log").read_text()
             for words in ("the workers wait for each other, and none computes",

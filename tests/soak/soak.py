@@ -98,7 +98,7 @@ class Soak:
     def run(self):
         with tempfile.TemporaryDirectory(prefix="leeway-soak-") as folder, Job(Path(folder), self.sync) as job:
             try:
-                job.wait_for(lambda: job.iteration() and job.checkpoints(), "training with a checkpoint", 120)
+                job.wait_for(lambda: job.iteration() and job.checkpoints(), "training with a checkpoint", 300)
                 self.say("training")
                 self.harm(job)
                 (job.folder / "stop").touch()
@@ -120,10 +120,10 @@ class Soak:
                 self.kill_one(job)
             time.sleep(0.1)
         # The last one has time to come back before the end: what comes too late is another story.
-        job.wait_for(lambda: len(job.victims()) == 1 + SERVERS + WORKERS, "everybody", 120)
+        job.wait_for(lambda: len(job.victims()) == 1 + SERVERS + WORKERS, "everybody", 300)
         job.wait_for(lambda: job.iteration() >= LEAST_ITERATIONS, f"iteration {LEAST_ITERATIONS}", 300)
         before = [job.said(rank) for rank in range(WORKERS)]
-        job.wait_for(lambda: all(job.said(rank) > before[rank] for rank in range(WORKERS)), "progress of all", 120)
+        job.wait_for(lambda: all(job.said(rank) > before[rank] for rank in range(WORKERS)), "progress of all", 300)
 
     def kill_one(self, job):
         victims = {name: pid for name, pid in job.victims().items() if name.split()[0] in self.roles}

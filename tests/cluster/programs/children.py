@@ -24,7 +24,7 @@ if __name__ == "__main__":
     for child in children:
         child.start()
     for _ in children:
-        print(outcomes.get(timeout=120), flush=True)
+        print(outcomes.get(timeout=300), flush=True)
     done.set()
     for child in children:
         child.join()

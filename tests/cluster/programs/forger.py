@@ -21,7 +21,7 @@ secret = Path(os.environ["LEEWAY_SECRET_FILE"]).read_bytes().strip()
 
 
 def connect(said):
-    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection = socket.create_connection((host, int(port)), timeout=240)
     introduce(connection, said, secret)
     kind, body = receive(connection)
     assert kind == WELCOME
