@@ -8,6 +8,7 @@ namespace leeway {
 
 Status CallQueue::Push(Call call, std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
+  if (!why_closed_.ok()) return why_closed_;
   const bool own = node_.OnNodeThread();
   const std::size_t max = own ? 2 * max_ : max_;
   const auto has_room = [&] { return !why_closed_.ok() || calls_.size() < max; };

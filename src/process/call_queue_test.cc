@@ -17,10 +17,17 @@ constexpr std::chrono::milliseconds kNoWait{0};
 
 class AskedNode final : public CallQueue::Node {
  public:
-  [[nodiscard]] bool OnNodeThread() const override { return thread == std::this_thread::get_id(); }
-  void AskForMakeAll() override { ++asked; }
+  [[nodiscard]] bool OnNodeThread() const override {
+    EXPECT_FALSE(gone);
+    return thread == std::this_thread::get_id();
+  }
+  void AskForMakeAll() override {
+    EXPECT_FALSE(gone);
+    ++asked;
+  }
   void BeginCalls() override { ++batches; }
   void EndCalls() override { ++batches_ended; }
+  bool gone = false;
   std::thread::id thread;  // none yet
   std::atomic<int> asked{0};
   int batches = 0, batches_ended = 0;
@@ -153,6 +160,7 @@ TEST_F(CallQueueTest, AClosedQueueRefusesAndDropsWhatItHeld) {
   auto held = std::make_shared<int>(1);
   ASSERT_TRUE(queue.Push([held] {}, kNoWait).ok());
   queue.Close(Cancelled("closed"));
+  node.gone = true;  // a queue that is closed asks it no more
   EXPECT_EQ(held.use_count(), 1);
   EXPECT_EQ(queue.Push(Numbered(1), kNoWait).code(), StatusCode::kCancelled);
 }
