@@ -17,6 +17,7 @@
 #include "assembly/assembly.h"
 #include "leeway/worker.h"
 #include "process/compute_record.h"
+#include "process/condition_rule.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
 #include "process/node_calls.h"
@@ -75,8 +76,12 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
                                   std::span<const Iteration> used) override;
 
   Result<std::uint32_t> SetSync(const std::string& rule) override;
-  Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override;
-  Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override;
+  Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override {
+    return SetCondition("SetCondPull", SyncCondition::kPull, tables, formula);
+  }
+  Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override {
+    return SetCondition("SetCondPush", SyncCondition::kPush, tables, formula);
+  }
 
   [[nodiscard]] bool StateWanted() const override {
     return iteration_.load(std::memory_order_relaxed) >= state_wanted_from_.load(std::memory_order_acquire);
@@ -136,10 +141,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
   // Returns why the worker ends without its Shutdown.
   [[nodiscard]] Status GoodbyeReason() const;
-  enum class Condition : std::uint8_t { kPull, kPush };
-  // Returns the present condition of this kind for these tables. An error, which names `call`, if it is no
-  // formula or differs among the tables.
-  Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
+  Result<std::uint32_t> SetCondition(const char* call, SyncCondition given, const std::string& tables,
+                                     const std::string& formula);
   [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
                                         const PushOptions& how);
   // Returns the table, if it may take this push now.
