@@ -1,6 +1,4 @@
 // The worker's calls of every iteration, and those that change the synchronization of the job.
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -42,29 +40,6 @@ NodeCalls::Call Pushing(TableId id, std::span<const float> gradient, PushOptions
 }
 
 }  // namespace
-
-Status WorkerClient::CheckFork() const {
-  if (!fork_.forked()) return Status::Ok();
-  return FailedPrecondition(
-      "this worker belongs to process {}, its parent: a forked child (process {}) cannot use it", fork_.pid(),
-      getpid());
-}
-
-Status WorkerClient::CheckAlive() const {
-  LW_RETURN_IF_ERROR(CheckFork());
-  if (failed_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(failure_mutex_);
-    return failure_;
-  }
-  if (stopped_) return FailedPrecondition("the worker was shut down");
-  return Status::Ok();
-}
-
-Status WorkerClient::CheckMember() const {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  if (left_) return FailedPrecondition("worker {} has left the job: it may only pull now", rank_.value());
-  return Status::Ok();
-}
 
 Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
   if (id.index() >= tables_.size())
@@ -112,7 +87,7 @@ Result<WorkerClient::Table*> WorkerClient::CheckPush(TableId id, std::span<const
 }
 
 Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, PushOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(Table * table, CheckPush(id, gradient, how));
   if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
   LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_.Begin(Pushing(id, gradient, how), std::move(how.done)));
@@ -121,7 +96,7 @@ Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, P
 }
 
 Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were pushed before
   const auto take_back = [&marked](Status why) {
     for (const auto& [table, pushed] : marked) table->pushed = pushed;
@@ -154,7 +129,7 @@ void WorkerClient::OnIteration(Iteration now) {
 }
 
 Status WorkerClient::End(std::optional<std::uint32_t> group) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Status queued = calls_.Tell([this, group](WorkerNode& node) {
@@ -177,24 +152,24 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
 }
 
 Result<std::span<const float>> WorkerClient::Sync(TableId id) {
-  LW_RETURN_IF_ERROR(CheckFork());
+  LW_RETURN_IF_ERROR(life_.CheckFork());
   LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
   if (table->synced == clocks_) return table->pair->Front();
   // Final values stay readable after the shutdown, so the worker must be alive only if this call has to wait.
   const Iteration needed = iteration() - 1;
-  const bool asks = gated_.load(std::memory_order_acquire) && !left_;
+  const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
     const NodeCalls::What what = [table, now = iteration()] {
       return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
     do {
-      LW_RETURN_IF_ERROR(CheckAlive());
+      LW_RETURN_IF_ERROR(life_.CheckAlive());
       LW_RETURN_IF_ERROR(calls_.CallAndWait(
           [id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
     } while (!table->pair->Take());
-  } else if (failed_.load(std::memory_order_acquire)) {
-    return CheckAlive();
+  } else if (life_.failed()) {
+    return life_.CheckAlive();
   }
   table->synced = clocks_;
   return table->pair->Front();
@@ -207,7 +182,7 @@ bool WorkerClient::Ready(TableId id) const {
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
                                   std::function<void(const Status&)> done) {
-  LW_RETURN_IF_ERROR(CheckAlive());
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
@@ -220,7 +195,7 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
 
 Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
                                       PushOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Push and Sync, not PushPull",
@@ -239,17 +214,17 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
 }
 
 Status WorkerClient::Wait(Ticket ticket) {
-  LW_RETURN_IF_ERROR(CheckFork());
+  LW_RETURN_IF_ERROR(life_.CheckFork());
   // An outcome that is there needs no clock and no words.
   if (std::optional<Status> outcome = calls_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return calls_.Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 
-bool WorkerClient::Done(Ticket ticket) const { return !CheckFork().ok() || calls_.Done(ticket); }
+bool WorkerClient::Done(Ticket ticket) const { return !life_.CheckFork().ok() || calls_.Done(ticket); }
 
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   // A text that is no rule need not go to the scheduler.
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
   auto tables =
@@ -267,7 +242,7 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
 
 Result<std::uint32_t> WorkerClient::SetCondition(const char* call, SyncCondition given,
                                                  const std::string& tables, const std::string& formula) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [tables, syncs](WorkerNode& node, const leeway::Done& done) {

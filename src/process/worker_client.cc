@@ -112,25 +112,20 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
 }
 
 WorkerClient::~WorkerClient() {
-  if (fork_.forked()) {
+  if (life_.forked()) {
     // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
     // purpose.
     calls_.Abandon();
     (void)own_job_.release();
     return;
   }
-  if (stopped_ || !calls_.running()) return;
-  const Status why = GoodbyeReason();
+  if (!calls_.running()) return;
+  Status why = calls_.gave_up();
+  if (why.ok()) why = Cancelled("its program ended without shutdown()");
   if (calls_.Ask([why](WorkerNode& node) { node.Abandon(why); }, kGoodbyeLimit)) {
-    std::unique_lock lock(failure_mutex_);
-    failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return failure_settled_; });
+    life_.WaitUntilFailed(kGoodbyeLimit);
   }
   StopThread(why);
-}
-
-Status WorkerClient::GoodbyeReason() const {
-  Status gave_up = calls_.gave_up();
-  return gave_up.ok() ? Cancelled("its program ended without shutdown()") : gave_up;
 }
 
 Status WorkerClient::Join() {
@@ -158,8 +153,7 @@ Status WorkerClient::Join() {
 std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
   // After its end, and in a forked child, the worker sends nothing: any memory will do.
   HeapArena heap;
-  const bool alone = stopped_ || fork_.forked();
-  Arena& arena = alone ? static_cast<Arena&>(heap) : calls_.env().arena;
+  Arena& arena = life_.HasNode() ? calls_.env().arena : heap;
   std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
   if (bytes == nullptr) return nullptr;
   auto* const floats = reinterpret_cast<float*>(bytes.get());
@@ -168,7 +162,7 @@ std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
 }
 
 Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers buffers) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   if ((buffers.first == nullptr) != (buffers.second == nullptr)) {
     return InvalidArgument("table \"{}\": one buffer given, wanted both or none", spec.name);
   }
@@ -211,7 +205,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
 }
 
 Status WorkerClient::Start() {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const Status status = calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
   for (const std::unique_ptr<Table>& table : tables_) {
@@ -224,7 +218,7 @@ Status WorkerClient::Start() {
 }
 
 Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
@@ -260,7 +254,7 @@ Status WorkerClient::Assign(TableId id, std::span<const float> values, std::shar
 
 Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                                  std::shared_ptr<const void> pin) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} values to set, wanted {}", table->spec.name, values.size(),
@@ -276,7 +270,7 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
 }
 
 Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
-  LW_RETURN_IF_ERROR(CheckAlive());
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
   LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
   auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
@@ -312,13 +306,13 @@ Status WorkerClient::WriteState(TableId id, const TableState& state) {
 }
 
 Status WorkerClient::MayMeet(const std::string& what) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   return calls_.CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); },
                             what);
 }
 
 Status WorkerClient::Barrier(const std::string& name) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
   return calls_.CallAndWait(
       [name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
@@ -327,7 +321,7 @@ Status WorkerClient::Barrier(const std::string& name) {
 
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
                                               std::uint32_t wanted, std::span<const Iteration> used) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
   // Shared: the call may outlive a wait that is broken off. Then no thread works on its batches, so the
   // client keeps them for the next call. Only the node's thread reads it until the wait is over.
@@ -359,7 +353,7 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
 }
 
 Status WorkerClient::GiveState(std::vector<std::byte> state) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   if (state.size() > kRankStateBytesMax) {
     return InvalidArgument("a state of {} bytes, wanted at most {}", state.size(), kRankStateBytesMax);
   }
@@ -373,16 +367,16 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
 }
 
 Status WorkerClient::Leave() {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  if (left_) return Status::Ok();
-  left_ = true;
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
+  if (life_.left()) return Status::Ok();
+  life_.SetLeft(rank_);
   if (record_ != nullptr) ReportRecord();
   return calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
                             "leaving the job");
 }
 
 Status WorkerClient::Finish() {
-  LW_RETURN_IF_ERROR(CheckAlive());
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
   if (finished_) return Status::Ok();
   {
     const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
@@ -400,8 +394,8 @@ Status WorkerClient::Finish() {
 }
 
 Status WorkerClient::Shutdown() {
-  LW_RETURN_IF_ERROR(CheckFork());
-  if (stopped_) return Status::Ok();
+  LW_RETURN_IF_ERROR(life_.CheckFork());
+  if (!life_.HasNode()) return Status::Ok();
   Status status = Finish();
   const Status said = calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
@@ -412,33 +406,20 @@ Status WorkerClient::Shutdown() {
 
 void WorkerClient::StopThread(const Status& why) {
   calls_.Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
-  stopped_ = true;
+  life_.SetStopped();
   calls_.Stop(why);
-}
-
-void WorkerClient::OnFailing(const Status& why) {
-  const std::lock_guard lock(failure_mutex_);
-  failure_ = why;
-  failed_ = true;
-}
-
-void WorkerClient::OnFailed(const Status& /*why*/) {
-  const std::lock_guard lock(failure_mutex_);
-  failure_settled_ = true;
-  failure_known_.notify_all();
 }
 
 WorkerCounters WorkerClient::counters() const {
   auto counters =
       std::make_shared<WorkerCounters>(final_counters_);  // shared: the question may outlive this call
-  if (CheckFork().ok() && !stopped_)
-    calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
+  if (life_.HasNode()) calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
   counters->wait_ns = waits_.total_ns();
   return *counters;
 }
 
 void WorkerClient::SetFigure(const std::string& name, double value) {
-  if (!CheckAlive().ok()) return;
+  if (!life_.CheckAlive().ok()) return;
   // A figure that finds the queue full is lost; the next one brings a newer value.
   (void)calls_.Tell([name, value](WorkerNode& node) { node.SetFigure(name, value); },
                     std::chrono::milliseconds(0));

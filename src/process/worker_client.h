@@ -5,24 +5,22 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "assembly/assembly.h"
 #include "leeway/worker.h"
+#include "process/client_life.h"
 #include "process/compute_record.h"
 #include "process/condition_rule.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
 #include "process/node_calls.h"
 #include "process/wait_times.h"
-#include "transport/system/fork_guard.h"
 
 namespace leeway {
 
@@ -99,9 +97,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] bool goes_on() const override { return goes_on_; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
-  [[nodiscard]] std::string WaitingFor() const override {
-    return CheckFork().ok() && !stopped_ ? calls_.WaitingFor() : "";
-  }
+  [[nodiscard]] std::string WaitingFor() const override { return life_.HasNode() ? calls_.WaitingFor() : ""; }
 
  private:
   // The caller's side of a table. The node shares only `pair`.
@@ -119,18 +115,14 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   };
 
   // On the node's thread.
-  void OnFailing(const Status& why) override;
-  void OnFailed(const Status& why) override;
+  void OnFailing(const Status& why) override { life_.OnFailing(why); }
+  void OnFailed(const Status& /*why*/) override { life_.OnFailed(); }
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
   [[nodiscard]] std::optional<bool> UserWaits() const override { return calls_.AnyThreadWaits(); }
   [[nodiscard]] bool UserMayCompute() const override { return calls_.SeveralWaited(); }
 
-  // The checks at the start of every call: not forked, not shut down, not failed.
-  [[nodiscard]] Status CheckAlive() const;
-  [[nodiscard]] Status CheckFork() const;
-  [[nodiscard]] Status CheckMember() const;
   [[nodiscard]] Result<Table*> FindStarted(TableId id);
   // Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
   // error that memory is short.
@@ -139,8 +131,6 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                      std::shared_ptr<const void> pin);
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
-  // Returns why the worker ends without its Shutdown.
-  [[nodiscard]] Status GoodbyeReason() const;
   Result<std::uint32_t> SetCondition(const char* call, SyncCondition given, const std::string& tables,
                                      const std::string& formula);
   [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
@@ -158,7 +148,6 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
-  const ForkGuard fork_;
   ConsoleLog log_;
   WorkerId rank_;
   JobOptions job_;
@@ -168,6 +157,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<Table>> tables_;
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
+  ClientLife life_;
   NodeCalls calls_;
 
   // Every Clock raises it here, so that no Clock waits for the node. The node raises it when it skips to a
@@ -179,14 +169,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::vector<std::byte> restored_state_;
   std::unique_ptr<ComputeRecord> record_;  // null: not wanted
   WaitTimes waits_;
-  std::atomic<bool> failed_{false};
-  mutable std::mutex failure_mutex_;
-  std::condition_variable failure_known_;
-  Status failure_;
-  bool failure_settled_ = false;  // every pending callback has heard of it
-  bool left_ = false;
   bool finished_ = false;
-  std::atomic<bool> stopped_{false};
   WorkerCounters final_counters_;  // once stopped
 };
 
