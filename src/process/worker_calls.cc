@@ -41,17 +41,6 @@ NodeCalls::Call Pushing(TableId id, std::span<const float> gradient, PushOptions
 
 }  // namespace
 
-Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
-  if (id.index() >= tables_.size())
-    return NotFound("no table {}; {} were created", id.value(), tables_.size());
-  Table* table = tables_[id.index()].get();
-  if (table->started) return table;
-  if (!table->refusal.ok()) {
-    return FailedPrecondition("table \"{}\" was refused: {}", table->spec.name, table->refusal.message());
-  }
-  return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
-}
-
 void WorkerClient::ReportRecord() {
   // The next report makes up for one that is not taken.
   (void)calls_.Tell([figures = record_->Figures()](WorkerNode& node) {
@@ -59,55 +48,18 @@ void WorkerClient::ReportRecord() {
   });
 }
 
-Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient, const PushOptions& how) {
-  if (gradient.size() != table.elements) {
-    return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
-                           gradient.size(), table.elements);
-  }
-  if (how.samples == 0)
-    return InvalidArgument("table \"{}\": a gradient of 0 samples, wanted at least 1", table.spec.name);
-  return Status::Ok();
-}
-
-Status WorkerClient::CheckRoom(const Table& table, std::span<const float> values) {
-  if (values.size() == table.elements) return Status::Ok();
-  return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table.spec.name, values.size(),
-                         table.elements);
-}
-
-Result<WorkerClient::Table*> WorkerClient::CheckPush(TableId id, std::span<const float> gradient,
-                                                     const PushOptions& how) {
-  LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (!table->own_clock() && table->pushed == clocks_) {
-    return FailedPrecondition("table \"{}\" was pushed in iteration {} already; call Clock first",
-                              table->spec.name, iteration().value());
-  }
-  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
-  return table;
-}
-
 Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, PushOptions how) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  LW_ASSIGN_OR_RETURN(Table * table, CheckPush(id, gradient, how));
+  LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.CheckPush(id, gradient, how, iteration()));
   if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
   LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_.Begin(Pushing(id, gradient, how), std::move(how.done)));
-  table->pushed = clocks_;
+  tables_.MarkPushed(*table);
   return ticket;
 }
 
 Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were pushed before
-  const auto take_back = [&marked](Status why) {
-    for (const auto& [table, pushed] : marked) table->pushed = pushed;
-    return why;
-  };
-  for (const TablePush& push : pushes) {
-    const Result<Table*> table = CheckPush(push.table, push.gradient, push.how);
-    if (!table.ok()) return take_back(table.status());
-    // Marked at once, so that a duplicate table is noticed.
-    marked.emplace_back(*table, std::exchange((*table)->pushed, clocks_));
-  }
+  LW_ASSIGN_OR_RETURN(const ClientTables::Marked marked, tables_.MarkAllPushed(pushes, iteration()));
   if (record_ != nullptr) {
     for (std::size_t i = 0; i < pushes.size(); ++i) {
       if (!marked[i].first->own_clock()) record_->NoteReady(pushes[i].table);
@@ -119,7 +71,8 @@ Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes)
     calls.back().second = std::move(push.how.done);
   }
   Result<std::vector<Ticket>> tickets = calls_.BeginAll(std::move(calls));
-  return tickets.ok() ? std::move(tickets) : take_back(tickets.status());
+  if (!tickets.ok()) ClientTables::Unmark(marked);
+  return tickets;
 }
 
 void WorkerClient::OnIteration(Iteration now) {
@@ -143,7 +96,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;
   }
-  ++clocks_;
+  tables_.OnClock();
   if (record_ != nullptr) {
     record_->Clock();
     if (record_->IsDue()) ReportRecord();
@@ -153,8 +106,8 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
 
 Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   LW_RETURN_IF_ERROR(life_.CheckFork());
-  LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (table->synced == clocks_) return table->pair->Front();
+  LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.FindStarted(id));
+  if (tables_.IsSynced(*table)) return table->pair->Front();
   // Final values stay readable after the shutdown, so the worker must be alive only if this call has to wait.
   const Iteration needed = iteration() - 1;
   const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
@@ -171,23 +124,18 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   } else if (life_.failed()) {
     return life_.CheckAlive();
   }
-  table->synced = clocks_;
+  tables_.MarkSynced(*table);
   return table->pair->Front();
-}
-
-bool WorkerClient::Ready(TableId id) const {
-  if (id.index() >= tables_.size()) return false;
-  return tables_[id.index()]->pair->ready() >= iteration() - 1;
 }
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
                                   std::function<void(const Status&)> done) {
   LW_RETURN_IF_ERROR(life_.CheckAlive());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
   }
-  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  LW_RETURN_IF_ERROR(table->CheckRoom(values));
   return calls_.Begin(
       [id, values](WorkerNode& node, const leeway::Done& end) { EndIf(node.Pull(id, values, end), end); },
       std::move(done));
@@ -196,13 +144,13 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
 Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
                                       PushOptions how) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Push and Sync, not PushPull",
                               table->spec.name);
   }
-  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
-  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  LW_RETURN_IF_ERROR(table->CheckGradient(gradient, how));
+  LW_RETURN_IF_ERROR(table->CheckRoom(values));
   return calls_.Begin(
       [id, lent = Lend(gradient, how), values](WorkerNode& node, const leeway::Done& done) mutable {
         const leeway::Done part = BothOf(done);
@@ -220,8 +168,6 @@ Status WorkerClient::Wait(Ticket ticket) {
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return calls_.Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
-
-bool WorkerClient::Done(Ticket ticket) const { return !life_.CheckFork().ok() || calls_.Done(ticket); }
 
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   LW_RETURN_IF_ERROR(life_.CheckMember());

@@ -24,8 +24,6 @@ namespace {
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
 // How long a joined worker waits for its own thread, which is as good as no limit.
 constexpr std::chrono::minutes kJoinedLimit{1};
-// Values of one table: 64 GiB of them. A larger shape is a mistake, not a table of one machine.
-constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
 // The longest wait_max, as good as no limit. A longer one is a mistake in a unit, and a time point plus it
 // might overflow.
@@ -77,6 +75,23 @@ Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
   return own;
 }
 
+// Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
+// error that memory is short.
+Status PinOrCopy(Arena& arena, const std::string& table, const char* what, std::span<const float>& values,
+                 std::shared_ptr<const void>& pin) {
+  if (pin != nullptr) return Status::Ok();
+  std::shared_ptr<std::byte> copy = arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+  if (copy == nullptr) {
+    return ResourceExhausted("table \"{}\": no memory for a copy of its {}, {} bytes", table, what,
+                             values.size_bytes());
+  }
+  auto* const floats = reinterpret_cast<float*>(copy.get());
+  std::ranges::copy(values, floats);
+  values = {floats, values.size()};
+  pin = std::move(copy);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options) {
@@ -104,7 +119,6 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
-      rank_(kNoWorker),
       calls_({options.queue_max, AnswerMax(options), options.stall_warn}, std::move(interrupted), log_) {
   if (!options_.record) return;
   record_ = std::make_unique<ComputeRecord>();
@@ -135,18 +149,14 @@ Status WorkerClient::Join() {
   });
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
-  // Nothing in here changes after the join.
   calls_.Ask(
       [this](WorkerNode& node) {
-        rank_ = node.rank();
-        job_ = node.job();
+        joined_ = {node.rank(), node.job(), node.goes_on(), node.restored_state()};
         iteration_ = node.iteration().value();
-        goes_on_ = node.goes_on();
-        if (const auto state = node.restored_state(); state != nullptr) restored_state_ = *state;
       },
       kJoinedLimit);
   calls_.SetJoined();
-  log_.SetWho(fmt::format("worker {}", rank_.value()));
+  log_.SetWho(fmt::format("worker {}", joined_.rank.value()));
   return Status::Ok();
 }
 
@@ -163,25 +173,7 @@ std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
 
 Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers buffers) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  if ((buffers.first == nullptr) != (buffers.second == nullptr)) {
-    return InvalidArgument("table \"{}\": one buffer given, wanted both or none", spec.name);
-  }
-  for (const std::int64_t dimension : spec.shape) {
-    if (dimension <= 0) {
-      return InvalidArgument("table \"{}\": dimension {} in its shape, wanted at least 1", spec.name,
-                             dimension);
-    }
-  }
-  std::uint64_t elements = 1;
-  for (const std::int64_t dimension : spec.shape) {
-    if (static_cast<std::uint64_t>(dimension) > kElementsMax / elements) {
-      return InvalidArgument("table \"{}\": a shape of more than {} values, wanted at most that", spec.name,
-                             kElementsMax);
-    }
-    elements *= static_cast<std::uint64_t>(dimension);
-  }
-  pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
-  ParameterPair* pair = pairs_.back().get();
+  LW_ASSIGN_OR_RETURN(ParameterPair * pair, tables_.MakeBuffers(spec, buffers));
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
@@ -190,17 +182,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
         done(created.status());
       },
       "creating a table"));
-  // The node made a table for a call that was broken off before its answer: the two counts differ now.
-  if (id->index() != tables_.size()) {
-    return FailedPrecondition("table \"{}\": an earlier CreateTable was broken off; start the worker anew",
-                              spec.name);
-  }
-  auto table = std::make_unique<Table>();
-  table->spec = spec;
-  table->clock = spec.clock;
-  table->elements = spec.elements();
-  table->pair = pair;
-  tables_.push_back(std::move(table));
+  LW_RETURN_IF_ERROR(tables_.Add(*id, spec, *pair));
   return *id;
 }
 
@@ -208,44 +190,24 @@ Status WorkerClient::Start() {
   LW_RETURN_IF_ERROR(life_.CheckMember());
   const Status status = calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
-  for (const std::unique_ptr<Table>& table : tables_) {
-    if (table->started || !table->refusal.ok()) continue;
-    table->started = status.ok();
-    table->refusal = status;
-    table->pushed = table->synced = clocks_ - 1;
-  }
+  tables_.OnStarted(status);
   return status;
 }
 
 Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "initial values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
   return calls_.CallAndWait(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Broadcast(id, values, std::move(pin), std::move(done));
       },
       fmt::format("giving table \"{}\" its values", table->spec.name));
-}
-
-Status WorkerClient::PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
-                               std::shared_ptr<const void>& pin) {
-  if (pin != nullptr) return Status::Ok();
-  std::shared_ptr<std::byte> copy = calls_.env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
-  if (copy == nullptr) {
-    return ResourceExhausted("table \"{}\": no memory for a copy of its {}, {} bytes", table.spec.name, what,
-                             values.size_bytes());
-  }
-  auto* const floats = reinterpret_cast<float*>(copy.get());
-  std::ranges::copy(values, floats);
-  values = {floats, values.size()};
-  pin = std::move(copy);
-  return Status::Ok();
 }
 
 Status WorkerClient::Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
@@ -255,12 +217,12 @@ Status WorkerClient::Assign(TableId id, std::span<const float> values, std::shar
 Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                                  std::shared_ptr<const void> pin) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} values to set, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(*table, "new values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "new values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
   return calls_.CallAndWait(
       [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
@@ -271,7 +233,7 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
 
 Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
   LW_RETURN_IF_ERROR(life_.CheckAlive());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [id, wanted, got](WorkerNode& node, const leeway::Done& done) {
@@ -290,8 +252,6 @@ Result<std::vector<float>> WorkerClient::ReadValues(TableId id, bool even_if_kno
   if (got.arrays.empty()) return std::vector<float>();
   return std::move(got.arrays.front());
 }
-
-Result<TableState> WorkerClient::ReadState(TableId id) { return ReadArrays(id, ArraysWanted::kState); }
 
 Status WorkerClient::WriteState(TableId id, const TableState& state) {
   if (state.arrays.size() > kOptimizerSlotsMax) {
@@ -369,7 +329,7 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
 Status WorkerClient::Leave() {
   LW_RETURN_IF_ERROR(life_.CheckAlive());
   if (life_.left()) return Status::Ok();
-  life_.SetLeft(rank_);
+  life_.SetLeft(joined_.rank);
   if (record_ != nullptr) ReportRecord();
   return calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
                             "leaving the job");
@@ -387,9 +347,7 @@ Status WorkerClient::Finish() {
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
-  // The next Sync of every table takes the final values, even after a Sync in this iteration.
-  for (const std::unique_ptr<Table>& table : tables_)
-    table->synced = std::numeric_limits<std::int64_t>::min();
+  tables_.OnFinalValues();
   return Status::Ok();
 }
 
