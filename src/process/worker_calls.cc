@@ -1,28 +1,14 @@
 // The worker's calls of every iteration, and those that change the synchronization of the job.
-#include <fmt/ranges.h>
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/errors.h"
-#include "base/spec.h"
 #include "process/worker_client.h"
-#include "sync/everyone.h"
-#include "sync/sync_policy.h"
 #include "sync/sync_rules.h"
 
 namespace leeway {
 namespace {
-
-// The rule that gives some tables both conditions as formulas.
-std::string RuleOf(const std::string& tables, const std::string& pull, const std::string& push) {
-  SyncRule rule;
-  rule.tables = tables;
-  rule.sync = PrintSpec({{SpecTerm{.name = "when", .args = {{"pull", pull}, {"push", push}}, .inner = {}}}});
-  return ToText(rule);
-}
 
 // The callback of each of two parts: the first error of both is the outcome.
 Done BothOf(Done done) {
@@ -55,40 +41,6 @@ NodeCalls::Call Pushing(TableId id, std::span<const float> gradient, PushOptions
 
 }  // namespace
 
-Status WorkerClient::CheckFork() const {
-  if (!fork_.forked()) return Status::Ok();
-  return FailedPrecondition(
-      "this worker belongs to process {}, its parent: a forked child (process {}) cannot use it", fork_.pid(),
-      getpid());
-}
-
-Status WorkerClient::CheckAlive() const {
-  LW_RETURN_IF_ERROR(CheckFork());
-  if (failed_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(failure_mutex_);
-    return failure_;
-  }
-  if (stopped_) return FailedPrecondition("the worker was shut down");
-  return Status::Ok();
-}
-
-Status WorkerClient::CheckMember() const {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  if (left_) return FailedPrecondition("worker {} has left the job: it may only pull now", rank_.value());
-  return Status::Ok();
-}
-
-Result<WorkerClient::Table*> WorkerClient::FindStarted(TableId id) {
-  if (id.index() >= tables_.size())
-    return NotFound("no table {}; {} were created", id.value(), tables_.size());
-  Table* table = tables_[id.index()].get();
-  if (table->started) return table;
-  if (!table->refusal.ok()) {
-    return FailedPrecondition("table \"{}\" was refused: {}", table->spec.name, table->refusal.message());
-  }
-  return FailedPrecondition("table \"{}\" is not started; call Start first", table->spec.name);
-}
-
 void WorkerClient::ReportRecord() {
   // The next report makes up for one that is not taken.
   (void)calls_.Tell([figures = record_->Figures()](WorkerNode& node) {
@@ -96,55 +48,18 @@ void WorkerClient::ReportRecord() {
   });
 }
 
-Status WorkerClient::CheckLoan(const Table& table, std::span<const float> gradient, const PushOptions& how) {
-  if (gradient.size() != table.elements) {
-    return InvalidArgument("table \"{}\": got a gradient of {} values, wanted {}", table.spec.name,
-                           gradient.size(), table.elements);
-  }
-  if (how.samples == 0)
-    return InvalidArgument("table \"{}\": a gradient of 0 samples, wanted at least 1", table.spec.name);
-  return Status::Ok();
-}
-
-Status WorkerClient::CheckRoom(const Table& table, std::span<const float> values) {
-  if (values.size() == table.elements) return Status::Ok();
-  return InvalidArgument("table \"{}\": got room for {} values, wanted {}", table.spec.name, values.size(),
-                         table.elements);
-}
-
-Result<WorkerClient::Table*> WorkerClient::CheckPush(TableId id, std::span<const float> gradient,
-                                                     const PushOptions& how) {
-  LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (!table->own_clock() && table->pushed == clocks_) {
-    return FailedPrecondition("table \"{}\" was pushed in iteration {} already; call Clock first",
-                              table->spec.name, iteration().value());
-  }
-  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
-  return table;
-}
-
 Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, PushOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(Table * table, CheckPush(id, gradient, how));
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.CheckPush(id, gradient, how, iteration()));
   if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
   LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_.Begin(Pushing(id, gradient, how), std::move(how.done)));
-  table->pushed = clocks_;
+  tables_.MarkPushed(*table);
   return ticket;
 }
 
 Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  std::vector<std::pair<Table*, std::int64_t>> marked;  // and when they were pushed before
-  const auto take_back = [&marked](Status why) {
-    for (const auto& [table, pushed] : marked) table->pushed = pushed;
-    return why;
-  };
-  for (const TablePush& push : pushes) {
-    const Result<Table*> table = CheckPush(push.table, push.gradient, push.how);
-    if (!table.ok()) return take_back(table.status());
-    // Marked at once, so that a duplicate table is noticed.
-    marked.emplace_back(*table, std::exchange((*table)->pushed, clocks_));
-  }
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(const ClientTables::Marked marked, tables_.MarkAllPushed(pushes, iteration()));
   if (record_ != nullptr) {
     for (std::size_t i = 0; i < pushes.size(); ++i) {
       if (!marked[i].first->own_clock()) record_->NoteReady(pushes[i].table);
@@ -156,7 +71,8 @@ Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes)
     calls.back().second = std::move(push.how.done);
   }
   Result<std::vector<Ticket>> tickets = calls_.BeginAll(std::move(calls));
-  return tickets.ok() ? std::move(tickets) : take_back(tickets.status());
+  if (!tickets.ok()) ClientTables::Unmark(marked);
+  return tickets;
 }
 
 void WorkerClient::OnIteration(Iteration now) {
@@ -166,7 +82,7 @@ void WorkerClient::OnIteration(Iteration now) {
 }
 
 Status WorkerClient::End(std::optional<std::uint32_t> group) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
   Status queued = calls_.Tell([this, group](WorkerNode& node) {
@@ -180,7 +96,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
     iteration_.fetch_sub(1, std::memory_order_relaxed);
     return queued;
   }
-  ++clocks_;
+  tables_.OnClock();
   if (record_ != nullptr) {
     record_->Clock();
     if (record_->IsDue()) ReportRecord();
@@ -189,42 +105,37 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
 }
 
 Result<std::span<const float>> WorkerClient::Sync(TableId id) {
-  LW_RETURN_IF_ERROR(CheckFork());
-  LW_ASSIGN_OR_RETURN(Table * table, FindStarted(id));
-  if (table->synced == clocks_) return table->pair->Front();
+  LW_RETURN_IF_ERROR(life_.CheckFork());
+  LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.FindStarted(id));
+  if (tables_.IsSynced(*table)) return table->pair->Front();
   // Final values stay readable after the shutdown, so the worker must be alive only if this call has to wait.
   const Iteration needed = iteration() - 1;
-  const bool asks = gated_.load(std::memory_order_acquire) && !left_;
+  const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
     const WaitTimes::Scope timed(waits_, WaitCause::kValues);
     const NodeCalls::What what = [table, now = iteration()] {
       return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
     do {
-      LW_RETURN_IF_ERROR(CheckAlive());
+      LW_RETURN_IF_ERROR(life_.CheckAlive());
       LW_RETURN_IF_ERROR(calls_.CallAndWait(
           [id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
     } while (!table->pair->Take());
-  } else if (failed_.load(std::memory_order_acquire)) {
-    return CheckAlive();
+  } else if (life_.failed()) {
+    return life_.CheckAlive();
   }
-  table->synced = clocks_;
+  tables_.MarkSynced(*table);
   return table->pair->Front();
-}
-
-bool WorkerClient::Ready(TableId id) const {
-  if (id.index() >= tables_.size()) return false;
-  return tables_[id.index()]->pair->ready() >= iteration() - 1;
 }
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
                                   std::function<void(const Status&)> done) {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
   }
-  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  LW_RETURN_IF_ERROR(table->CheckRoom(values));
   return calls_.Begin(
       [id, values](WorkerNode& node, const leeway::Done& end) { EndIf(node.Pull(id, values, end), end); },
       std::move(done));
@@ -232,14 +143,14 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
 
 Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
                                       PushOptions how) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (!table->own_clock()) {
     return FailedPrecondition("table \"{}\" follows the job's clock: use Push and Sync, not PushPull",
                               table->spec.name);
   }
-  LW_RETURN_IF_ERROR(CheckLoan(*table, gradient, how));
-  LW_RETURN_IF_ERROR(CheckRoom(*table, values));
+  LW_RETURN_IF_ERROR(table->CheckGradient(gradient, how));
+  LW_RETURN_IF_ERROR(table->CheckRoom(values));
   return calls_.Begin(
       [id, lent = Lend(gradient, how), values](WorkerNode& node, const leeway::Done& done) mutable {
         const leeway::Done part = BothOf(done);
@@ -251,17 +162,15 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
 }
 
 Status WorkerClient::Wait(Ticket ticket) {
-  LW_RETURN_IF_ERROR(CheckFork());
+  LW_RETURN_IF_ERROR(life_.CheckFork());
   // An outcome that is there needs no clock and no words.
   if (std::optional<Status> outcome = calls_.Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
   return calls_.Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 
-bool WorkerClient::Done(Ticket ticket) const { return !CheckFork().ok() || calls_.Done(ticket); }
-
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   // A text that is no rule need not go to the scheduler.
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
   auto tables =
@@ -277,8 +186,9 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   return *tables;
 }
 
-Result<std::string> WorkerClient::ConditionOf(const char* call, const std::string& tables, Condition kind) {
-  LW_RETURN_IF_ERROR(CheckMember());
+Result<std::uint32_t> WorkerClient::SetCondition(const char* call, SyncCondition given,
+                                                 const std::string& tables, const std::string& formula) {
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [tables, syncs](WorkerNode& node, const leeway::Done& done) {
@@ -286,38 +196,9 @@ Result<std::string> WorkerClient::ConditionOf(const char* call, const std::strin
         done(Status::Ok());
       },
       call));
-  const bool pull = kind == Condition::kPull;
-  std::optional<std::string> found;
-  for (const std::string& sync : *syncs) {
-    LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(policies_.sync, sync));
-    std::string condition = pull ? policy.model->PullCondition() : policy.model->PushCondition();
-    if (condition == kEveryoneIsIn) condition = "count >= workers";
-    const SpecTerm term{.name = "when", .args = {{pull ? "pull" : "push", condition}}, .inner = {}};
-    const bool formula = MakeSyncPolicy(policies_.sync, PrintSpec({{term}})).ok();
-    const bool differs = found && *found != condition;
-    if (!formula || differs) {
-      return InvalidArgument(
-          "{}: tables \"{}\" are under \"{}\", {}; give both conditions at once: SetSync('tables={} "
-          "sync=when:pull=\"progress < v_train\",push=\"count >= workers\"')",
-          call, tables, fmt::join(*syncs, "\" and \""),
-          differs ? "whose other condition is not the same"
-                  : "whose other condition cannot be kept as a formula",
-          tables);
-    }
-    found = condition;
-  }
-  // This worker has no such table: the scheduler reports that.
-  return found.value_or(pull ? "progress < v_train" : "count >= workers");
-}
-
-Result<std::uint32_t> WorkerClient::SetCondPull(const std::string& tables, const std::string& formula) {
-  LW_ASSIGN_OR_RETURN(const std::string push, ConditionOf("SetCondPull", tables, Condition::kPush));
-  return SetSync(RuleOf(tables, formula, push));
-}
-
-Result<std::uint32_t> WorkerClient::SetCondPush(const std::string& tables, const std::string& formula) {
-  LW_ASSIGN_OR_RETURN(const std::string pull, ConditionOf("SetCondPush", tables, Condition::kPull));
-  return SetSync(RuleOf(tables, pull, formula));
+  LW_ASSIGN_OR_RETURN(const std::string rule,
+                      ConditionRule(policies_.sync, call, given, tables, formula, *syncs));
+  return SetSync(rule);
 }
 
 }  // namespace leeway

@@ -24,8 +24,6 @@ namespace {
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
 // How long a joined worker waits for its own thread, which is as good as no limit.
 constexpr std::chrono::minutes kJoinedLimit{1};
-// Values of one table: 64 GiB of them. A larger shape is a mistake, not a table of one machine.
-constexpr std::uint64_t kElementsMax = 1ULL << 34;
 
 // The longest wait_max, as good as no limit. A longer one is a mistake in a unit, and a time point plus it
 // might overflow.
@@ -77,6 +75,23 @@ Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
   return own;
 }
 
+// Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
+// error that memory is short.
+Status PinOrCopy(Arena& arena, const std::string& table, const char* what, std::span<const float>& values,
+                 std::shared_ptr<const void>& pin) {
+  if (pin != nullptr) return Status::Ok();
+  std::shared_ptr<std::byte> copy = arena.Allocate(values.size_bytes(), Arena::Use::kSent);
+  if (copy == nullptr) {
+    return ResourceExhausted("table \"{}\": no memory for a copy of its {}, {} bytes", table, what,
+                             values.size_bytes());
+  }
+  auto* const floats = reinterpret_cast<float*>(copy.get());
+  std::ranges::copy(values, floats);
+  values = {floats, values.size()};
+  pin = std::move(copy);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options) {
@@ -104,7 +119,6 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
-      rank_(kNoWorker),
       calls_({options.queue_max, AnswerMax(options), options.stall_warn}, std::move(interrupted), log_) {
   if (!options_.record) return;
   record_ = std::make_unique<ComputeRecord>();
@@ -112,25 +126,20 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
 }
 
 WorkerClient::~WorkerClient() {
-  if (fork_.forked()) {
+  if (life_.forked()) {
     // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
     // purpose.
     calls_.Abandon();
     (void)own_job_.release();
     return;
   }
-  if (stopped_ || !calls_.running()) return;
-  const Status why = GoodbyeReason();
+  if (!calls_.running()) return;
+  Status why = calls_.gave_up();
+  if (why.ok()) why = Cancelled("its program ended without shutdown()");
   if (calls_.Ask([why](WorkerNode& node) { node.Abandon(why); }, kGoodbyeLimit)) {
-    std::unique_lock lock(failure_mutex_);
-    failure_known_.wait_for(lock, kGoodbyeLimit, [this] { return failure_settled_; });
+    life_.WaitUntilFailed(kGoodbyeLimit);
   }
   StopThread(why);
-}
-
-Status WorkerClient::GoodbyeReason() const {
-  Status gave_up = calls_.gave_up();
-  return gave_up.ok() ? Cancelled("its program ended without shutdown()") : gave_up;
 }
 
 Status WorkerClient::Join() {
@@ -140,26 +149,21 @@ Status WorkerClient::Join() {
   });
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
-  // Nothing in here changes after the join.
   calls_.Ask(
       [this](WorkerNode& node) {
-        rank_ = node.rank();
-        job_ = node.job();
+        joined_ = {node.rank(), node.job(), node.goes_on(), node.restored_state()};
         iteration_ = node.iteration().value();
-        goes_on_ = node.goes_on();
-        if (const auto state = node.restored_state(); state != nullptr) restored_state_ = *state;
       },
       kJoinedLimit);
   calls_.SetJoined();
-  log_.SetWho(fmt::format("worker {}", rank_.value()));
+  log_.SetWho(fmt::format("worker {}", joined_.rank.value()));
   return Status::Ok();
 }
 
 std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
   // After its end, and in a forked child, the worker sends nothing: any memory will do.
   HeapArena heap;
-  const bool alone = stopped_ || fork_.forked();
-  Arena& arena = alone ? static_cast<Arena&>(heap) : calls_.env().arena;
+  Arena& arena = life_.HasNode() ? calls_.env().arena : heap;
   std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
   if (bytes == nullptr) return nullptr;
   auto* const floats = reinterpret_cast<float*>(bytes.get());
@@ -168,26 +172,8 @@ std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
 }
 
 Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers buffers) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  if ((buffers.first == nullptr) != (buffers.second == nullptr)) {
-    return InvalidArgument("table \"{}\": one buffer given, wanted both or none", spec.name);
-  }
-  for (const std::int64_t dimension : spec.shape) {
-    if (dimension <= 0) {
-      return InvalidArgument("table \"{}\": dimension {} in its shape, wanted at least 1", spec.name,
-                             dimension);
-    }
-  }
-  std::uint64_t elements = 1;
-  for (const std::int64_t dimension : spec.shape) {
-    if (static_cast<std::uint64_t>(dimension) > kElementsMax / elements) {
-      return InvalidArgument("table \"{}\": a shape of more than {} values, wanted at most that", spec.name,
-                             kElementsMax);
-    }
-    elements *= static_cast<std::uint64_t>(dimension);
-  }
-  pairs_.push_back(std::make_unique<ParameterPair>(spec.elements(), buffers.first, buffers.second));
-  ParameterPair* pair = pairs_.back().get();
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(ParameterPair * pair, tables_.MakeBuffers(spec, buffers));
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
@@ -196,41 +182,26 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
         done(created.status());
       },
       "creating a table"));
-  // The node made a table for a call that was broken off before its answer: the two counts differ now.
-  if (id->index() != tables_.size()) {
-    return FailedPrecondition("table \"{}\": an earlier CreateTable was broken off; start the worker anew",
-                              spec.name);
-  }
-  auto table = std::make_unique<Table>();
-  table->spec = spec;
-  table->clock = spec.clock;
-  table->elements = spec.elements();
-  table->pair = pair;
-  tables_.push_back(std::move(table));
+  LW_RETURN_IF_ERROR(tables_.Add(*id, spec, *pair));
   return *id;
 }
 
 Status WorkerClient::Start() {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const Status status = calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
-  for (const std::unique_ptr<Table>& table : tables_) {
-    if (table->started || !table->refusal.ok()) continue;
-    table->started = status.ok();
-    table->refusal = status;
-    table->pushed = table->synced = clocks_ - 1;
-  }
+  tables_.OnStarted(status);
   return status;
 }
 
 Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(*table, "initial values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "initial values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
   return calls_.CallAndWait(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
@@ -239,34 +210,19 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
       fmt::format("giving table \"{}\" its values", table->spec.name));
 }
 
-Status WorkerClient::PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
-                               std::shared_ptr<const void>& pin) {
-  if (pin != nullptr) return Status::Ok();
-  std::shared_ptr<std::byte> copy = calls_.env().arena.Allocate(values.size_bytes(), Arena::Use::kSent);
-  if (copy == nullptr) {
-    return ResourceExhausted("table \"{}\": no memory for a copy of its {}, {} bytes", table.spec.name, what,
-                             values.size_bytes());
-  }
-  auto* const floats = reinterpret_cast<float*>(copy.get());
-  std::ranges::copy(values, floats);
-  values = {floats, values.size()};
-  pin = std::move(copy);
-  return Status::Ok();
-}
-
 Status WorkerClient::Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) {
   return AssignArray(id, {}, values, std::move(pin));
 }
 
 Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                                  std::shared_ptr<const void> pin) {
-  LW_RETURN_IF_ERROR(CheckMember());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_RETURN_IF_ERROR(life_.CheckMember());
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   if (values.size() != table->elements) {
     return InvalidArgument("table \"{}\": got {} values to set, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(*table, "new values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "new values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
   return calls_.CallAndWait(
       [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
@@ -276,8 +232,8 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
 }
 
 Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  LW_ASSIGN_OR_RETURN(const Table* table, FindStarted(id));
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
+  LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
   LW_RETURN_IF_ERROR(calls_.CallAndWait(
       [id, wanted, got](WorkerNode& node, const leeway::Done& done) {
@@ -297,8 +253,6 @@ Result<std::vector<float>> WorkerClient::ReadValues(TableId id, bool even_if_kno
   return std::move(got.arrays.front());
 }
 
-Result<TableState> WorkerClient::ReadState(TableId id) { return ReadArrays(id, ArraysWanted::kState); }
-
 Status WorkerClient::WriteState(TableId id, const TableState& state) {
   if (state.arrays.size() > kOptimizerSlotsMax) {
     return InvalidArgument("table {}: got a state of {} arrays, wanted at most {}", id.value(),
@@ -312,13 +266,13 @@ Status WorkerClient::WriteState(TableId id, const TableState& state) {
 }
 
 Status WorkerClient::MayMeet(const std::string& what) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   return calls_.CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); },
                             what);
 }
 
 Status WorkerClient::Barrier(const std::string& name) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
   return calls_.CallAndWait(
       [name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
@@ -327,7 +281,7 @@ Status WorkerClient::Barrier(const std::string& name) {
 
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
                                               std::uint32_t wanted, std::span<const Iteration> used) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
   // Shared: the call may outlive a wait that is broken off. Then no thread works on its batches, so the
   // client keeps them for the next call. Only the node's thread reads it until the wait is over.
@@ -359,7 +313,7 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
 }
 
 Status WorkerClient::GiveState(std::vector<std::byte> state) {
-  LW_RETURN_IF_ERROR(CheckMember());
+  LW_RETURN_IF_ERROR(life_.CheckMember());
   if (state.size() > kRankStateBytesMax) {
     return InvalidArgument("a state of {} bytes, wanted at most {}", state.size(), kRankStateBytesMax);
   }
@@ -373,16 +327,16 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
 }
 
 Status WorkerClient::Leave() {
-  LW_RETURN_IF_ERROR(CheckAlive());
-  if (left_) return Status::Ok();
-  left_ = true;
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
+  if (life_.left()) return Status::Ok();
+  life_.SetLeft(joined_.rank);
   if (record_ != nullptr) ReportRecord();
   return calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
                             "leaving the job");
 }
 
 Status WorkerClient::Finish() {
-  LW_RETURN_IF_ERROR(CheckAlive());
+  LW_RETURN_IF_ERROR(life_.CheckAlive());
   if (finished_) return Status::Ok();
   {
     const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
@@ -393,15 +347,13 @@ Status WorkerClient::Finish() {
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
-  // The next Sync of every table takes the final values, even after a Sync in this iteration.
-  for (const std::unique_ptr<Table>& table : tables_)
-    table->synced = std::numeric_limits<std::int64_t>::min();
+  tables_.OnFinalValues();
   return Status::Ok();
 }
 
 Status WorkerClient::Shutdown() {
-  LW_RETURN_IF_ERROR(CheckFork());
-  if (stopped_) return Status::Ok();
+  LW_RETURN_IF_ERROR(life_.CheckFork());
+  if (!life_.HasNode()) return Status::Ok();
   Status status = Finish();
   const Status said = calls_.CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
@@ -412,33 +364,20 @@ Status WorkerClient::Shutdown() {
 
 void WorkerClient::StopThread(const Status& why) {
   calls_.Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
-  stopped_ = true;
+  life_.SetStopped();
   calls_.Stop(why);
-}
-
-void WorkerClient::OnFailing(const Status& why) {
-  const std::lock_guard lock(failure_mutex_);
-  failure_ = why;
-  failed_ = true;
-}
-
-void WorkerClient::OnFailed(const Status& /*why*/) {
-  const std::lock_guard lock(failure_mutex_);
-  failure_settled_ = true;
-  failure_known_.notify_all();
 }
 
 WorkerCounters WorkerClient::counters() const {
   auto counters =
       std::make_shared<WorkerCounters>(final_counters_);  // shared: the question may outlive this call
-  if (CheckFork().ok() && !stopped_)
-    calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
+  if (life_.HasNode()) calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
   counters->wait_ns = waits_.total_ns();
   return *counters;
 }
 
 void WorkerClient::SetFigure(const std::string& name, double value) {
-  if (!CheckAlive().ok()) return;
+  if (!life_.CheckAlive().ok()) return;
   // A figure that finds the queue full is lost; the next one brings a newer value.
   (void)calls_.Tell([name, value](WorkerNode& node) { node.SetFigure(name, value); },
                     std::chrono::milliseconds(0));

@@ -5,23 +5,24 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "assembly/assembly.h"
+#include "checkpoint/rank_file.h"
 #include "leeway/worker.h"
+#include "process/client_life.h"
+#include "process/client_tables.h"
 #include "process/compute_record.h"
+#include "process/condition_rule.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
 #include "process/node_calls.h"
 #include "process/wait_times.h"
-#include "transport/system/fork_guard.h"
 
 namespace leeway {
 
@@ -42,9 +43,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   // Starts the node and joins the job.
   [[nodiscard]] Status Join();
 
-  [[nodiscard]] WorkerId rank() const override { return rank_; }
-  [[nodiscard]] std::uint32_t size() const override { return job_.workers; }
-  [[nodiscard]] const JobOptions& job() const override { return job_; }
+  [[nodiscard]] WorkerId rank() const override { return joined_.rank; }
+  [[nodiscard]] std::uint32_t size() const override { return joined_.job.workers; }
+  [[nodiscard]] const JobOptions& job() const override { return joined_.job; }
 
   [[nodiscard]] std::shared_ptr<float> Allocate(std::size_t elements) override;
   Result<TableId> CreateTable(const TableSpec& spec, TableBuffers buffers) override;
@@ -53,7 +54,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
 
   Status Assign(TableId id, std::span<const float> values, std::shared_ptr<const void> pin) override;
   Result<std::vector<float>> ReadValues(TableId id, bool even_if_known) override;
-  Result<TableState> ReadState(TableId id) override;
+  Result<TableState> ReadState(TableId id) override { return ReadArrays(id, ArraysWanted::kState); }
   Status WriteState(TableId id, const TableState& state) override;
 
   Result<Ticket> Push(TableId id, std::span<const float> gradient, PushOptions how) override;
@@ -61,13 +62,13 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Status Clock() override { return End(std::nullopt); }
   Status Clock(std::uint32_t group) override { return End(group); }
   Result<std::span<const float>> Sync(TableId id) override;
-  [[nodiscard]] bool Ready(TableId id) const override;
+  [[nodiscard]] bool Ready(TableId id) const override { return tables_.Ready(id, iteration()); }
 
   Result<Ticket> Pull(TableId id, std::span<float> values, std::function<void(const Status&)> done) override;
   Result<Ticket> PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
                           PushOptions how) override;
   Status Wait(Ticket ticket) override;
-  [[nodiscard]] bool Done(Ticket ticket) const override;
+  [[nodiscard]] bool Done(Ticket ticket) const override { return life_.forked() || calls_.Done(ticket); }
 
   Status MayMeet(const std::string& what) override;
   Status Barrier(const std::string& name) override;
@@ -75,14 +76,21 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
                                   std::span<const Iteration> used) override;
 
   Result<std::uint32_t> SetSync(const std::string& rule) override;
-  Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override;
-  Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override;
+  Result<std::uint32_t> SetCondPull(const std::string& tables, const std::string& formula) override {
+    return SetCondition("SetCondPull", SyncCondition::kPull, tables, formula);
+  }
+  Result<std::uint32_t> SetCondPush(const std::string& tables, const std::string& formula) override {
+    return SetCondition("SetCondPush", SyncCondition::kPush, tables, formula);
+  }
 
   [[nodiscard]] bool StateWanted() const override {
     return iteration_.load(std::memory_order_relaxed) >= state_wanted_from_.load(std::memory_order_acquire);
   }
   Status GiveState(std::vector<std::byte> state) override;
-  [[nodiscard]] std::span<const std::byte> RestoredState() const override { return restored_state_; }
+  [[nodiscard]] std::span<const std::byte> RestoredState() const override {
+    if (joined_.restored_state == nullptr) return {};
+    return *joined_.restored_state;
+  }
 
   Status Leave() override;
   Status Finish() override;
@@ -91,60 +99,34 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] Iteration iteration() const override {
     return Iteration(iteration_.load(std::memory_order_relaxed));
   }
-  [[nodiscard]] bool goes_on() const override { return goes_on_; }
+  [[nodiscard]] bool goes_on() const override { return joined_.goes_on; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
-  [[nodiscard]] std::string WaitingFor() const override {
-    return CheckFork().ok() && !stopped_ ? calls_.WaitingFor() : "";
-  }
+  [[nodiscard]] std::string WaitingFor() const override { return life_.HasNode() ? calls_.WaitingFor() : ""; }
 
  private:
-  // The caller's side of a table. The node shares only `pair`.
-  struct Table {
-    // The members that every call reads come first, together in one line of a cache.
-    bool started = false;
-    TableClock clock = TableClock::kJob;
-    std::size_t elements = 0;
-    ParameterPair* pair = nullptr;
-    std::int64_t pushed = -1;  // how many Clocks came before the last Push
-    std::int64_t synced = -1;  // and before the last Sync
-    Status refusal;            // of Start
-    TableSpec spec;
-    [[nodiscard]] bool own_clock() const { return clock == TableClock::kOwn; }
+  // The node's answers to the join. They do not change later.
+  struct Joined {
+    WorkerId rank = kNoWorker;
+    JobOptions job;
+    bool goes_on = false;
+    RankBytes restored_state;  // null: nothing
   };
 
   // On the node's thread.
-  void OnFailing(const Status& why) override;
-  void OnFailed(const Status& why) override;
+  void OnFailing(const Status& why) override { life_.OnFailing(why); }
+  void OnFailed(const Status& /*why*/) override { life_.OnFailed(); }
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
   [[nodiscard]] std::optional<bool> UserWaits() const override { return calls_.AnyThreadWaits(); }
   [[nodiscard]] bool UserMayCompute() const override { return calls_.SeveralWaited(); }
 
-  // The checks at the start of every call: not forked, not shut down, not failed.
-  [[nodiscard]] Status CheckAlive() const;
-  [[nodiscard]] Status CheckFork() const;
-  [[nodiscard]] Status CheckMember() const;
-  [[nodiscard]] Result<Table*> FindStarted(TableId id);
-  // Without a pin: a copy, because the wait may be broken off while the node still sends. `what` is for the
-  // error that memory is short.
-  [[nodiscard]] Status PinOrCopy(const Table& table, const char* what, std::span<const float>& values,
-                                 std::shared_ptr<const void>& pin);
   Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                      std::shared_ptr<const void> pin);
   Result<TableState> ReadArrays(TableId id, ArraysWanted wanted);
-  // Returns why the worker ends without its Shutdown.
-  [[nodiscard]] Status GoodbyeReason() const;
-  enum class Condition : std::uint8_t { kPull, kPush };
-  // Returns the present condition of this kind for these tables. An error, which names `call`, if it is no
-  // formula or differs among the tables.
-  Result<std::string> ConditionOf(const char* call, const std::string& tables, Condition kind);
-  [[nodiscard]] static Status CheckLoan(const Table& table, std::span<const float> gradient,
-                                        const PushOptions& how);
-  // Returns the table, if it may take this push now.
-  [[nodiscard]] Result<Table*> CheckPush(TableId id, std::span<const float> gradient, const PushOptions& how);
-  [[nodiscard]] static Status CheckRoom(const Table& table, std::span<const float> values);
+  Result<std::uint32_t> SetCondition(const char* call, SyncCondition given, const std::string& tables,
+                                     const std::string& formula);
   // Clock of one group, or of all.
   Status End(std::optional<std::uint32_t> group);
   // Sends the record so far to the scheduler with the next beat.
@@ -155,36 +137,21 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
   const WorkerOptions options_;
   const Policies policies_ = Policies::Builtin();
-  const ForkGuard fork_;
   ConsoleLog log_;
-  WorkerId rank_;
-  JobOptions job_;
-  bool goes_on_ = false;
-
-  // Buffers outlive the node, which lands values in them; this includes tables that it refused.
-  std::vector<std::unique_ptr<ParameterPair>> pairs_;
-  std::vector<std::unique_ptr<Table>> tables_;
-  std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
-  NodeCalls calls_;
-
+  Joined joined_;
+  ClientTables tables_;
+  ClientLife life_;
   // Every Clock raises it here, so that no Clock waits for the node. The node raises it when it skips to a
   // later iteration. Both only ever raise it, and the node's count is never lower.
   std::atomic<std::int64_t> iteration_{0};
-  std::int64_t clocks_ = 0;  // iterations that this process has ended
-  std::atomic<bool> gated_{false};
   std::atomic<std::int64_t> state_wanted_from_{kIterationMax.value()};
-  std::vector<std::byte> restored_state_;
+  std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
+  std::atomic<bool> gated_{false};
   std::unique_ptr<ComputeRecord> record_;  // null: not wanted
   WaitTimes waits_;
-  std::atomic<bool> failed_{false};
-  mutable std::mutex failure_mutex_;
-  std::condition_variable failure_known_;
-  Status failure_;
-  bool failure_settled_ = false;  // every pending callback has heard of it
-  bool left_ = false;
   bool finished_ = false;
-  std::atomic<bool> stopped_{false};
   WorkerCounters final_counters_;  // once stopped
+  NodeCalls calls_;                // last: the node and its thread end before all that they use
 };
 
 // Worker::Initialize for callers with signal handling of their own.
