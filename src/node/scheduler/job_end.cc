@@ -23,6 +23,12 @@ wire::pb::JobEnd JobEnd::Message() const {
   return end;
 }
 
+bool JobEnd::MayWait() {
+  const TimePoint now = env_.clock.Now();
+  if (!waits_since_) waits_since_ = now;
+  return now - *waits_since_ < limit_;
+}
+
 void JobEnd::Begin(const Status& why) {
   over_ = true;
   outcome_ = why;

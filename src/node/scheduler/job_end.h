@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "leeway/env.h"
 #include "leeway/options.h"
@@ -33,6 +34,9 @@ class JobEnd {
   [[nodiscard]] const Status& outcome() const { return outcome_; }
   [[nodiscard]] wire::pb::JobEnd Message() const;
 
+  // All workers are done, and shards owe an answer. Whether the end may still wait for it: from the first
+  // call on, as long as a shard may be silent.
+  [[nodiscard]] bool MayWait();
   // REQUIRES: not over.
   void Begin(const Status& why);
   // `nobody`: no connection is open.
@@ -64,6 +68,7 @@ class JobEnd {
   bool lingers_ = false;
   bool ended_ = false;
   Status outcome_;
+  std::optional<TimePoint> waits_since_;
   TimePoint since_;
   TimerId timer_;
 };

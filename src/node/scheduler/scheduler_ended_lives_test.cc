@@ -10,7 +10,9 @@
 namespace leeway::testing {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using wire::Kind;
 
@@ -96,6 +98,41 @@ TEST_F(SchedulerEndedLivesTest, WhatTheBlocksLackOfADeadWorkerIsCounted) {
   AckHolding(s1, 8, 10);
   EXPECT_EQ(State()["lacking"]["lost"], 6) << "iterations 5 to 10 of one block";
   EXPECT_EQ(State()["lacking"]["torn"], 3) << "10 of one block, 9 and 10 of another";
+}
+
+TEST_F(SchedulerEndedLivesTest, TheEndOfTheJobWaitsForWhatTheBlocksLack) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  AckHolding(s0, 9, 4);
+  Leave(w0);
+  SayGoodbye(w0);
+  EXPECT_EQ(State()["phase"], "running") << "server 1 has not said what it holds of worker 1";
+  AckHolding(s1, 9, 9);
+  EXPECT_EQ(State()["phase"], "ended");
+  EXPECT_EQ(State()["lacking"]["lost"], 5);
+}
+
+TEST_F(SchedulerEndedLivesTest, AServerThatDoesNotAnswerHoldsUpTheEndForATime) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  Leave(w0);
+  SayGoodbye(w0);
+  PassTime(options.expel_after - std::chrono::seconds(1));
+  EXPECT_EQ(State()["phase"], "running");
+  PassTime(std::chrono::seconds(2));
+  EXPECT_EQ(State()["phase"], "ended");
+  EXPECT_THAT(world.log.lines, Contains(HasSubstr("more pushes may be lost than were counted")));
+}
+
+TEST_F(SchedulerEndedLivesTest, AServerThatIsGoneHoldsUpNoEnd) {
+  GatherAll();
+  SayGoodbye(w1, StatusCode::kInternal);
+  Leave(w0);
+  SayGoodbye(w0);
+  EXPECT_EQ(State()["phase"], "running");
+  SayGoodbye(s1, StatusCode::kInternal);
+  PassTime(std::chrono::seconds(1));
+  EXPECT_EQ(State()["phase"], "ended");
 }
 
 TEST_F(SchedulerEndedLivesTest, AnotherLifeOfTheRankEndsTheOneBefore) {

@@ -125,6 +125,7 @@ Status SchedulerNode::TakeShardFrame(const ShardSeat& seat, wire::Kind kind,
   for (const wire::pb::First& first : ack.firsts()) parts_->members.TakeFirst(first);
   parts_->departures.ended().Take(seat.id, {ack.held().data(), static_cast<std::size_t>(ack.held_size())});
   parts_->peers.Ack(seat.id, Epoch(ack.epoch()));
+  CheckDone();  // the end may have waited for this
   return Status::Ok();
 }
 

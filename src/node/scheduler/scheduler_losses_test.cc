@@ -346,6 +346,7 @@ TEST_F(SchedulerLossesTest, AServerThatStartsAgainAfterTheEndIsToldThatTheJobIsO
   GatherAll();
   SayGoodbye(w0, StatusCode::kOk);
   SayGoodbye(w1, StatusCode::kOk);
+  AckAll(State()["epoch"]);
   ASSERT_EQ(Take<wire::pb::JobEnd>(s1, Kind::kJobEnd).size(), 1U);
   (void)world.transport.Lose(s1);  // before the word reached it
   const ConnectionId next = HelloShard(1, 301);

@@ -470,7 +470,7 @@ void SchedulerNode::ReviewCheckpoints() {
 
 void SchedulerNode::CheckDone() {
   const Membership& members = parts_->members;
-  if (parts_->end.over() || !members.AllDone()) return;
+  if (parts_->end.over() || !members.AllDone() || parts_->EndWaits()) return;
   Finish(members.AnyLeft() ? Status::Ok() : Unavailable("all {} workers died", members.workers().size()));
 }
 

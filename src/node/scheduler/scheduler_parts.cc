@@ -112,6 +112,19 @@ Status SchedulerNode::Parts::Resume(const Manifest& manifest) {
   return Status::Ok();
 }
 
+bool SchedulerNode::Parts::EndWaits() {
+  if (!members.AnyLeft() || departures.ended().Pending().empty()) return false;
+  // One that is gone never answers, and nobody needs another in its place.
+  const bool gone =
+      std::ranges::any_of(members.shards(), [](const ShardSeat& seat) { return seat.done || seat.awaited; });
+  if (!gone && end.MayWait()) return true;
+  env.log.Write(
+      LogLevel::kWarning,
+      "the job ends before all servers have said what they hold of workers that are gone: more pushes "
+      "may be lost than were counted");
+  return false;
+}
+
 void SchedulerNode::Parts::Stop() {
   peers.StopNotices();
   folder.Stop();

@@ -47,6 +47,9 @@ struct SchedulerNode::Parts {
   [[nodiscard]] bool AwaitsFirstCheckpoint() const {
     return restore_point.AwaitsFirst(writer.checkpoints().publishing());
   }
+  // All workers are done. Whether the job ends later, because shards have not said what they hold of lives
+  // that ended: nobody could count the lost pushes of these afterwards.
+  [[nodiscard]] bool EndWaits();
   // The job begins from this checkpoint.
   [[nodiscard]] Status Resume(const Manifest& manifest);
 
