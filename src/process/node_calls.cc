@@ -1,5 +1,6 @@
 #include "process/node_calls.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "base/check.h"
@@ -13,6 +14,10 @@ constexpr std::chrono::hours kForever{100 * 24};
 // The longest time for peers to explain a wait; the node gives each of them less.
 constexpr std::chrono::seconds kExplainLimit{5};
 
+// A caller that is so far ahead loses nothing by waiting for room, and a node that makes so many calls in one
+// turn still hears its peers in time.
+constexpr std::size_t kQueuedMax = 1024;
+
 }  // namespace
 
 NodeCalls::NodeCalls(const Limits& limits, std::function<bool()> interrupted, Log& log)
@@ -20,11 +25,12 @@ NodeCalls::NodeCalls(const Limits& limits, std::function<bool()> interrupted, Lo
       interrupted_(std::move(interrupted)),
       log_(log),
       tickets_(limits.queue_max),
-      queue_(limits.queue_max, *this) {}
+      queue_(std::min(limits.queue_max, kQueuedMax), *this) {}
 
 void NodeCalls::Start(Carrier carrier, const std::function<std::unique_ptr<WorkerNode>(Env&)>& make) {
   thread_ = std::make_unique<NodeThread>(log_, /*bind_any=*/false, carrier);
   const bool made = thread_->Call([&] {
+    node_thread_ = std::this_thread::get_id();
     thread_->real().SetPassEnd([this] { tickets_.WakeFinished(); });
     node_ = make(thread_->env());
   });
@@ -42,11 +48,6 @@ void NodeCalls::Stop(const Status& why) {
   tickets_.FinishAll(why);
 }
 
-void NodeCalls::Abandon() {
-  (void)node_.release();
-  (void)thread_.release();
-}
-
 CallQueue::Call NodeCalls::Ticketed(Ticket ticket, Call call, leeway::Done also) {
   return [this, ticket, call = std::move(call), also = std::move(also)] {
     call(*node_, [this, ticket, also](const Status& outcome) {
@@ -56,16 +57,11 @@ CallQueue::Call NodeCalls::Ticketed(Ticket ticket, Call call, leeway::Done also)
   };
 }
 
-void NodeCalls::Drop(Ticket ticket, const Status& why) {
-  tickets_.Forget(ticket);  // no thread waits for it
-  tickets_.Finish(ticket, why);
-}
-
 Result<Ticket> NodeCalls::Begin(Call call, leeway::Done also) {
   const Ticket ticket = tickets_.New();
   const Status queued = queue_.Push(Ticketed(ticket, std::move(call), std::move(also)), limits_.wait_max);
   if (queued.ok()) return ticket;
-  Drop(ticket, queued);
+  tickets_.Drop(ticket);
   return queued;
 }
 
@@ -82,7 +78,7 @@ Result<std::vector<Ticket>> NodeCalls::BeginAll(std::vector<std::pair<Call, leew
       },
       limits_.wait_max);
   if (queued.ok()) return tickets;
-  for (const Ticket ticket : tickets) Drop(ticket, queued);
+  for (const Ticket ticket : tickets) tickets_.Drop(ticket);
   return queued;
 }
 
@@ -91,8 +87,30 @@ Status NodeCalls::Tell(std::function<void(WorkerNode&)> call,
   return queue_.Push([this, call = std::move(call)] { call(*node_); }, limit.value_or(limits_.wait_max));
 }
 
-bool NodeCalls::Ask(std::function<void(WorkerNode&)> question, std::chrono::milliseconds limit) const {
-  return running() && thread_->Call([this, question = std::move(question)] { question(*node_); }, limit);
+std::optional<Status> NodeCalls::CallWithin(Call call, std::chrono::milliseconds limit) {
+  const Ticket ticket = tickets_.New();
+  const Status queued = queue_.Push(Ticketed(ticket, std::move(call), {}), limit);
+  if (!queued.ok()) {
+    tickets_.Drop(ticket);
+    return queued;
+  }
+  std::optional<Status> outcome = tickets_.Wait(ticket, {kForever, limit}, [] {});
+  if (!outcome) tickets_.Forget(ticket);
+  return outcome;
+}
+
+bool NodeCalls::Ask(std::function<void(WorkerNode&)> question, std::chrono::milliseconds limit) {
+  if (OnNodeThread()) {
+    question(*node_);
+    return true;
+  }
+  const std::optional<Status> answered = CallWithin(
+      [question = std::move(question)](WorkerNode& node, const leeway::Done& done) {
+        question(node);
+        done(Status::Ok());
+      },
+      limit);
+  return answered && answered->ok();
 }
 
 Status NodeCalls::CallAndWait(Call call, const What& what) {
@@ -139,19 +157,18 @@ Status NodeCalls::Wait(Ticket ticket, const What& what) {
 
 bool NodeCalls::WaitsForMembers() {
   const auto members = std::make_shared<std::atomic<bool>>(false);  // shared: the answer may come too late
-  const Result<Ticket> asked = Begin([members](WorkerNode& node, const leeway::Done& done) {
-    node.ExplainWait([members, done](const std::string&, bool for_members) {
-      *members = for_members;
-      done(Status::Ok());
-    });
-  });
-  if (!asked.ok()) return false;
-  if (!tickets_.Wait(*asked, {kForever, kExplainLimit}, [] {})) tickets_.Forget(*asked);
+  (void)CallWithin(
+      [members](WorkerNode& node, const leeway::Done& done) {
+        node.ExplainWait([members, done](const std::string&, bool for_members) {
+          *members = for_members;
+          done(Status::Ok());
+        });
+      },
+      kExplainLimit);
   return *members;
 }
 
-std::string NodeCalls::WaitingFor() const {
-  if (!running()) return "";
+std::string NodeCalls::WaitingFor() {
   auto text = std::make_shared<std::string>();  // shared: the question may outlive this call
   if (Ask([text](WorkerNode& node) { *text = node.WaitingFor(); })) return *text;
   return "the worker's own I/O thread, which does not answer";

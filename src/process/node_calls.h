@@ -2,10 +2,10 @@
 //
 // All blocking waits for the node are here. Every wait has a limit, and its error names the cause.
 //
-// Thread rule: the owner's thread calls Start, Stop and Abandon; any thread calls the rest between Start and
-// Stop, Done and WaitingFor also later.
+// Thread rule: the owner's thread calls Start and Stop; any thread calls the rest, env only between the two.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,7 @@ class NodeCalls final : private CallQueue::Node {
   void SetJoined() { joined_ = true; }
   // Joins the thread and destroys the node. Later calls, and those under way, end with `why`.
   void Stop(const Status& why);
-  // In a forked child: thread and node belong to the parent, and are never destroyed here.
-  void Abandon();
+  // The owner's thread: whether there is a node.
   [[nodiscard]] bool running() const { return node_ != nullptr; }
   [[nodiscard]] Env& env() { return thread_->env(); }
 
@@ -59,10 +59,10 @@ class NodeCalls final : private CallQueue::Node {
   [[nodiscard]] Result<std::vector<Ticket>> BeginAll(std::vector<std::pair<Call, leeway::Done>> calls);
   // Queues a call without an outcome; waits at most `limit` (by default wait_max) for room.
   Status Tell(std::function<void(WorkerNode&)> call, std::optional<std::chrono::milliseconds> limit = {});
-  // Asks the node ahead of all queued calls, at once. False if it does not answer in time. `question` must
-  // own all that it uses.
+  // Asks the node behind all queued calls; at once on its own thread. False if it does not answer in time, or
+  // has ended. `question` must own all that it uses.
   bool Ask(std::function<void(WorkerNode&)> question,
-           std::chrono::milliseconds limit = std::chrono::seconds(1)) const;
+           std::chrono::milliseconds limit = std::chrono::seconds(1));
 
   // Names the thing a call waits for; called only if the words are shown.
   using What = std::function<std::string()>;
@@ -82,13 +82,13 @@ class NodeCalls final : private CallQueue::Node {
   }
   [[nodiscard]] bool SeveralWaited() const { return user_waits_.SeveralWaited(); }
   // Names what the node waits for.
-  [[nodiscard]] std::string WaitingFor() const;
+  [[nodiscard]] std::string WaitingFor();
   // The last wait that reached its limit; ok: none.
   [[nodiscard]] Status gave_up() const;
 
  private:
   // CallQueue::Node.
-  [[nodiscard]] bool OnNodeThread() const override { return thread_->real().IsRunner(); }
+  [[nodiscard]] bool OnNodeThread() const override { return node_thread_ == std::this_thread::get_id(); }
   void AskForMakeAll() override {
     thread_->real().Post([this] { queue_.MakeAll(); });
   }
@@ -97,8 +97,8 @@ class NodeCalls final : private CallQueue::Node {
 
   // The queued form of a call with a ticket.
   [[nodiscard]] CallQueue::Call Ticketed(Ticket ticket, Call call, leeway::Done also);
-  // Ends a call that was not queued.
-  void Drop(Ticket ticket, const Status& why);
+  // Makes the call and waits for its outcome, silently; no outcome in time: nullopt.
+  [[nodiscard]] std::optional<Status> CallWithin(Call call, std::chrono::milliseconds limit);
   // Logs the cause of a wait once the node has found it.
   void ExplainLongWait(const What& what);
   // Returns whether this worker waits for other workers, as far as servers and scheduler tell. It waits for
@@ -114,6 +114,7 @@ class NodeCalls final : private CallQueue::Node {
   UserWaits user_waits_;
   mutable std::mutex gave_up_mutex_;
   Status gave_up_;
+  std::atomic<std::thread::id> node_thread_{};
   std::unique_ptr<NodeThread> thread_;
   std::unique_ptr<WorkerNode> node_;  // after thread_: destroyed first, once the thread has stopped
 };

@@ -43,9 +43,14 @@ void TicketBook::End(Ticket ticket, Call& call, const Status& outcome) {
   }
   call.kept = kept_.insert(kept_.end(), ticket);
   // At the end every call under way gets its outcome, whatever their number.
-  while (kept_.size() > kept_max_ && all_.ok()) {
-    calls_.erase(kept_.front());
-    kept_.pop_front();
+  for (auto oldest = kept_.begin(); kept_.size() > kept_max_ && all_.ok() && oldest != kept_.end();) {
+    const auto found = calls_.find(*oldest);
+    if (found->second.waiting > 0) {
+      ++oldest;
+    } else {
+      calls_.erase(found);
+      oldest = kept_.erase(oldest);
+    }
   }
 }
 
@@ -86,35 +91,39 @@ std::optional<Status> TicketBook::Take(Ticket ticket) {
 
 std::optional<Status> TicketBook::TakeBy(Ticket ticket, Clock::time_point until) {
   std::unique_lock lock(mutex_);
-  if (const auto found = calls_.find(ticket); found != calls_.end() && !found->second.done) {
-    ++found->second.waiting;
-    (void)done_.wait_until(lock, until, [&] { return IsDone(ticket); });
-    // Another thread may have taken it meanwhile.
-    if (const auto still = calls_.find(ticket); still != calls_.end()) --still->second.waiting;
-  }
+  (void)done_.wait_until(lock, until, [&] { return IsDone(ticket); });
   return TakeNow(ticket);
+}
+
+void TicketBook::AddWaiting(Ticket ticket, int threads) {
+  const std::lock_guard lock(mutex_);
+  // Another thread may have taken it.
+  if (const auto found = calls_.find(ticket); found != calls_.end()) found->second.waiting += threads;
 }
 
 std::optional<Status> TicketBook::Wait(Ticket ticket, const Limits& limits, const std::function<void()>& warn,
                                        const std::function<bool()>& stop) {
   if (std::optional<Status> outcome = Take(ticket)) return outcome;
+  AddWaiting(ticket, 1);
   const auto begin = Clock::now();
   const auto end = begin + limits.give_up_after;
   const auto warning = std::min(begin + limits.warn_after, end);
   auto next_stop = begin + kStopPoll;
   bool warned = false;
+  std::optional<Status> outcome;
   for (auto now = begin; now < end; now = Clock::now()) {
     if (!warned && now >= warning) {
       warned = true;
       warn();
     }
     const auto until = std::min(warned ? end : warning, stop ? next_stop : end);
-    if (std::optional<Status> outcome = TakeBy(ticket, until)) return outcome;
+    if ((outcome = TakeBy(ticket, until))) break;
     if (!stop || Clock::now() < next_stop) continue;
     if (stop()) break;
     next_stop = Clock::now() + kStopPoll;
   }
-  return std::nullopt;
+  AddWaiting(ticket, -1);
+  return outcome;
 }
 
 void TicketBook::Forget(Ticket ticket) {
@@ -126,6 +135,12 @@ void TicketBook::Forget(Ticket ticket) {
   } else {
     found->second.forgotten = true;
   }
+}
+
+void TicketBook::Drop(Ticket ticket) {
+  const std::lock_guard lock(mutex_);
+  (void)TakeNow(ticket);  // the book may have ended, and the call with it
+  calls_.erase(ticket);
 }
 
 bool TicketBook::Done(Ticket ticket) const {

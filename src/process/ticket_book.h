@@ -1,7 +1,7 @@
 // TicketBook: the outcomes of asynchronous calls, and the threads that wait for them. Thread-safe.
 //
 // The book keeps outcomes that no thread asks for up to a limit; beyond it, it forgets the oldest. It never
-// forgets calls under way.
+// forgets calls under way, nor an outcome that a thread waits for.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class TicketBook {
   [[nodiscard]] Ticket New();
   // Ends the call; a second end changes nothing. The threads that wait for it sleep until WakeFinished.
   void Finish(Ticket ticket, const Status& outcome);
-  // Wakes the threads that wait for finished calls. A thread that waits for many calls so wakes up once.
+  // Wakes the threads that wait for finished calls, each once for all that have finished.
   void WakeFinished();
   // Every ticket without an outcome, now and later, gets `why`.
   void FinishAll(const Status& why);
@@ -45,6 +45,8 @@ class TicketBook {
                                            const std::function<bool()>& stop = {});
   // No thread will ask for this ticket.
   void Forget(Ticket ticket);
+  // No thread will ask for this ticket, and its call was never begun.
+  void Drop(Ticket ticket);
   [[nodiscard]] bool Done(Ticket ticket) const;
 
  private:
@@ -60,6 +62,7 @@ class TicketBook {
 
   // Waits until the call is done, or until the time.
   [[nodiscard]] std::optional<Status> TakeBy(Ticket ticket, Clock::time_point until);
+  void AddWaiting(Ticket ticket, int threads);
   // REQUIRES, here and below: mutex_.
   [[nodiscard]] std::optional<Status> TakeNow(Ticket ticket);
   [[nodiscard]] bool IsDone(Ticket ticket) const;

@@ -63,6 +63,33 @@ TEST(TicketBookTest, OutcomesNobodyAsksForAreForgottenBeyondTheLimit) {
   EXPECT_FALSE(book.Done(pending)) << "what is under way is never forgotten";
 }
 
+TEST(TicketBookTest, AnOutcomeThatAThreadWaitsForIsNotForgotten) {
+  TicketBook book(1);
+  const Ticket awaited = book.New();
+  const Ticket later = book.New();
+  std::optional<Status> outcome;
+  std::atomic<bool> waits{false};
+  std::thread waiter([&] {
+    outcome =
+        book.Wait(awaited, {std::chrono::milliseconds(0), std::chrono::seconds(60)}, [&] { waits = true; });
+  });
+  while (!waits) std::this_thread::yield();
+  book.Finish(awaited, InvalidArgument("bad"));
+  book.Finish(later, Status::Ok());
+  book.WakeFinished();
+  waiter.join();
+  EXPECT_EQ(outcome->message(), "bad");
+}
+
+TEST(TicketBookTest, ADroppedTicketLeavesNothing) {
+  TicketBook book(10);
+  const Ticket ticket = book.New();
+  book.Drop(ticket);
+  EXPECT_EQ(book.Take(ticket)->code(), StatusCode::kNotFound);
+  book.FinishAll(Cancelled("the end"));
+  book.Drop(book.New());
+}
+
 TEST(TicketBookTest, FinishAllReachesPendingAndLaterTickets) {
   TicketBook book(10);
   const Ticket before = book.New();

@@ -1,7 +1,6 @@
 // UserWaits: tells the worker's node whether a thread of the user waits in a call.
 //
-// The user's threads enter and leave, the node's thread asks. It has no locks, because every blocking call
-// comes here. The client owns it.
+// The user's threads enter and leave, the node's thread asks. NodeCalls owns it.
 #pragma once
 
 #include <atomic>

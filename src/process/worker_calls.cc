@@ -43,7 +43,7 @@ NodeCalls::Call Pushing(TableId id, std::span<const float> gradient, PushOptions
 
 void WorkerClient::ReportRecord() {
   // The next report makes up for one that is not taken.
-  (void)calls_.Tell([figures = record_->Figures()](WorkerNode& node) {
+  (void)calls_->Tell([figures = record_->Figures()](WorkerNode& node) {
     for (const auto& [name, value] : figures) node.SetFigure(name, value);
   });
 }
@@ -52,7 +52,7 @@ Result<Ticket> WorkerClient::Push(TableId id, std::span<const float> gradient, P
   LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.CheckPush(id, gradient, how, iteration()));
   if (record_ != nullptr && !table->own_clock()) record_->NoteReady(id);
-  LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_.Begin(Pushing(id, gradient, how), std::move(how.done)));
+  LW_ASSIGN_OR_RETURN(const Ticket ticket, calls_->Begin(Pushing(id, gradient, how), std::move(how.done)));
   tables_.MarkPushed(*table);
   return ticket;
 }
@@ -70,7 +70,7 @@ Result<std::vector<Ticket>> WorkerClient::PushAll(std::vector<TablePush> pushes)
     calls.emplace_back(Pushing(push.table, push.gradient, push.how), nullptr);
     calls.back().second = std::move(push.how.done);
   }
-  Result<std::vector<Ticket>> tickets = calls_.BeginAll(std::move(calls));
+  Result<std::vector<Ticket>> tickets = calls_->BeginAll(std::move(calls));
   if (!tickets.ok()) ClientTables::Unmark(marked);
   return tickets;
 }
@@ -85,7 +85,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
   // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
-  Status queued = calls_.Tell([this, group](WorkerNode& node) {
+  Status queued = calls_->Tell([this, group](WorkerNode& node) {
     waits_.ForEachFigure([&node](const char* name, double s) { node.SetFigure(name, s); });
     // An error means that the worker has failed meanwhile: the next call reports it.
     (void)node.Clock(group);
@@ -118,7 +118,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
     };
     do {
       LW_RETURN_IF_ERROR(life_.CheckAlive());
-      LW_RETURN_IF_ERROR(calls_.CallAndWait(
+      LW_RETURN_IF_ERROR(calls_->CallAndWait(
           [id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
     } while (!table->pair->Take());
   } else if (life_.failed()) {
@@ -136,7 +136,7 @@ Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,
     return FailedPrecondition("table \"{}\" follows the job's clock: use Sync, not Pull", table->spec.name);
   }
   LW_RETURN_IF_ERROR(table->CheckRoom(values));
-  return calls_.Begin(
+  return calls_->Begin(
       [id, values](WorkerNode& node, const leeway::Done& end) { EndIf(node.Pull(id, values, end), end); },
       std::move(done));
 }
@@ -151,7 +151,7 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
   }
   LW_RETURN_IF_ERROR(table->CheckGradient(gradient, how));
   LW_RETURN_IF_ERROR(table->CheckRoom(values));
-  return calls_.Begin(
+  return calls_->Begin(
       [id, lent = Lend(gradient, how), values](WorkerNode& node, const leeway::Done& done) mutable {
         const leeway::Done part = BothOf(done);
         const Status pushing = node.Push(id, std::move(lent), part);
@@ -164,9 +164,9 @@ Result<Ticket> WorkerClient::PushPull(TableId id, std::span<const float> gradien
 Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(life_.CheckFork());
   // An outcome that is there needs no clock and no words.
-  if (std::optional<Status> outcome = calls_.Take(ticket)) return *std::move(outcome);
+  if (std::optional<Status> outcome = calls_->Take(ticket)) return *std::move(outcome);
   const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
-  return calls_.Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
+  return calls_->Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 
 Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
@@ -175,7 +175,7 @@ Result<std::uint32_t> WorkerClient::SetSync(const std::string& rule) {
   LW_RETURN_IF_ERROR(ParseSyncRule(rule).status());
   auto tables =
       std::make_shared<std::uint32_t>(0);  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+  LW_RETURN_IF_ERROR(calls_->CallAndWait(
       [rule, tables](WorkerNode& node, const leeway::Done& done) {
         node.SetSync(rule, [tables, done](const Status& status, std::uint32_t meant) {
           *tables = meant;
@@ -190,7 +190,7 @@ Result<std::uint32_t> WorkerClient::SetCondition(const char* call, SyncCondition
                                                  const std::string& tables, const std::string& formula) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
   auto syncs = std::make_shared<std::vector<std::string>>();  // shared: as in SetSync
-  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+  LW_RETURN_IF_ERROR(calls_->CallAndWait(
       [tables, syncs](WorkerNode& node, const leeway::Done& done) {
         *syncs = node.SyncsOf(tables);
         done(Status::Ok());

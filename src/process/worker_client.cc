@@ -11,7 +11,6 @@
 
 #include "base/errors.h"
 #include "base/heap_arena.h"
-#include "checkpoint/rank_file.h"
 #include "leeway/arena.h"
 #include "node/link_options.h"
 #include "process/address_source.h"
@@ -22,6 +21,8 @@ namespace {
 
 // How long the destructor waits for the node to say goodbye and to make the pending callbacks.
 constexpr std::chrono::milliseconds kGoodbyeLimit{2'000};
+// How long a note to a node that may not answer waits for room.
+constexpr std::chrono::milliseconds kQuestionLimit{1'000};
 // How long a joined worker waits for its own thread, which is as good as no limit.
 constexpr std::chrono::minutes kJoinedLimit{1};
 
@@ -119,7 +120,9 @@ WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> i
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
-      calls_({options.queue_max, AnswerMax(options), options.stall_warn}, std::move(interrupted), log_) {
+      calls_(std::make_unique<NodeCalls>(
+          NodeCalls::Limits{options.queue_max, AnswerMax(options), options.stall_warn},
+          std::move(interrupted), log_)) {
   if (!options_.record) return;
   record_ = std::make_unique<ComputeRecord>();
   waits_.Tell(*record_);
@@ -129,14 +132,14 @@ WorkerClient::~WorkerClient() {
   if (life_.forked()) {
     // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
     // purpose.
-    calls_.Abandon();
+    (void)calls_.release();
     (void)own_job_.release();
     return;
   }
-  if (!calls_.running()) return;
-  Status why = calls_.gave_up();
+  if (!calls_->running()) return;
+  Status why = calls_->gave_up();
   if (why.ok()) why = Cancelled("its program ended without shutdown()");
-  if (calls_.Ask([why](WorkerNode& node) { node.Abandon(why); }, kGoodbyeLimit)) {
+  if (calls_->Ask([why](WorkerNode& node) { node.Abandon(why); }, kGoodbyeLimit)) {
     life_.WaitUntilFailed(kGoodbyeLimit);
   }
   StopThread(why);
@@ -144,18 +147,18 @@ WorkerClient::~WorkerClient() {
 
 Status WorkerClient::Join() {
   LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
-  calls_.Start(carrier, [this](Env& env) {
+  calls_->Start(carrier, [this](Env& env) {
     return MakeWorker(options_, env, policies_, MakeAddressSource(options_.scheduler), *this);
   });
-  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+  LW_RETURN_IF_ERROR(calls_->CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Join(std::move(done)); }, "joining the job"));
-  calls_.Ask(
+  calls_->Ask(
       [this](WorkerNode& node) {
         joined_ = {node.rank(), node.job(), node.goes_on(), node.restored_state()};
         iteration_ = node.iteration().value();
       },
       kJoinedLimit);
-  calls_.SetJoined();
+  calls_->SetJoined();
   log_.SetWho(fmt::format("worker {}", joined_.rank.value()));
   return Status::Ok();
 }
@@ -163,7 +166,7 @@ Status WorkerClient::Join() {
 std::shared_ptr<float> WorkerClient::Allocate(std::size_t elements) {
   // After its end, and in a forked child, the worker sends nothing: any memory will do.
   HeapArena heap;
-  Arena& arena = life_.HasNode() ? calls_.env().arena : heap;
+  Arena& arena = life_.HasNode() ? calls_->env().arena : heap;
   std::shared_ptr<std::byte> bytes = arena.Allocate(elements * sizeof(float), Arena::Use::kSent);
   if (bytes == nullptr) return nullptr;
   auto* const floats = reinterpret_cast<float*>(bytes.get());
@@ -175,7 +178,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
   LW_RETURN_IF_ERROR(life_.CheckMember());
   LW_ASSIGN_OR_RETURN(ParameterPair * pair, tables_.MakeBuffers(spec, buffers));
   auto id = std::make_shared<TableId>();  // shared: the call may outlive a wait that ran into its limit
-  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+  LW_RETURN_IF_ERROR(calls_->CallAndWait(
       [spec, pair, id](WorkerNode& node, const leeway::Done& done) {
         Result<TableId> created = node.CreateTable(spec, *pair);
         if (created.ok()) *id = *created;
@@ -188,7 +191,7 @@ Result<TableId> WorkerClient::CreateTable(const TableSpec& spec, TableBuffers bu
 
 Status WorkerClient::Start() {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  const Status status = calls_.CallAndWait(
+  const Status status = calls_->CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Start(std::move(done)); }, "agreeing on tables");
   tables_.OnStarted(status);
   return status;
@@ -201,9 +204,9 @@ Status WorkerClient::Broadcast(TableId id, std::span<const float> values, std::s
     return InvalidArgument("table \"{}\": got {} initial values, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "initial values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_->env().arena, table->spec.name, "initial values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
-  return calls_.CallAndWait(
+  return calls_->CallAndWait(
       [id, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Broadcast(id, values, std::move(pin), std::move(done));
       },
@@ -222,9 +225,9 @@ Status WorkerClient::AssignArray(TableId id, AssignedArray array, std::span<cons
     return InvalidArgument("table \"{}\": got {} values to set, wanted {}", table->spec.name, values.size(),
                            table->elements);
   }
-  LW_RETURN_IF_ERROR(PinOrCopy(calls_.env().arena, table->spec.name, "new values", values, pin));
+  LW_RETURN_IF_ERROR(PinOrCopy(calls_->env().arena, table->spec.name, "new values", values, pin));
   // The node holds the only pin, so that the pin is gone when the call returns.
-  return calls_.CallAndWait(
+  return calls_->CallAndWait(
       [id, array, values, pin = std::move(pin)](WorkerNode& node, leeway::Done done) mutable {
         node.Assign(id, array, {values, std::move(pin), {}, 1}, std::move(done));
       },
@@ -235,7 +238,7 @@ Result<TableState> WorkerClient::ReadArrays(TableId id, ArraysWanted wanted) {
   LW_RETURN_IF_ERROR(life_.CheckAlive());
   LW_ASSIGN_OR_RETURN(const ClientTable* table, tables_.FindStarted(id));
   auto got = std::make_shared<TableState>();  // shared: the call may outlive a wait that is broken off
-  LW_RETURN_IF_ERROR(calls_.CallAndWait(
+  LW_RETURN_IF_ERROR(calls_->CallAndWait(
       [id, wanted, got](WorkerNode& node, const leeway::Done& done) {
         node.ReadArrays(id, wanted, [got, done](const Status& status, TableState state) {
           *got = std::move(state);
@@ -267,14 +270,14 @@ Status WorkerClient::WriteState(TableId id, const TableState& state) {
 
 Status WorkerClient::MayMeet(const std::string& what) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  return calls_.CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); },
-                            what);
+  return calls_->CallAndWait([what](WorkerNode& node, const leeway::Done& done) { done(node.MayMeet(what)); },
+                             what);
 }
 
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
   const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
-  return calls_.CallAndWait(
+  return calls_->CallAndWait(
       [name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
       fmt::format("barrier \"{}\"", name));
 }
@@ -290,7 +293,7 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
     bool broken_off = false;
   };
   auto call = std::make_shared<Question>();
-  const Status status = calls_.CallAndWait(
+  const Status status = calls_->CallAndWait(
       [=, this, used = std::vector(used.begin(), used.end())](WorkerNode& node, const leeway::Done& done) {
         if (auto kept = kept_leases_.extract(pool); !kept.empty()) {
           call->lease = std::move(kept.mapped());
@@ -305,10 +308,12 @@ Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint
       },
       fmt::format("batches of pool \"{}\"", pool));
   if (status.ok()) return std::move(call->lease);
-  (void)calls_.Tell([this, pool, call](WorkerNode&) {
-    call->broken_off = true;
-    if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
-  });
+  (void)calls_->Tell(
+      [this, pool, call](WorkerNode&) {
+        call->broken_off = true;
+        if (!call->lease.batches.empty()) kept_leases_[pool] = call->lease;
+      },
+      kQuestionLimit);
   return status;
 }
 
@@ -323,7 +328,7 @@ Status WorkerClient::GiveState(std::vector<std::byte> state) {
   if (iteration().value() < from) return Status::Ok();
   state_wanted_from_.compare_exchange_strong(from, kIterationMax.value());
   auto shared = std::make_shared<const std::vector<std::byte>>(std::move(state));
-  return calls_.Tell([shared = std::move(shared)](WorkerNode& node) { node.GiveState(shared); });
+  return calls_->Tell([shared = std::move(shared)](WorkerNode& node) { node.GiveState(shared); });
 }
 
 Status WorkerClient::Leave() {
@@ -331,8 +336,8 @@ Status WorkerClient::Leave() {
   if (life_.left()) return Status::Ok();
   life_.SetLeft(joined_.rank);
   if (record_ != nullptr) ReportRecord();
-  return calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
-                            "leaving the job");
+  return calls_->CallAndWait([](WorkerNode& node, leeway::Done done) { node.Leave(std::move(done)); },
+                             "leaving the job");
 }
 
 Status WorkerClient::Finish() {
@@ -342,8 +347,8 @@ Status WorkerClient::Finish() {
     const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
     LW_RETURN_IF_ERROR(Leave());
     LW_RETURN_IF_ERROR(
-        calls_.CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
-                           "the other workers to leave, and the final values"));
+        calls_->CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },
+                            "the other workers to leave, and the final values"));
   }
   waits_.ForEachFigure([this](const char* name, double s) { SetFigure(name, s); });
   finished_ = true;
@@ -355,7 +360,7 @@ Status WorkerClient::Shutdown() {
   LW_RETURN_IF_ERROR(life_.CheckFork());
   if (!life_.HasNode()) return Status::Ok();
   Status status = Finish();
-  const Status said = calls_.CallAndWait(
+  const Status said = calls_->CallAndWait(
       [](WorkerNode& node, leeway::Done done) { node.Shutdown(std::move(done)); }, "saying goodbye");
   if (status.ok()) status = said;
   StopThread(FailedPrecondition("the worker was shut down"));
@@ -363,15 +368,15 @@ Status WorkerClient::Shutdown() {
 }
 
 void WorkerClient::StopThread(const Status& why) {
-  calls_.Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
+  calls_->Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
   life_.SetStopped();
-  calls_.Stop(why);
+  calls_->Stop(why);
 }
 
 WorkerCounters WorkerClient::counters() const {
   auto counters =
       std::make_shared<WorkerCounters>(final_counters_);  // shared: the question may outlive this call
-  if (life_.HasNode()) calls_.Ask([counters](WorkerNode& node) { *counters = node.counters(); });
+  if (life_.HasNode()) calls_->Ask([counters](WorkerNode& node) { *counters = node.counters(); });
   counters->wait_ns = waits_.total_ns();
   return *counters;
 }
@@ -379,8 +384,8 @@ WorkerCounters WorkerClient::counters() const {
 void WorkerClient::SetFigure(const std::string& name, double value) {
   if (!life_.CheckAlive().ok()) return;
   // A figure that finds the queue full is lost; the next one brings a newer value.
-  (void)calls_.Tell([name, value](WorkerNode& node) { node.SetFigure(name, value); },
-                    std::chrono::milliseconds(0));
+  (void)calls_->Tell([name, value](WorkerNode& node) { node.SetFigure(name, value); },
+                     std::chrono::milliseconds(0));
 }
 
 }  // namespace leeway

@@ -68,7 +68,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   Result<Ticket> PushPull(TableId id, std::span<const float> gradient, std::span<float> values,
                           PushOptions how) override;
   Status Wait(Ticket ticket) override;
-  [[nodiscard]] bool Done(Ticket ticket) const override { return life_.forked() || calls_.Done(ticket); }
+  [[nodiscard]] bool Done(Ticket ticket) const override { return life_.forked() || calls_->Done(ticket); }
 
   Status MayMeet(const std::string& what) override;
   Status Barrier(const std::string& name) override;
@@ -102,7 +102,9 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] bool goes_on() const override { return joined_.goes_on; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
-  [[nodiscard]] std::string WaitingFor() const override { return life_.HasNode() ? calls_.WaitingFor() : ""; }
+  [[nodiscard]] std::string WaitingFor() const override {
+    return life_.HasNode() ? calls_->WaitingFor() : "";
+  }
 
  private:
   // The node's answers to the join. They do not change later.
@@ -119,8 +121,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   void OnStateWanted(Iteration from) override { state_wanted_from_ = from.value(); }
   void OnIteration(Iteration now) override;
   void OnGated(bool gated) override { gated_ = gated; }
-  [[nodiscard]] std::optional<bool> UserWaits() const override { return calls_.AnyThreadWaits(); }
-  [[nodiscard]] bool UserMayCompute() const override { return calls_.SeveralWaited(); }
+  [[nodiscard]] std::optional<bool> UserWaits() const override { return calls_->AnyThreadWaits(); }
+  [[nodiscard]] bool UserMayCompute() const override { return calls_->SeveralWaited(); }
 
   Status AssignArray(TableId id, AssignedArray array, std::span<const float> values,
                      std::shared_ptr<const void> pin);
@@ -151,7 +153,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   WaitTimes waits_;
   bool finished_ = false;
   WorkerCounters final_counters_;  // once stopped
-  NodeCalls calls_;                // last: the node and its thread end before all that they use
+  // Last: the node and its thread end before all that they use.
+  std::unique_ptr<NodeCalls> calls_;
 };
 
 // Worker::Initialize for callers with signal handling of their own.

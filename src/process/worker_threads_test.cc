@@ -46,8 +46,7 @@ TEST_F(WorkerThreadsTest, ThreadsThatPushWaitAndWanderOffLoseNothing) {
         }();
         ASSERT_TRUE(ticket.ok()) << ticket.status().ToString();
         open.push_back(*ticket);
-        // Some wait for each call, some for a few, and some go away for longer than the I/O thread gives up
-        // its seat.
+        // Some wait for each call, some for a few, and some go away for a while.
         if (i % (t + 1) != 0) continue;
         for (const Ticket one : open) ASSERT_TRUE(worker->Wait(one).ok());
         open.clear();

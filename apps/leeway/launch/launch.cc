@@ -240,8 +240,9 @@ int Launch::Conclude() {
   outcome.exit_code = ending_.exit_code();
   outcome.why = ending_.why();
   outcome.stopped = interrupted();
-  outcome.asked_help = std::ranges::any_of(
-      options_.command, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  // A -h with a word behind it may be any flag of the script.
+  outcome.asked_help = std::ranges::find(options_.command, "--help") != options_.command.end() ||
+                       (!options_.command.empty() && options_.command.back() == "-h");
   outcome.lives = workers_.lives();
   outcome.events = events_;
   outcome.status = last_status_.status();

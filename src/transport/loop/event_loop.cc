@@ -91,11 +91,9 @@ bool EventLoop::RunFound() {
 }
 
 bool EventLoop::Pass(TimePoint until) noexcept {
-  bool any = PollInput();
-  any |= RunTasks();
-  if (!any || ++passes_unasked_ >= kPassesPerAsking) {
-    any |= AskDescriptors(any, until);
-  }
+  const bool input = PollInput();
+  bool any = RunTasks() || input;
+  if (!input || ++passes_unasked_ >= kPassesPerAsking) any |= AskDescriptors(any, until);
   EndPass();
   return any;
 }
@@ -105,7 +103,7 @@ bool EventLoop::AskDescriptors(bool came, TimePoint until) {
   const bool may_sleep = !came && until != kNoWait && (input_ == nullptr || input_->MaySleep());
   // Store and load here, in Stop and in Wake are in one total order: either this sees what they have to say
   // or they see that this sleeps.
-  asleep_.store(true);
+  if (may_sleep) asleep_.store(true);
   const bool sleep = may_sleep && !woken_.load() && !stop_.load() && !empty_turn_wanted_;
   if (sleep && until != TimePoint::max()) poller_.WakeBy(until);
   poller_.Wait(sleep);

@@ -215,6 +215,18 @@ TEST_F(LoopThreadTest, ATimeThatIsReplacedDoesNotFire) {
   EXPECT_EQ(fired, 2);
 }
 
+TEST_F(LoopThreadTest, TheEndOfAPassComesOnceAfterAllItsTurns) {
+  std::vector<int> order;
+  loop_.SetPassEnd([&] { order.push_back(0); });
+  loop_.Post([&] { order.push_back(1); });
+  loop_.Post([&] {
+    order.push_back(2);
+    loop_.Stop();
+  });
+  loop_.Run();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 0}));
+}
+
 TEST_F(LoopThreadTest, TasksOfManyThreadsRunOneAtATime) {
   Run();
   constexpr int kThreads = 4, kEach = 1000;
