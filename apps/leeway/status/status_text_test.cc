@@ -80,6 +80,15 @@ TEST(StatusTextTest, TheJobItsWorkersAndItsTables) {
 )");
 }
 
+TEST(StatusTextTest, AJobThatGathersTellsHowManyWorkersHaveJoined) {
+  EXPECT_EQ(
+      StatusText(
+          ParsedStatus(
+              R"({"job":"j","phase":"gathering","uptime_s":18,"workers":[{"rank":1,"state":"joined"}]})"))
+          .substr(0, 66),
+      "Job \"j\": gathering for 0:18\n  joined so far: 1 worker\n");
+}
+
 TEST(StatusTextTest, NoLineIsLongerThanATerminalWhateverNamesAre) {
   JobStatus status = ParsedStatus(WaitingJobJson());
   const std::string name = "model.decoder.layers.11.self_attention.query_projection.weight";

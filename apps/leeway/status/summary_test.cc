@@ -79,7 +79,7 @@ TEST(SummaryTest, WhatMattersComesFirstAndShardsAddUp) {
   EXPECT_EQ(SummaryText(GoodOutcome()), R"(Job done after 23.0 s (start 1.0 s, scripts 20.0 s, end 2.0 s)
   1000 samples in 16.0 s of training: 62 samples/s
   slowest worker: w1, 4.0 times the median per step
-  1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd
+  1 table, 1000 values in 4 blocks; ssp:3 + immediate + sgd
 
   time of all workers                   seconds  share
   ----------------------------------------------------
