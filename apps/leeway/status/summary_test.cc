@@ -156,7 +156,7 @@ TEST(SummaryTest, TablesWithAClockOfTheirOwnAreCountedApart) {
           R"({"tables":[{"name":"broadcast.0","clock":"own","sync":"bsp","elements":7,"blocks":1}]})")
           ->tables[0]);
   const std::string text = SummaryText(outcome);
-  EXPECT_THAT(text, AllOf(HasSubstr("1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
+  EXPECT_THAT(text, AllOf(HasSubstr("1 table, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
                           ContainsRegex("and 1 with a clock\\s+of its own"), Not(HasSubstr("bsp"))));
 }
 
