@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/errors.h"
 #include "cli/command_line.h"
 #include "cli/simulator_variables.h"
 #include "command/commands.h"
@@ -77,5 +78,10 @@ int main(int argc, char** argv, char** envp) {
       "  leeway sim scenarios/uneven.toml\n\n"
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};
-  return RunCommandLine(text, commands, words);
+  try {
+    return RunCommandLine(text, commands, words);
+  } catch (const std::system_error& failed) {  // fmt::print throws one when stdout takes nothing more
+    std::fprintf(stderr, "leeway: cannot write the output: %s\n", failed.code().message().c_str());
+    return ExitCode(leeway::ResourceExhausted("output"));
+  }
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/errors.h"
+#include "transport/stream/address.h"
 
 namespace leeway {
 namespace {
@@ -30,6 +31,14 @@ AddressSource MakeAddressSource(const std::string& scheduler) {
     return [path = scheduler.substr(kFilePrefix.size())] { return ReadAddress(path); };
   }
   return [scheduler]() -> Result<std::string> { return scheduler; };
+}
+
+Status CheckAddress(const std::string& scheduler) {
+  if (scheduler.starts_with(kFilePrefix)) {
+    if (scheduler.size() > kFilePrefix.size()) return Status::Ok();
+    return InvalidArgument("address \"{}\": no path, wanted \"file:PATH\"", scheduler);
+  }
+  return IsLocal(scheduler) ? ParseLocal(scheduler).status() : Endpoint::Parse(scheduler).status();
 }
 
 std::string ListenOnThisHost(const std::string& transport) {

@@ -28,5 +28,13 @@ TEST(AddressSourceTest, AFileIsReadAtEveryQuestion) {
   EXPECT_THAT(where().status().message(), HasSubstr("is empty"));
 }
 
+TEST(AddressSourceTest, AnAddressOfAnotherFormIsRefused) {
+  for (const char* good : {"10.0.0.1:70", "box:7000", "[::1]:7000", "local:job", "file:/shared/address"})
+    EXPECT_TRUE(CheckAddress(good).ok()) << good;
+  EXPECT_THAT(CheckAddress("10.0.0.1").message(), HasSubstr("\"10.0.0.1\": no port; wanted \"host:port\""));
+  for (const char* bad : {"box:port", "local:a/b", "file:", ""})
+    EXPECT_EQ(CheckAddress(bad).code(), StatusCode::kInvalidArgument) << bad;
+}
+
 }  // namespace
 }  // namespace leeway

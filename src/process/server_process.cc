@@ -94,6 +94,7 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions&
                                                             std::uint32_t shards, const Policies& policies,
                                                             Log& log) {
   if (shards == 0) return InvalidArgument("a server of {} shards, wanted at least 1", shards);
+  LW_RETURN_IF_ERROR(CheckAddress(options.scheduler).WithContext("scheduler"));
   LW_ASSIGN_OR_RETURN(const std::vector<int> cores,
                       CoresOf(options.cores, options.server, shards, AllowedCores()));
   auto process = std::make_unique<ServerThreads>(shards);

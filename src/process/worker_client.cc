@@ -48,6 +48,8 @@ WorkerOptions WithIdentity(WorkerOptions options) {
 
 Status CheckOptions(const WorkerOptions& options) {
   LW_RETURN_IF_ERROR(CheckLinkOptions(options.link));
+  if (!options.scheduler.empty())
+    LW_RETURN_IF_ERROR(CheckAddress(options.scheduler).WithContext("scheduler"));
   if (options.queue_max == 0) return InvalidArgument("queue_max is 0, wanted at least 1");
   if (options.rank < -1 || options.rank >= std::numeric_limits<std::uint32_t>::max()) {
     return InvalidArgument("rank {}, wanted 0 or more, or -1 for any", options.rank);

@@ -44,10 +44,16 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     (["sim", "--set", "policies.sync=asp"], ["wanted one of them"]),
     (["sim", "--from-run", "run.json", "--quick"], ["got --quick and --from-run"]),
     (["timeline", "--workers", 4], ["--workers"]),
+    (["server", "--scheduler", "127.0.0.1"], ['--scheduler: address "127.0.0.1": no port', "host:port"]),
+    (["ctl", "status", "--scheduler", "127.0.0.1"], ['--scheduler: address "127.0.0.1": no port', "host:port"]),
+    (["ctl", "set-sync"], ["RULE: not given, wanted words such as"]),
+    (["checkpoint", "diff", "a"], ["A B: got 1 word, wanted two checkpoints"]),
+    (["run", "--job-file", "no.toml", "train.py"], ["--job-file: no.toml: no such file"]),
     (["timeline", "--pace", "10,x"], ["--pace", '"x"', "10,12,15,40"]),
+    (["timeline", "--sync", "drop:3", "--pace", "10,12"], ["leeway timeline: --sync with 2 values of --pace", "needs 3 workers"]),
     (["timeline", "--sync", "bsp", "--apply", "immediat"], ["--apply with --sync bsp", "immediat"]),
 ])
-def test_a_simulation_refuses_flags_that_it_does_not_use(flags, words):
+def test_a_command_refuses_what_it_cannot_use(flags, words):
     result = leeway(*flags)
     assert result.returncode == 2, result
     for word in words:

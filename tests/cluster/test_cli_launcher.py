@@ -79,13 +79,23 @@ def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make):
 
 
 def test_a_reader_that_went_away_costs_neither_the_exit_code_nor_the_file(tmp_path):
-    for redirection in (">&-", ">&- 2>&-", ">/dev/full"):
+    for redirection in (">&-", ">&- 2>&-", ">/dev/full", ">/dev/full 2>/dev/full"):
         summary = tmp_path / "summary.json"
         # By lines, as on a terminal: an error of a larger buffer would be found when nobody looks any more.
         command = f'exec stdbuf -oL "{BUILD}/leeway" run -w 1 --summary-json "{summary}" -- echo hi {redirection}'
         assert subprocess.run(["sh", "-c", command], timeout=HANG_S, check=False).returncode == NOBODY_JOINED, redirection
         assert json.loads(summary.read_text())["exit_code"] == NOBODY_JOINED
         summary.unlink()
+
+
+def test_output_that_cannot_be_written_is_an_error_with_a_message():
+    """A message of an error that cannot be written leaves its exit code as it is."""
+    with open("/dev/full", "w") as full:
+        run = [str(BUILD / "leeway"), "run"]
+        shown = subprocess.run([*run, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False)
+        assert (shown.returncode, shown.stderr) == (6, "leeway: cannot write the output: No space left on device\n")
+        refused = subprocess.run([*run, "--sycn", "bsp"], stderr=full, timeout=HANG_S, check=False)
+        assert refused.returncode == 2
 
 
 def test_an_exit_code_beyond_128_is_no_signal():

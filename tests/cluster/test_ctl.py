@@ -42,7 +42,7 @@ def test_a_checkpoint_by_ctl_while_training_goes_on(tmp_path):
         assert "running" in text and folder in text and re.search(r"^  w1 +\d+ ", text, re.MULTILINE), text
 
         asked = leeway("ctl", "checkpoint", "--scheduler", where, "--secret-file", secret)
-        assert asked.returncode == 0 and "asked for" in asked.stdout, asked
+        assert asked.returncode == 0 and "--wait prints its folder" in asked.stdout, asked
         training.wait_for(lambda: len(list(training.checkpoints.glob("*/manifest.json"))) == 2, "second checkpoint")
 
 

@@ -30,7 +30,7 @@ def test_a_model_is_switched_while_it_trains(alone):
 @pytest.mark.parametrize("words, wanted", [
     (dict(sync="drop:9"), "needs 9 workers, got a job of 1"),
     (dict(sync="pssp:3,0.5", apply="aggregate"), "use immediate"),
-    (dict(sync="bsp", tables="lstm*"), "means no table"),
+    (dict(sync="bsp", tables="lstm*"), "matches no table"),
     (dict(sync="bsp", server=1), "wanted 0 to 0"),
     (dict(sync="bpp"), "did you mean"),
     (dict(sync='when:pull="progres < 2",push="count >= workers"'), "progress"),

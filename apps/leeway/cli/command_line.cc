@@ -16,6 +16,7 @@
 #include "base/errors.h"
 #include "cli/flag_file.h"
 #include "cli/help_text.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -133,8 +134,8 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
 }
 
 int Complain(const std::string& who, const Status& status, int code, bool usage) {
-  fmt::print(stderr, "{}: {}\n", who, status.message());
-  if (usage) fmt::print(stderr, "({} --help says what it takes)\n", who);
+  PrintError("{}: {}\n", who, status.message());
+  if (usage) PrintError("({} --help says what it takes)\n", who);
   return code;
 }
 
@@ -177,15 +178,30 @@ std::vector<std::string> FirstWords(const Commands& commands, const std::string&
   return words;
 }
 
-int NoCommand(const ProgramText& program, const Commands& commands, const CLI::App& app,
+// What is wrong with a flag or script in the place of a command; empty: nothing that is known.
+std::string Misplaced(const Parser& parser, const std::string& program, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  for (const Parsed& parsed : parser.commands) {
+    const std::string command = program + " " + parsed.command->name();
+    if (word.ends_with(".py") && parsed.flags.takes_rest())
+      return fmt::format("unknown command \"{}\" (did you mean \"{} {}\"?)", word, command, word);
+    if (word.starts_with("-") && parsed.flags.Find(name) != nullptr)
+      return fmt::format("{} stands before the command, wanted it after: {} {}", name, command, name);
+  }
+  return {};
+}
+
+int NoCommand(const ProgramText& program, const Commands& commands, const Parser& parser, const CLI::App& app,
               const std::string& group) {
   const std::string who = group.empty() ? program.name : program.name + " " + group;
   const std::vector<std::string> extra = app.remaining();
   if (extra.empty()) {
-    fmt::print(stderr, "{}", CommandsHelp(program, commands, group));
+    WriteError(CommandsHelp(program, commands, group));
     return kUsageExitCode;
   }
   const std::string& word = extra.front();
+  if (const std::string hint = Misplaced(parser, program.name, word); !hint.empty())
+    return Complain(who, InvalidArgument("{}", hint), kUsageExitCode, true);
   if (word.starts_with("-")) return Complain(who, Unknown(word, {"--help"}, false), kUsageExitCode, true);
   const std::vector<std::string> known = FirstWords(commands, group);
   const Status status = InvalidArgument("unknown command \"{}\"; known: {}{}", word, fmt::join(known, ", "),
@@ -234,6 +250,14 @@ int RunCommandLine(const ProgramText& program, const Commands& commands, std::ve
     args.erase(dashes, args.end());
   }
 
+  // As other programs take them.
+  if (!args.empty() && args[0] == "help") {
+    args.erase(args.begin());
+    args.emplace_back("--help");
+  } else if (args.size() == 1 && args[0] == "--version") {
+    args = {"version"};
+  }
+
   Parser parser;
   parser.root.set_help_flag("-h,--help");
   parser.root.allow_extras();
@@ -259,14 +283,14 @@ int RunCommandLine(const ProgramText& program, const Commands& commands, std::ve
   for (Parsed& parsed : parser.commands) {
     if (!parsed.app->parsed()) continue;
     if (const std::vector<std::string> extra = parser.root.remaining(); !extra.empty()) {
-      return NoCommand(program, commands, parser.root, "");
+      return NoCommand(program, commands, parser, parser.root, "");
     }
     return Run(program, parsed, has_rest ? &rest : nullptr);
   }
   for (const auto& [name, app] : parser.groups) {
-    if (app->parsed()) return NoCommand(program, commands, *app, name);
+    if (app->parsed()) return NoCommand(program, commands, parser, *app, name);
   }
-  return NoCommand(program, commands, parser.root, "");
+  return NoCommand(program, commands, parser, parser.root, "");
 }
 
 }  // namespace leeway::app

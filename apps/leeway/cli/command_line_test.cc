@@ -115,7 +115,7 @@ TEST(WordsTest, ACommandMayTakeWordsThatAreNoFlags) {
   flags.Words("FROM TO", words, 2, 2, "from where to where");
   EXPECT_TRUE(flags.TakeWords({"a", "b"}).ok());
   EXPECT_THAT(words, ElementsAre("a", "b"));
-  EXPECT_EQ(flags.TakeWords({"a"}).message(), "FROM TO: got 1, wanted 2");
+  EXPECT_EQ(flags.TakeWords({"a"}).message(), "FROM TO: got 1 word, wanted from where to where");
   EXPECT_EQ(flags.TakeWords({"a", "b", "c"}).message(), "unexpected \"c\"");
 }
 
@@ -177,6 +177,20 @@ TEST_F(CommandLineTest, AMisspelledCommandGetsASuggestion) {
   EXPECT_EQ(Run({"sial"}), kUsageExitCode);
   EXPECT_THAT(err_, AllOf(HasSubstr("unknown command \"sial\"; known: sail, harbour"),
                           HasSubstr("did you mean \"sail\"?")));
+}
+
+TEST_F(CommandLineTest, WhatStandsInThePlaceOfACommandIsToldItsPlace) {
+  EXPECT_EQ(Run({"--crew", "3", "sail"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("--crew stands before the command, wanted it after: boat sail --crew"));
+  EXPECT_EQ(Run({"go.py"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("unknown command \"go.py\" (did you mean \"boat sail go.py\"?)"));
+}
+
+TEST_F(CommandLineTest, HelpMayBeAskedForByAWord) {
+  EXPECT_EQ(Run({"help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("Commands:"));
+  EXPECT_EQ(Run({"help", "sail"}), 0);
+  EXPECT_THAT(out_, HasSubstr("--crew N"));
 }
 
 TEST_F(CommandLineTest, AWrongValueSaysWhatWasWanted) {

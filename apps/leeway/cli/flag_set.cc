@@ -167,8 +167,8 @@ void FlagSet::TakeRest(std::vector<std::string> words) {
 Status FlagSet::TakeWords(std::vector<std::string> words) {
   LW_CHECK(words_ != nullptr);
   if (words.size() < words_low_) {
-    return InvalidArgument("{}: got {}, wanted {}{}", words_value_, words.size(),
-                           words_low_ == words_high_ ? "" : "at least ", words_low_);
+    if (words.empty()) return InvalidArgument("{}: not given, wanted {}", words_value_, words_help_);
+    return InvalidArgument("{}: got {}, wanted {}", words_value_, Counted(words.size(), "word"), words_help_);
   }
   if (words.size() > words_high_) return InvalidArgument("unexpected \"{}\"", words[words_high_]);
   *words_ = std::move(words);

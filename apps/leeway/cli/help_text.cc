@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
+
+#include "terminal/wrap_text.h"
 
 namespace leeway::app {
 namespace {
@@ -51,6 +54,24 @@ std::string FlagHelp(const Flag& flag) {
   return help;
 }
 
+// Paragraphs in lines of one width. Lines of examples and tables (with an indent) stay as they are.
+std::string Filled(const std::string& lesson) {
+  std::string text, paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) text += Wrapped(paragraph, 0, 0, kLineMax) + "\n";
+    paragraph.clear();
+  };
+  std::istringstream lines(lesson);
+  for (std::string line; std::getline(lines, line);) {
+    const bool verbatim = line.empty() || line.starts_with(' ') || line.ends_with(':');
+    if (verbatim) end_paragraph();
+    if (verbatim) text += line + "\n";
+    if (!verbatim) paragraph += (paragraph.empty() ? "" : " ") + line;
+  }
+  end_paragraph();
+  return text;
+}
+
 }  // namespace
 
 std::string CommandsHelp(const ProgramText& program, const Commands& commands, const std::string& group) {
@@ -64,7 +85,7 @@ std::string CommandsHelp(const ProgramText& program, const Commands& commands, c
   text += fmt::format("Usage: {} COMMAND [FLAGS]      ({} COMMAND --help says what a command takes)\n\n",
                       prefix, program.name);
   text += "Commands:\n" + TwoColumns(rows);
-  if (group.empty()) text += "\n" + program.lesson;
+  if (group.empty()) text += "\n" + Filled(program.lesson);
   return text;
 }
 
@@ -79,7 +100,7 @@ std::string CommandHelp(const ProgramText& program, const Command& command, cons
   rows.emplace_back("-h, --help", "this text");
   text += TwoColumns(rows);
   if (flags.takes_rest()) text += "\n" + TwoColumns({{"-- " + flags.rest_value(), flags.rest_help()}});
-  if (const std::string lesson = command.lesson(); !lesson.empty()) text += "\n" + lesson;
+  if (const std::string lesson = command.lesson(); !lesson.empty()) text += "\n" + Filled(lesson);
   return text;
 }
 

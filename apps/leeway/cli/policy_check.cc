@@ -34,7 +34,7 @@ Status CheckRule(const std::string& text) {
 Status CheckInJob(const std::string& sync, const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const SyncPolicy policy, MakeSyncPolicy(BuiltinSyncModels(), sync));
   if (policy.model->WorkersNeeded() > job.workers) {
-    return InvalidArgument("sync \"{}\" needs {} workers, got a job of {} (--workers)", sync,
+    return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync,
                            policy.model->WorkersNeeded(), job.workers);
   }
   return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange);

@@ -12,6 +12,7 @@
 #include "command/commands.h"
 #include "system/exec.h"
 #include "system/text_file.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -70,7 +71,7 @@ class BenchAllCommand final : public Command {
     bench::ScoreRun run;
     run.chosen = !only_.empty();
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      fmt::print(stderr, "[{:>2}/{}] {}\n", i + 1, parts.size(), parts[i].name);
+      PrintError("[{:>2}/{}] {}\n", i + 1, parts.size(), parts[i].name);
       const Status ran = RunPart(parts[i], run);
       if (!ran.ok()) run.failures.emplace_back(parts[i].name, ran.message());
     }

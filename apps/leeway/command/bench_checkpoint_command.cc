@@ -24,6 +24,7 @@
 #include "command/commands.h"
 #include "launch/launcher.h"
 #include "system/text_file.h"
+#include "terminal/error_output.h"
 #include "transport/system/descriptor.h"
 
 namespace leeway::app {
@@ -74,7 +75,7 @@ class TurnJob {
     job->child_ = std::make_unique<bench::Child>([&](bench::Child::Parent&) {
       options.command.insert(options.command.end(), {"--launcher", std::to_string(getpid())});
       const Result<int> code = LaunchJob(program, options);
-      if (!code.ok()) fmt::print(stderr, "leeway: {}\n", code.status().message());
+      if (!code.ok()) PrintError("leeway: {}\n", code.status().message());
       return code.ok() ? *code : 1;
     });
     return job;

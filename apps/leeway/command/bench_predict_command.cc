@@ -14,6 +14,7 @@
 #include "command/commands.h"
 #include "simulate/prediction_check.h"
 #include "system/exec.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -100,8 +101,8 @@ class BenchPredictCommand final : public Command {
       each.predicted_s.push_back(predicted_s);
       each.measured_s.push_back(record.seconds);
       each.others_cores.push_back(record.host.others_cores);
-      fmt::print(stderr, "round {} of {}: {}: predicted {:.2f} s, measured {:.2f} s, {:+.1f} %\n", round + 1,
-                 runs_, each.name, predicted_s, record.seconds, 100 * (predicted_s / record.seconds - 1));
+      PrintError("round {} of {}: {}: predicted {:.2f} s, measured {:.2f} s, {:+.1f} %\n", round + 1, runs_,
+                 each.name, predicted_s, record.seconds, 100 * (predicted_s / record.seconds - 1));
     }
     return Status::Ok();
   }

@@ -10,6 +10,7 @@
 #include "inspect/checkpoint_folder.h"
 #include "inspect/diff.h"
 #include "inspect/verify.h"
+#include "terminal/error_output.h"
 #include "terminal/quantity.h"
 #include "terminal/table_text.h"
 
@@ -106,7 +107,7 @@ class CheckpointVerifyCommand final : public Command {
         continue;
       }
       const Verified verified = VerifyCheckpoint(at.path);
-      for (const std::string& problem : verified.problems) fmt::print(stderr, "{}\n", problem);
+      for (const std::string& problem : verified.problems) PrintError("{}\n", problem);
       bad = bad || !verified.problems.empty();
       fmt::print("{}: {}: {} files, {} blocks, {} ranks, {}\n", at.path,
                  verified.problems.empty() ? "good" : "BAD", verified.files, verified.blocks, verified.ranks,
@@ -146,7 +147,7 @@ class CheckpointDiffCommand final : public Command {
     for (const Status& status : {diffs.status(), ranks.status()}) {
       if (status.ok()) continue;
       // The words were right: what they name is damaged.
-      fmt::print(stderr, "{}\n", status.message());
+      PrintError("{}\n", status.message());
       return kBadExitCode;
     }
     if (json_) {

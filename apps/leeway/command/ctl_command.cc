@@ -16,6 +16,7 @@
 #include "status/monitor_client.h"
 #include "status/progress.h"
 #include "status/status_text.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -51,7 +52,8 @@ class CtlStatusCommand final : public Command {
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));
     flags.Switch("--json", json_, "the scheduler's JSON and the account of the job, one line");
-    flags.OptionalTime("--watch", watch_, every_, "again and again until Ctrl-C or the job's end, so often");
+    flags.OptionalTime("--watch", watch_, every_,
+                       "repeat it at this interval, until Ctrl-C or the job's end");
   }
 
   Result<int> Run() override {
@@ -74,7 +76,7 @@ class CtlStatusCommand final : public Command {
       if (const Status failed = monitor.failure(); !failed.ok()) {
         // The end of the job is what one watches for.
         if (failed.code() != StatusCode::kFailedPrecondition) return failed;
-        fmt::print(stderr, "leeway: {}\n", failed.message());
+        PrintError("leeway: {}\n", failed.message());
         return 0;
       }
       monitor.WaitForNews(every_);
@@ -115,18 +117,19 @@ class CtlCheckpointCommand final : public Command {
  public:
   explicit CtlCheckpointCommand(const Program& program) : scheduler_(program) {}
   std::string name() const override { return "ctl checkpoint"; }
-  std::string summary() const override { return "have a running job write a checkpoint now"; }
+  std::string summary() const override { return "make a running job write a checkpoint now"; }
   std::string lesson() const override {
     return "Examples:\n"
            "  leeway ctl checkpoint --scheduler 127.0.0.1:7000 --secret-file job.secret --wait\n"
            "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  LEEWAY_SCHEDULER=file:/shared/job.address leeway ctl checkpoint\n\n"
-           "Training goes on. With --wait the folder of the checkpoint is printed once it is whole; the job "
-           "needs\n--checkpoint-dir.\n";
+           "Training continues. With --wait the command prints the folder of the checkpoint when it is "
+           "complete. The "
+           "job needs --checkpoint-dir.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::minutes(2));
-    flags.Switch("--wait", wait_, "wait until it is whole, and print where it is");
+    flags.Switch("--wait", wait_, "wait until it is complete, and print its folder");
   }
 
   Result<int> Run() override {
@@ -141,10 +144,10 @@ class CtlCheckpointCommand final : public Command {
                         }));
     LW_RETURN_IF_ERROR(got.status);
     if (got.checkpoint == 0) {
-      fmt::print("a checkpoint is asked for; --wait says where it is\n");
+      fmt::print("the job writes a checkpoint; --wait prints its folder\n");
     } else {
       fmt::print("{}\n", got.folder);
-      fmt::print(stderr, "leeway: checkpoint {} of iteration {} is whole\n", got.checkpoint, got.iteration);
+      PrintError("leeway: checkpoint {} of iteration {} is whole\n", got.checkpoint, got.iteration);
     }
     return 0;
   }

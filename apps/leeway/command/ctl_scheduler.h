@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "cli/flag_set.h"
 #include "leeway/status.h"
+#include "process/address_source.h"
 #include "role/secret_flags.h"
 #include "status/monitor_client.h"
 #include "system/environment.h"
@@ -22,9 +23,8 @@ class CtlScheduler {
 
   void Declare(FlagSet& flags, std::chrono::milliseconds limit) {
     limit_ = limit;
-    flags.Text(
-        "--scheduler", "WHERE", where_,
-        "its address host:port or local:NAME, or file:PATH that holds it; else LEEWAY_SCHEDULER says it");
+    flags.Text("--scheduler", "WHERE", where_,
+               "its address host:port or local:NAME, or file:PATH that holds it [default: LEEWAY_SCHEDULER]");
     secret_.Declare(flags);
     flags.Time("--timeout", limit_, "how long to wait for the answer");
   }
@@ -36,6 +36,7 @@ class CtlScheduler {
           "job's "
           "scheduler");
     }
+    LW_RETURN_IF_ERROR(CheckAddress(where_).WithContext("--scheduler"));
     MonitorOptions options;
     options.scheduler = where_;
     LW_ASSIGN_OR_RETURN(options.secret, secret_.Take());
@@ -54,7 +55,9 @@ class CtlScheduler {
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
       if (left.count() <= 0) {
-        return DeadlineExceeded("no answer from the scheduler at {} within {}", where_, PrintTime(limit_));
+        const Status address = MakeAddressSource(where_)().status();
+        return DeadlineExceeded("no answer from the scheduler at {} within {}{}", where_, PrintTime(limit_),
+                                address.ok() ? "" : ": " + address.message());
       }
       monitor.WaitForNews(left);
     }

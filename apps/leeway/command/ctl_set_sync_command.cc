@@ -27,11 +27,12 @@ class CtlSetSyncCommand final : public Command {
            "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50\n"
            "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
            "workers\"'\n\n"
-           "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it counts after those that were there "
-           "before. It acts\n"
-           "at once, also on pulls that wait, and training goes on. One that the job cannot have is refused, "
-           "and nothing\n"
-           "changes. leeway ctl status shows what every table has on every server. Models: " +
+           "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it wins over the rules that were set "
+           "before it. It acts at once, also on pulls that wait, and training continues. The scheduler "
+           "refuses a "
+           "rule that the job cannot apply, and nothing changes. leeway ctl status shows the model of every "
+           "table "
+           "on every server. Models: " +
            KnownSyncModels() + ".\n";
   }
   void Declare(FlagSet& flags) override {

@@ -34,23 +34,20 @@ class RunCommand final : public Command {
            "  leeway run -w 4 -s 2 --restarts 3 --rejoin train.py\n"
            "  leeway run -w 4 -s 2 --checkpoint-dir ckpt --checkpoint-every 500 train.py\n"
            "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt train.py\n"
-           "  leeway run -w 4 -s 2 --record run.json train.py, then: leeway sim --from-run run.json\n"
+           "  leeway run -w 4 -s 2 --record run.json train.py\n"
+           "  leeway sim --from-run run.json\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
-           "  leeway run -w 2 -s 1 -- ./mine          (C++: WorkerOptions::FromEnvironment())\n\n"
-           "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_JOB, LEEWAY_RANK and LEEWAY_SIZE; a script "
-           "that calls\n"
-           "lw.init() needs to know none of them. A worker that ends with an error of its own (exit code 1 "
-           "to "
-           "127) ends the\n"
-           "job, and its exit code is passed on; for one that died see --on-worker-loss and --restarts. "
-           "Ctrl-C interrupts\n"
-           "the scripts (KeyboardInterrupt) and ends the job when they have ended, or after --grace; a "
-           "second "
-           "Ctrl-C ends\n"
-           "everything at once. SIGTERM ends the job after a checkpoint (--grace), SIGUSR1 has one written "
-           "and "
-           "the job go on,\n"
-           "SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
+           "  leeway run -w 2 -s 1 -- ./mine          # C++: WorkerOptions::FromEnvironment()\n\n"
+           "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE, LEEWAY_JOB, LEEWAY_RANK and "
+           "LEEWAY_SIZE; lw.init() reads them. A worker that ends with an error of its own (exit code 1 to "
+           "127) "
+           "ends the job, and its exit code becomes that of leeway run. --on-worker-loss and --restarts "
+           "decide "
+           "about a worker that died.\n\n"
+           "Ctrl-C interrupts the scripts (KeyboardInterrupt); the job ends with them, or after --grace. A "
+           "second Ctrl-C ends everything at once. SIGTERM ends the job after a checkpoint (--grace), "
+           "SIGUSR1 "
+           "writes a checkpoint and the job continues, SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
            JobLesson();
   }
 
@@ -64,9 +61,9 @@ class RunCommand final : public Command {
         "open TCP ports, the scheduler's here, for leeway ctl and workers started by hand [default: none]");
     flags.Switch("--bind-any", options_.bind_any,
                  "allow --listen at an address that other machines can reach");
-    flags.Text(
-        "--secret-file", "FILE", options_.secret_file,
-        "holds the job's secret, and is made if it is not there, for leeway ctl and workers started by hand");
+    flags.Text("--secret-file", "FILE", options_.secret_file,
+               "the file with the job's secret, for leeway ctl and workers started by hand; made if it does "
+               "not exist");
     DeclareTransportFlag(flags, options_.scheduler.link.transport);
     DeclareCoresFlag(flags, options_.server_cores);
     flags.Time("--gather-timeout", options_.scheduler.gather_timeout,
@@ -82,17 +79,18 @@ class RunCommand final : public Command {
         "checkpoint), rollback (all go back to it), fail (end)",
         [](const std::string& text) { return ParsePlan(text).status(); });
     flags.Number("--server-restarts", "N", options_.role_restart.servers, 0, 1'000'000,
-                 "under patch, start servers that died again, so many times in all");
+                 "under patch: restart servers that died, at most N times in all");
     flags.Number("--scheduler-restarts", "N", options_.role_restart.scheduler, 0, 1'000'000,
-                 "start a scheduler that died again, so many times; it goes on from its log");
+                 "restart a scheduler that died, at most N times; it continues from its log");
     DeclareGraceFlag(flags, options_.grace);
     flags.Number("--restarts", "N", options_.restart.restarts, 0, 1'000'000,
-                 "start a worker that died again, so many times in all");
+                 "restart workers that died, at most N times in all");
     flags.Switch("--rejoin", options_.restart.rejoin,
-                 "start a worker again that was declared dead while it lived (exit code 131), uncounted");
+                 "restart a worker that was declared dead while it lived (exit code 131); --restarts does "
+                 "not count it");
     flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
     flags.Text("--record", "FILE", options_.record,
-               "write what computing, links and servers cost in this run, for leeway sim --from-run");
+               "write the costs of computing, links and servers in this run, for leeway sim --from-run");
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet,
                  "no progress and no summary: only what workers print, warnings and errors");

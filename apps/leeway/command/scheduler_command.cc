@@ -38,10 +38,8 @@ class SchedulerCommand final : public Command {
            "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
-           "  export PYTHONPATH=$PWD/build/python       (python3: the one that build/python/interpreter "
-           "names)\n"
-           "  LEEWAY_SCHEDULER=127.0.0.1:7000 python3 train.py          (twice: the scheduler gives out "
-           "ranks)\n\n" +
+           "  export PYTHONPATH=$PWD/build/python\n"
+           "  LEEWAY_SCHEDULER=127.0.0.1:7000 $(cat build/python/interpreter) train.py   # twice: two workers\n\n" +
            JobLesson();
   }
 
@@ -61,9 +59,8 @@ class SchedulerCommand final : public Command {
     DeclareServerLossFlag(flags, on_server_loss_);
     DeclareCheckpointFlags(flags, options_.checkpoint);
     DeclareGraceFlag(flags, grace_);
-    flags.Text(
-        "--log-dir", "FOLDER", options_.log_folder,
-        "keep a log here, of this job alone: started again with it, the scheduler goes on with the job");
+    flags.Text("--log-dir", "FOLDER", options_.log_folder,
+               "keep the log of this job here: a scheduler that restarts with it continues the job");
     secret_.Declare(flags);
     DeclareLinkFlags(flags, options_.link);
     flags.Switch("-q,--quiet", quiet_, "no lines of progress and no summary at the end");
@@ -99,8 +96,9 @@ class SchedulerCommand final : public Command {
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerProcess> process,
                         SchedulerProcess::Start(options_, policies, log));
     if (!address_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(address_file_, process->address() + "\n"));
-    log.Write(LogLevel::kInfo, fmt::format("listening at {} for {} workers and {} servers",
-                                           process->address(), options_.job.workers, options_.job.servers));
+    log.Write(LogLevel::kInfo,
+              fmt::format("listening at {} for {} and {}", process->address(),
+                          Counted(options_.job.workers, "worker"), Counted(options_.job.servers, "server")));
     JobDisplay display(options_.job.workers);
     RoleCalls calls = CallsOf(*process, log);
     const auto began = std::chrono::steady_clock::now();

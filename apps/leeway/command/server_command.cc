@@ -50,6 +50,7 @@ class ServerCommand final : public Command {
     if (options_.scheduler.empty()) {
       return InvalidArgument("--scheduler: not given, wanted host:port or file:PATH of the job's scheduler");
     }
+    LW_RETURN_IF_ERROR(CheckAddress(options_.scheduler).WithContext("--scheduler"));
     LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
@@ -71,7 +72,7 @@ class ServerCommand final : public Command {
     };
     calls.show = show;
     const Status ended = UntilEnded(signals, calls);
-    if (!quiet_) show();
+    if (!quiet_ && ended.ok()) show();
     return ExitOf(ended.ok() ? asked : ended, log);
   }
 

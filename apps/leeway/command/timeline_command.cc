@@ -11,6 +11,7 @@
 #include "cli/policy_check.h"
 #include "command/commands.h"
 #include "sim/timeline.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -74,9 +75,13 @@ class TimelineCommand final : public Command {
     if (!pace_.empty()) {
       LW_ASSIGN_OR_RETURN(options_.steps, ParsePace(pace_));
     }
+    JobOptions job;
+    job.workers = static_cast<std::uint32_t>(options_.steps.size());
+    if (const Status fits = CheckInJob(options_.sync, job); !fits.ok())
+      return InvalidArgument("--sync with {} values of --pace: {}", job.workers, fits.message());
     options_.length = 10 * *std::ranges::max_element(options_.steps);
     const sim::TimelineReport report = sim::RunTimeline(options_);
-    for (const std::string& problem : report.problems) fmt::print(stderr, "{}\n", problem);
+    for (const std::string& problem : report.problems) PrintError("{}\n", problem);
     if (!report.problems.empty()) return kFailedExitCode;
     if (json_) {
       fmt::print("{}\n", ToJson(options_, report).dump());

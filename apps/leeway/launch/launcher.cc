@@ -18,11 +18,12 @@
 #include "role/checkpoint_flags.h"
 #include "status/job_events.h"
 #include "system/signal_inbox.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
 
-void Say(const std::string& line) { fmt::print(stderr, "leeway: {}\n", line); }
+void Say(const std::string& line) { PrintError("leeway: {}\n", line); }
 
 Result<std::string> MakeFolder(const Environment& environment) {
   std::string folder = environment.Get("TMPDIR").value_or("/tmp") + "/leeway-XXXXXX";

@@ -123,7 +123,7 @@ bool WorkerWatch::Decide(const Loss& loss, const JobNow& now) {
     return true;
   }
   if (NoneLeft() && lives_.CountNow(LifeEnd::kDone) == 0) {
-    Fail(loss, s.job.workers > 1 ? what + ", the last one" : what, now);
+    Fail(loss, s.job.workers > 1 ? "all workers are lost; the last one, " + what : what, now);
     return true;
   }
   if (!now.begun) {

@@ -92,7 +92,7 @@ TEST_F(WorkerWatchTest, TheJobGoesOnWithoutAWorkerUntilItWasTheLastOne) {
   End(1, kSigkilled);
   ASSERT_EQ(control.failures.size(), 1U);
   EXPECT_THAT(control.failures[0].why, HasSubstr("worker 1 ended with exit code 137"));
-  EXPECT_THAT(control.failures[0].why, HasSubstr("the last one"));
+  EXPECT_THAT(control.failures[0].why, HasSubstr("all workers are lost; the last one, worker 1"));
   EXPECT_EQ(control.failures[0].exit_code, 137);
 }
 

@@ -13,6 +13,7 @@
 #include "problem/problem.h"
 #include "simulate/study_table.h"
 #include "system/text_file.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -100,7 +101,7 @@ Result<int> RunPapers(const PapersOptions& options) {
     LW_ASSIGN_OR_RETURN(PaperResult result, RunOne(options, file, problems));
     Print(result);
     if (!result.skipped.empty())
-      fmt::print(stderr, "leeway: {} {} was not run: {}\n", file.paper, file.figure, result.skipped);
+      PrintError("leeway: {} {} was not run: {}\n", file.paper, file.figure, result.skipped);
     if (!scenario::ErrorsOf(result.finished.study).empty()) code = kFailedExitCode;
     results.push_back(std::move(result));
   }
@@ -108,7 +109,7 @@ Result<int> RunPapers(const PapersOptions& options) {
     LW_RETURN_IF_ERROR(MakeFolder(options.out));
     const std::string path = options.out + "/report.html";
     LW_RETURN_IF_ERROR(WriteTextFile(path, PapersHtml(results)));
-    fmt::print(stderr, "leeway: wrote {}\n", path);
+    PrintError("leeway: wrote {}\n", path);
   }
   if (!options.docs.empty()) {
     LW_RETURN_IF_ERROR(WriteDocs(options.docs, results));

@@ -32,20 +32,21 @@ Result<std::string> ResolveLink(std::string_view flag, const std::string& path) 
 
 void DeclareCheckpointFlags(FlagSet& flags, CheckpointOptions& options) {
   flags.Text("--checkpoint-dir", "FOLDER", options.folder,
-             "write checkpoints here; every server and the scheduler must see it");
+             "write checkpoints here: as the next two flags say, on request, and at SIGTERM; all processes "
+             "must see the folder");
   flags.Number("--checkpoint-every", "N", options.every_iterations, 0, 1ULL << 40,
-               "a checkpoint every so many iterations; 0: not by iterations");
-  flags.Time("--checkpoint-time", options.every, "a checkpoint every so often; 0s: not by time");
-  flags.Number("--checkpoint-keep", "N", options.keep, 1, 1'000'000, "how many of the newest stay");
+               "write a checkpoint every N iterations; 0: not by iterations");
+  flags.Time("--checkpoint-time", options.every, "write a checkpoint at this interval; 0s: not by time");
+  flags.Number("--checkpoint-keep", "N", options.keep, 1, 1'000'000, "keep the newest N");
   flags.Text("--resume", "PATH", options.resume,
-             "go on from this checkpoint, or from the newest good one in this folder");
+             "resume from this checkpoint, or from the newest good one in this folder");
 }
 
 void DeclareGraceFlag(FlagSet& flags, std::chrono::milliseconds& grace) {
-  flags.Time("--grace", grace,
-             "with --checkpoint-dir, SIGTERM first asks for a checkpoint and waits this long for it; so long "
-             "Ctrl-C of "
-             "leeway run waits for scripts to end by themselves; 0s: ends at once");
+  flags.Time(
+      "--grace", grace,
+      "how long SIGTERM waits for a checkpoint (with --checkpoint-dir), and Ctrl-C of leeway run for the "
+      "scripts to end; 0s: not at all");
 }
 
 Status TakeCheckpointFlags(CheckpointOptions& options) {

@@ -28,10 +28,10 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
         job.rules.push_back(rule);
         return Status::Ok();
       },
-      "other synchronization for some tables or servers: 'tables=fc* server=1 sync=psp:2,50'; the last that "
-      "fits counts");
+      "other synchronization for some tables or servers: 'tables=fc* server=1 sync=psp:2,50'; the last rule "
+      "that matches counts");
   flags.Text("--pull", "SPEC", job.pull,
-             "full, or partial:b,tau_ms: a worker goes on once a share b of all blocks is here "
+             "full, or partial:b,tau_ms: a worker continues when it has a share b of all blocks "
              "and tau has passed",
              CheckPull);
   flags.Text("--exchange", "SPEC", job.exchange,
@@ -101,7 +101,7 @@ std::string JobLesson() {
   return fmt::format(
       "Policies known here:\n"
       "  sync        {}\n"
-      "              ssp:3 lets a worker run 3 iterations ahead; drop:3 goes on with 3 of the workers; "
+      "              ssp:3 lets a worker run 3 iterations ahead; drop:3 waits for 3 of the workers; "
       "psp:2,50 with 2 of\n"
       "              them after 50 ms; conditions of your own: when:pull=\"progress < v_train + "
       "2\",push=\"count >= workers\"\n"

@@ -8,13 +8,12 @@ void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options, std::string& on
   flags.Number("--min-workers", "N", options.min_workers, 0, 4096,
                "begin with this many workers when --gather-timeout is over, and never shrink below; 0: begin "
                "with all");
-  flags.TimeLimit(
-      "--wait-max", options.wait_max,
-      "a worker that others wait for, and that lives but makes no call for this long, is declared "
-      "dead; none: it is waited for");
+  flags.TimeLimit("--wait-max", options.wait_max,
+                  "a worker that lives but makes no call for this long while others wait for it is declared "
+                  "dead; none: the others wait");
   on_worker_loss = NameOf(options.on_worker_loss);
   flags.Text("--on-worker-loss", "WHAT", on_worker_loss,
-             "when a worker has died: shrink (go on without it), wait (keep its place), fail (end)",
+             "when a worker has died: shrink (continue without it), wait (keep its place), fail (end)",
              [](const std::string& text) { return ParseOnWorkerLoss(text).status(); });
 }
 
@@ -31,7 +30,7 @@ void DeclareServerLossFlag(FlagSet& flags, std::string& on_server_loss) {
   on_server_loss = NameOf(OnServerLoss::kPatch);
   flags.Text(
       "--on-server-loss", "WHAT", on_server_loss,
-      "when a server has died: patch (another takes its place, with its blocks as they are in the last "
+      "when a server has died: patch (another takes its place, with its blocks as they are in the newest "
       "checkpoint), fail (end)",
       [](const std::string& text) { return ParseOnServerLoss(text).status(); });
 }

@@ -9,10 +9,9 @@ SecretFlags::SecretFlags(const Environment& environment)
       insecure_by_environment_(environment.Get(kInsecureVariable) == "1") {}
 
 void SecretFlags::Declare(FlagSet& flags) {
-  flags.Text("--secret-file", "FILE", file_, "holds the job's secret; else LEEWAY_SECRET_FILE names it");
-  flags.Switch(
-      "--insecure", insecure_,
-      "the job has no secret: everybody who reaches its addresses is let in; else LEEWAY_INSECURE=1");
+  flags.Text("--secret-file", "FILE", file_, "the file with the job's secret [default: LEEWAY_SECRET_FILE]");
+  flags.Switch("--insecure", insecure_,
+               "the job has no secret: everybody who reaches its addresses may join (as LEEWAY_INSECURE=1)");
 }
 
 Result<std::string> SecretFlags::Take() const {

@@ -19,6 +19,7 @@
 #include "simulate/study_trace.h"
 #include "system/signal_inbox.h"
 #include "system/text_file.h"
+#include "terminal/error_output.h"
 
 namespace leeway::app {
 namespace {
@@ -98,8 +99,7 @@ Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem:
   LW_ASSIGN_OR_RETURN(ScenarioFile file,
                       ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
   if (options.quick && file.study.quick.empty())
-    fmt::print(stderr, "leeway: {} has no short form (keys of [study.quick]), so it runs in full\n",
-               options.file);
+    PrintError("leeway: {} has no short form (keys of [study.quick]), so it runs in full\n", options.file);
   return RunScenarioFile(std::move(file), options, problems);
 }
 
@@ -174,11 +174,11 @@ Result<int> Simulate(const SimulateOptions& asked) {
   }
   const std::vector<std::string> errors = scenario::ErrorsOf(done.study);
   if (done.stopped) {
-    fmt::print(stderr, "leeway sim: stopped by {}, with {} of {} runs done\n", strsignal(*signal),
+    PrintError("leeway sim: stopped by {}, with {} of {} runs done\n", strsignal(*signal),
                RunsDone(done.study), done.study.cells.size() * done.study.seeds.size());
     return kSignalExitCode + *signal;
   }
-  for (const std::string& error : errors) fmt::print(stderr, "{}\n", error);
+  for (const std::string& error : errors) PrintError("{}\n", error);
   return errors.empty() ? 0 : kFailedExitCode;
 }
 

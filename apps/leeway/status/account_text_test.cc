@@ -38,8 +38,8 @@ TEST(AccountTextTest, SaysWhomWorkersWaitedForAndHowStaleGradientsWere) {
   lead                     mean 2.5 iterations; 0: 90 %, 1-3: 0 %, 4-15: 0 %,
                            16+: 10 %
   DPRs of worker           w2 8, w0 3
-  counts                   11 DPRs, 2 late pushes dropped, 4 blocks skipped, 6
-                           gradients copied into the arena
+  counts                   11 DPRs, 2 late pushes dropped, 4 blocks skipped,
+                           6 gradients copied into the arena
   connections              local 3, tcp 1
 )");
   const nlohmann::json json = AccountJson(status);

@@ -17,6 +17,15 @@ TEST(LastStatusTest, TheNewestStatusIsKeptWithTheTimeWhenTheJobHadGathered) {
   EXPECT_EQ(last.json(), R"({"job":"a","phase":"ended"})");
 }
 
+TEST(LastStatusTest, AJobThatEndedWithoutGatheringHasNotGathered) {
+  LastStatus last;
+  ASSERT_TRUE(last.Take(R"({"job":"a","phase":"gathering"})", 1));
+  ASSERT_TRUE(last.Take(R"({"job":"a","phase":"ended"})", 2));
+  EXPECT_EQ(last.gathered_s(), std::nullopt);
+  ASSERT_TRUE(last.Take(R"({"job":"a","phase":"ended","gathered_after_s":0.5})", 3));
+  EXPECT_EQ(last.gathered_s(), 3.0);
+}
+
 TEST(LastStatusTest, ATextThatIsNoStatusChangesNothing) {
   LastStatus last;
   ASSERT_TRUE(last.Take(R"({"job":"a","phase":"running"})", 1));

@@ -51,6 +51,10 @@ std::string HeadText(const JobStatus& status, const Progress& progress) {
   const auto add = [&text](const std::string& line) {
     if (!line.empty()) text += "  " + Wrapped(line, 2, 4) + "\n";
   };
+  if (status.phase == "gathering") {
+    const auto joined = std::ranges::count(status.workers, "joined", &WorkerStatus::state);
+    add(fmt::format("joined so far: {}", Counted(static_cast<std::uint64_t>(joined), "worker")));
+  }
   add(SpeedLine(status, progress));
   if (const std::string waits = WhoWaitsForWhom(status); !waits.empty()) {
     add("waiting: " + waits);

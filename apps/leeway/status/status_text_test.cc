@@ -80,6 +80,12 @@ TEST(StatusTextTest, TheJobItsWorkersAndItsTables) {
 )");
 }
 
+TEST(StatusTextTest, AJobThatGathersTellsHowManyWorkersHaveJoined) {
+  const std::string json =
+      R"({"job":"j","phase":"gathering","uptime_s":18,"workers":[{"rank":1,"state":"joined"}]})";
+  EXPECT_THAT(StatusText(ParsedStatus(json)), HasSubstr("gathering for 0:18\n  joined so far: 1 worker\n"));
+}
+
 TEST(StatusTextTest, NoLineIsLongerThanATerminalWhateverNamesAre) {
   JobStatus status = ParsedStatus(WaitingJobJson());
   const std::string name = "model.decoder.layers.11.self_attention.query_projection.weight";

@@ -190,8 +190,8 @@ std::string TableLine(const JobStatus& status) {
       policies.insert(fmt::format("{} + {} on server {}", row.sync, row_apply, row.server));
     }
   }
-  std::string text =
-      fmt::format("{} tables, {} values in {} blocks", status.tables.size() - own_clocks, elements, blocks);
+  std::string text = fmt::format("{}, {} in {}", Counted(status.tables.size() - own_clocks, "table"),
+                                 Counted(elements, "value"), Counted(blocks, "block"));
   for (const std::string& policy : policies) text += fmt::format("; {}", policy);
   if (own_clocks > 0) {
     text += fmt::format("; and {} with a clock of {} own (broadcast_parameters, push_pull)", own_clocks,

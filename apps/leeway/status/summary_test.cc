@@ -79,7 +79,7 @@ TEST(SummaryTest, WhatMattersComesFirstAndShardsAddUp) {
   EXPECT_EQ(SummaryText(GoodOutcome()), R"(Job done after 23.0 s (start 1.0 s, scripts 20.0 s, end 2.0 s)
   1000 samples in 16.0 s of training: 62 samples/s
   slowest worker: w1, 4.0 times the median per step
-  1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd
+  1 table, 1000 values in 4 blocks; ssp:3 + immediate + sgd
 
   time of all workers                   seconds  share
   ----------------------------------------------------
@@ -156,7 +156,7 @@ TEST(SummaryTest, TablesWithAClockOfTheirOwnAreCountedApart) {
           R"({"tables":[{"name":"broadcast.0","clock":"own","sync":"bsp","elements":7,"blocks":1}]})")
           ->tables[0]);
   const std::string text = SummaryText(outcome);
-  EXPECT_THAT(text, AllOf(HasSubstr("1 tables, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
+  EXPECT_THAT(text, AllOf(HasSubstr("1 table, 1000 values in 4 blocks; ssp:3 + immediate + sgd;"),
                           ContainsRegex("and 1 with a clock\\s+of its own"), Not(HasSubstr("bsp"))));
 }
 

@@ -85,4 +85,8 @@ std::string ShortTime(double seconds) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
+std::string Counted(std::uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace leeway::app

@@ -26,4 +26,7 @@ namespace leeway::app {
 [[nodiscard]] std::string ShortCount(double count);
 [[nodiscard]] std::string ShortTime(double seconds);
 
+// "1 server", "2 servers".
+[[nodiscard]] std::string Counted(std::uint64_t count, std::string_view noun);
+
 }  // namespace leeway::app

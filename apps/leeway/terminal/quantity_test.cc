@@ -36,6 +36,12 @@ TEST(QuantityTest, PrintingIsExactAndParsesBack) {
     EXPECT_EQ(*ParseTime(PrintTime(milliseconds(ms))), milliseconds(ms));
 }
 
+TEST(QuantityTest, OneThingIsNotCalledSeveral) {
+  EXPECT_EQ(Counted(0, "server"), "0 servers");
+  EXPECT_EQ(Counted(1, "server"), "1 server");
+  EXPECT_EQ(Counted(2, "server"), "2 servers");
+}
+
 TEST(QuantityTest, ShortFormsAreForReading) {
   EXPECT_EQ(ShortBytes(1.4e9), "1.40 GB");
   EXPECT_EQ(ShortCount(6400), "6400");

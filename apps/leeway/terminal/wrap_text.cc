@@ -3,13 +3,21 @@
 #include "base/check.h"
 
 namespace leeway::app {
+namespace {
+
+bool IsNumber(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+}  // namespace
 
 std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent, std::size_t columns) {
   std::string lines;
   std::size_t column = at;
   bool first_word = true;
   while (!text.empty()) {
-    const std::size_t end = text.find(' ');
+    std::size_t end = text.find(' ');
+    if (IsNumber(text.substr(0, end)) && end != std::string_view::npos) end = text.find(' ', end + 1);
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!first_word && column + 1 + word.size() > columns) {

@@ -11,7 +11,8 @@ namespace leeway::app {
 inline constexpr std::size_t kTextColumns = 80;
 
 // The words of `text` in lines of at most `columns`, every line but the first after `indent` spaces. The
-// first begins at column `at`. A word that is longer than a line stays whole.
+// first begins at column `at`. A word that is longer than a line stays whole, and so does a number with its
+// unit.
 [[nodiscard]] std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent,
                                   std::size_t columns = kTextColumns);
 // At most `columns`: a longer text ends with "...".

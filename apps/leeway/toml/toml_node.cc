@@ -1,5 +1,6 @@
 #include "toml/toml_node.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/errors.h"
@@ -52,6 +53,7 @@ std::string Shown(const toml::node& node) {
 
 Result<std::string> ReadTomlText(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
+  if (!in && !std::filesystem::exists(path)) return NotFound("{}: no such file, wanted a TOML file", path);
   if (!in) return InvalidArgument("cannot read \"{}\", wanted a TOML file", path);
   std::string text;
   text.resize(kFileBytesMax + 1);

@@ -131,7 +131,7 @@ void JobRules::NameUnused(const TableRegistry& tables) {
       names.push_back(entry.spec.name);
     }
     env_.log.Write(LogLevel::kWarning,
-                   fmt::format("rule \"{}\" means no table of the job so far; it has {}: {}", rule,
+                   fmt::format("rule \"{}\" matches no table of the job so far; it has {}: {}", rule,
                                tables.all().size(), fmt::join(names, ", ")));
   }
 }

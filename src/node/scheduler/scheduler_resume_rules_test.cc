@@ -109,5 +109,16 @@ TEST_F(SchedulerResumeRulesTest, SpecsThatTheCheckpointSpellsOutAreShortAgain) {
   EXPECT_EQ(table["optimizer"], "rmsprop:momentum=1");
 }
 
+TEST_F(SchedulerResumeRulesTest, AJobWithAnotherModelIsToldThatTheCheckpointHasOne) {
+  options.job.sync = "asp";
+  Resume({});
+  SyncOnGather();
+  Define(w0, 7, "fc", 4);
+  const auto replies = Take<wire::pb::TableMap>(w0, Kind::kTableMap);
+  ASSERT_EQ(replies.size(), 1U);
+  EXPECT_THAT(replies[0].error(), HasSubstr("differs from the one in the checkpoint: sync: got \"asp"));
+  EXPECT_THAT(replies[0].error(), HasSubstr("by a rule (--rule sync=SPEC)"));
+}
+
 }  // namespace
 }  // namespace leeway::testing

@@ -98,7 +98,7 @@ TEST_F(SchedulerSetSyncTest, WhatTheJobCannotHaveIsRefusedAndNothingChanges) {
   for (const auto& [rule, wanted] : std::vector<std::pair<std::string, std::string>>{
            {"sync=drop:9", "needs 9 workers, got a job of 2"},
            {"sync=pssp:3,0.5 apply=aggregate", "use immediate"},
-           {"tables=fc* sync=asp", "means no table of the job; it has 1: w"},
+           {"tables=fc* sync=asp", "matches no table of the job; it has 1: w"},
            {"server=2 sync=asp", "wanted 0 to 1"},
            {"sync=bpp", "did you mean \"bsp\"?"},
            {"sync=", "sync: got nothing"}}) {
@@ -159,12 +159,12 @@ TEST_F(SchedulerSetSyncTest, OneThatIsAskedAgainAfterALostLinkDoesNotUndoWhatWas
 TEST_F(SchedulerSetSyncTest, WhatWasRefusedStaysSoThoughItMightBeDoneByNow) {
   Begin();
   SetSync(w0, "tables=v sync=asp", 1);
-  EXPECT_THAT(Refusal(w0), HasSubstr("means no table"));
+  EXPECT_THAT(Refusal(w0), HasSubstr("matches no table"));
   Define(w1, 8, "v", 8);
   Settle();
   AckAll(3);
   SetSync(w0, "tables=v sync=asp", 1);
-  EXPECT_THAT(Refusal(w0), HasSubstr("means no table"));
+  EXPECT_THAT(Refusal(w0), HasSubstr("matches no table"));
 }
 
 TEST_F(SchedulerSetSyncTest, ASchedulerThatIsStartedAgainKnowsWhatItAnswered) {
@@ -205,7 +205,7 @@ TEST_F(SchedulerSetSyncTest, ARuleOfTheStartThatMeansNoTableIsSaidToOnceTheJobTr
   Begin();
   const auto warnings = [this] {
     return std::ranges::count_if(world.log.lines, [](const std::string& line) {
-      return line.find("means no table of the job so far") != std::string::npos;
+      return line.find("matches no table of the job so far") != std::string::npos;
     });
   };
   PassTime(seconds(2));

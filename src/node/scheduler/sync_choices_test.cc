@@ -236,7 +236,8 @@ TEST_F(SyncChoicesTest, ASwitchThatCannotBeChangesNothing) {
   };
   EXPECT_THAT(refused("sync=drop:9"), HasSubstr("job of 4"));
   EXPECT_THAT(refused("sync=pssp:3,0.5 apply=aggregate"), HasSubstr("use immediate"));
-  EXPECT_THAT(refused("tables=fc* sync=ssp:1"), AllOf(HasSubstr("means no table"), HasSubstr("it has 1: w")));
+  EXPECT_THAT(refused("tables=fc* sync=ssp:1"),
+              AllOf(HasSubstr("matches no table"), HasSubstr("it has 1: w")));
   EXPECT_THAT(refused("server=7 sync=ssp:1"), HasSubstr("wanted 0 to 2"));
   EXPECT_THAT(refused("apply=aggregate"), AllOf(HasSubstr("table \"w\""), HasSubstr("server 1")));
   EXPECT_THAT(refused("sync=when:pull=\"progres < 3\",push=\"count >= workers\""), HasSubstr("progress"));

@@ -50,7 +50,7 @@ Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::En
   for (const TableRegistry::Entry& entry : std::span(tables).first(std::min(tables.size(), kNamed))) {
     names.push_back(entry.spec.name);
   }
-  return NotFound("rule \"{}\" means no table of the job; it has {}: {}{}", rule, tables.size(),
+  return NotFound("rule \"{}\" matches no table of the job; it has {}: {}{}", rule, tables.size(),
                   fmt::join(names, ", "), tables.size() > kNamed ? ", ..." : "");
 }
 
@@ -185,6 +185,13 @@ Result<TableRegistry::Defined> TableRegistry::Define(const wire::pb::DefineTable
     if (wanted != nullptr) {
       LW_ASSIGN_OR_RETURN(const std::optional<std::string> differs, Compare(*resolved, *wanted));
       if (differs) {
+        if (id.index() < tables_.size() && tables_[id.index()].of_checkpoint) {
+          return AlreadyExists(
+              "table \"{}\" differs from the one in the checkpoint: {}; resume with the options of the job "
+              "that "
+              "wrote the checkpoint, and change the sync model by a rule (--rule sync=SPEC)",
+              table.name(), *differs);
+        }
         return AlreadyExists("table \"{}\" is defined already, and differently: {}", table.name(), *differs);
       }
     }
@@ -310,6 +317,7 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
     TableSpec& spec = entry.spec;
     spec = table.spec;
     entry.created = created;
+    entry.of_checkpoint = true;
     LW_RETURN_IF_ERROR(CheckPolicies(spec).WithContext(Named(spec)));
     const auto [found, is_new] = shorts.try_emplace({spec.sync, spec.apply, spec.optimizer}, spec);
     TableSpec& written = found->second;

@@ -82,6 +82,7 @@ class TableRegistry {
         spec;  // as defined, with the job's defaults filled in: what later definitions are compared with
     wire::pb::Table map;  // with its blocks, and sync and apply as the rules say
     Epoch created;
+    bool of_checkpoint = false;  // defined by the checkpoint that the job began from
   };
   [[nodiscard]] const std::vector<Entry>& all() const { return tables_; }
 

@@ -129,12 +129,12 @@ std::string Advice(const StallFacts& facts) {
   const bool on_block = facts.wait.cause == Cause::kValues || facts.wait.cause == Cause::kVerdict;
   if (facts.wait.cause == Cause::kConnection || (on_block && !facts.shard_up)) {
     return fmt::format(
-        "see whether {} runs and can be reached; it is connected to again by itself, for {:.0f} s",
+        "see whether {} runs and can be reached; this process tries to connect again for {:.0f} s",
         facts.shard, facts.give_up_after_s);
   }
   if (OnScheduler(facts.wait.cause) && !facts.scheduler_up) {
     return fmt::format(
-        "see whether the scheduler runs and can be reached; it is connected to again by itself, for {:.0f} s",
+        "see whether the scheduler runs and can be reached; this process tries to connect again for {:.0f} s",
         facts.give_up_after_s);
   }
   if (on_block && !facts.of_shard) return fmt::format("look at the log and the load of {}", facts.shard);

@@ -100,8 +100,8 @@ TEST(StallTextTest, AServerThatIsLostOrSilent) {
   EXPECT_THAT(
       StallText(facts),
       AllOf(HasSubstr("server 1 shard 0 is not connected"),
-            HasSubstr("what to do: see whether server 1 shard 0 runs and can be reached; it is connected to "
-                      "again by itself, for 30 s")));
+            HasSubstr("what to do: see whether server 1 shard 0 runs and can be reached; this process "
+                      "tries to connect again for 30 s")));
 }
 
 TEST(StallTextTest, ASchedulerThatIsLost) {
