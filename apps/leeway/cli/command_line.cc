@@ -178,7 +178,7 @@ std::vector<std::string> FirstWords(const Commands& commands, const std::string&
   return words;
 }
 
-// What is wrong with a flag or script in the place of a command; empty: nothing that is known.
+// Explains a flag or script that stands in the place of a command. Empty: the word is something else.
 std::string Misplaced(const Parser& parser, const std::string& program, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   for (const Parsed& parsed : parser.commands) {

@@ -93,8 +93,8 @@ class EventLoop {
   bool RunTasks();
   // After a wait.
   bool RunFound();
-  // Runs what is there. If there was no input and no task, it waits in the kernel until `until` at the most.
-  // False if nothing came. An exception in a callback ends the process.
+  // Runs the events that are there. If there was no input and no task, it waits in the kernel until `until`
+  // at the most. False if nothing came. An exception in a callback ends the process.
   bool Pass(TimePoint until) noexcept;
   // Asks the kernel, and sleeps if nothing has come without it.
   bool AskDescriptors(bool came, TimePoint until);
