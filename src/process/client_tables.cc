@@ -109,13 +109,16 @@ Result<ClientTables::Marked> ClientTables::MarkAllPushed(std::span<const TablePu
       return table.status();
     }
     // Marked at once, so that a duplicate table is noticed.
-    marked.emplace_back(*table, std::exchange((*table)->pushed, clocks_));
+    marked.emplace_back(*table, (*table)->pushed);
+    MarkPushed(**table);
   }
   return marked;
 }
 
 void ClientTables::Unmark(const Marked& marked) {
-  for (const auto& [table, pushed] : marked) table->pushed = pushed;
+  for (const auto& [table, pushed] : marked) {
+    if (!table->own_clock()) table->pushed = pushed;
+  }
 }
 
 void ClientTables::OnFinalValues() {

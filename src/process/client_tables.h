@@ -51,7 +51,10 @@ class ClientTables {
   // Returns the table, if it may take this push in iteration `now`.
   [[nodiscard]] Result<ClientTable*> CheckPush(TableId id, std::span<const float> gradient,
                                                const PushOptions& how, Iteration now);
-  void MarkPushed(ClientTable& table) const { table.pushed = clocks_; }
+  // Tables with a clock of their own need no mark, and a callback may push them meanwhile.
+  void MarkPushed(ClientTable& table) const {
+    if (!table.own_clock()) table.pushed = clocks_;
+  }
   // Tables that were marked together, and when each was pushed before.
   using Marked = std::vector<std::pair<ClientTable*, std::int64_t>>;
   // Checks all pushes and marks their tables; on an error it marks none.
