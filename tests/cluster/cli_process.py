@@ -13,9 +13,17 @@ MARK = "CLI_TEST_MARK"
 NOBODY_JOINED = 5  # how a job ends whose workers all ended well and never joined
 
 
+def command(args):
+    """The program with these arguments. A busy machine may need longer than the default for workers to import torch."""
+    words = [str(arg) for arg in args]
+    if words[:1] == ["run"] and len(words) > 2 and "--gather-timeout" not in words:
+        words[1:1] = ["--gather-timeout", f"{HANG_S}s"]
+    return [str(BUILD / "leeway"), *words]
+
+
 def leeway(*args, limit_s=HANG_S, **variables):
     """Runs the program to its end: CompletedProcess with text output."""
-    return subprocess.run([str(BUILD / "leeway"), *map(str, args)], capture_output=True, text=True, timeout=limit_s,
+    return subprocess.run(command(args), capture_output=True, text=True, timeout=limit_s,
                           stdin=subprocess.DEVNULL, env={**os.environ, **variables}, check=False)
 
 
@@ -35,7 +43,7 @@ class Leeway:
         self.temporary.mkdir(exist_ok=True)
         env = {**os.environ, MARK: self._mark, "TMPDIR": str(self.temporary)}
         with open(self._out, "wb") as out, open(self._err, "wb") as err:
-            self.process = subprocess.Popen([str(BUILD / "leeway"), *map(str, args)], stdout=out, stderr=err,
+            self.process = subprocess.Popen(command(args), stdout=out, stderr=err,
                                             stdin=subprocess.DEVNULL, env=env, start_new_session=True,
                                             preexec_fn=set_signals)
 

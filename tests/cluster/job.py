@@ -32,6 +32,8 @@ class Job:
         address_file = self.folder / "scheduler"
         self.secret_file = make_secret(self.folder / "job.secret")
         self.scheduler = f"file:{address_file}"
+        # A busy machine may need longer than the default for workers to import torch.
+        options = {"gather_timeout": f"{HANG_S}s", **options}
         flags = [word for key, value in options.items() for word in (f"--{key.replace('_', '-')}", str(value))]
         self._start("scheduler", [BUILD / "leeway", "scheduler", "--address-file", address_file, "--secret-file",
                                   self.secret_file, "--workers", workers, "--servers", servers, "--shards", shards, *flags])

@@ -64,7 +64,8 @@ def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make):
             pass
     os.set_blocking(write, True)
     told = tmp_path / "pid"
-    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-w", "1", "--", "sh", "-c", f"echo $$ > {told}.new; "
+    # Quiet: where the job is slow to begin, a line of progress would wait for the reader before the worker starts.
+    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-q", "-w", "1", "--", "sh", "-c", f"echo $$ > {told}.new; "
                                 f"mv {told}.new {told}; exec yes"], stdout=write, stderr=write, stdin=subprocess.DEVNULL)
     try:
         wait_until(told.exists, "worker")

@@ -167,7 +167,7 @@ def test_under_wait_the_place_is_kept_for_one_started_by_hand(tmp_path):
     with Training(tmp_path, "--on-worker-loss", "wait", workers=2) as job:
         pids = job.all_training(2)
         os.kill(pids[1], signal.SIGKILL)
-        job.wait_for_error("its place is kept for 1m")
+        job.wait_for_error("its place is kept for 5m")
         place = dict(re.findall(r"(LEEWAY_\w+)=(\S+)", job.err()))
         assert place["LEEWAY_RANK"] == "1"
         job.wait_for_error("the job keeps the place of worker 1")
