@@ -39,7 +39,8 @@ class SchedulerCommand final : public Command {
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
            "  export PYTHONPATH=$PWD/build/python\n"
-           "  LEEWAY_SCHEDULER=127.0.0.1:7000 $(cat build/python/interpreter) train.py   # twice: two workers\n\n" +
+           "  LEEWAY_SCHEDULER=127.0.0.1:7000 $(cat build/python/interpreter) train.py   # twice: two "
+           "workers\n\n" +
            JobLesson();
   }
 

@@ -3,6 +3,7 @@
 
 #include "base/errors.h"
 #include "command/commands.h"
+#include "process/address_source.h"
 #include "process/console_log.h"
 #include "process/server_process.h"
 #include "role/job_flags.h"
