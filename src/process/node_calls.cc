@@ -57,9 +57,11 @@ CallQueue::Call NodeCalls::Ticketed(Ticket ticket, Call call, leeway::Done also)
   };
 }
 
-Result<Ticket> NodeCalls::Begin(Call call, leeway::Done also) {
+Result<Ticket> NodeCalls::Begin(Call call, leeway::Done also,
+                                std::optional<std::chrono::milliseconds> limit) {
   const Ticket ticket = tickets_.New();
-  const Status queued = queue_.Push(Ticketed(ticket, std::move(call), std::move(also)), limits_.wait_max);
+  const Status queued =
+      queue_.Push(Ticketed(ticket, std::move(call), std::move(also)), limit.value_or(limits_.wait_max));
   if (queued.ok()) return ticket;
   tickets_.Drop(ticket);
   return queued;
@@ -88,14 +90,10 @@ Status NodeCalls::Tell(std::function<void(WorkerNode&)> call,
 }
 
 std::optional<Status> NodeCalls::CallWithin(Call call, std::chrono::milliseconds limit) {
-  const Ticket ticket = tickets_.New();
-  const Status queued = queue_.Push(Ticketed(ticket, std::move(call), {}), limit);
-  if (!queued.ok()) {
-    tickets_.Drop(ticket);
-    return queued;
-  }
-  std::optional<Status> outcome = tickets_.Wait(ticket, {kForever, limit}, [] {});
-  if (!outcome) tickets_.Forget(ticket);
+  const Result<Ticket> ticket = Begin(std::move(call), {}, limit);
+  if (!ticket.ok()) return ticket.status();
+  std::optional<Status> outcome = tickets_.Wait(*ticket, {kForever, limit}, [] {});
+  if (!outcome) tickets_.Forget(*ticket);
   return outcome;
 }
 

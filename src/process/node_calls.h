@@ -53,8 +53,10 @@ class NodeCalls final : private CallQueue::Node {
 
   // A call gets the callback that ends it, with its outcome.
   using Call = std::function<void(WorkerNode&, const leeway::Done&)>;
-  // Queues a call under a new ticket. `also` (may be empty) hears of the outcome before the ticket does.
-  [[nodiscard]] Result<Ticket> Begin(Call call, leeway::Done also = {});
+  // Queues a call under a new ticket; waits at most `limit` (by default wait_max) for room. `also` (may be
+  // empty) hears of the outcome before the ticket does.
+  [[nodiscard]] Result<Ticket> Begin(Call call, leeway::Done also = {},
+                                     std::optional<std::chrono::milliseconds> limit = {});
   // Queues several calls that leave together: all of them, or none.
   [[nodiscard]] Result<std::vector<Ticket>> BeginAll(std::vector<std::pair<Call, leeway::Done>> calls);
   // Queues a call without an outcome; waits at most `limit` (by default wait_max) for room.
