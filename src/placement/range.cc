@@ -6,7 +6,7 @@
 // is a model of one: each table is one key, never cut, and the keys of a round of tables lie evenly over the
 // key space in the order of creation. So table t of n goes to server t * servers / n. Every server has the
 // same number of tables, in a row, and the server with the largest layers has most of the bytes (of 8 servers
-// one has 62 % of AlexNet). Plain keys 0, 1, 2, ... would all be in the first range: a job of one server.
+// one has 62 % of AlexNet). `raw_keys` has the plain keys 0, 1, 2, ..., which are all in the first range.
 //
 // PS-Lite has no shards; here the shards of a server get the blocks of its tables in turn.
 //

@@ -9,7 +9,11 @@
 namespace leeway {
 
 inline std::map<std::string, std::vector<std::string>> PlacementExamples() {
-  return {{"eps", {"eps"}}, {"lpt", {"lpt"}}, {"range", {"range"}}, {"round_robin", {"round_robin"}}};
+  return {{"eps", {"eps"}},
+          {"lpt", {"lpt"}},
+          {"range", {"range"}},
+          {"raw_keys", {"raw_keys"}},
+          {"round_robin", {"round_robin"}}};
 }
 
 }  // namespace leeway
