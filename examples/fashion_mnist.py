@@ -14,11 +14,13 @@ import sys
 import time
 
 import torch
-from fashion_mnist_data import load, normalize
 from torch import nn
 from torch.nn import functional as F
 
+import leeway.data
 import leeway.torch as lw
+
+KEPT_TEST_IMAGES = 2500  # of every snapshot; on all 10,000 the looking would take as long as the training
 
 NEXT = """
 What to try next:
@@ -36,11 +38,13 @@ def make_model():
 
 
 @torch.no_grad()
-def accuracy(model, images, labels):
+def accuracy(model, test_set, images=None):
+    """The share of the test images, or of the first `images` of them, that the model gets right."""
     model.eval()
-    right = sum((model(normalize(x)).argmax(1) == y).sum().item() for x, y in zip(images.split(250), labels.split(250)))
+    data, targets = test_set.data[:images], test_set.targets[:images]
+    right = sum((model(test_set.normalize(x)).argmax(1) == y).sum().item() for x, y in zip(data.split(250), targets.split(250)))
     model.train()
-    return right / len(labels)
+    return right / len(targets)
 
 
 class History:
@@ -69,7 +73,7 @@ class History:
         for at, parameters in self.snapshots:
             for parameter, kept in zip(model.parameters(), parameters):
                 parameter.copy_(kept)
-            self.accuracies.append((at, accuracy(model, *test_set)))
+            self.accuracies.append((at, accuracy(model, test_set, images=KEPT_TEST_IMAGES)))
         self.snapshots.clear()
 
 
@@ -89,14 +93,13 @@ def learning_rate(highest, progress):
 
 
 def train(arguments, model, optimizer, pool, train_set, test_set, history):
-    images, labels = train_set
     is_chief = lw.rank() == 0
     for indices in pool:
         optimizer.zero_grad()
         optimizer.samples = len(indices)
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(arguments.lr, job_progress(pool))
-        loss = F.cross_entropy(model(normalize(images[indices])), labels[indices])
+        loss = F.cross_entropy(model(train_set.normalize(train_set.data[indices])), train_set.targets[indices])
         loss.backward()
         if is_chief and arguments.history and history.is_due(arguments.evaluate_every):
             history.keep(model)  # what this batch was computed on
@@ -104,7 +107,7 @@ def train(arguments, model, optimizer, pool, train_set, test_set, history):
         if is_chief:
             history.losses.append((history.seconds(), loss.item()))
             if not arguments.history and history.is_due(arguments.evaluate_every):
-                reached = accuracy(model, test_set[0][:1000], test_set[1][:1000])
+                reached = accuracy(model, test_set, images=1000)
                 history.accuracies.append((history.seconds(), reached))
                 print(f"{history.seconds():5.1f} s  epoch {pool.epoch + 1}/{pool.epochs}  loss {loss.item():.3f}  "
                       f"accuracy {100 * reached:.1f} % (on 1,000 test images)", flush=True)
@@ -119,21 +122,24 @@ def main():
                         help="seconds between evaluations (%(default)s)")
     parser.add_argument("--min-accuracy", type=float, default=0.0, metavar="A", help="exit with 1 below this: 0.88")
     parser.add_argument("--plot", default="fashion_mnist.png", help="where the picture goes (%(default)s)")
-    parser.add_argument("--history", metavar="FILE", help="writes loss and accuracy over time as JSON; accuracies on all test images, "
-                        "found when training is over, so that looking slows nobody down")
+    parser.add_argument("--history", metavar="FILE", help="writes loss and accuracy over time as JSON; accuracies on "
+                        f"{KEPT_TEST_IMAGES:,} test images, the last one on all, found when training is over, so that looking "
+                        "slows nobody down")
+    parser.add_argument("--samples", type=int, default=0, help="of the training set to train on; 0: all (%(default)s)")
     parser.add_argument("--data", help="the folder with the IDX files, if not the Debian package's")
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)
     torch.manual_seed(1)
     lw.init()
-    train_set = load("train", arguments.data)
-    test_set = load("t10k", arguments.data)
+    train_set = leeway.data.fashion_mnist(arguments.data)
+    test_set = leeway.data.fashion_mnist(arguments.data, train=False)
     model = make_model()
     optimizer = torch.optim.Adam(model.parameters(), lr=arguments.lr)
     optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
-    pool = lw.BatchPool(len(train_set[1]), arguments.batch, arguments.epochs, seed=1)
+    images = min(arguments.samples or len(train_set), len(train_set))
+    pool = lw.BatchPool(images, arguments.batch, arguments.epochs, seed=1)
 
     history = History()
     train(arguments, model, optimizer, pool, train_set, test_set, history)
@@ -144,10 +150,10 @@ def main():
     if not is_chief:
         return 0
 
-    reached = accuracy(model, *test_set)
+    reached = accuracy(model, test_set)
     history.evaluate_kept(model, test_set)
     history.accuracies.append((took, reached))
-    samples = len(train_set[1]) * arguments.epochs
+    samples = images * arguments.epochs
     print(f"\ntest accuracy {100 * reached:.2f} % (epochs: {arguments.epochs}) after {took:.1f} s, "
           f"{samples / took:,.0f} samples/s over {size} worker{'s' if size > 1 else ''}")
     if arguments.history:

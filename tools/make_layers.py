@@ -14,8 +14,9 @@ from pathlib import Path
 class Layers:
     """The tensors of one model, in order."""
 
-    def __init__(self):
+    def __init__(self, scales=True):
         self.tensors = []
+        self.scales = scales  # whether batch normalization has a scale beside its shift
 
     def add(self, name, *shape):
         self.tensors.append((name, shape))
@@ -27,19 +28,20 @@ class Layers:
             self.add(f"{name}.bias", outputs)
 
     def norm(self, name, channels):
-        self.add(f"{name}.weight", channels)
+        if self.scales:
+            self.add(f"{name}.weight", channels)
         self.add(f"{name}.bias", channels)
 
-    def conv_norm(self, name, inputs, outputs, kernel):
-        """A convolution without bias and its batch normalization; returns its outputs, for chains."""
-        self.conv(f"{name}.conv", inputs, outputs, kernel, bias=False)
+    def conv_norm(self, name, inputs, outputs, kernel, bias=False):
+        """A convolution and its batch normalization; returns its outputs, for chains."""
+        self.conv(f"{name}.conv", inputs, outputs, kernel, bias)
         self.norm(f"{name}.bn", outputs)
         return outputs
 
-    def chain(self, name, inputs, *steps):
+    def chain(self, name, inputs, *steps, bias=False):
         """conv_norm after conv_norm, each (outputs, kernel); returns the last outputs."""
         for number, (outputs, kernel) in enumerate(steps):
-            inputs = self.conv_norm(f"{name}.{number}", inputs, outputs, kernel)
+            inputs = self.conv_norm(f"{name}.{number}", inputs, outputs, kernel, bias)
         return inputs
 
     def linear(self, name, inputs, outputs):
@@ -92,18 +94,57 @@ def resnet_of_bottlenecks(m, stages):
     m.linear("fc", inputs, 1000)
 
 
-def resnet_for_cifar(m, blocks):
+def resnet_before_activation(m, stages):
+    """Units with normalization before each convolution, in the order in which MXNet creates their tensors."""
+    m.norm("bn_data", 3)
+    m.conv("conv0", 3, 64, 7, bias=False)
+    m.norm("bn0", 64)
+    inputs = 64
+    for stage, units in enumerate(stages, 1):
+        width = 64 * 2 ** (stage - 1)
+        for unit in range(1, units + 1):
+            name = f"stage{stage}_unit{unit}"
+            for number, (of, to, kernel) in enumerate([(inputs, width, 1), (width, width, 3), (width, 4 * width, 1)], 1):
+                m.norm(f"{name}_bn{number}", of)
+                m.conv(f"{name}_conv{number}", of, to, kernel, bias=False)
+            if unit == 1:
+                m.conv(f"{name}_sc", inputs, 4 * width, 1, bias=False)
+            inputs = 4 * width
+    m.norm("bn1", inputs)
+    m.linear("fc1", inputs, 1000)
+
+
+def resnet_of_pairs(m, stages, width):
+    """Blocks of two 3x3 convolutions; `width` channels in the first stage, twice as many in each later one."""
+    m.conv("conv1", 3, width, 7, bias=False)
+    m.norm("bn1", width)
+    inputs = width
+    for stage, blocks in enumerate(stages, 1):
+        for block in range(blocks):
+            name = f"layer{stage}.{block}"
+            for number, of in enumerate([inputs, width], 1):
+                m.conv(f"{name}.conv{number}", of, width, 3, bias=False)
+                m.norm(f"{name}.bn{number}", width)
+            if inputs != width:
+                m.conv(f"{name}.downsample.0", inputs, width, 1, bias=False)
+                m.norm(f"{name}.downsample.1", width)
+            inputs = width
+        width *= 2
+    m.linear("fc", inputs, 1000)
+
+
+def resnet_for_cifar(m, blocks, widths=(16, 32, 64)):
     """6n + 2 layers with n blocks a stage; shortcuts that grow are padded with zeros (option A) and have no parameters."""
-    m.conv("conv1", 3, 16, 3, bias=False)
-    m.norm("bn1", 16)
-    inputs = 16
-    for stage, width in enumerate([16, 32, 64], 1):
+    m.conv("conv1", 3, widths[0], 3, bias=False)
+    m.norm("bn1", widths[0])
+    inputs = widths[0]
+    for stage, width in enumerate(widths, 1):
         for block in range(blocks):
             for number, of in enumerate([inputs, width], 1):
                 m.conv(f"layer{stage}.{block}.conv{number}", of, width, 3, bias=False)
                 m.norm(f"layer{stage}.{block}.bn{number}", width)
             inputs = width
-    m.linear("fc", 64, 10)
+    m.linear("fc", inputs, 10)
 
 
 def googlenet(m):
@@ -119,6 +160,23 @@ def googlenet(m):
         inputs = (m.conv_norm(f"{name}.branch1", inputs, one, 1) + m.chain(f"{name}.branch2", inputs, (to_three, 1), (three, 3)) +
                   m.chain(f"{name}.branch3", inputs, (to_five, 1), (five, 3)) + m.conv_norm(f"{name}.branch4", inputs, pooled, 1))
     m.linear("fc", inputs, 1000)
+
+
+def inception_bn(m):
+    """As MXNet has it: every convolution has a bias, although its normalization has a shift."""
+    inputs = m.chain("conv", 3, (64, 7), (64, 1), (192, 3), bias=True)
+    # One row a module that keeps the extent: 1x1; reduction and 3x3; reduction and the two 3x3; after the pooling. The two
+    # that halve it have no 1x1, and pass on their inputs through the pooling.
+    modules = {"3a": (64, 64, 64, 64, 96, 32), "3b": (64, 64, 96, 64, 96, 64), "3c": (0, 128, 160, 64, 96, 0),
+               "4a": (224, 64, 96, 96, 128, 128), "4b": (192, 96, 128, 96, 128, 128), "4c": (160, 128, 160, 128, 160, 128),
+               "4d": (96, 128, 192, 160, 192, 128), "4e": (0, 128, 192, 192, 256, 0),
+               "5a": (352, 192, 320, 160, 224, 128), "5b": (352, 192, 320, 192, 224, 128)}
+    for name, (one, to_three, three, to_double, double, pooled) in modules.items():
+        channels = m.conv_norm(f"{name}.1x1", inputs, one, 1, bias=True) if one else 0
+        channels += m.chain(f"{name}.3x3", inputs, (to_three, 1), (three, 3), bias=True)
+        channels += m.chain(f"{name}.double_3x3", inputs, (to_double, 1), (double, 3), (double, 3), bias=True)
+        inputs = channels + (m.conv_norm(f"{name}.proj", inputs, pooled, 1, bias=True) if pooled else inputs)
+    m.linear("fc1", inputs, 1000)
 
 
 def inception_v4(m):
@@ -161,6 +219,22 @@ def inception_c(m, name, channels):
     return outputs + m.conv_norm(f"{name}.branch4", channels, 256, 1)
 
 
+def densenet_for_cifar(m, layers, growth):
+    """Three blocks of `layers` layers each, without bottlenecks and without compression."""
+    channels = 16
+    m.conv("conv0", 3, channels, 3, bias=False)
+    for block in range(1, 4):
+        for layer in range(1, layers + 1):
+            m.norm(f"block{block}.layer{layer}.norm", channels)
+            m.conv(f"block{block}.layer{layer}.conv", channels, growth, 3, bias=False)
+            channels += growth
+        if block < 3:
+            m.norm(f"transition{block}.norm", channels)
+            m.conv(f"transition{block}.conv", channels, channels, 1, bias=False)
+    m.norm("norm", channels)
+    m.linear("classifier", channels, 10)
+
+
 def densenet121(m):
     growth, channels = 32, 64
     m.conv("conv0", 3, channels, 7, bias=False)
@@ -183,7 +257,7 @@ def densenet121(m):
 
 RESNET = "He et al., Deep Residual Learning for Image Recognition, 2015"
 
-# Name -> (how to add its tensors, its parameters as others count them, where it comes from).
+# Name -> (how to add its tensors, its parameters as others count them, where it comes from, what else its Layers is told).
 MODELS = {
     "alexnet": (alexnet, 61_100_840, """
         Krizhevsky, One weird trick for parallelizing convolutional neural networks, 2014; ImageNet, as torchvision has it."""),
@@ -191,16 +265,36 @@ MODELS = {
         Simonyan and Zisserman, Very Deep Convolutional Networks, 2014; configuration D, ImageNet."""),
     "resnet50": (lambda m: resnet_of_bottlenecks(m, [3, 4, 6, 3]), 25_557_032, f"{RESNET}; ImageNet."),
     "resnet101": (lambda m: resnet_of_bottlenecks(m, [3, 4, 23, 3]), 44_549_160, f"{RESNET}; ImageNet."),
+    "resnet101-v2": (lambda m: resnet_before_activation(m, [3, 4, 23, 3]), 44_541_614, """
+        He et al., Identity Mappings in Deep Residual Networks, 2016; ImageNet, as MXNet has it: it also normalizes the images,
+        and its tensors are in the order of MXNet."""),
+    "resnet18-narrow": (lambda m: resnet_of_pairs(m, [2, 2, 2, 2], 45), 5_890_465, f"""
+        {RESNET}; ImageNet, with 45, 90, 180
+        and 360 channels in place of 64, 128, 256 and 512: SpecSync (2018, Table I) states 5.9 million parameters."""),
     "resnet56": (lambda m: resnet_for_cifar(m, 9), 853_018, f"{RESNET}, section 4.2; CIFAR-10, shortcuts of option A."),
     "resnet110": (lambda m: resnet_for_cifar(m, 18), 1_727_962, f"{RESNET}, section 4.2; CIFAR-10, shortcuts of option A."),
+    "resnet110-wide": (lambda m: resnet_for_cifar(m, 18, (20, 40, 76)), 2_498_742, f"""
+        {RESNET}, section 4.2; CIFAR-10, with 20, 40
+        and 76 channels in place of 16, 32 and 64: SpecSync (2018, Table I) states 2.5 million parameters."""),
     "googlenet": (googlenet, 6_624_904, """
         Szegedy et al., Going Deeper with Convolutions, 2014; ImageNet, as torchvision has it: with batch normalization,
         3x3 where the paper has 5x5, without the two auxiliary classifiers."""),
+    "googlenet-slim": (googlenet, 6_617_624, """
+        Szegedy et al., Going Deeper with Convolutions, 2014; ImageNet, as TensorFlow's Slim has it: like googlenet, but batch
+        normalization only shifts.""", {"scales": False}),
+    "inception-bn": (inception_bn, 11_295_240, """
+        Ioffe and Szegedy, Batch Normalization, 2015; ImageNet, as MXNet has it: with a bias for each convolution."""),
     "inception-v4": (inception_v4, 42_679_816, """
         Szegedy et al., Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning, 2016; ImageNet,
         with batch normalization."""),
+    "inception-v4-slim": (inception_v4, 42_648_232, """
+        Szegedy et al., Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning, 2016; ImageNet, as
+        TensorFlow's Slim has it: batch normalization only shifts.""", {"scales": False}),
     "densenet121": (densenet121, 7_978_856, """
         Huang et al., Densely Connected Convolutional Networks, 2016; ImageNet."""),
+    "densenet40": (lambda m: densenet_for_cifar(m, 12, 18), 2_218_522, """
+        Huang et al., Densely Connected Convolutional Networks, 2016; CIFAR-10, 40 layers with growth 18 in place of 12, which
+        gives 2.22 million parameters."""),
 }
 
 
@@ -215,8 +309,8 @@ def text_of(name, layers, source):
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "src/problem/models")
     wrong = 0
-    for name, (describe, wanted, source) in MODELS.items():
-        layers = Layers()
+    for name, (describe, wanted, source, *how) in MODELS.items():
+        layers = Layers(**(how[0] if how else {}))
         describe(layers)
         (folder / f"{name}.layers").write_text(text_of(name, layers, source), encoding="utf-8")
         if layers.parameters() != wanted:

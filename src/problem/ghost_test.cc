@@ -31,16 +31,11 @@ std::int64_t ElementsOf(const Problem& problem) {
   return sum;
 }
 
-TEST(GhostTest, EveryModelHasTheParametersThatItIsKnownFor) {
-  const std::vector<std::pair<std::string, std::int64_t>> known = {
-      {"alexnet", 61'100'840},      {"densenet121", 7'978'856}, {"googlenet", 6'624'904},
-      {"inception-v4", 42'679'816}, {"resnet101", 44'549'160},  {"resnet110", 1'727'962},
-      {"resnet50", 25'557'032},     {"resnet56", 853'018},      {"vgg16", 138'357'544}};
-  std::vector<std::pair<std::string, std::int64_t>> got;
+TEST(GhostTest, EveryModelCanBeNamed) {
   for (const ModelFile& file : ModelFiles()) {
-    got.emplace_back(file.name, ElementsOf(*MadeGhost("ghost:" + std::string(file.name) + ",grain=1")));
+    const ProblemPtr problem = MadeGhost("ghost:" + std::string(file.name) + ",grain=1");
+    EXPECT_EQ(problem->tables().size(), ParseLayers(file.name, file.text)->size()) << file.name;
   }
-  EXPECT_EQ(got, known);
 }
 
 TEST(GhostTest, OneElementStandsForAGrain) {

@@ -20,8 +20,8 @@ enum ImageDraw : std::uint64_t { kWeightDraw = 0x61, kSampleDraw = 0x62 };
 // Independent of the batch, so that a judgement depends on the parameters alone.
 constexpr std::size_t kJudgedRows = 250;
 
-std::vector<std::size_t> SizesOf(const std::vector<ImageClassifier::Layer>& layers) {
-  std::vector<std::size_t> sizes = {kImagePixels};
+std::vector<std::size_t> SizesOf(const ImageTask& task, const std::vector<ImageClassifier::Layer>& layers) {
+  std::vector<std::size_t> sizes = {task.images->train.image_bytes};
   for (const ImageClassifier::Layer& layer : layers) sizes.push_back(layer.outputs);
   LW_CHECK(sizes.back() == kImageClasses, "{} outputs", sizes.back());
   return sizes;
@@ -54,7 +54,7 @@ Result<ImageTask> AskImageTask(const PolicyConfig& config, ImageShelf& shelf) {
   task.batch = static_cast<std::uint32_t>(batch);
   LW_ASSIGN_OR_RETURN(const std::string folder,
                       config.KeyedText("folder", "the folder of its files", task.source.folder));
-  Result<ImageSetsPtr> images = shelf.Get(folder);
+  Result<ImageSetsPtr> images = shelf.Get(task.source, folder);
   if (!images.ok()) {
     const Status& status = images.status();
     return Status(status.code(), "problem \"" + config.name() + "\": " + data + ": " + status.message() +
@@ -69,7 +69,7 @@ Result<ImageTask> AskImageTask(const PolicyConfig& config, ImageShelf& shelf) {
 
 Result<ProblemPtr> MakeImageClassifier(const PolicyConfig& config, ImageTask task,
                                        const std::vector<ImageClassifier::Layer>& layers) {
-  const std::vector<std::size_t> sizes = SizesOf(layers);
+  const std::vector<std::size_t> sizes = SizesOf(task, layers);
   const std::uint64_t bytes = BytesOf(sizes, task.batch);
   if (bytes > kProblemBytesMax) {
     return ResourceExhausted(
@@ -82,7 +82,10 @@ Result<ProblemPtr> MakeImageClassifier(const PolicyConfig& config, ImageTask tas
 }
 
 ImageClassifier::ImageClassifier(ImageTask task, const std::vector<Layer>& layers)
-    : task_(std::move(task)), sizes_(SizesOf(layers)), network_(sizes_, task_.batch), labels_(task_.batch) {
+    : task_(std::move(task)),
+      sizes_(SizesOf(task_, layers)),
+      network_(sizes_, task_.batch),
+      labels_(task_.batch) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto outputs = static_cast<std::int64_t>(layers[i].outputs);
     tables_.push_back({layers[i].prefix + "weight", {outputs, static_cast<std::int64_t>(sizes_[i])}});
@@ -110,7 +113,7 @@ double ImageClassifier::Gradient(const BatchKey& batch, Values at, MutableValues
   for (std::uint32_t i = 0; i < task_.batch; ++i) {
     const std::size_t drawn =
         Pick(train.size(), Hash64({kSampleDraw, batch.seed, batch.rank, batch.step, i}));
-    WriteImage(train.image(drawn), network_.input().subspan(i * kImagePixels, kImagePixels));
+    WriteImage(train.image(drawn), network_.input().subspan(i * sizes_[0], sizes_[0]));
     labels_[i] = train.labels[drawn];
   }
   const std::span<const float> scores = network_.Forward(at, task_.batch);
@@ -128,7 +131,7 @@ Judgement ImageClassifier::Judge(Values at) {
   for (std::size_t first = 0; first < task_.judged; first += kJudgedRows) {
     const std::size_t rows = std::min(kJudgedRows, task_.judged - first);
     for (std::size_t i = 0; i < rows; ++i) {
-      WriteImage(test.image(first + i), network.input().subspan(i * kImagePixels, kImagePixels));
+      WriteImage(test.image(first + i), network.input().subspan(i * sizes_[0], sizes_[0]));
     }
     const CrossEntropy measured = MeasureCrossEntropy(
         {network.Forward(at, rows), std::span(test.labels).subspan(first, rows), kImageClasses});
@@ -142,7 +145,7 @@ Judgement ImageClassifier::Judge(Values at) {
 void ImageClassifier::WriteImage(std::span<const std::uint8_t> pixels, std::span<float> into) const {
   const float scale = 1.0F / (255.0F * task_.source.deviation);
   const float shift = task_.source.mean / task_.source.deviation;
-  for (std::size_t i = 0; i < kImagePixels; ++i) into[i] = static_cast<float>(pixels[i]) * scale - shift;
+  for (std::size_t i = 0; i < pixels.size(); ++i) into[i] = static_cast<float>(pixels[i]) * scale - shift;
 }
 
 }  // namespace leeway::problem

@@ -10,6 +10,7 @@
 #include "base/policy_config.h"
 #include "problem/dense_network.h"
 #include "problem/image_shelf.h"
+#include "problem/image_source.h"
 #include "problem/problem.h"
 
 namespace leeway::problem {

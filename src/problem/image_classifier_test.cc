@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "problem/testing/cifar_folder.h"
 #include "problem/testing/held_values.h"
 #include "problem/testing/image_folder.h"
 
@@ -117,6 +118,18 @@ TEST_F(ImageClassifierTest, BothLearnWhatTheImagesShow) {
   }
 }
 
+TEST_F(ImageClassifierTest, ImagesOfCifarHaveThreeColors) {
+  const CifarFolder cifar;
+  Result<ProblemPtr> made = problems_.MakeFromSpec("softmax:data=cifar10,batch=16,folder=" + cifar.path());
+  ASSERT_TRUE(made.ok()) << made.status().ToString();
+  Problem& problem = **made;
+  EXPECT_EQ(problem.tables()[0].shape, (std::vector<std::int64_t>{10, 3072}));
+  const HeldValues at(problem);
+  problem.Begin(1, at.tables());
+  Train(problem, at, 150, 0.002);
+  EXPECT_GT(problem.Judge(at.views()).accuracy, 0.95);
+}
+
 TEST_F(ImageClassifierTest, EveryRankStepAndSeedDrawsItsOwnBatch) {
   const ProblemPtr problem = Made("softmax:mnist,8");
   const HeldValues at(*problem);
@@ -151,10 +164,14 @@ TEST_F(ImageClassifierTest, MissingDataSaysHowToGetIt) {
   const std::string mnist = problems_.MakeFromSpec("softmax:data=mnist,folder=/nowhere").status().message();
   EXPECT_THAT(mnist, AllOf(HasSubstr("problem \"softmax\": mnist: there is no train-images-idx3-ubyte and no "
                                      "train-images-idx3-ubyte.gz in the folder \"/nowhere\""),
-                           HasSubstr("tools/get_mnist.sh data/mnist"), HasSubstr("folder=")));
+                           HasSubstr("make data-mnist"), HasSubstr("folder=")));
   const std::string fashion = problems_.MakeFromSpec("mlp:folder=/nowhere").status().message();
   EXPECT_THAT(fashion, AllOf(HasSubstr("problem \"mlp\": fashion-mnist: "),
                              HasSubstr("apt-get install dataset-fashion-mnist")));
+  const std::string cifar = problems_.MakeFromSpec("mlp:cifar10,folder=/nowhere").status().message();
+  EXPECT_THAT(cifar, AllOf(HasSubstr("problem \"mlp\": cifar10: there is no test_batch.bin in the folder "
+                                     "\"/nowhere\""),
+                           HasSubstr("make data-cifar10"), HasSubstr("folder=")));
 }
 
 TEST_F(ImageClassifierTest, WhatDoesNotFitIntoItsBytesIsRefused) {
@@ -171,7 +188,8 @@ TEST_F(ImageClassifierTest, WhatDoesNotFitIntoItsBytesIsRefused) {
 TEST_F(ImageClassifierTest, WrongArgumentsAreNamed) {
   EXPECT_THAT(
       Make("softmax:minst").status().message(),
-      HasSubstr("data: got \"minst\", wanted one of: fashion-mnist, mnist (did you mean \"mnist\"?)"));
+      HasSubstr(
+          "data: got \"minst\", wanted one of: fashion-mnist, mnist, cifar10 (did you mean \"mnist\"?)"));
   EXPECT_THAT(Make("softmax:mnist,hidden=3").status().message(), HasSubstr("unknown argument \"hidden\""));
   EXPECT_THAT(Make("mlp:mnist,batch=0").status().message(), HasSubstr("batch: got \"0\", wanted"));
   EXPECT_THAT(Make("mlp:mnist,hiden=3").status().message(), HasSubstr("(did you mean \"hidden\"?)"));

@@ -4,11 +4,11 @@
 
 namespace leeway::problem {
 
-Result<ImageSetsPtr> ImageShelf::Get(const std::string& folder) {
+Result<ImageSetsPtr> ImageShelf::Get(const ImageSource& source, const std::string& folder) {
   const std::lock_guard lock(mutex_);
-  ImageSetsPtr& sets = by_folder_[folder];
+  ImageSetsPtr& sets = sets_[{source.name, folder}];
   if (sets == nullptr) {
-    LW_ASSIGN_OR_RETURN(ImageSets read, ReadImageSets(folder));
+    LW_ASSIGN_OR_RETURN(ImageSets read, source.read(folder));
     sets = std::make_shared<const ImageSets>(std::move(read));
   }
   return sets;

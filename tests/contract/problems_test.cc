@@ -14,17 +14,20 @@
 
 #include "base/hash.h"
 #include "problem/problem.h"
+#include "problem/testing/cifar_folder.h"
 #include "problem/testing/held_values.h"
 #include "problem/testing/image_folder.h"
 
 namespace leeway::problem {
 namespace {
 
-// FOLDER stands for one with small images.
+// FOLDER and CIFAR stand for folders with small images.
 std::map<std::string, std::vector<std::string>> ProblemExamples() {
   return {
       {"ghost", {"ghost:resnet56", "ghost:model=alexnet,grain=1000000,batch=1"}},
-      {"mlp", {"mlp:mnist,folder=FOLDER", "mlp:fashion-mnist,5,hidden=7,judge=3,folder=FOLDER"}},
+      {"mlp",
+       {"mlp:mnist,folder=FOLDER", "mlp:fashion-mnist,5,hidden=7,judge=3,folder=FOLDER",
+        "mlp:cifar10,3,hidden=5,folder=CIFAR"}},
       {"quadratic", {"quadratic", "quadratic:50,7,condition=1000,noise=0", "quadratic:1,batch=8"}},
       {"softmax", {"softmax:mnist,folder=FOLDER", "softmax:fashion-mnist,1,folder=FOLDER"}},
   };
@@ -49,6 +52,8 @@ class ProblemContract : public ::testing::TestWithParam<std::string> {
     std::string spec = GetParam();
     if (const std::size_t at = spec.find("FOLDER"); at != std::string::npos)
       spec.replace(at, 6, folder_.path());
+    if (const std::size_t at = spec.find("CIFAR"); at != std::string::npos)
+      spec.replace(at, 5, cifar_.path());
     Result<ProblemPtr> made = problems_.MakeFromSpec(spec);
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return *std::move(made);
@@ -60,6 +65,7 @@ class ProblemContract : public ::testing::TestWithParam<std::string> {
   }
 
   const ImageFolder folder_;
+  const CifarFolder cifar_;
   const Registry<Problem> problems_ = BuiltinProblems();
 };
 

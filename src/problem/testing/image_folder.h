@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/testing/temp_folder.h"
-#include "problem/image_set.h"
+#include "problem/idx_set.h"
 
 namespace leeway::problem {
 
@@ -57,10 +57,10 @@ class ImageFolder {
 
   // Noise with a bright row that tells the class, so that there is something to learn.
   static std::vector<std::uint8_t> Pixels(std::uint32_t count) {
-    std::vector<std::uint8_t> pixels(count * kImagePixels);
+    std::vector<std::uint8_t> pixels(count * kIdxPixels);
     for (std::size_t i = 0; i < pixels.size(); ++i) {
-      const std::size_t row = i % kImagePixels / kImageSide;
-      const std::size_t label = i / kImagePixels % kImageClasses;
+      const std::size_t row = i % kIdxPixels / kIdxSide;
+      const std::size_t label = i / kIdxPixels % kImageClasses;
       pixels[i] = static_cast<std::uint8_t>(Hash64({i}) % 60 + (row == 2 * label + 4 ? 180 : 0));
     }
     return pixels;
@@ -74,7 +74,7 @@ class ImageFolder {
  private:
   // Images packed, labels plain: both are read.
   void WriteSet(const std::string& part, std::uint32_t count) const {
-    WritePacked(part + "-images-idx3-ubyte.gz", Idx({0x0803, count, kImageSide, kImageSide}, Pixels(count)));
+    WritePacked(part + "-images-idx3-ubyte.gz", Idx({0x0803, count, kIdxSide, kIdxSide}, Pixels(count)));
     Write(part + "-labels-idx1-ubyte", Idx({0x0801, count}, Labels(count)));
   }
 

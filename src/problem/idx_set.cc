@@ -1,4 +1,4 @@
-#include "problem/image_set.h"
+#include "problem/idx_set.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -21,14 +21,14 @@ Result<std::string> FindIdxFile(const std::string& folder, const std::string& na
 }
 
 // `part` is "train" or "t10k", as the files are called.
-Result<ImageSet> ReadImageSet(const std::string& folder, const std::string& part) {
+Result<ImageSet> ReadIdxSet(const std::string& folder, const std::string& part) {
   LW_ASSIGN_OR_RETURN(const std::string images_path, FindIdxFile(folder, part + "-images-idx3-ubyte"));
   LW_ASSIGN_OR_RETURN(const std::string labels_path, FindIdxFile(folder, part + "-labels-idx1-ubyte"));
   LW_ASSIGN_OR_RETURN(IdxArray images, ReadIdxFile(images_path, 3));
   LW_ASSIGN_OR_RETURN(IdxArray labels, ReadIdxFile(labels_path, 1));
-  if (images.shape[1] != kImageSide || images.shape[2] != kImageSide) {
+  if (images.shape[1] != kIdxSide || images.shape[2] != kIdxSide) {
     return InvalidArgument("\"{}\" has images of {} x {}, wanted {} x {}", images_path, images.shape[1],
-                           images.shape[2], kImageSide, kImageSide);
+                           images.shape[2], kIdxSide, kIdxSide);
   }
   if (images.shape[0] == 0) return InvalidArgument("\"{}\" has no images, wanted one or more", images_path);
   if (images.shape[0] != labels.shape[0]) {
@@ -41,22 +41,14 @@ Result<ImageSet> ReadImageSet(const std::string& folder, const std::string& part
     return InvalidArgument("\"{}\" has the label {} at {}, wanted 0 to {}", labels_path, *wrong,
                            wrong - labels.bytes.begin(), kImageClasses - 1);
   }
-  return ImageSet{std::move(images.bytes), std::move(labels.bytes)};
+  return ImageSet{kIdxPixels, std::move(images.bytes), std::move(labels.bytes)};
 }
 
 }  // namespace
 
-std::vector<ImageSource> ImageSources() {
-  return {{"fashion-mnist", "/usr/share/datasets/fashion-mnist",
-           "apt-get install dataset-fashion-mnist puts it into /usr/share/datasets/fashion-mnist", 0.2860F,
-           0.3530F},
-          {"mnist", "data/mnist", "tools/get_mnist.sh data/mnist puts it there, below the working folder",
-           0.1307F, 0.3081F}};
-}
-
-Result<ImageSets> ReadImageSets(const std::string& folder) {
-  LW_ASSIGN_OR_RETURN(ImageSet train, ReadImageSet(folder, "train"));
-  LW_ASSIGN_OR_RETURN(ImageSet test, ReadImageSet(folder, "t10k"));
+Result<ImageSets> ReadIdxSets(const std::string& folder) {
+  LW_ASSIGN_OR_RETURN(ImageSet train, ReadIdxSet(folder, "train"));
+  LW_ASSIGN_OR_RETURN(ImageSet test, ReadIdxSet(folder, "t10k"));
   return ImageSets{std::move(train), std::move(test)};
 }
 
