@@ -50,6 +50,7 @@ Status CheckPolicies(const Scenario& scenario) {
       {"policies.sync", [&] { job.sync = said.sync; }},
       {"policies.apply", [&] { job.apply = said.apply; }},
       {"policies.overlap", [&] { job.overlap = said.overlap; }},
+      {"policies.flush_bytes", [&] { job.flush_bytes = said.flush_bytes; }},
       {"policies.pull", [&] { job.pull = said.pull; }},
       {"policies.exchange", [&] { job.exchange = said.exchange; }},
       {"policies.placement", [&] { job.placement = said.placement; }},

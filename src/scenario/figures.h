@@ -1,6 +1,7 @@
 // Figures: the numbers of a run behind tables and plots, and their spread over several seeds.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,9 +11,13 @@
 namespace leeway::scenario {
 
 struct Figure {
-  std::string name;   // in JSON: "dprs_per_100"
-  std::string title;  // for people, with its unit: "DPRs / 100 it."
+  std::string name;     // in JSON: "dprs_per_100"
+  std::string title;    // for people, with its unit: "DPRs / 100 it."
+  std::string meaning;  // in words
   double (*of)(const RunRecord&);
+  // Whether a table of a study that names no figures has it.
+  enum class Shown : std::uint8_t { kIfItSaysSomething, kIfAsked };
+  Shown shown = Shown::kIfItSaysSomething;
 };
 // In the order in which tables show them.
 [[nodiscard]] std::span<const Figure> AllFigures();

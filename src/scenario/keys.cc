@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 
 #include "base/errors.h"
 #include "base/number_from.h"
 #include "base/split.h"
+#include "scenario/disturbance.h"
+#include "scenario/quoted_text.h"
 
 namespace leeway::scenario {
 namespace {
 
 using Factors = std::vector<std::pair<std::uint32_t, double>>;
+
+constexpr double kBytesPerGigabit = 125e6;
 
 // One key: how it is parsed, and how it is written.
 struct Key {
@@ -177,7 +182,6 @@ Key FloatKey(std::string name, double low, double high, const Place<float>& plac
 
 // Bytes per second, written in Gbit/s.
 Key GigabitKey(std::string name, const Place<double>& place, std::string help) {
-  constexpr double kBytesPerGigabit = 125e6;
   return {
       .name = std::move(name),
       .wanted = "a number from 0.001 to 10000",
@@ -196,8 +200,9 @@ Key GigabitKey(std::string name, const Place<double>& place, std::string help) {
 #define LW_AT(path) \
   [](Scenario & s) -> auto& { return s.path; }
 
-std::vector<Key> MakeKeys() {
-  constexpr double kDay = 86'400, kYear = 365 * kDay;
+constexpr double kDay = 86'400, kYear = 365 * kDay;  // seconds
+
+std::vector<Key> KeysOfTheJob() {
   return {
       TextKey("name", "text", LW_AT(name), "what the report calls it"),
       CountKey<std::uint64_t>("iterations", 1, 100'000'000, LW_AT(iterations), "of every worker"),
@@ -211,9 +216,16 @@ std::vector<Key> MakeKeys() {
       CountKey<std::uint32_t>("cluster.servers", 1, 4'096, LW_AT(job.servers), "one machine each"),
       RealKey("cluster.cores", 0, 1e6, LW_AT(cores),
               "that all workers and servers share, as on one machine; 0: each has one of its own"),
+      SwitchKey(
+          "cluster.together", LW_AT(together),
+          "true: worker i and server i share one machine's card; the others have machines of their own"),
       CountKey<std::uint32_t>("cluster.shards", 1, 256, LW_AT(job.shards),
                               "cores of a server that serve blocks"),
+  };
+}
 
+std::vector<Key> KeysOfComputing() {
+  return {
       RealKey("compute.base_s", 0, kDay, LW_AT(compute.base_s), "seconds for a gradient"),
       RealKey("compute.per_sample_s", 0, kDay, LW_AT(compute.per_sample_s),
               "... and for each sample of the problem's batch"),
@@ -237,7 +249,11 @@ std::vector<Key> MakeKeys() {
               "seconds of each iteration that need no core, before the rest"),
       FactorsKey("compute.slowed", LW_AT(compute.slowed),
                  "ranks that sleep after their pushes, as with leeway run --slow-worker: [\"3:4\"]"),
+  };
+}
 
+std::vector<Key> KeysOfLinksAndServers() {
+  return {
       RealKey("links.latency_s", 0, 100, LW_AT(links.latency_s), "one way"),
       GigabitKey("links.worker_gbit", LW_AT(links.worker_bytes_per_second),
                  "of each direction of a worker's card"),
@@ -248,11 +264,45 @@ std::vector<Key> MakeKeys() {
       RealKey("server.per_byte_s", 0, 1e-3, LW_AT(server.per_byte_s),
               "a shard's time for a byte of gradients or parameters"),
       FactorsKey("server.factors", LW_AT(server.factors), "of single servers: [\"1:8\"] is slow by 8"),
+  };
+}
+
+std::vector<Key> KeysOfDisturbances() {
+  return {
+      TextsKey(
+          "changes.plan",
+          "a list of \"at=S for=S link=WHOM slower=X\", with every=S: at random, work=WHOM: compute, "
+          "messages",
+          LW_AT(changes),
+          "speeds that change; WHOM is worker.N, server.N, workers, servers or all, X from 0.001 to 1000"),
+
+      TextsKey("faults.plan",
+               "a list of \"at=S for=S kill=WHOM\", with every=S: at random, cut=WHOM: the link",
+               LW_AT(faults.plan), "processes that die and links that are cut; without for=S, to the end"),
+      RealKey("faults.restart_s", 0, std::numeric_limits<double>::infinity(), LW_AT(faults.restart_s),
+              "a process that ended because of a fault starts again after so long; inf: never"),
+      RealKey("faults.expel_after_s", 1, kDay, LW_AT(faults.expel_after_s),
+              "a member that is silent for so long counts as dead"),
+      CountKey<std::uint64_t>("faults.checkpoint_every", 0, 100'000'000, LW_AT(faults.checkpoint_every),
+                              "iterations between checkpoints, which lost servers go on from; 0: none"),
+  };
+}
+
+std::vector<Key> KeysOfCosts() {
+  return {
+      RealKey("cost.encode_per_byte_s", 0, 1e-3, LW_AT(jobs.encode_per_byte_s),
+              "time to encode a byte of values, beside a node's other work"),
+      RealKey("cost.decode_per_byte_s", 0, 1e-3, LW_AT(jobs.decode_per_byte_s), "... to decode one"),
+      RealKey("cost.job_s", 0, 1, LW_AT(jobs.job_s), "... for each job of that kind"),
 
       RealKey("delays.answer_chance", 0, 1, LW_AT(answer_delay.chance),
               "share of the answers of a server to a worker in an iteration that are late"),
       RealKey("delays.answer_s", 0, kDay, LW_AT(answer_delay.seconds), "... by so many seconds"),
+  };
+}
 
+std::vector<Key> KeysOfPolicies() {
+  return {
       TextKey("policies.sync", "a synchronization model, as leeway run takes it", LW_AT(job.sync),
               "bsp, ssp:3, ..."),
       TextKey("policies.apply", "an apply mode, or nothing", LW_AT(job.apply), "empty: the model's own"),
@@ -261,13 +311,20 @@ std::vector<Key> MakeKeys() {
       TextKey("policies.pull", "full or partial:b,tau_ms", LW_AT(job.pull), "what a worker waits for"),
       TextKey("policies.exchange", "every:k, when_stale:s or significant:t", LW_AT(job.exchange),
               "when a worker pushes and pulls"),
-      TextKey("policies.placement", "lpt, round_robin, range or eps", LW_AT(job.placement),
+      TextKey("policies.placement", "lpt, eps, round_robin, range or raw_keys", LW_AT(job.placement),
               "which server has which block"),
       SwitchKey("policies.overlap", LW_AT(job.overlap),
                 "false: a barrier between the pushes and the pulls of an iteration, as PS-Lite has it"),
+      CountKey<std::uint32_t>("policies.flush_bytes", 1, 1U << 30, LW_AT(job.flush_bytes),
+                              "a shard's pushes leave in parts of so many bytes, each with its pulls behind "
+                              "it; 1: block by block"),
       CountKey<std::uint32_t>("policies.block_bytes", 0, 1U << 30, LW_AT(job.block_bytes),
                               "tables are cut into these; 0: by need, as leeway run does"),
+  };
+}
 
+std::vector<Key> KeysOfTraining() {
+  return {
       TextKey("training.problem", "a problem: quadratic, softmax:..., mlp:..., ghost:...", LW_AT(problem),
               "docs/problems.md has them"),
       TextKey("training.optimizer", "an optimizer, as leeway.torch maps them", LW_AT(optimizer),
@@ -278,8 +335,9 @@ std::vector<Key> MakeKeys() {
       FloatKey("training.momentum", 0, 1, LW_AT(hyper.momentum), "beta1 for adam"),
       FloatKey("training.weight_decay", 0, 1, LW_AT(hyper.weight_decay), ""),
 
-      CountKey<std::uint64_t>("record.judge_every", 0, 1U << 30, LW_AT(recording.judge_every),
-                              "iterations of rank 0 between judgements; 0: at the end only"),
+      CountKey<std::uint64_t>(
+          "record.judge_every", 0, 1U << 30, LW_AT(recording.judge_every),
+          "iterations between judgements, of the workers that still train, on average; 0: at the end only"),
       RealKey("record.timeline_from_s", 0, kYear, LW_AT(recording.timeline_from_s), "begin of the timeline"),
       RealKey("record.timeline_s", 0, kYear, LW_AT(recording.timeline_s), "length of the timeline; 0: none"),
       CountKey<std::uint32_t>("record.map_columns", 1, 1000, LW_AT(recording.map_columns),
@@ -290,60 +348,14 @@ std::vector<Key> MakeKeys() {
 #undef LW_AT
 
 const std::vector<Key>& AllKeys() {
-  static const std::vector<Key> keys = MakeKeys();  // made once; nobody changes it
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all = KeysOfTheJob();
+    for (const auto part : {KeysOfComputing, KeysOfLinksAndServers, KeysOfDisturbances, KeysOfCosts,
+                            KeysOfPolicies, KeysOfTraining})
+      std::ranges::move(part(), std::back_inserter(all));
+    return all;
+  }();  // made once; nobody changes it
   return keys;
-}
-
-constexpr std::uint32_t kNoCodePoint = 0xFFFFFFFF;
-
-// Returns the code point at `at` and moves `at` behind it; kNoCodePoint for an invalid byte.
-std::uint32_t TakeCodePoint(std::string_view text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  if (first < 0x80) return first;
-  const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-  if (first < 0xC2 || first > 0xF4 || text.size() - at < more) return kNoCodePoint;
-  std::uint32_t code = first & (0x3FU >> more);
-  for (std::size_t i = 0; i < more; ++i) {
-    const auto next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0U) != 0x80) return kNoCodePoint;
-    code = (code << 6U) | (next & 0x3FU);
-  }
-  // An overlong form, half of a UTF-16 pair, or a code beyond the last.
-  constexpr std::uint32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[more] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return kNoCodePoint;
-  at += more;
-  return code;
-}
-
-bool IsControl(std::uint32_t code) { return code < 0x20 || code == 0x7F; }
-
-// UTF-8 without control characters.
-bool IsReadable(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::uint32_t code = TakeCodePoint(text, at);
-    if (code == kNoCodePoint || IsControl(code)) return false;
-  }
-  return true;
-}
-
-// Scenario files are ASCII (apps/leeway/toml), so all other characters are escaped. A file's name may hold a
-// text that SetKey would refuse: it is shown as well as possible.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (std::size_t at = 0; at < text.size();) {
-    const std::uint32_t code = TakeCodePoint(text, at);
-    if (code == kNoCodePoint) {
-      quoted += "\\uFFFD";
-    } else if (code > 0xFFFF) {
-      quoted += fmt::format("\\U{:08X}", code);
-    } else if (code > 0x7F || IsControl(code)) {
-      quoted += fmt::format("\\u{:04X}", code);
-    } else {
-      if (code == '"' || code == '\\') quoted += '\\';
-      quoted += static_cast<char>(code);
-    }
-  }
-  return quoted + "\"";
 }
 
 std::string Shown(const Key& key, const Scenario& scenario) {
@@ -376,7 +388,7 @@ Status SetKey(Scenario& scenario, const std::string& name, const Written& value)
     texts = value.texts[0].empty() ? std::vector<std::string>{} : SplitAt(value.texts[0], ',');
   }
   if (key.is_text) {
-    const auto odd = std::ranges::find_if_not(texts, IsReadable);
+    const auto odd = std::ranges::find_if_not(texts, IsPlainText);
     if (odd != texts.end()) {
       return InvalidArgument("{}: got {}, wanted {}: UTF-8 without control characters", name,
                              Quoted(std::string_view(*odd).substr(0, kShownBytesMax)), key.wanted);
@@ -412,6 +424,14 @@ Status CheckWhole(const Scenario& scenario) {
     return InvalidArgument("{}: got {}, wanted 0 or at least 0.01", KeyWithPlace(scenario, "cluster.cores"),
                            scenario.cores);
   }
+  const LinkModel& links = scenario.links;
+  if (scenario.together && links.worker_bytes_per_second != links.server_bytes_per_second) {
+    return InvalidArgument(
+        "{}: got true with links.worker_gbit {} and links.server_gbit {}, wanted the same rate for both: a "
+        "worker and a server share one card",
+        KeyWithPlace(scenario, "cluster.together"), links.worker_bytes_per_second / kBytesPerGigabit,
+        links.server_bytes_per_second / kBytesPerGigabit);
+  }
   for (const auto& [rank, factor] : scenario.compute.factors) {
     if (rank >= scenario.job.workers) {
       return InvalidArgument("{}: got rank {}, wanted one below {}, the number of workers",
@@ -431,7 +451,7 @@ Status CheckWhole(const Scenario& scenario) {
                              KeyWithPlace(scenario, "server.factors"), server, scenario.job.servers);
     }
   }
-  return Status::Ok();
+  return DisturbancesOf(scenario).status();
 }
 
 }  // namespace leeway::scenario

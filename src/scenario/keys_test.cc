@@ -117,6 +117,15 @@ TEST(KeysTest, NumbersMustFitTogether) {
   EXPECT_THAT(CheckWhole(scenario).message(), HasSubstr("server 2"));
 }
 
+TEST(KeysTest, OneCardHasOneRate) {
+  Scenario scenario;
+  scenario.together = true;
+  EXPECT_TRUE(CheckWhole(scenario).ok());
+  ASSERT_TRUE(SetKey(scenario, "links.server_gbit", Plain("10")).ok());
+  EXPECT_THAT(CheckWhole(scenario).message(),
+              HasSubstr("got true with links.worker_gbit 1 and links.server_gbit 10"));
+}
+
 TEST(KeysTest, LinksAreSaidInGigabits) {
   Scenario scenario;
   ASSERT_TRUE(SetKey(scenario, "links.worker_gbit", Plain("10")).ok());

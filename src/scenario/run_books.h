@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -19,16 +20,27 @@ struct Step {
   Duration asked{}, began{}, ended{};
 };
 
+// The counters of servers that died: verdicts, delayed pulls, answers taken back.
+struct LostCounts {
+  std::uint64_t taken = 0, late_dropped = 0, delayed = 0, withdrawn = 0;
+};
+
 struct RunBooks {
   std::vector<std::string> errors;
   Duration origin = Duration::max();  // the first worker began
+  std::function<void()> begun;        // called then
   Duration over{0};                   // the last gradient was pushed
   std::vector<Step> steps;
   std::uint64_t drawn = 0;        // from the pool
+  std::uint64_t judged_at = 0;    // the number of steps at which the last judgement was due
   std::vector<CurvePoint> curve;  // its seconds are since the world began
   // At the end; NaN if no worker reached it.
   double loss = std::numeric_limits<double>::quiet_NaN(), accuracy = std::numeric_limits<double>::quiet_NaN();
-  WorkerCounters workers;       // of all together, as far as they are read
+  WorkerCounters workers;    // of all together, as far as they are read
+  std::uint64_t deaths = 0;  // of processes
+  std::uint64_t lost_workers = 0, lost_servers = 0, restores = 0;
+  LostCounts lost_with_servers;
+  Duration longest{0};          // compute time of an iteration
   std::uint32_t computing = 0;  // workers that are in an iteration
   std::uint32_t training = 0;   // ... that have not done their last one
   std::uint32_t present = 0;    // ... that have not left

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "scenario/iteration_pace.h"
+
 namespace leeway::scenario {
 
-// The parameters that rank 0 sees when it begins an iteration, and at the end those of the servers.
+// The parameters that a worker sees which begins an iteration, and at the end those of the servers.
 struct CurvePoint {
   double seconds = 0;
-  std::uint64_t iteration = 0;
+  std::uint64_t iteration = 0;  // that the workers have done by then, on average
   double loss = 0, accuracy = 0;
 };
 
@@ -22,11 +24,28 @@ struct IterationSpan {
   double asked_s = 0, began_s = 0, ended_s = 0;
 };
 
+// The times of one worker in a run.
+struct WorkerTimes {
+  std::uint64_t iterations = 0;
+  double compute_s = 0, wait_s = 0;
+  double ended_s = 0;  // its last gradient was pushed
+};
+
 // Values of one quantity by worker (rows) and time (columns).
 struct TimeMap {
   std::uint32_t rows = 0, columns = 0;
   double column_s = 0;
-  std::vector<double> values;  // row by row; not a number where nothing happened
+  std::vector<double> values;  // row by row; not a number where the worker did nothing
+};
+
+// One server while workers train, of both directions of its card and all its shards.
+struct ServerLoad {
+  double bytes_in = 0, bytes_out = 0;
+  // Shares of the time from the first iteration until no worker trains any more.
+  double link_in_busy = 0, link_out_busy = 0, processor_busy = 0;
+  // The time from when the sender of a message has it ready until the cards are through with it, less the
+  // time that it takes alone: the mean over bytes, and the longest.
+  double queued_mean_s = 0, queued_max_s = 0;
 };
 
 struct RunRecord {
@@ -44,13 +63,27 @@ struct RunRecord {
   double seconds_per_100 = 0;
   double lead = 0;  // over the blocks that gradients were computed on, in iterations, on average
   std::uint64_t applied = 0, late_dropped = 0;  // pushes, by block
-  std::uint64_t messages = 0;                   // delivered
-  std::uint64_t events = 0;                     // of the simulation
-  double bytes = 0;                             // through the network
-  std::vector<double> server_bytes;             // parameters that each server has
+  // Processes that died before their work was done, and servers that went on from a checkpoint.
+  std::uint64_t lost_workers = 0, lost_servers = 0, restores = 0;
+  std::uint64_t lost_pushes = 0;     // pushes of a block that were applied once, or sent, and that it lacks
+  std::uint64_t messages = 0;        // delivered
+  std::uint64_t events = 0;          // of the simulation
+  double bytes = 0;                  // through the network
+  std::vector<double> server_bytes;  // parameters that each server has
+  // Of each server: the time of a worker's message from its sending until the server is done with it, on
+  // average.
+  std::vector<double> server_message_s;
+  std::vector<WorkerTimes> workers;  // by rank
+  std::vector<ServerLoad> servers;
+  // Blocks that an iteration used without a newer version than the one before (partial pull), and answers
+  // that came after their iteration had begun without them. Of all workers together.
+  std::uint64_t skipped_blocks = 0, late_pulls = 0;
+  // Answers that servers did not send, because the worker had asked for newer ones (late_pull=withdraw).
+  std::uint64_t withdrawn = 0;
+  PaceOfIterations pace;
   std::vector<CurvePoint> curve;
   std::vector<IterationSpan> timeline;  // of the window
-  TimeMap lag;                          // iterations behind the fastest worker
+  TimeMap lag;                          // iterations behind the worker that is furthest
   TimeMap waits;                        // share of the time that was waited
   // The share of all workers' iterations that waited for parameters as long as each bin says.
   std::vector<double> wait_bins;

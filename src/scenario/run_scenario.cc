@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -14,8 +13,11 @@
 #include "base/hash.h"
 #include "node/scheduler/block_bytes.h"
 #include "problem/problem.h"
+#include "scenario/disturbance_times.h"
+#include "scenario/machines.h"
+#include "scenario/processes.h"
 #include "scenario/run_books.h"
-#include "scenario/simulated_worker.h"
+#include "scenario/time_maps.h"
 #include "sim/cluster.h"
 #include "sim/flow/flow_network.h"
 #include "sim/flow/shared_cores.h"
@@ -26,7 +28,7 @@ namespace leeway::scenario {
 namespace {
 
 constexpr std::uint64_t kEventsPerLook = 4096;
-constexpr std::uint64_t kDelayCoins = 21;  // which use of the seed
+constexpr std::uint64_t kDelayCoins = 21, kDisturbances = 22, kCheckpointDisk = 23;  // uses of the seed
 constexpr std::chrono::hours kForever{24 * 365};
 
 // Simulated time in which no worker computes and no message is under way: after that the run is stuck.
@@ -49,28 +51,35 @@ LinkOptions PatientLinks() {
 
 class ScenarioRun {
  public:
-  ScenarioRun(const Scenario& scenario, problem::Problem& problem, std::uint64_t seed)
+  ScenarioRun(const Scenario& scenario, problem::Problem& problem, std::uint64_t seed,
+              std::vector<Disturbance> disturbances)
       : scenario_(scenario),
         problem_(problem),
         seed_(seed),
         grain_(problem.grain()),
-        cluster_(OptionsOfCluster()) {
+        cluster_(OptionsOfCluster()),
+        machines_(scenario, *network_, cores_.get()),
+        disturbances_(
+            cluster_.queue(), scenario, std::move(disturbances), Hash64({seed, kDisturbances}),
+            [this](const Disturbance& what, const Member& whom) { BeginDisturbance(what, whom); },
+            [this](const Disturbance& what, const Member& whom) { EndDisturbance(what, whom); }) {
+    processes_ = std::make_unique<Processes>(cluster_, machines_, scenario, problem, books_, seed);
+    books_.begun = [this] {
+      network_->CountLoadAnew();
+      disturbances_.Start();
+    };
     books_.training = books_.present = scenario.job.workers;
   }
 
   RunRecord Go(const std::function<bool(const RunProgress&)>& progress) {
-    workers_.resize(scenario_.job.workers);
-    cluster_.Start([this](std::uint32_t rank) {
-      workers_[rank] =
-          std::make_unique<SimulatedWorker>(cluster_, cores_.get(), scenario_, problem_, books_, seed_, rank);
-      workers_[rank]->Begin();
-    });
+    processes_->Start();
     Train(progress);
     RunRecord record = RecordOfTraining();
     Finish(progress);
     const BlockCounters counters = cluster_.ServerCounters();
-    record.applied = counters.applied + counters.summed;
-    record.late_dropped = counters.late_dropped;
+    record.applied = counters.applied + counters.summed + books_.lost_with_servers.taken;
+    record.late_dropped = counters.late_dropped + books_.lost_with_servers.late_dropped;
+    CountLosses(record);
     record.errors = books_.errors;
     for (const std::string& error : cluster_.Problems()) record.errors.push_back(error);
     record.loss = books_.loss;
@@ -92,13 +101,51 @@ class ScenarioRun {
     options.job.seed = seed_;
     // A multiple of an element; one element stands for `grain_`.
     options.job.block_bytes = std::max<std::uint32_t>(BlockBytes() / grain_ / 4, 1) * 4;
-    options.link = PatientLinks();
-    options.link.frame_payload_bytes = std::max<std::uint64_t>(options.link.frame_payload_bytes / grain_, 1);
+    options.job.flush_bytes = std::max<std::uint32_t>(scenario_.job.flush_bytes / grain_, 1);
     options.suspect_after = kForever;
     options.expel_after = 2 * kForever;
     options.gather_timeout = kForever;
+    if (scenario_.faults.plan.empty() && scenario_.faults.checkpoint_every == 0) {
+      options.link = PatientLinks();
+    } else {
+      SetRealLimits(options);
+    }
+    options.link.frame_payload_bytes = std::max<std::uint64_t>(options.link.frame_payload_bytes / grain_, 1);
+    if (scenario_.faults.checkpoint_every > 0) {
+      options.checkpoint.folder = options.shared_folder = "/checkpoints";
+      options.checkpoint.every_iterations = scenario_.faults.checkpoint_every;
+      sim::DiskOptions disk;
+      disk.bytes_per_second = std::max<std::uint64_t>(disk.bytes_per_second / grain_, 1);
+      checkpoints_ = std::make_unique<sim::Disk>(disk, Hash64({seed_, kCheckpointDisk}));
+      options.shared_disk = checkpoints_.get();
+    }
+    options.job_costs = [this](sim::HostId host) { return JobCostsOf(host); };
     options.make_network = [this](sim::EventQueue& queue) { return MakeNetwork(queue); };
     return options;
+  }
+
+  // A job with faults or checkpoints has the beats and limits of a real one, and loses processes as it does.
+  void SetRealLimits(sim::ClusterOptions& options) {
+    const SchedulerOptions usual;
+    options.link = usual.link;
+    options.expel_after = std::chrono::milliseconds(std::llround(scenario_.faults.expel_after_s * 1e3));
+    options.suspect_after = std::min(usual.suspect_after, options.expel_after);
+    options.gather_timeout = usual.gather_timeout;
+    options.may_fail = [this](std::uint32_t rank, const Status& why) {
+      return processes_->TakeFailure({.is_server = false, .index = rank}, why);
+    };
+    options.server_may_fail = [this](std::uint32_t server, const Status& why) {
+      return processes_->TakeFailure({.is_server = true, .index = server}, why);
+    };
+  }
+
+  void BeginDisturbance(const Disturbance& disturbance, const Member& member) {
+    if (disturbance.what != Disturbance::What::kKill) return machines_.Begin(disturbance, member);
+    processes_->Kill(member, disturbance.for_s.has_value());
+  }
+  void EndDisturbance(const Disturbance& disturbance, const Member& member) {
+    if (disturbance.what != Disturbance::What::kKill) return machines_.End(disturbance, member);
+    processes_->EndKill(member);
   }
 
   // The block size of the model that the problem stands for. The scheduler sees only the problem's elements,
@@ -125,9 +172,8 @@ class ScenarioRun {
         return ExtraDelay(from, to, kind);
       };
     }
-    options.delivered = [this](sim::HostId from, std::uint8_t kind, Duration took) {
-      const bool is_answer = kind == static_cast<std::uint8_t>(wire::Kind::kAnswers) && IsServer(from);
-      if (is_answer && books_.origin != Duration::max()) ++answers_[TimeBinOf(InSeconds(took))];
+    options.delivered = [this](sim::HostId from, sim::HostId to, std::uint8_t kind, Duration took) {
+      if (books_.origin != Duration::max()) CountMessage(from, to, kind, InSeconds(took));
     };
     if (scenario_.cores > 0) cores_ = std::make_unique<sim::SharedCores>(queue, scenario_.cores);
     auto network = std::make_unique<sim::FlowNetwork>(queue, options);
@@ -140,16 +186,53 @@ class ScenarioRun {
     return host.index() >= 1 && host.index() <= scenario_.job.servers;
   }
 
-  [[nodiscard]] sim::HostModel ModelOf(sim::HostId host) const {
-    sim::HostModel model;
-    model.bytes_per_second = scenario_.links.worker_bytes_per_second;
-    model.cores = cores_.get();
-    if (!IsServer(host)) return model;
-    model.bytes_per_second = scenario_.links.server_bytes_per_second;
+  void CountMessage(sim::HostId from, sim::HostId to, std::uint8_t kind, double took_s) {
+    if (IsServer(from) && kind == static_cast<std::uint8_t>(wire::Kind::kAnswers))
+      ++answers_[TimeBinOf(took_s)];
+    if (!IsServer(to) || from.index() <= scenario_.job.servers) return;
+    message_times_.resize(scenario_.job.servers);
+    auto& [count, sum_s] = message_times_[to.index() - 1];
+    ++count;
+    sum_s += took_s;
+  }
+
+  // Above 1 for a slow server.
+  [[nodiscard]] double SlownessOf(sim::HostId host) const {
     double factor = 1;
     for (const auto& [server, slower] : scenario_.server.factors) {
       if (server + 1 == host.index()) factor *= slower;
     }
+    return factor;
+  }
+
+  [[nodiscard]] sim::JobCosts JobCostsOf(sim::HostId host) const {
+    const JobModel& jobs = scenario_.jobs;
+    const double factor = SlownessOf(host), grain_ns = factor * static_cast<double>(grain_) * 1e9;
+    sim::JobCosts costs{.per_job = Seconds(jobs.job_s * factor),
+                        .encode_ns_per_byte = jobs.encode_per_byte_s * grain_ns,
+                        .decode_ns_per_byte = jobs.decode_per_byte_s * grain_ns};
+    if (cores_ != nullptr) {
+      costs.on_cores = [cores = cores_.get()](Duration work, std::function<void()> done) {
+        cores->Run(work, std::move(done));
+      };
+    }
+    return costs;
+  }
+
+  [[nodiscard]] sim::HostModel ModelOf(sim::HostId host) const {
+    sim::HostModel model;
+    model.bytes_per_second = scenario_.links.worker_bytes_per_second;
+    model.cores = cores_.get();
+    if (!IsServer(host)) {
+      const std::uint32_t first_worker = 1 + scenario_.job.servers;
+      const bool has_partner =
+          host.value() >= first_worker && host.value() - first_worker < scenario_.job.servers;
+      if (scenario_.together && has_partner)
+        model.card_of = sim::HostId(host.value() - scenario_.job.servers);
+      return model;
+    }
+    model.bytes_per_second = scenario_.links.server_bytes_per_second;
+    const double factor = SlownessOf(host);
     model.cost.per_message = Seconds(scenario_.server.per_message_s * factor);
     model.cost.per_byte_ns = scenario_.server.per_byte_s * factor * 1e9;
     return model;
@@ -158,6 +241,7 @@ class ScenarioRun {
   [[nodiscard]] Duration ExtraDelay(sim::HostId from, sim::HostId to, std::uint8_t kind) {
     if (kind != static_cast<std::uint8_t>(wire::Kind::kAnswers) || !IsServer(from)) return Duration::zero();
     const std::uint32_t rank = to.value() - 1 - scenario_.job.servers;
+    if (!processes_->IsUp({.is_server = false, .index = rank})) return Duration::zero();
     const auto iteration = static_cast<std::uint64_t>(cluster_.worker(rank).iteration().value());
     const double coin = UnitInterval(Hash64({seed_, kDelayCoins, from.value(), rank, iteration}));
     return coin <= scenario_.answer_delay.chance ? Seconds(scenario_.answer_delay.seconds) : Duration::zero();
@@ -189,9 +273,8 @@ class ScenarioRun {
     }
     if (!books_.errors.empty() || !cluster_.Problems().empty()) return false;
     const Duration now = cluster_.queue().now();
-    const auto at = std::pair(books_.steps.size(), books_.present);
-    if (books_.computing > 0 || network_->IsCarrying() || std::exchange(stood_at_, at) != at) moved_ = now;
-    if (now - moved_ > kStillLimit + 2 * Seconds(scenario_.answer_delay.seconds)) {
+    if (HasMoved()) moved_ = now;
+    if (now - moved_ > Patience()) {
       NobodyMoves();
       return false;
     }
@@ -204,11 +287,31 @@ class ScenarioRun {
     return true;
   }
 
+  // Whether an iteration has ended since the last call, or somebody is at work. Work that processes begin
+  // anew after they have died counts only if iterations end.
+  bool HasMoved() {
+    const auto at = std::pair(books_.steps.size(), books_.present);
+    if (std::exchange(stood_at_, at) != at) {
+      deaths_seen_ = books_.deaths;
+      return true;
+    }
+    return books_.deaths == deaths_seen_ && (books_.computing > 0 || network_->IsCarrying());
+  }
+
+  // The longest time in which a job that goes on may seem to stand still.
+  [[nodiscard]] Duration Patience() const {
+    constexpr int kTries = 20;  // iterations that deaths may cut short, one after the other
+    Duration patience = kStillLimit + 2 * Seconds(scenario_.answer_delay.seconds);
+    if (books_.deaths == 0) return patience;
+    patience += kTries * books_.longest;
+    for (const Disturbance& disturbance : disturbances_.all())
+      patience += kTries * Seconds(disturbance.for_s.value_or(0));
+    return patience + Seconds(std::isfinite(scenario_.faults.restart_s) ? scenario_.faults.restart_s : 0);
+  }
+
   void NobodyMoves() {
     books_.errors.emplace_back("nobody moves any more, and the job has not ended");
-    for (const auto& worker : workers_) {
-      if (worker != nullptr && books_.errors.size() < 5) books_.errors.push_back(worker->Where());
-    }
+    for (const std::string& where : processes_->WhereWorkersAre()) books_.errors.push_back(where);
   }
 
   void Finish(const std::function<bool(const RunProgress&)>& progress) {
@@ -229,11 +332,17 @@ class ScenarioRun {
     RunRecord record;
     record.seed = seed_;
     if (books_.origin == Duration::max()) return record;
-    record.seconds = InSeconds(books_.over - books_.origin);
+    record.seconds =
+        InSeconds(std::max(books_.over, books_.origin) - books_.origin);  // 0 if no iteration ended
     record.iterations = books_.steps.size();
     record.skipped = books_.workers.iterations_skipped;
+    record.skipped_blocks = books_.workers.skipped_blocks;
+    record.late_pulls = books_.workers.late_answers;
+    record.withdrawn = cluster_.AnswersWithdrawn() + books_.lost_with_servers.withdrawn;
+    record.pace = PaceOf(books_.steps);
     CountTimes(record);
     CountServers(record);
+    CountLoads(record);
     CountLead(record);
     record.messages = network_->counters().messages;
     record.events = cluster_.queue().events_run();
@@ -241,15 +350,22 @@ class ScenarioRun {
     record.curve = books_.curve;
     for (CurvePoint& point : record.curve) point.seconds -= InSeconds(books_.origin);
     FillTimeline(record);
-    FillMaps(record);
+    record.lag = LagOf(books_, scenario_.job.workers, scenario_.recording.map_columns, record.seconds);
+    record.waits = WaitsOf(books_, scenario_.job.workers, scenario_.recording.map_columns, record.seconds);
     return record;
   }
 
   void CountTimes(RunRecord& record) const {
     Duration computed{}, waited{};
+    record.workers.resize(scenario_.job.workers);
     for (const Step& step : books_.steps) {
       computed += step.ended - step.began;
       waited += step.began - step.asked;
+      WorkerTimes& worker = record.workers[step.rank];
+      ++worker.iterations;
+      worker.compute_s += InSeconds(step.ended - step.began);
+      worker.wait_s += InSeconds(step.began - step.asked);
+      worker.ended_s = InSeconds(step.ended - books_.origin);
     }
     record.compute_s = InSeconds(computed) / scenario_.job.workers;
     record.wait_s = InSeconds(waited) / scenario_.job.workers;
@@ -276,9 +392,40 @@ class ScenarioRun {
       count += static_cast<double>(of_server.size());
       record.server_bytes.push_back(elements * sizeof(float) * grain_);
     }
+    for (const auto& [messages, sum_s] : message_times_)
+      record.server_message_s.push_back(messages > 0 ? sum_s / static_cast<double>(messages) : 0);
     if (count == 0) return;
-    record.dprs = static_cast<double>(counters.delayed) * scenario_.job.servers / count;
+    const auto delayed = static_cast<double>(counters.delayed + books_.lost_with_servers.delayed);
+    record.dprs = delayed * scenario_.job.servers / count;
     record.dprs_per_100 = record.dprs * 100.0 / IterationsOfAWorker();
+  }
+
+  void CountLosses(RunRecord& record) const {
+    record.lost_workers = books_.lost_workers;
+    record.lost_servers = books_.lost_servers;
+    record.restores = books_.restores;
+    if (scenario_.faults.plan.empty()) return;
+    const HeldPushes::Lacking lacking = cluster_.scheduler().Lacking();
+    record.lost_pushes = lacking.lost + lacking.torn;
+  }
+
+  void CountLoads(RunRecord& record) {
+    // Later than the last gradient if a worker sleeps after it, or is lost.
+    const double counted_s = InSeconds(cluster_.queue().now() - books_.origin);
+    if (counted_s <= 0) return;
+    for (std::uint32_t server = 0; server < scenario_.job.servers; ++server) {
+      const sim::HostLoad load = network_->LoadOf(sim::Cluster::server_host(server));
+      const double bytes = load.in.bytes + load.out.bytes;
+      const double waited = load.in.waited_byte_s + load.out.waited_byte_s;
+      record.servers.push_back(
+          {.bytes_in = load.in.bytes,
+           .bytes_out = load.out.bytes,
+           .link_in_busy = InSeconds(load.in.busy) / counted_s,
+           .link_out_busy = InSeconds(load.out.busy) / counted_s,
+           .processor_busy = InSeconds(load.worked) / (counted_s * scenario_.job.shards),
+           .queued_mean_s = bytes > 0 ? waited / bytes : 0,
+           .queued_max_s = InSeconds(std::max(load.in.waited_max, load.out.waited_max))});
+    }
   }
 
   void CountLead(RunRecord& record) const {
@@ -302,47 +449,24 @@ class ScenarioRun {
     });
   }
 
-  // Steps are in the order of their ends, so the fastest worker so far is known at each.
-  void FillMaps(RunRecord& record) const {
-    TimeMap map;
-    map.rows = scenario_.job.workers;
-    map.columns = scenario_.recording.map_columns;
-    map.column_s = record.seconds / std::max<std::uint32_t>(map.columns, 1);
-    map.values.assign(std::size_t{map.rows} * map.columns, 0);
-    record.lag = record.waits = map;
-    if (map.columns == 0 || record.seconds <= 0) return;
-    std::vector<std::uint32_t> counts(map.values.size());
-    std::vector<double> times(map.values.size());
-    std::uint32_t fastest = 0;
-    for (const Step& step : books_.steps) {
-      fastest = std::max(fastest, step.iteration);
-      const double at = InSeconds(step.ended - books_.origin);
-      const auto column = std::min(map.columns - 1, static_cast<std::uint32_t>(at / map.column_s));
-      const std::size_t cell = std::size_t{step.rank} * map.columns + column;
-      record.lag.values[cell] += fastest - step.iteration;
-      record.waits.values[cell] += InSeconds(step.began - step.asked);
-      times[cell] += InSeconds(step.ended - step.asked);
-      ++counts[cell];
-    }
-    for (std::size_t cell = 0; cell < counts.size(); ++cell) {
-      const double nothing = std::numeric_limits<double>::quiet_NaN();
-      record.lag.values[cell] = counts[cell] > 0 ? record.lag.values[cell] / counts[cell] : nothing;
-      record.waits.values[cell] = times[cell] > 0 ? record.waits.values[cell] / times[cell] : nothing;
-    }
-  }
-
   const Scenario& scenario_;
   problem::Problem& problem_;
   const std::uint64_t seed_;
   const std::uint32_t grain_;
   RunBooks books_;
   std::pair<std::size_t, std::uint32_t> stood_at_;  // steps and members at the last look
+  std::uint64_t deaths_seen_ = 0;                   // when they last changed
   Duration moved_{0};
   std::array<std::uint64_t, kTimeBins> answers_{};  // by how long they took
-  sim::FlowNetwork* network_ = nullptr;             // the cluster's
-  std::unique_ptr<sim::SharedCores> cores_;         // null: everyone has one
-  std::vector<std::unique_ptr<SimulatedWorker>> workers_;
-  sim::Cluster cluster_;  // its end comes before that of the workers, which its events call
+  // Of each server: messages that workers sent to it, and their times together.
+  std::vector<std::pair<std::uint64_t, double>> message_times_;
+  sim::FlowNetwork* network_ = nullptr;      // the cluster's
+  std::unique_ptr<sim::SharedCores> cores_;  // null: everyone has one
+  std::unique_ptr<sim::Disk> checkpoints_;   // null: the job writes none
+  std::unique_ptr<Processes> processes_;     // outlives the cluster, whose nodes use the workers' parameters
+  sim::Cluster cluster_;
+  Machines machines_;
+  DisturbanceTimes disturbances_;
 };
 
 }  // namespace
@@ -352,7 +476,8 @@ Result<RunRecord> RunScenario(const Scenario& scenario, const Registry<problem::
   const Result<problem::ProblemPtr> made = problems.MakeFromSpec(scenario.problem);
   if (!made.ok()) return made.status().WithContext(KeyWithPlace(scenario, "training.problem"));
   const problem::ProblemPtr& problem = *made;
-  ScenarioRun run(scenario, *problem, seed);
+  LW_ASSIGN_OR_RETURN(std::vector<Disturbance> disturbances, DisturbancesOf(scenario));
+  ScenarioRun run(scenario, *problem, seed, std::move(disturbances));
   return run.Go(progress);
 }
 

@@ -96,6 +96,126 @@ TEST(RunScenarioTest, TheLinkTakesTheTimeOfItsBytes) {
   EXPECT_NEAR(RunOk(scenario).seconds, 5 * 1.0 + 4 * 2 * model_s, 0.01 * record.seconds);
 }
 
+// A worker and its server on one machine: nothing passes the card. With two machines each, half of the bytes
+// pass a card, and in each direction those of a worker and of a server.
+TEST(RunScenarioTest, AWorkerAndAServerShareTheCardOfTheirMachine) {
+  Scenario scenario;
+  scenario.together = true;
+  scenario.job.sync = "bsp";
+  scenario.job.overlap = false;
+  scenario.problem = "ghost:alexnet,grain=65536";
+  scenario.iterations = 5;
+  scenario.compute.base_s = 1;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 1e9;
+  EXPECT_NEAR(RunOk(scenario).seconds, 5 * 1.0, 1e-3);
+  scenario.job.workers = scenario.job.servers = 2;
+  const RunRecord shared = RunOk(scenario);
+  const double half_s = (shared.server_bytes[0] + shared.server_bytes[1]) / 2 / 1e9;
+  // Each card sends the gradients of its worker for the other server, and then the answers of its server to
+  // the other worker.
+  EXPECT_NEAR(shared.seconds, 5 * 1.0 + 4 * 2 * half_s, 0.02 * shared.seconds);
+  // Half of the workers have no partner: all of their bytes pass.
+  scenario.job.workers = 4;
+  EXPECT_GT(RunOk(scenario).seconds, shared.seconds + 4 * half_s);
+}
+
+// The same without its last iteration, whose pushes are on their way at the end: all bytes pass the server's
+// card both ways four times.
+TEST(RunScenarioTest, AServersLoadIsThatOfTheBytes) {
+  Scenario scenario;
+  scenario.job.sync = "bsp";
+  scenario.problem = "ghost:alexnet,grain=65536";
+  scenario.iterations = 5;
+  scenario.compute.base_s = 1;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 1e9;
+  scenario.server.per_byte_s = 1e-10;
+  const RunRecord record = RunOk(scenario);
+  ASSERT_EQ(record.servers.size(), 1U);
+  const ServerLoad& server = record.servers[0];
+  const double bytes = 4 * record.server_bytes[0];
+  EXPECT_NEAR(server.bytes_in, bytes, 1e-3 * bytes);
+  EXPECT_NEAR(server.bytes_out, bytes, 1e-3 * bytes);
+  EXPECT_NEAR(server.link_in_busy, bytes * 1e-9 / record.seconds, 1e-3);
+  EXPECT_NEAR(server.link_out_busy, bytes * 1e-9 / record.seconds, 1e-3);
+  EXPECT_NEAR(server.processor_busy, 2 * bytes * 1e-10 / record.seconds, 1e-3);
+  // All pushes are ready at once, so the last of them waits for nearly all the others.
+  EXPECT_NEAR(server.queued_max_s, bytes * 1e-9 / 4, 0.01);
+  EXPECT_NEAR(record.pace.beyond_compute_s, (record.seconds - 5) / 4, 1e-3);
+  EXPECT_NEAR(record.pace.communication_s, record.pace.beyond_compute_s, 1e-9) << "one worker";
+}
+
+TEST(RunScenarioTest, PartialPullSkipsBlocksWhoseAnswersAreLate) {
+  Scenario scenario = Small();
+  scenario.job.sync = "bsp";
+  scenario.iterations = 100;
+  scenario.answer_delay = {.chance = 0.01, .seconds = 0.3};
+  const RunRecord full = RunOk(scenario);
+  EXPECT_EQ(full.skipped_blocks + full.late_pulls, 0U);
+  scenario.job.pull = "partial:0.5,0,skip_max=1000";
+  const RunRecord partial = RunOk(scenario);
+  EXPECT_GT(partial.skipped_blocks, 0U);
+  EXPECT_GT(partial.late_pulls, 0U);
+  EXPECT_LT(partial.seconds, full.seconds);
+  EXPECT_EQ(partial.withdrawn, 0U);
+  EXPECT_EQ(partial.applied, full.applied);
+}
+
+// A slow server has answers left for a worker that asks it for newer ones already. Every push counts all the
+// same.
+TEST(RunScenarioTest, AnswersThatAWorkerDoesNotWantAnyMoreAreWithdrawn) {
+  Scenario scenario;
+  scenario.job.workers = 2;
+  scenario.job.servers = 2;
+  scenario.job.sync = "asp";
+  scenario.problem = "ghost:resnet50,grain=65536";
+  scenario.iterations = 20;
+  scenario.compute.base_s = 0.1;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 2.5e9;
+  scenario.server.per_byte_s = 1e-10;
+  scenario.server.factors = {{0, 40.0}};
+  scenario.job.pull = "partial:0.4,0,skip_max=1000,late_pull=drop";
+  const RunRecord dropped = RunOk(scenario);
+  EXPECT_GT(dropped.late_pulls, 0U);
+  EXPECT_EQ(dropped.withdrawn, 0U);
+  scenario.job.pull = "partial:0.4,0,skip_max=1000,late_pull=withdraw";
+  const RunRecord withdrawn = RunOk(scenario);
+  EXPECT_GT(withdrawn.withdrawn, 0U);
+  EXPECT_GT(withdrawn.skipped_blocks, 0U);
+  EXPECT_LT(withdrawn.late_pulls, dropped.late_pulls);
+  EXPECT_EQ(withdrawn.applied, dropped.applied);
+  EXPECT_EQ(withdrawn.iterations, 40U);
+}
+
+// Two workers push 4 blocks of 400 kB each to one server, whose link takes 0.5 s for a block of both, in each
+// direction. Block by block the answers to one block leave while the next one comes in: 4 times 0.5 s, and
+// 0.5 s for the last answers. In one part, or with a barrier, all pushes come before all answers: 2 s and 2
+// s.
+TEST(RunScenarioTest, BothDirectionsAreUnderWayAtOnceBlockByBlock) {
+  Scenario scenario;
+  scenario.job.workers = 2;
+  scenario.job.servers = 1;
+  scenario.job.sync = "bsp";
+  scenario.job.block_bytes = 400'000;
+  scenario.problem = "quadratic:dimensions=400000";  // four tables
+  scenario.iterations = 3;
+  scenario.compute.base_s = 1;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = 1e15;
+  scenario.links.server_bytes_per_second = 1.6e6;
+  const auto seconds_with = [&](std::uint32_t flush_bytes, bool overlap) {
+    scenario.job.flush_bytes = flush_bytes;
+    scenario.job.overlap = overlap;
+    return RunOk(scenario).seconds;
+  };
+  // The last iteration ends with its computing.
+  constexpr double kHeaders = 0.01;
+  EXPECT_NEAR(seconds_with(1, true), 3 * 1.0 + 2 * 2.5, kHeaders);
+  EXPECT_NEAR(seconds_with(2'000'000, true), 3 * 1.0 + 2 * 4.0, kHeaders);
+  EXPECT_NEAR(seconds_with(1, false), 3 * 1.0 + 2 * 4.0, kHeaders);
+}
+
 // Blocks by need are those of the model, not of the few elements that stand for it.
 TEST(RunScenarioTest, ByDefaultAModelIsSpreadEvenly) {
   Scenario scenario;
@@ -141,6 +261,43 @@ TEST(RunScenarioTest, AnswersThatAreLateHoldUpWhoWaitsForThem) {
   const double calm = RunOk(scenario).seconds;
   scenario.answer_delay = {.chance = 0.02, .seconds = 4};
   EXPECT_GT(RunOk(scenario).seconds, calm + 3.9);
+}
+
+TEST(RunScenarioTest, TheCurveGoesOnWhenRank0HasFinished) {
+  Scenario scenario = Small();
+  scenario.job.sync = "asp";
+  scenario.compute.factors = {{3, 4.0}};
+  const RunRecord record = RunOk(scenario);
+  const double rank0_ended = record.workers[0].ended_s;
+  ASSERT_LT(rank0_ended, record.seconds / 2);
+  const auto later = [&](const CurvePoint& point) { return point.seconds > rank0_ended + 0.2; };
+  EXPECT_GE(std::ranges::count_if(record.curve, later), 2) << "one of them is that of the end";
+  for (std::size_t i = 1; i < record.curve.size(); ++i)
+    EXPECT_GT(record.curve[i].iteration, record.curve[i - 1].iteration);
+}
+
+TEST(RunScenarioTest, WorkersHaveTheirOwnTimes) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  scenario.compute.factors = {{3, 4.0}};
+  const RunRecord record = RunOk(scenario);
+  ASSERT_EQ(record.workers.size(), 4U);
+  EXPECT_NEAR(record.workers[3].compute_s, 4 * record.workers[0].compute_s, 1e-6);
+  EXPECT_GT(record.workers[0].wait_s, record.workers[3].wait_s);
+  EXPECT_EQ(record.workers[0].iterations, 20U);
+  double compute = 0;
+  for (const WorkerTimes& worker : record.workers) compute += worker.compute_s / 4;
+  EXPECT_NEAR(compute, record.compute_s, 1e-6);
+}
+
+TEST(RunScenarioTest, MessagesToASlowServerTakeLonger) {
+  Scenario scenario = Small();
+  scenario.server.per_message_s = 1e-3;
+  scenario.server.factors = {{1, 10.0}};
+  const RunRecord record = RunOk(scenario);
+  ASSERT_EQ(record.server_message_s.size(), 2U);
+  EXPECT_GT(record.server_message_s[0], 1e-3);
+  EXPECT_GT(record.server_message_s[1], 5 * record.server_message_s[0]);
 }
 
 TEST(RunScenarioTest, AJobThatTakesTooLongIsStopped) {

@@ -68,6 +68,23 @@ struct ServerModel {
   std::vector<std::pair<std::uint32_t, double>> factors = {};
 };
 
+// Processes that die and links that are cut. With a plan or checkpoints, nodes have the beats of a real job,
+// and its limits on silence and waits.
+struct FaultModel {
+  std::vector<std::string> plan = {};  // disturbance.h has the words
+  // A process that ends because of a fault starts again after so long; infinite: never.
+  double restart_s = 0.5;
+  double expel_after_s = 10;           // the scheduler declares a member dead that is silent this long
+  std::uint64_t checkpoint_every = 0;  // iterations between checkpoints; 0: none
+};
+
+// The work that nodes do beside their loops: jobs of Compute.
+struct JobModel {
+  double encode_per_byte_s = 0;  // of values that are encoded, to be sent or kept
+  double decode_per_byte_s = 0;  // ... that are decoded
+  double job_s = 0;              // of each job
+};
+
 // The learning rate: `rate`, times `factor` from each of the iterations `at` on.
 struct RateSchedule {
   double rate = 0.1;
@@ -77,8 +94,9 @@ struct RateSchedule {
 
 // The data of a run to keep for pictures.
 struct Recording {
-  std::uint64_t judge_every = 0;  // iterations of rank 0 between judgements; 0: at the end only
-  double timeline_from_s = 0;     // what every worker does when, in this window
+  // Iterations between judgements, of the workers that still train, on average; 0: at the end only.
+  std::uint64_t judge_every = 0;
+  double timeline_from_s = 0;  // what every worker does when, in this window
   double timeline_s = 0;
   std::uint32_t map_columns = 60;  // of the map: worker against time
 };
@@ -88,10 +106,15 @@ struct Scenario {
   JobOptions job;  // workers, servers, shards, policies, block_bytes; its seed is that of the run
   // The cores that all workers and servers share, as processes of one host; 0: each has one of its own.
   double cores = 0;
+  // Worker i and server i are on one machine and share its card; without a partner either has its own.
+  bool together = false;
   ComputeModel compute;
   AnswerDelay answer_delay;
   LinkModel links;
   ServerModel server;
+  std::vector<std::string> changes = {};  // of speeds while the job runs; disturbance.h has the words
+  FaultModel faults;
+  JobModel jobs;
   std::string problem = "quadratic";
   std::string optimizer = "sgd";
   Hyper hyper;  // its lr is that of `rate`

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/hash.h"
@@ -57,11 +58,11 @@ std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, const
 
 }  // namespace
 
-SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
+SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Machines& machines, const Scenario& scenario,
                                  problem::Problem& problem, RunBooks& books, std::uint64_t seed,
-                                 std::uint32_t rank)
+                                 std::uint32_t rank, MayEnd may_end)
     : cluster_(cluster),
-      cores_(cores),
+      machines_(machines),
       scenario_(scenario),
       problem_(problem),
       books_(books),
@@ -70,7 +71,8 @@ SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores,
       node_(cluster.worker(rank)),
       env_(cluster.worker_env(rank)),
       compute_time_(scenario.compute, problem.batch(), Hash64({seed, kComputeTimes}), rank),
-      ready_share_(ReadyShares(problem.tables(), scenario.compute)) {
+      ready_share_(ReadyShares(problem.tables(), scenario.compute)),
+      may_end_(std::move(may_end)) {
   for (const auto& [whose, factor] : scenario.compute.slowed) {
     if (whose == rank) slowed_ *= factor;
   }
@@ -83,7 +85,8 @@ Done SimulatedWorker::Then(std::function<void()> next) {
 }
 
 bool SimulatedWorker::Ok(const Status& status) {
-  if (!status.ok()) books_.errors.push_back(fmt::format("worker {}: {}", rank_, status.ToString()));
+  if (!status.ok() && !may_end_(status))
+    books_.errors.push_back(fmt::format("worker {}: {}", rank_, status.ToString()));
   return status.ok();
 }
 
@@ -92,8 +95,26 @@ std::string SimulatedWorker::Where() const {
                      node_.WaitingFor());
 }
 
-void SimulatedWorker::Begin() {
+void SimulatedWorker::Begin(bool comes_late) {
+  comes_late_ = comes_late;
   node_.Join(Then([this] { MakeTables(); }));
+}
+
+void SimulatedWorker::CloseBooks() {
+  if (!has_left_) CountOwn();
+  if (is_computing_) --books_.computing;
+  if (is_in_iteration_) --books_.drawn;  // another worker draws it again
+  if (has_left_ && !is_done_) --books_.present;
+}
+
+void SimulatedWorker::CountOwn() {
+  const WorkerCounters& counters = node_.counters();
+  for (std::size_t i = 0; i < counters.lead.size(); ++i) {
+    books_.workers.lead[i] += counters.lead[i];
+  }
+  books_.workers.iterations_skipped += counters.iterations_skipped;
+  books_.workers.skipped_blocks += counters.skipped_blocks;
+  books_.workers.late_answers += counters.late_answers;
 }
 
 void SimulatedWorker::MakeTables() {
@@ -118,17 +139,22 @@ void SimulatedWorker::OfferValues() {
     node_.Broadcast(TableId(static_cast<std::uint32_t>(table)), (*first)[table], first, Then([this, left] {
                       // All workers begin together, because a scenario measures training, not the start of a
                       // job.
-                      if (--*left == 0) node_.Barrier("begin", Then([this] { Ask(); }));
+                      if (--*left == 0 && !comes_late_) node_.Barrier("begin", Then([this] { Ask(); }));
                     }));
   }
+  if (comes_late_) Ask();
 }
 
 void SimulatedWorker::Ask() {
   const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
   asked_ = Now();
-  books_.origin = std::min(books_.origin, asked_);
+  if (books_.origin == Duration::max()) {
+    books_.origin = asked_;
+    if (books_.begun) books_.begun();
+  }
   if (scenario_.pool > 0 ? books_.drawn >= scenario_.pool : iteration >= scenario_.iterations) return Leave();
   ++books_.drawn;
+  is_in_iteration_ = true;
   used_ = 0;
   UseTables();
 }
@@ -154,14 +180,16 @@ void SimulatedWorker::UseTables() {
 }
 
 void SimulatedWorker::JudgeIfDue() {
-  const std::uint64_t every = scenario_.recording.judge_every;
-  if (rank_ != 0 || every == 0) return;
-  const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
-  if (iteration < judged_) return;
-  judged_ = iteration - iteration % every + every;
+  // Any worker judges that begins an iteration when it is due: rank 0 may be done long before the others. The
+  // fewer workers are left, the fewer steps lie between judgements.
+  const std::uint64_t every = scenario_.recording.judge_every * std::max<std::uint64_t>(books_.training, 1);
+  const std::uint64_t steps = books_.steps.size();
+  const bool is_first = books_.curve.empty();
+  if (every == 0 || (!is_first && steps < books_.judged_at + every)) return;
+  if (!is_first) books_.judged_at += (steps - books_.judged_at) / every * every;
   const problem::Judgement judged = Judge();
-  books_.curve.push_back(
-      {std::chrono::duration<double>(Now()).count(), iteration, judged.loss, judged.accuracy});
+  books_.curve.push_back({std::chrono::duration<double>(Now()).count(), steps / scenario_.job.workers,
+                          judged.loss, judged.accuracy});
 }
 
 problem::Judgement SimulatedWorker::Judge() { return problem_.Judge(Fronts()); }
@@ -185,10 +213,14 @@ std::shared_ptr<SimulatedWorker::Gradient> SimulatedWorker::FreeGradient() {
 
 void SimulatedWorker::Compute() {
   ++books_.computing;
+  is_computing_ = true;
   const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
   JudgeIfDue();
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
+  if (const double times = machines_.WorkOf(rank_); times != 1)
+    takes_ = sim::Nanoseconds(static_cast<double>(takes_.count()) * times);
+  books_.longest = std::max(books_.longest, takes_);
   ComputeGradient(iteration);
   done_share_ = 0;
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
@@ -207,8 +239,11 @@ void SimulatedWorker::ComputeUntil(double share, std::function<void()> next) {
   const double part = std::max(0.0, share - done_share_);
   done_share_ = std::max(done_share_, share);
   const Duration takes = sim::Nanoseconds(static_cast<double>(takes_.count()) * part);
-  if (cores_ != nullptr) return cores_->Run(takes, std::move(next));
-  cluster_.queue().At(Now() + takes, std::move(next));
+  auto go_on = [lives = std::weak_ptr(lives_), next = std::move(next)] {
+    if (!lives.expired()) next();
+  };
+  if (sim::SharedCores* const cores = machines_.cores()) return cores->Run(takes, std::move(go_on));
+  cluster_.queue().At(Now() + takes, std::move(go_on));
 }
 
 // Waits until the table below `above` is ready, pushes it and all other ready ones, and continues.
@@ -258,6 +293,7 @@ bool SimulatedWorker::Push(std::size_t table) {
 
 void SimulatedWorker::Clock() {
   --books_.computing;
+  is_computing_ = is_in_iteration_ = false;
   books_.steps.push_back(
       {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
   books_.over = std::max(books_.over, Now());
@@ -266,21 +302,23 @@ void SimulatedWorker::Clock() {
 }
 
 void SimulatedWorker::Leave() {
+  has_left_ = true;
   --books_.training;
-  const WorkerCounters& counters = node_.counters();
-  for (std::size_t i = 0; i < counters.lead.size(); ++i) {
-    books_.workers.lead[i] += counters.lead[i];
-  }
-  books_.workers.iterations_skipped += counters.iterations_skipped;
+  CountOwn();
   node_.Leave(Then([this] {
     node_.Finish(Then([this] {
-      if (rank_ == 0) {
+      // All have the same values now. Rank 0 may be lost.
+      const bool is_first = !scenario_.faults.plan.empty() && std::isnan(books_.loss);
+      if (rank_ == 0 || is_first) {
         for (const auto& pair : pairs_) (void)pair->Take();
         const problem::Judgement judged = Judge();
         books_.loss = judged.loss;
         books_.accuracy = judged.accuracy;
       }
-      node_.Shutdown(Then([this] { --books_.present; }));
+      node_.Shutdown(Then([this] {
+        is_done_ = true;
+        --books_.present;
+      }));
     }));
   }));
 }

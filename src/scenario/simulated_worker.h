@@ -10,20 +10,28 @@
 
 #include "problem/problem.h"
 #include "scenario/compute_time.h"
+#include "scenario/machines.h"
 #include "scenario/run_books.h"
 #include "scenario/scenario.h"
 #include "sim/cluster.h"
-#include "sim/flow/shared_cores.h"
 
 namespace leeway::scenario {
 
 class SimulatedWorker final {
  public:
-  // Borrows all of them. With a null `cores` it has a core of its own. `seed` is the run's.
-  SimulatedWorker(sim::Cluster& cluster, sim::SharedCores* cores, const Scenario& scenario,
-                  problem::Problem& problem, RunBooks& books, std::uint64_t seed, std::uint32_t rank);
+  // Returns whether the process may end with this status, because faults are part of the scenario.
+  using MayEnd = std::function<bool(const Status&)>;
+  // Borrows all but `may_end`. `seed` is the run's.
+  SimulatedWorker(sim::Cluster& cluster, const Machines& machines, const Scenario& scenario,
+                  problem::Problem& problem, RunBooks& books, std::uint64_t seed, std::uint32_t rank,
+                  MayEnd may_end);
 
-  void Begin();
+  // With `comes_late` the others are training already.
+  void Begin(bool comes_late);
+  // It has done its last iteration.
+  [[nodiscard]] bool has_left() const { return has_left_; }
+  // The process dies: it takes itself out of the books.
+  void CloseBooks();
   // Its position and the cause of its wait, for people.
   [[nodiscard]] std::string Where() const;
 
@@ -52,12 +60,14 @@ class SimulatedWorker final {
   [[nodiscard]] bool Push(std::size_t table);
   void Clock();
   void Leave();
+  // Adds the counters of its node to the books.
+  void CountOwn();
   [[nodiscard]] problem::Judgement Judge();
   // The parameters in use, by table.
   [[nodiscard]] std::vector<std::span<const float>> Fronts() const;
 
   sim::Cluster& cluster_;
-  sim::SharedCores* const cores_;
+  const Machines& machines_;
   const Scenario& scenario_;
   problem::Problem& problem_;
   RunBooks& books_;
@@ -73,9 +83,13 @@ class SimulatedWorker final {
   std::size_t used_ = 0;                               // tables of this iteration so far
   bool using_ = false;                                 // UseTables is at work
   double slowed_ = 1;                                  // by so much
+  const MayEnd may_end_;
+  // Expires with this worker: its process may die while it computes.
+  const std::shared_ptr<const bool> lives_ = std::make_shared<const bool>(true);
+  bool comes_late_ = false, is_in_iteration_ = false, is_computing_ = false, has_left_ = false,
+       is_done_ = false;
   Duration asked_{}, began_{}, takes_{};
-  double done_share_ = 0;     // of takes_
-  std::uint64_t judged_ = 0;  // iterations that a judgement was due at, so far
+  double done_share_ = 0;  // of takes_
 };
 
 }  // namespace leeway::scenario

@@ -98,7 +98,7 @@ void Cluster::StartScheduler() {
       queue_, wires(), scheduler_host(), disk(scheduler_host()), ring_, "scheduler",
       scheduler_lives_ == 1 ? Hash64({options_.seed, StreamOf(Stream::kScheduler)})
                             : Hash64({options_.seed, StreamOf(Stream::kScheduler), scheduler_lives_}),
-      SharedFolder());
+      SharedFolder(), CostsOf(scheduler_host()));
   SchedulerOptions options;
   options.job = options_.job;
   options.link = options_.link;
@@ -150,7 +150,7 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
       std::make_unique<SimEnv>(queue_, wires(), host, disk(host), ring_, name,
                                life == 1 ? Hash64({options_.seed, StreamOf(Stream::kShards, index)})
                                          : Hash64({options_.seed, StreamOf(Stream::kShards, index), life}),
-                               SharedFolder());
+                               SharedFolder(), CostsOf(host));
   ServerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
@@ -158,7 +158,7 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
   options.server = server;
   options.shard = shard;
   at.node = MakeServer(options, at.env->env(), policies_, SchedulerAddress(),
-                       [this, &at, index, name](const Status& why) {
+                       [this, &at, index, name, server](const Status& why) {
                          at.ended = true;
                          const bool usurped = shards_[index].get() != &at;
                          if (usurped && why.code() == StatusCode::kFenced) ++fenced_shards_;
@@ -166,7 +166,9 @@ void Cluster::StartShard(std::uint32_t server, std::uint32_t shard) {
                          // not free yet tries again.
                          const bool unavailable = why.code() == StatusCode::kUnavailable;
                          const bool too_late = unavailable && (scheduler_ended_ || IsTakenByAnother(index));
-                         if (!why.ok() && !usurped && !too_late) Report(name, why);
+                         if (why.ok() || usurped || too_late) return;
+                         const auto& may_fail = options_.server_may_fail;
+                         if (!may_fail || !may_fail(server, why)) Report(name, why);
                        });
   const Status started = at.node->Start();
   if (!started.ok()) Report(name, started);
@@ -179,7 +181,7 @@ void Cluster::StartWorker(std::uint32_t rank) {
       queue_, wires(), at.host, disk(at.host), ring_, fmt::format("worker {}", rank),
       at.lives == 1 ? Hash64({options_.seed, StreamOf(Stream::kWorkers, rank)})
                     : Hash64({options_.seed, StreamOf(Stream::kWorkers, rank), at.lives}),
-      SharedFolder());
+      SharedFolder(), CostsOf(at.host));
   WorkerOptions options;
   options.link = options_.link;
   options.job = options_.job.job;
@@ -307,6 +309,14 @@ std::vector<std::vector<std::uint64_t>> Cluster::ElementsOfServers() const {
     }
   }
   return elements;
+}
+
+std::uint64_t Cluster::AnswersWithdrawn() const {
+  std::uint64_t sum = 0;
+  for (const auto& shard : shards_) {
+    if (shard != nullptr && shard->node != nullptr) sum += shard->node->answers_withdrawn();
+  }
+  return sum;
 }
 
 BlockCounters Cluster::ServerCounters() const {

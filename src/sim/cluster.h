@@ -28,9 +28,11 @@ struct ClusterOptions {
   Policies policies = Policies::Builtin();
   LinkOptions link = QuickLinks();
   NetworkOptions network;
-  // Makes another network for the nodes, on the given clock. Then the cluster has no faults and cannot pause
-  // a process.
+  // Makes another network for the nodes, on the given clock. Then the cluster's fault plan and pauses of
+  // processes do not touch it.
   std::function<std::unique_ptr<Network>(EventQueue&)> make_network;
+  // The costs of jobs off the loop, of the nodes on a host; empty: they take no time of their own.
+  std::function<JobCosts(HostId)> job_costs;
   DiskOptions disk;             // one in every host
   Disk* shared_disk = nullptr;  // or this one for all of them, which outlives the cluster,
   std::string shared_folder;    // or for this folder alone
@@ -48,6 +50,7 @@ struct ClusterOptions {
   bool keeps_state = false;  // of every worker
   // Asked when a worker's node has failed: whether the failure is allowed. Empty: never.
   std::function<bool(std::uint32_t rank, const Status& why)> may_fail;
+  std::function<bool(std::uint32_t server, const Status& why)> server_may_fail;  // the same for servers
 
   // Beats and limits for links of a tenth of a millisecond, so that healing takes little virtual time.
   static LinkOptions QuickLinks();
@@ -108,6 +111,8 @@ class Cluster {
   // Returns the block of the shard that owns it under the highest term; null without an owner.
   [[nodiscard]] const Block* FindBlock(BlockId id) const;
   [[nodiscard]] BlockCounters ServerCounters() const;  // summed over shards
+  // Answers that were not sent because newer ones were asked for, of all shards that run.
+  [[nodiscard]] std::uint64_t AnswersWithdrawn() const;
   // Elements of every block, by the server that has it now.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> ElementsOfServers() const;
   [[nodiscard]] const SchedulerNode& scheduler() const { return *scheduler_; }
@@ -150,6 +155,9 @@ class Cluster {
 
   [[nodiscard]] Network& wires() { return other_ != nullptr ? *other_ : network_; }
   [[nodiscard]] HostId AddHost();
+  [[nodiscard]] JobCosts CostsOf(HostId host) const {
+    return options_.job_costs ? options_.job_costs(host) : JobCosts{};
+  }
   void StartScheduler();
   void StartShard(std::uint32_t server, std::uint32_t shard);
   [[nodiscard]] std::size_t ShardIndex(std::uint32_t server, std::uint32_t shard) const {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/nanoseconds.h"
+
 namespace leeway::sim {
 namespace {
 
@@ -11,12 +13,33 @@ constexpr Duration kJobMean = std::chrono::microseconds(20);
 }  // namespace
 
 void SimCompute::Run(std::function<void()> job, std::function<void()> done) {
-  jobs_.push_back({std::move(job), std::move(done)});
+  Add({costs_.per_job, std::move(job), std::move(done)});
+}
+
+void SimCompute::RunSized(const JobSize& size, std::function<void()> job, std::function<void()> done) {
+  const bool encodes = size.kind == JobSize::Kind::kEncode;
+  const double per_byte = encodes ? costs_.encode_ns_per_byte : costs_.decode_ns_per_byte;
+  const Duration takes = costs_.per_job + Nanoseconds(static_cast<double>(size.bytes) * per_byte);
+  Add({takes, std::move(job), std::move(done)});
+}
+
+void SimCompute::Add(Job job) {
+  jobs_.push_back(std::move(job));
   if (jobs_.size() == 1) StartNext();
 }
 
 void SimCompute::StartNext() {
-  event_ = queue_.After(random_.Exponential(kJobMean), [this] { Finish(); });
+  const Duration wakes = random_.Exponential(kJobMean);
+  const Duration takes = jobs_.front().takes;
+  if (takes == Duration::zero() || !costs_.on_cores) {
+    event_ = queue_.After(wakes + takes, [this] { Finish(); });
+    return;
+  }
+  event_ = queue_.After(wakes, [this, takes] {
+    costs_.on_cores(takes, [this, alive = std::weak_ptr(alive_)] {
+      if (!alive.expired()) Finish();
+    });
+  });
 }
 
 void SimCompute::Finish() {

@@ -52,14 +52,14 @@ void SimTimers::Cancel(TimerId id) {
 }
 
 SimEnv::SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,
-               std::uint64_t seed, Mount mount)
+               std::uint64_t seed, Mount mount, JobCosts job_costs)
     : random_(seed),
       clock_(queue, std::chrono::milliseconds(random_.Below(1'000'000))),
       timers_(queue),
       transport_(network.MakeTransport(host, clock_)),
       log_(log, std::move(name)),
       storage_(queue, disk, std::move(mount)),
-      compute_(queue, Hash64({seed, kJobTimes})),
+      compute_(queue, Hash64({seed, kJobTimes}), std::move(job_costs)),
       env_{clock_, timers_, *transport_, random_, log_, storage_, compute_, arena_} {}
 
 }  // namespace leeway::sim

@@ -64,7 +64,7 @@ class SimEnv {
  public:
   // REQUIRES: `disk` belongs to `host`.
   SimEnv(EventQueue& queue, Network& network, HostId host, Disk& disk, LogRing& log, std::string name,
-         std::uint64_t seed, Mount mount = {});
+         std::uint64_t seed, Mount mount = {}, JobCosts job_costs = {});
   SimEnv(const SimEnv&) = delete;
   SimEnv& operator=(const SimEnv&) = delete;
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,6 +16,7 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::int64_t kTableElements = 16;
+constexpr std::size_t kPictureColumnsMin = 16;
 
 class TimelineWorker final : public WorkloadPart {
  public:
@@ -112,6 +114,43 @@ class TimelineWorker final : public WorkloadPart {
   bool done_ = false;
 };
 
+// The line of a worker, a character per part of the length: # and = compute, . waits.
+std::string Picture(const TimelineReport& report, std::uint32_t worker, std::size_t columns,
+                    Duration length) {
+  std::string picture(columns, ' ');
+  const auto column = [&](Duration at) {
+    const double share = static_cast<double>(at.count()) / static_cast<double>(length.count());
+    return std::min(columns, static_cast<std::size_t>(std::lround(share * static_cast<double>(columns))));
+  };
+  std::uint64_t steps = 0;
+  for (const TimelineSpan& span : report.spans) {
+    if (span.worker != worker) continue;
+    ++steps;
+    const auto fill = [&](Duration from, Duration to, char mark) {
+      for (std::size_t i = column(from); i < column(to); ++i) picture[i] = mark;
+    };
+    fill(span.asked, span.began, '.');
+    fill(span.began, span.ended, steps % 2 == 0 ? '#' : '=');
+  }
+  return picture;
+}
+
+// "16 steps, waits 73 %".
+std::string ShareText(const TimelineReport& report, std::uint32_t worker) {
+  Duration computed{}, waited{};
+  std::uint64_t steps = 0;
+  for (const TimelineSpan& span : report.spans) {
+    if (span.worker != worker) continue;
+    computed += span.ended - span.began;
+    waited += span.began - span.asked;
+    ++steps;
+  }
+  const double share = waited.count() == 0 ? 0.0
+                                           : static_cast<double>(waited.count()) /
+                                                 static_cast<double>((waited + computed).count());
+  return fmt::format("{:>2} steps, waits {:2.0f} %", steps, share * 100);
+}
+
 }  // namespace
 
 TimelineReport RunTimeline(const TimelineOptions& options) {
@@ -135,30 +174,21 @@ TimelineReport RunTimeline(const TimelineOptions& options) {
   return report;
 }
 
-std::string TimelineText(const TimelineOptions& options, const TimelineReport& report, Duration tick) {
-  std::string text;
-  const auto columns = static_cast<std::size_t>(options.length / tick);
+std::string TimelineText(const TimelineOptions& options, const TimelineReport& report, std::size_t columns) {
+  struct Line {
+    std::string name, share;
+  };
+  std::vector<Line> lines;
+  std::size_t around = 0;  // columns beside the picture
   for (std::uint32_t worker = 0; worker < options.steps.size(); ++worker) {
-    std::string line(columns, ' ');
-    Duration computed{}, waited{};
-    std::uint64_t steps = 0;
-    for (const TimelineSpan& span : report.spans) {
-      if (span.worker != worker) continue;
-      computed += span.ended - span.began;
-      waited += span.began - span.asked;
-      ++steps;
-      const auto fill = [&](Duration from, Duration to, char mark) {
-        const std::size_t end = std::min(columns, static_cast<std::size_t>((to + tick / 2) / tick));
-        for (auto i = static_cast<std::size_t>((from + tick / 2) / tick); i < end; ++i) line[i] = mark;
-      };
-      fill(span.asked, span.began, '.');
-      fill(span.began, span.ended, steps % 2 == 0 ? '#' : '=');
-    }
-    const double share = waited.count() == 0 ? 0.0
-                                             : static_cast<double>(waited.count()) /
-                                                   static_cast<double>((waited + computed).count());
-    text += fmt::format("worker {}  {}  {} steps, waits {:.0f} % of its time\n", worker, line, steps,
-                        share * 100);
+    lines.push_back({fmt::format("w{:<2}  ", worker), "  " + ShareText(report, worker)});
+    around = std::max(around, lines.back().name.size() + lines.back().share.size());
+  }
+  const std::size_t width = std::max(columns, around + kPictureColumnsMin) - around;
+  std::string text;
+  for (std::uint32_t worker = 0; worker < options.steps.size(); ++worker) {
+    const std::string picture = Picture(report, worker, width, options.length);
+    text += lines[worker].name + picture + lines[worker].share + "\n";
   }
   return text;
 }

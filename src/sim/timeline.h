@@ -2,6 +2,7 @@
 // each over time. For pictures of a model, and for people who want to see its effect.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,8 +37,8 @@ struct TimelineReport {
 
 [[nodiscard]] TimelineReport RunTimeline(const TimelineOptions& options);
 
-// For people: one line per worker, a character per `tick`: # computes, . waits, and the share of each.
+// For people: one line per worker, of at most `columns`: # and = compute, . waits, and the share of waits.
 [[nodiscard]] std::string TimelineText(const TimelineOptions& options, const TimelineReport& report,
-                                       Duration tick);
+                                       std::size_t columns);
 
 }  // namespace leeway::sim

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 namespace leeway::sim {
 namespace {
@@ -66,11 +67,16 @@ TEST(TimelineTest, TheSameSeedGivesTheSameSpans) {
   for (std::size_t i = 0; i < one.spans.size(); ++i) EXPECT_EQ(one.spans[i].ended, other.spans[i].ended);
 }
 
-TEST(TimelineTest, TheTextHasALineForEachWorker) {
+TEST(TimelineTest, TheTextHasALineForEachWorkerOfAtMostTheColumns) {
   TimelineOptions options;
-  const std::string text = TimelineText(options, RunTimeline(options), milliseconds(5));
-  EXPECT_EQ(std::ranges::count(text, '\n'), 4);
-  EXPECT_THAT(text, testing::HasSubstr("worker 3  ======="));
+  const TimelineReport report = RunTimeline(options);
+  for (const std::size_t columns : {80U, 120U}) {
+    const std::string text = TimelineText(options, report, columns);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 4);
+    EXPECT_THAT(text, testing::HasSubstr("w3   ====="));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_EQ(line.size(), columns) << line;
+  }
 }
 
 }  // namespace

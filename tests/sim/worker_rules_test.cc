@@ -87,6 +87,30 @@ TEST(PartialPullSimTest, WorkersGoOnWithoutASlowServerForSkipMaxIterationsAndNoM
   EXPECT_LE(five, 3U * 5U);
 }
 
+// Little is in flight at a time, so a stalled path keeps answers at the server.
+TEST(PartialPullSimTest, EveryGradientArrivesOnceWhateverAnswersAreWithdrawnAndWhateverIsCut) {
+  std::uint64_t withdrawn = 0, skipped = 0, cuts = 0;
+  for (const char* sync : {"bsp", "ssp:2", "asp"}) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      StepsOptions options = Job(sync);
+      options.seed = seed;
+      options.faults = true;
+      options.network.window_bytes = 256;
+      options.job.pull = "partial:0.4,0,skip_max=1000,late_pull=withdraw";
+      options.steps = {40, 34, 26};
+      const StepsReport report = RunSteps(options);
+      SCOPED_TRACE(fmt::format("{} seed {}", sync, seed));
+      ExpectAllTaken(report);
+      for (const WorkerCounters& counters : report.counters) skipped += counters.skipped_blocks;
+      withdrawn += report.answers_withdrawn;
+      cuts += report.cuts;
+    }
+  }
+  EXPECT_GT(withdrawn, 20U);
+  EXPECT_GT(skipped, 100U);
+  EXPECT_GT(cuts, 20U);
+}
+
 TEST(BoundedSimTest, NeverMoreThanDPlusOneIterationsHaveOpenPushes) {
   for (const std::int64_t d : {0, 1, 3}) {
     std::int64_t most = 0;

@@ -3,44 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "sim/flow/payload_views.h"
 #include "sim/nanoseconds.h"
 #include "wire/frame.h"
 #include "wire/kind.h"
 
 namespace leeway::sim {
-namespace {
-
-constexpr std::size_t kViewAlignment = 4;
-
-bool IsReadable(std::span<const std::byte> view) {
-  const auto address = reinterpret_cast<std::uintptr_t>(view.data());
-  return address % kViewAlignment == 0 && view.size() % kViewAlignment == 0;
-}
-
-void CopyInto(std::span<const std::span<std::byte>> places,
-              std::span<const std::span<const std::byte>> views) {
-  std::size_t place = 0, filled = 0;
-  for (std::span<const std::byte> view : views) {
-    while (!view.empty()) {
-      if (filled == places[place].size()) {
-        ++place;
-        filled = 0;
-        continue;
-      }
-      const std::size_t n = std::min(view.size(), places[place].size() - filled);
-      std::memcpy(places[place].data() + filled, view.data(), n);
-      filled += n;
-      view = view.subspan(n);
-    }
-  }
-}
-
-}  // namespace
 
 // The Transport of one node: a thin view of the network, and how long the node is busy.
 class FlowNetwork::NodeTransport final : public Transport {
@@ -70,13 +42,19 @@ class FlowNetwork::NodeTransport final : public Transport {
   [[nodiscard]] TimePoint LastReceived(ConnectionId id) const override {
     if (!network_.Knows(id)) return TimePoint::min();
     const End& end = network_.at(IndexOf(id));
-    if (end.state == State::kClosed || end.last_received < Duration::zero()) return TimePoint::min();
+    if (end.state == State::kClosed) return TimePoint::min();
+    // The bytes of a long message arrive one after the other.
+    if (network_.IsReceiving(IndexOf(id))) return clock_.Now();
+    if (end.last_received < Duration::zero()) return TimePoint::min();
     return clock_.Now() - (network_.queue_.now() - end.last_received);
   }
   [[nodiscard]] std::string_view Carrier(ConnectionId id) const override {
     return network_.Knows(id) && network_.at(IndexOf(id)).state == State::kOpen ? "sim" : "";
   }
   [[nodiscard]] std::string_view Host() const override { return ""; }
+  [[nodiscard]] Duration Undone(Duration now) const {
+    return line != nullptr ? line->undone() : std::max(Duration::zero(), busy_until - now);
+  }
 
   const HostId host;
   std::vector<EndIndex> ends;      // ever opened
@@ -92,9 +70,75 @@ FlowNetwork::FlowNetwork(EventQueue& queue, const FlowOptions& options) : queue_
 FlowNetwork::~FlowNetwork() = default;
 
 HostId FlowNetwork::AddHost() {
-  const HostId host(static_cast<std::uint32_t>(cards_.size()));
-  cards_.push_back(std::make_unique<Card>(options_.host_model ? options_.host_model(host) : HostModel{}));
+  const HostId host(static_cast<std::uint32_t>(hosts_.size()));
+  const HostModel model = options_.host_model ? options_.host_model(host) : HostModel{};
+  if (!model.card_of) cards_.push_back(std::make_unique<Card>(model.bytes_per_second));
+  Card* const card = model.card_of ? hosts_[model.card_of->index()].card : cards_.back().get();
+  hosts_.push_back({.card = card, .usual_cost = model.cost, .cost = model.cost, .cores = model.cores});
   return host;
+}
+
+void FlowNetwork::SlowLink(HostId host, double times) {
+  Card& card = *hosts_[host.index()].card;
+  card.rate = card.usual_rate / times;
+  for (Direction* direction : {&card.out, &card.in}) {
+    direction->link.SetRate(card.rate, queue_.now());
+    Watch(*direction);
+  }
+}
+
+void FlowNetwork::SlowNode(HostId host, double times) {
+  Host& slow = hosts_[host.index()];
+  slow.cost.per_message = Nanoseconds(static_cast<double>(slow.usual_cost.per_message.count()) * times);
+  slow.cost.per_byte_ns = slow.usual_cost.per_byte_ns * times;
+}
+
+void FlowNetwork::Cut(HostId host) {
+  Card& card = *hosts_[host.index()].card;
+  if (++card.cuts > 1) return;
+  for (EndIndex index = 0; index < connections_.size() * 2; ++index) {
+    if (!at(index).busy || stalled_.contains(index)) continue;
+    const Path path = PathOf(index);
+    if (&path.from == &card || &path.to == &card) stalled_.emplace(index, TakeOff(index));
+  }
+}
+
+void FlowNetwork::Mend(HostId host) {
+  Card& card = *hosts_[host.index()].card;
+  if (--card.cuts > 0) return;
+  for (const std::function<void()>& go_on : std::exchange(card.waiting, {})) go_on();
+  for (EndIndex index = 0; index < connections_.size() * 2; ++index) {
+    if (at(index).state == State::kClosed || at(index).node == nullptr) continue;
+    Resume(index);
+    if (at(index).state == State::kOpen) StartNext(index);
+  }
+}
+
+FlowNetwork::Stalled FlowNetwork::TakeOff(EndIndex index) {
+  const Path path = PathOf(index);
+  const Stalled left{path.from.out.link.Remove(index, queue_.now()),
+                     path.to.in.link.Remove(index, queue_.now())};
+  Watch(path.from.out);
+  Watch(path.to.in);
+  return left;
+}
+
+void FlowNetwork::Resume(EndIndex index) {
+  const auto found = stalled_.find(index);
+  if (found == stalled_.end()) return;
+  const Path path = PathOf(index);
+  if (path.CutCard() != nullptr) return;
+  const Stalled left = found->second;
+  stalled_.erase(found);
+  if (left.out) path.from.out.link.Begin(index, *left.out, queue_.now());
+  if (left.in) path.to.in.link.Begin(index, *left.in, queue_.now());
+  Watch(path.from.out);
+  Watch(path.to.in);
+}
+
+bool FlowNetwork::IsReceiving(EndIndex index) const {
+  const EndIndex from = index ^ 1U;
+  return at(from).busy && !stalled_.contains(from);
 }
 
 bool FlowNetwork::IsCarrying() const {
@@ -103,8 +147,34 @@ bool FlowNetwork::IsCarrying() const {
   });
 }
 
+HostLoad FlowNetwork::LoadOf(HostId id) const {
+  const Host& host = hosts_[id.index()];
+  HostLoad load = host.load;
+  load.worked -= UndoneOf(host);
+  load.in.busy = host.card->in.link.BusyBy(queue_.now());
+  load.out.busy = host.card->out.link.BusyBy(queue_.now());
+  return load;
+}
+
+void FlowNetwork::CountLoadAnew() {
+  for (Host& host : hosts_) {
+    host.load = {};
+    host.load.worked = UndoneOf(host);
+    for (Direction* direction : {&host.card->in, &host.card->out})
+      direction->link.CountBusyAnew(queue_.now());
+  }
+}
+
 std::unique_ptr<Transport> FlowNetwork::MakeTransport(HostId host, const Clock& clock) {
-  return std::make_unique<NodeTransport>(*this, host, clock);
+  auto node = std::make_unique<NodeTransport>(*this, host, clock);
+  hosts_[host.index()].nodes.push_back(node.get());
+  return node;
+}
+
+Duration FlowNetwork::UndoneOf(const Host& host) const {
+  Duration undone{0};
+  for (const NodeTransport* node : host.nodes) undone += node->Undone(queue_.now());
+  return undone;
 }
 
 Result<std::string> FlowNetwork::Listen(NodeTransport& node, const std::string& address,
@@ -115,8 +185,9 @@ Result<std::string> FlowNetwork::Listen(NodeTransport& node, const std::string& 
   if (address.substr(colon + 1) == "0") {
     bound = fmt::format("{}:{}", address.substr(0, colon), next_port_++);
   }
-  const bool added = listeners_.emplace(bound, Listener{&node, &events}).second;
-  if (!added) return Unavailable("cannot listen at {}: address in use", bound);
+  Listener& listener = listeners_[bound];
+  if (listener.node != nullptr) return Unavailable("cannot listen at {}: address in use", bound);
+  listener = {&node, &events, node.host};
   return bound;
 }
 
@@ -143,7 +214,12 @@ void FlowNetwork::GiveTo(NodeTransport& node, TransportEvents& events, EndIndex 
 void FlowNetwork::Knock(EndIndex index) {
   if (at(index).state == State::kClosed) return;
   const auto found = listeners_.find(connections_[index / 2].address);
-  const bool accepted = found != listeners_.end();
+  const bool is_known = found != listeners_.end();
+  if (is_known) {
+    const Path path = PathBetween(at(index).host, found->second.host);
+    if (Card* const cut = path.CutCard()) return cut->waiting.push_back([this, index] { Knock(index); });
+  }
+  const bool accepted = is_known && found->second.node != nullptr;
   if (accepted) {
     GiveTo(*found->second.node, *found->second.events, index ^ 1U);
     peer(index).state = State::kOpen;
@@ -161,6 +237,9 @@ void FlowNetwork::Answer(EndIndex index) {
   if (peer(index).node == nullptr) {  // nobody listens there
     return Fail(index,
                 Unavailable("cannot connect to {}: connection refused", connections_[index / 2].address));
+  }
+  if (Card* const cut = PathOf(index).CutCard()) {
+    return cut->waiting.push_back([this, index] { Answer(index); });
   }
   end.state = State::kOpen;
   if (end.events != nullptr) end.events->OnConnected(IdOf(index));
@@ -183,7 +262,7 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
   const double bytes = static_cast<double>(message.payload_bytes * options_.payload_grain);
   message.wire_bytes = static_cast<double>(wire::kHeaderBytes + body.size()) + bytes;
   message.sent = message.ready = queue_.now();
-  const NodeCost& cost = cards_[end.host.index()]->model.cost;
+  const NodeCost& cost = hosts_[end.host.index()].cost;
   end.queued_bytes += wire::kHeaderBytes + body.size() + message.payload_bytes;
   messages_.Append(end.out, number);
   if (bytes > 0 && cost.per_byte_ns > 0) {
@@ -199,7 +278,9 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
 }
 
 void FlowNetwork::Work(NodeTransport& node, Duration takes, std::function<void()> done) {
-  if (SharedCores* const cores = cards_[node.host.index()]->model.cores; cores != nullptr) {
+  Host& host = hosts_[node.host.index()];
+  host.load.worked += takes;
+  if (SharedCores* const cores = host.cores; cores != nullptr) {
     if (node.line == nullptr) node.line = std::make_unique<WorkLine>(*cores);
     return node.line->Add(takes, std::move(done));
   }
@@ -212,22 +293,22 @@ void FlowNetwork::StartNext(EndIndex index) {
   while (!end.busy && !end.out.empty()) {
     const Message& message = messages_[end.out.first];
     if (message.ready > queue_.now()) return;  // its node comes back when it is
-    Card& from = *cards_[end.host.index()];
-    Card& to = *cards_[peer(index).host.index()];
-    const bool within = &from == &to;
-    if (within || message.wire_bytes <= static_cast<double>(options_.small_bytes)) {
-      const double rate = std::min(from.model.bytes_per_second, to.model.bytes_per_second);
-      const double takes = within ? 0.0 : message.wire_bytes * 1e9 / rate;
+    const Path path = PathOf(index);
+    if (path.CutCard() != nullptr) return;  // Mend comes back
+    if (path.is_within() || message.wire_bytes <= static_cast<double>(options_.small_bytes)) {
+      const double rate = std::min(path.from.rate, path.to.rate);
+      const double takes = path.is_within() ? 0.0 : message.wire_bytes * 1e9 / rate;
+      if (!path.is_within()) CountTraffic(index, message, queue_.now() - message.ready);
       end.queued_bytes -= wire::kHeaderBytes + message.body.size() + message.payload_bytes;
       Fly(index, messages_.TakeFirst(end.out), Nanoseconds(takes));
       continue;
     }
     end.busy = true;
     end.links_left = 2;
-    from.out.link.Begin(index, message.wire_bytes, queue_.now());
-    to.in.link.Begin(index, message.wire_bytes, queue_.now());
-    Watch(from.out);
-    Watch(to.in);
+    path.from.out.link.Begin(index, message.wire_bytes, queue_.now());
+    path.to.in.link.Begin(index, message.wire_bytes, queue_.now());
+    Watch(path.from.out);
+    Watch(path.to.in);
   }
   if (end.drains && !end.busy) Shut(index);
 }
@@ -248,23 +329,35 @@ void FlowNetwork::LookAt(Direction& direction) {
   Watch(direction);
 }
 
+void FlowNetwork::CountTraffic(EndIndex from, const Message& message, Duration waited) {
+  hosts_[at(from).host.index()].load.out.Add(message.wire_bytes, waited);
+  hosts_[peer(from).host.index()].load.in.Add(message.wire_bytes, waited);
+}
+
 void FlowNetwork::Through(EndIndex index) {
   End& end = at(index);
   end.busy = false;
-  if (end.out.empty()) return;  // it has closed meanwhile
   const MessageId id = messages_.TakeFirst(end.out);
   const Message& message = messages_[id];
+  const Path path = PathOf(index);
+  const Duration alone = Nanoseconds(message.wire_bytes * 1e9 / std::min(path.from.rate, path.to.rate));
+  CountTraffic(index, message, std::max(Duration::zero(), queue_.now() - message.ready - alone));
   end.queued_bytes -= wire::kHeaderBytes + message.body.size() + message.payload_bytes;
   Fly(index, id, Duration::zero());
   StartNext(index);
 }
 
 void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
+  if (Card* const cut = PathOf(from).CutCard()) {
+    return cut->waiting.push_back([this, from, id, takes] { Fly(from, id, takes); });
+  }
   End& end = at(from);
   const Message& message = messages_[id];
   Duration arrives = queue_.now() + takes + options_.latency;
   if (options_.extra_delay && !message.is_end) {
-    arrives += options_.extra_delay(end.host, peer(from).host, message.kind);
+    const Duration extra = options_.extra_delay(end.host, peer(from).host, message.kind);
+    arrives += extra;
+    if (extra > Duration::zero()) messages_.CopyPayload(id);
   }
   end.last_arrival = std::max(end.last_arrival, arrives);
   queue_.At(end.last_arrival, [this, from, id] { Arrive(from, id); });
@@ -273,7 +366,7 @@ void FlowNetwork::Fly(EndIndex from, MessageId id, Duration takes) {
 void FlowNetwork::Arrive(EndIndex from, MessageId id) {
   const End& to = peer(from);
   if (to.state != State::kOpen) return messages_.Free(id);
-  const NodeCost& cost = cards_[to.host.index()]->model.cost;
+  const NodeCost& cost = hosts_[to.host.index()].cost;
   if (cost.none()) return Hand(from, id);
   const Message& message = messages_[id];
   Duration takes{0};
@@ -294,7 +387,8 @@ void FlowNetwork::Hand(EndIndex from, MessageId id) {
       ++counters_.messages;
       counters_.bytes += message.wire_bytes;
       at(index).last_received = queue_.now();
-      if (options_.delivered) options_.delivered(at(from).host, message.kind, queue_.now() - message.sent);
+      if (options_.delivered)
+        options_.delivered(at(from).host, at(index).host, message.kind, queue_.now() - message.sent);
       const Status handed = at(index).drains ? Status::Ok() : HandFrame(index, message);
       if (!handed.ok() && at(index).state == State::kOpen) Fail(index, handed);
     }
@@ -365,6 +459,8 @@ void FlowNetwork::Shut(EndIndex index) {
   end.state = State::kClosed;
   end.events = nullptr;
   end.queued_bytes = 0;
+  // The rest of the message under way is not sent.
+  if (std::exchange(end.busy, false) && stalled_.erase(index) == 0) (void)TakeOff(index);
   MessageList dropped = std::exchange(end.out, {});
   // An end that is still connecting hears of it after the answer to its connect.
   if (peer(index).state != State::kClosed) {
@@ -382,7 +478,12 @@ void FlowNetwork::Fail(EndIndex index, const Status& why) {
 }
 
 void FlowNetwork::Forget(NodeTransport& node) {
-  std::erase_if(listeners_, [&](const auto& entry) { return entry.second.node == &node; });
+  Host& host = hosts_[node.host.index()];
+  host.load.worked -= node.Undone(queue_.now());  // nobody does it any more
+  std::erase(host.nodes, &node);
+  for (auto& [address, listener] : listeners_) {
+    if (listener.node == &node) listener.node = nullptr;
+  }
   for (const EndIndex index : node.ends) Shut(index);
 }
 

@@ -1,25 +1,30 @@
 // FlowNetwork: a network that models time. It carries whole messages, as flows through the cards of the
 // hosts.
 //
-// Each direction of each card is a SharedLink. The card of the sender and the card of the receiver serve a
-// message at the same time. The message arrives when the later of the two is done and the latency has passed.
-// So the rate of one sender, or of one receiver, bounds it, and nothing stores it on the way. Messages of one
-// connection follow each other. A node that is not infinitely fast (NodeCost) takes one message after the
-// other. Nothing is encoded and nothing is copied: a receiver reads payloads in place.
+// Hosts have a card each, or share the card of one machine. Each direction of a card is a SharedLink. The
+// card of the sender and the card of the receiver serve a message at the same time. The message arrives when
+// the later of the two is done and the latency has passed. So the rate of one sender, or of one receiver,
+// bounds it, and nothing stores it on the way. Messages of one connection follow each other. A node that is
+// not infinitely fast (NodeCost) takes one message after the other. Nothing is encoded: a receiver reads
+// payloads in place, so pins last until then. Only a message with an extra delay is copied when it leaves,
+// because its sender may wait for the pins to drop.
 //
-// Nothing fails here; SimNetwork has the faults.
+// Rates and costs may change at any time. A card may be cut off for a while: its messages wait, and nobody
+// hears of it. The connections of a node that is destroyed close. SimNetwork has finer faults.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "leeway/status.h"
 #include "leeway/transport.h"
 #include "sim/event_queue.h"
+#include "sim/flow/host_load.h"
 #include "sim/flow/message_store.h"
 #include "sim/flow/shared_cores.h"
 #include "sim/flow/shared_link.h"
@@ -37,6 +42,7 @@ struct NodeCost {
 
 struct HostModel {
   double bytes_per_second = 125e6;  // of each direction of its card
+  std::optional<HostId> card_of;    // it shares the card of this earlier host, with that one's rate
   NodeCost cost;                    // of each node on it
   SharedCores* cores = nullptr;     // that its nodes work on with others; null: each has one of its own
 };
@@ -50,7 +56,7 @@ struct FlowOptions {
   // The extra delay of a message beyond the links; empty: no extra delay.
   std::function<Duration(HostId from, HostId to, std::uint8_t kind)> extra_delay;
   // Called for every delivered message, with the time since it was sent; may be empty.
-  std::function<void(HostId from, std::uint8_t kind, Duration took)> delivered;
+  std::function<void(HostId from, HostId to, std::uint8_t kind, Duration took)> delivered;
 };
 
 struct FlowCounters {
@@ -69,6 +75,19 @@ class FlowNetwork final : public Network {
   [[nodiscard]] const FlowCounters& counters() const { return counters_; }
   // Returns whether a message is on some card.
   [[nodiscard]] bool IsCarrying() const;
+  // The load of a host since the last CountLoadAnew.
+  [[nodiscard]] HostLoad LoadOf(HostId host) const;
+  void CountLoadAnew();
+
+  // From now on each direction of this host's card has its rate divided by `times`, also for the messages
+  // under way.
+  void SlowLink(HostId host, double times);
+  // Messages that arrive or are sent from now on cost the nodes of this host so many times as much.
+  void SlowNode(HostId host, double times);
+  // Stops all that passes this host's card, until Mend was called as often. Messages under way keep their
+  // progress; messages that have passed the links arrive. Messages within a machine pass no card.
+  void Cut(HostId host);
+  void Mend(HostId host);
 
  private:
   class NodeTransport;
@@ -100,14 +119,41 @@ class FlowNetwork final : public Network {
     Duration looked_at = Duration::max();  // next
   };
   struct Card {
-    explicit Card(const HostModel& its_model)
-        : model(its_model), out(its_model.bytes_per_second), in(its_model.bytes_per_second) {}
-    HostModel model;
+    explicit Card(double its_rate) : usual_rate(its_rate), rate(its_rate), out(its_rate), in(its_rate) {}
+    const double usual_rate;  // bytes per second
+    double rate;              // now
     Direction out, in;
+    std::uint32_t cuts = 0;                      // not yet mended
+    std::vector<std::function<void()>> waiting;  // for the end of the cut
+  };
+  struct Host {
+    Card* card;
+    NodeCost usual_cost;
+    NodeCost cost;  // now
+    SharedCores* cores;
+    // But for `busy`, which the card knows. Its `worked` also has the work that nodes have not done yet.
+    HostLoad load = {};
+    std::vector<const NodeTransport*> nodes = {};
+  };
+  // The two cards that the messages of one end pass.
+  struct Path {
+    Card& from;
+    Card& to;
+    [[nodiscard]] bool is_within() const { return &from == &to; }
+    // The card that stops messages; null if none does.
+    [[nodiscard]] Card* CutCard() const {
+      if (is_within()) return nullptr;
+      return from.cuts > 0 ? &from : to.cuts > 0 ? &to : nullptr;
+    }
+  };
+  // The bytes that a message under way still had to pass when its path was cut; nullopt: it had passed.
+  struct Stalled {
+    std::optional<double> out, in;
   };
   struct Listener {
-    NodeTransport* node;
+    NodeTransport* node;  // null: nobody listens there any more
     TransportEvents* events;
+    HostId host;
   };
   using EndIndex = std::uint32_t;  // connection * 2 + side
 
@@ -121,6 +167,10 @@ class FlowNetwork final : public Network {
   [[nodiscard]] End& at(EndIndex index) { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] const End& at(EndIndex index) const { return connections_[index / 2].ends[index % 2]; }
   [[nodiscard]] End& peer(EndIndex index) { return at(index ^ 1U); }
+  [[nodiscard]] Path PathBetween(HostId from, HostId to) {
+    return {*hosts_[from.index()].card, *hosts_[to.index()].card};
+  }
+  [[nodiscard]] Path PathOf(EndIndex from) { return PathBetween(at(from).host, peer(from).host); }
 
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
@@ -136,11 +186,21 @@ class FlowNetwork final : public Network {
   void Answer(EndIndex index);  // ... and its answer the one that asked
   // Starts the first queued message, if no message is under way.
   void StartNext(EndIndex index);
+  // Returns whether a message is on its way to this end.
+  [[nodiscard]] bool IsReceiving(EndIndex index) const;
+  // Takes the message under way out of the links.
+  Stalled TakeOff(EndIndex index);
+  // Puts a stalled message back, if its path is whole.
+  void Resume(EndIndex index);
   // Schedules a look at the link for the end of its next flow; LookAt takes out all ended flows.
   void Watch(Direction& direction);
   void LookAt(Direction& direction);
   // The message in front has passed both cards.
   void Through(EndIndex index);
+  // Counts a message that the cards are through with, or that passes between the packets of others.
+  void CountTraffic(EndIndex from, const Message& message, Duration waited);
+  // The work that the nodes of a host have not done yet.
+  [[nodiscard]] Duration UndoneOf(const Host& host) const;
   // Calls `done` when the node has done this work, after its earlier work.
   void Work(NodeTransport& node, Duration takes, std::function<void()> done);
   // Sends a message on its way; it arrives after all earlier ones.
@@ -155,9 +215,11 @@ class FlowNetwork final : public Network {
 
   EventQueue& queue_;
   const FlowOptions options_;
-  std::vector<std::unique_ptr<Card>> cards_;  // by HostId
-  StableList<Connection> connections_;        // callbacks may add some
-  std::vector<FrameLimits> limits_{1};        // the defaults, and all others that some end ever got: few
+  std::vector<std::unique_ptr<Card>> cards_;
+  std::vector<Host> hosts_;             // by HostId
+  StableList<Connection> connections_;  // callbacks may add some
+  std::map<EndIndex, Stalled> stalled_;
+  std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end ever got: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
   std::uint32_t next_port_ = 10'000;

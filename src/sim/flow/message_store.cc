@@ -1,5 +1,7 @@
 #include "sim/flow/message_store.h"
 
+#include <memory>
+
 namespace leeway::sim {
 
 MessageId MessageStore::New() {
@@ -19,6 +21,15 @@ void MessageStore::Free(MessageId id) {
   message.next = kNoMessage;
   message.payload.Clear();
   free_.push_back(id);
+}
+
+void MessageStore::CopyPayload(MessageId id) {
+  std::vector<Pinned> copies;
+  for (const Pinned& part : messages_[id].payload.all()) {
+    const auto bytes = std::make_shared<std::vector<std::byte>>(part.bytes.begin(), part.bytes.end());
+    copies.push_back({*bytes, bytes});
+  }
+  messages_[id].payload.Assign(copies);
 }
 
 void MessageStore::Append(MessageList& list, MessageId id) {

@@ -40,6 +40,8 @@ class MessageStore {
   [[nodiscard]] MessageId New();
   // Drops its pins, which may call into nodes.
   void Free(MessageId id);
+  // Drops its pins too, and keeps a copy of the payload.
+  void CopyPayload(MessageId id);
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
   [[nodiscard]] const Message& operator[](MessageId id) const { return messages_[id]; }
   void Append(MessageList& list, MessageId id);

@@ -40,6 +40,7 @@ void SharedCores::Look() {
 }
 
 void WorkLine::Add(Duration work, std::function<void()> done) {
+  state_->undone += work;
   state_->left.emplace_back(work, std::move(done));
   if (!state_->busy) Next(state_);
 }
@@ -49,8 +50,9 @@ void WorkLine::Next(const std::shared_ptr<State>& state) {
   state->busy = true;
   auto [work, done] = std::move(state->left.front());
   state->left.pop_front();
-  state->cores->Run(work, [state, done = std::move(done)] {
+  state->cores->Run(work, [state, done = std::move(done), takes = work] {
     state->busy = false;
+    state->undone -= takes;
     if (state->gone) return;
     done();
     if (!state->busy) Next(state);

@@ -47,10 +47,13 @@ class WorkLine {
   WorkLine& operator=(const WorkLine&) = delete;
 
   void Add(Duration work, std::function<void()> done);
+  // The work of all jobs that have not ended.
+  [[nodiscard]] Duration undone() const { return state_->undone; }
 
  private:
   struct State {
     SharedCores* cores;
+    Duration undone{0};
     bool busy = false, gone = false;
     std::deque<std::pair<Duration, std::function<void()>>> left = {};
   };

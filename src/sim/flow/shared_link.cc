@@ -13,8 +13,21 @@ bool SharedLink::Later(const Flow& a, const Flow& b) {
 }
 
 void SharedLink::Serve(Duration until) {
-  if (!flows_.empty()) served_ += Share() * static_cast<double>((until - served_at_).count());
+  if (!flows_.empty()) {
+    served_ += Share() * static_cast<double>((until - served_at_).count());
+    busy_ += until - served_at_;
+  }
   served_at_ = until;
+}
+
+void SharedLink::SetRate(double bytes_per_second, Duration now) {
+  Serve(now);
+  rate_ = bytes_per_second * 1e-9;
+}
+
+void SharedLink::CountBusyAnew(Duration now) {
+  Serve(now);
+  busy_ = Duration::zero();
 }
 
 void SharedLink::Begin(std::uint32_t flow, double bytes, Duration now) {
@@ -43,6 +56,16 @@ std::optional<std::uint32_t> SharedLink::TakeEnded(Duration now) {
   std::pop_heap(flows_.begin(), flows_.end(), Later);
   flows_.pop_back();
   return flow;
+}
+
+std::optional<double> SharedLink::Remove(std::uint32_t flow, Duration now) {
+  const auto found = std::ranges::find(flows_, flow, &Flow::id);
+  if (found == flows_.end()) return std::nullopt;
+  Serve(now);
+  const double left = std::max(0.0, found->ends - served_);
+  flows_.erase(found);
+  std::make_heap(flows_.begin(), flows_.end(), Later);
+  return left;
 }
 
 }  // namespace leeway::sim

@@ -23,14 +23,23 @@ class SharedLink {
   explicit SharedLink(double bytes_per_second, double flow_max = std::numeric_limits<double>::infinity())
       : rate_(bytes_per_second * 1e-9), flow_max_(flow_max * 1e-9) {}
 
-  // A flow of so many bytes begins. REQUIRES: times never go back from call to call.
+  // From now on all flows together have this rate. REQUIRES: times never go back from call to call.
+  void SetRate(double bytes_per_second, Duration now);
+  // A flow of so many bytes begins.
   void Begin(std::uint32_t flow, double bytes, Duration now);
   // When the next flow ends, if no flow begins before; nullopt without flows.
   [[nodiscard]] std::optional<Duration> NextEnd() const;
   // Removes and returns a flow that has ended by `now`, in the order of their ends.
   std::optional<std::uint32_t> TakeEnded(Duration now);
+  // Removes a flow and returns the bytes that it still needs; nullopt if the link has no such flow. O(n).
+  std::optional<double> Remove(std::uint32_t flow, Duration now);
 
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
+  // How long it has had flows, since it was made or the count began anew.
+  [[nodiscard]] Duration BusyBy(Duration now) const {
+    return flows_.empty() ? busy_ : busy_ + (now - served_at_);
+  }
+  void CountBusyAnew(Duration now);
 
  private:
   struct Flow {
@@ -45,9 +54,11 @@ class SharedLink {
     return std::min(flow_max_, rate_ / static_cast<double>(flows_.size()));
   }
 
-  const double rate_, flow_max_;  // bytes per nanosecond
-  double served_ = 0;             // virtual time
+  double rate_;            // bytes per nanosecond
+  const double flow_max_;  // the same, of one flow
+  double served_ = 0;      // virtual time
   Duration served_at_{0};
+  Duration busy_{0};  // until `served_at_`
   std::uint32_t next_sequence_ = 0;
   std::vector<Flow> flows_;  // a heap: the first to end in front
 };

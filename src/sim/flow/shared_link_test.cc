@@ -49,6 +49,29 @@ TEST(SharedLinkTest, EqualFlowsEndInTheOrderOfTheirBegin) {
   for (std::uint32_t flow = 0; flow < 5; ++flow) EXPECT_EQ(link.TakeEnded(Duration(500)), flow);
 }
 
+TEST(SharedLinkTest, FlowsUnderWayGoOnAtTheNewRate) {
+  SharedLink link(kGigabyte);
+  link.Begin(1, 1000, Duration(0));
+  link.SetRate(kGigabyte / 2, Duration(500));  // 500 left, at half the rate
+  EXPECT_EQ(link.NextEnd(), Duration(1500));
+  link.Begin(2, 100, Duration(1000));           // 1 has 250 left: both get a quarter of the first rate
+  link.SetRate(kGigabyte * 2, Duration(1200));  // 1 has 200 left, 2 has 50: each gets the whole first rate
+  EXPECT_EQ(link.TakeEnded(Duration(1250)), 2U);
+  EXPECT_EQ(link.NextEnd(), Duration(1325));  // 1 has 150 left, alone at twice the first rate
+}
+
+TEST(SharedLinkTest, ARemovedFlowLeavesItsShareToTheOthers) {
+  SharedLink link(kGigabyte);
+  link.Begin(1, 1000, Duration(0));
+  link.Begin(2, 400, Duration(0));
+  link.Begin(3, 1000, Duration(0));
+  EXPECT_EQ(link.Remove(2, Duration(300)), 300.0);
+  EXPECT_EQ(link.Remove(2, Duration(300)), std::nullopt);
+  EXPECT_EQ(link.NextEnd(), Duration(300 + 2 * 900));
+  EXPECT_EQ(link.TakeEnded(Duration(2100)), 1U);
+  EXPECT_EQ(link.TakeEnded(Duration(2100)), 3U);
+}
+
 // Against the same link in steps of a nanosecond.
 TEST(SharedLinkTest, IsWhatSmallStepsGive) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -188,6 +188,7 @@ StepsReport RunSteps(const StepsOptions& options) {
   cluster_options.job.block_bytes = kStepsBlockElements * sizeof(float);
   cluster_options.policies = options.policies;
   cluster_options.faults = options.faults;
+  cluster_options.network = options.network;
   cluster_options.checkpoint = options.checkpoint;
   cluster_options.shared_disk = options.disk;
   cluster_options.keeps_state = options.disk != nullptr;
@@ -204,6 +205,7 @@ StepsReport RunSteps(const StepsOptions& options) {
       [&](std::uint32_t rank) { return std::make_unique<StepsWorker>(cluster, options, rank, report); },
       report.problems);
   report.servers = cluster.ServerCounters();
+  report.answers_withdrawn = cluster.AnswersWithdrawn();
   report.status_json = cluster.scheduler().StatusJson();
   report.cuts = cluster.network().counters().cuts;
   report.virtual_ms = std::chrono::duration<double, std::milli>(cluster.queue().now()).count();

@@ -30,6 +30,7 @@ struct StepsOptions {
   JobOptions job = {};  // workers, servers, policies; this workload sets the name and the seed
   Policies policies = Policies::Builtin();
   bool faults = false;
+  NetworkOptions network = {};
   std::vector<std::uint32_t> steps = {20};  // by rank; the last counts for those that follow
   // The compute time of a step. Empty: a few milliseconds, drawn.
   std::function<Duration(std::uint32_t rank, std::uint32_t step)> compute = {};
@@ -58,6 +59,7 @@ struct StepsReport {
   BlockCounters servers;                       // summed over shards
   std::string status_json;                     // the scheduler's, at the end
   std::uint64_t cuts = 0;
+  std::uint64_t answers_withdrawn = 0;
   double virtual_ms = 0;
 };
 
