@@ -56,6 +56,10 @@ struct JobOptions {
   // False puts a barrier of all workers between the pushes and the pulls of an iteration, as PS-Lite does.
   // For comparison only.
   bool overlap = true;
+  // A worker sends what it has for a shard in parts of this many bytes: the pushes of some blocks, then their
+  // pulls. The server answers one part while the next is on its way, so both directions of its link are busy.
+  // 1: block by block. A part has at most 32 blocks, however small they are.
+  std::uint32_t flush_bytes = 256U << 10;
   std::string placement = "lpt";
   // The size limit of a block, a multiple of 4. 0: the scheduler chooses it from the bytes of the model and
   // the number of shards, so that even a small model spreads over all servers
@@ -130,6 +134,7 @@ struct ServerOptions {
   bool bind_any = false;               // allow `listen` to be an address that other machines can reach
   std::uint32_t server = 0;            // index of this process among the job's servers
   std::uint32_t shard = 0;             // index of this node among the server's shards
+  std::uint32_t shards = 0;  // how many the process runs: the job wants the same of each server; 0: not said
   std::uint64_t spare_bytes_max = 256ULL << 20;  // limit of buffers kept for reuse
   // The cores of its shards. "none": the system places the threads. "0-3,6": each shard runs on one of these
   // cores, in turn. "auto": one core per shard, if the host has four cores for every shard of this server and

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/pinned.h"
@@ -87,6 +88,16 @@ class Storage {
   virtual void List(const std::string& path, std::function<void(Result<std::vector<Entry>>)> done) = 0;
 };
 
+// The size of a job, for an implementation that models its time.
+struct JobSize {
+  enum class Kind : std::uint8_t {
+    kEncode,  // reads values and writes bytes to send or to keep
+    kDecode,  // the reverse
+  };
+  Kind kind = Kind::kEncode;
+  std::uint64_t bytes = 0;  // of the values
+};
+
 class Compute {
  public:
   virtual ~Compute() = default;
@@ -95,6 +106,11 @@ class Compute {
   // (the simulator's) runs it inline, as an event of its own. The end of the Env waits for the job under way;
   // the jobs behind it never run.
   virtual void Run(std::function<void()> job, std::function<void()> done) = 0;
+  // Does the same with a job that encodes or decodes values. The laziest correct implementation ignores the
+  // size.
+  virtual void RunSized(const JobSize& /*size*/, std::function<void()> job, std::function<void()> done) {
+    Run(std::move(job), std::move(done));
+  }
 };
 
 }  // namespace leeway

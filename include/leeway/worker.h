@@ -98,6 +98,9 @@ struct WorkerCounters {
   // "others". Without overlap, "step.barrier" is the time until the barrier of the step.
   std::map<std::string, std::uint64_t> wait_by_ns = {};
   std::uint64_t skipped_blocks = 0;  // used without a newer version (partial pull)
+  // Answers that came after an iteration had begun without them (partial pull). Studies read it; reports do
+  // not have it.
+  std::uint64_t late_answers = 0;
   // Gradients not sent because they were known to be late (counted in absent too).
   std::uint64_t skipped_late = 0;
   std::uint64_t iterations_skipped = 0;  // skipped to catch up

@@ -191,8 +191,8 @@ bool PolicyConfig::HasKey(std::string_view key) const {
 }
 
 Status PolicyConfig::UnknownName(const std::vector<std::string>& known) const {
-  return NotFound("unknown {} \"{}\"; known: {}{}", kind_, term_.name, fmt::join(known, ", "),
-                  DidYouMean(term_.name, known));
+  return InvalidArgument("unknown {} \"{}\"; known: {}{}", kind_, term_.name, fmt::join(known, ", "),
+                         DidYouMean(term_.name, known));
 }
 
 Status PolicyConfig::Finish() const {

@@ -70,8 +70,8 @@ class Registry {
   }
   [[nodiscard]] Status Unknown(const std::string& name) const {
     const std::vector<std::string> known = names();
-    return NotFound("unknown {} \"{}\"; known: {}{}", kind_, name, fmt::join(known, ", "),
-                    DidYouMean(name, known));
+    return InvalidArgument("unknown {} \"{}\"; known: {}{}", kind_, name, fmt::join(known, ", "),
+                           DidYouMean(name, known));
   }
 
   std::string kind_;

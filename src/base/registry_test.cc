@@ -36,6 +36,7 @@ TEST(RegistryTest, MakesThePolicyThatASpecNames) {
 
 TEST(RegistryTest, ErrorsTeach) {
   const Registry<Fruit> registry = FruitRegistry();
+  EXPECT_EQ(registry.MakeFromSpec("aple").status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(registry.MakeFromSpec("aple").status().message(),
             "unknown fruit \"aple\"; known: apple, banana (did you mean \"apple\"?)");
   EXPECT_EQ(registry.MakeFromSpec("apple+banana").status().message(),

@@ -84,8 +84,8 @@ Result<ApplyMode> MakeApplyMode(std::string_view spec, const SyncModel& model) {
     LW_ASSIGN_OR_RETURN(mode, MakeImmediate(text, config, model));
   } else {
     const std::vector<std::string> known = {"aggregate", "immediate"};
-    return NotFound("unknown apply mode \"{}\"; known: aggregate, immediate{}", config.name(),
-                    DidYouMean(config.name(), known));
+    return InvalidArgument("unknown apply mode \"{}\"; known: aggregate, immediate{}", config.name(),
+                           DidYouMean(config.name(), known));
   }
   LW_RETURN_IF_ERROR(config.Finish());
   return mode;

@@ -1,5 +1,6 @@
 #include "process/core_list.h"
 
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -55,7 +56,8 @@ Result<std::vector<int>> CoresOf(std::string_view spec, std::uint32_t server, st
     LW_ASSIGN_OR_RETURN(cores, ParseList(spec));
     for (const int core : cores) {
       if (std::find(allowed.begin(), allowed.end(), core) == allowed.end())
-        return InvalidArgument("cores \"{}\": this process may not run on core {}", spec, core);
+        return InvalidArgument("cores \"{}\": this process may not run on core {}, wanted some of {}", spec,
+                               core, fmt::join(allowed, ", "));
     }
   }
   // The servers before this one have the cores before.

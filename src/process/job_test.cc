@@ -228,6 +228,20 @@ TEST_F(JobTest, AServerWithoutASchedulerGivesUp) {
   EXPECT_EQ(ServerProcess::Start(options, 0, policies, log).status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(JobTest, AServerWithAnotherNumberOfShardsThanTheJobIsToldSo) {
+  StartJob("bsp");
+  ServerOptions options;
+  options.scheduler = scheduler->address();
+  options.link.secret = kJobSecret;
+  for (const std::uint32_t shards : {1U, 3U}) {
+    Result<std::unique_ptr<ServerProcess>> started = ServerProcess::Start(options, shards, policies, log);
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    const Status ended = (*started)->Wait(std::chrono::seconds(300));
+    EXPECT_EQ(ended.code(), StatusCode::kInvalidArgument) << ended.ToString();
+    EXPECT_THAT(ended.message(), HasSubstr("--shards 2"));
+  }
+}
+
 // A greeting that does not come must leave time for TCP before the link gives up and begins again.
 TEST(LimitsTest, AGreetingTakesAtMostHalfOfTheTimeForAHello) {
   EXPECT_LE(2 * StreamOptions().greeting_max, LinkOptions().hello_timeout);

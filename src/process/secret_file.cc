@@ -99,19 +99,26 @@ Result<std::string> MakeSecretFile(const std::string& path) {
   return secret;
 }
 
-Result<std::string> TakeSecret(const SecretSource& source) {
+Result<std::string> TakeSecret(const SecretSource& source, SecretTaker taker) {
   const bool secret = !source.given.empty() || !source.file.empty();
-  if (secret && source.insecure)
-    return InvalidArgument("both a secret and --insecure (LEEWAY_INSECURE=1) are given, wanted one of them");
+  const bool of_command = taker == SecretTaker::kCommand;
+  if (secret && source.insecure) {
+    return InvalidArgument("both a secret and {} are given, wanted one of them",
+                           of_command ? "--insecure (LEEWAY_INSECURE=1)" : "LEEWAY_INSECURE=1");
+  }
   if (!source.given.empty()) return source.given;
   if (!source.file.empty()) return ReadSecretFile(source.file);
   if (source.insecure) return std::string();
+  if (of_command) {
+    return InvalidArgument(
+        "the job's secret is not given: wanted the file that holds it, by --secret-file FILE or "
+        "LEEWAY_SECRET_FILE=FILE (a new one: (umask 077; head -c 32 /dev/urandom | base64 > job.secret)); or "
+        "--insecure (LEEWAY_INSECURE=1), which lets in everybody who reaches the job's addresses");
+  }
   return InvalidArgument(
-      "the job's secret is not given: wanted the file that holds it, by --secret-file FILE or "
-      "LEEWAY_SECRET_FILE=FILE "
-      "(a new one: (umask 077; head -c 32 /dev/urandom | base64 > job.secret)); or --insecure "
-      "(LEEWAY_INSECURE=1), which "
-      "lets in everybody who reaches the job's addresses");
+      "the job's secret is not given: wanted the file that the scheduler was started with, by "
+      "LEEWAY_SECRET_FILE=FILE in the environment or by the argument secret_file of init(); or "
+      "LEEWAY_INSECURE=1, if the job has no secret");
 }
 
 }  // namespace leeway

@@ -4,6 +4,7 @@
 // refused. All calls are for any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "leeway/options.h"
@@ -18,6 +19,10 @@ namespace leeway {
 // Creates the file, which must not exist, for this user alone, with a new secret, and returns the secret.
 [[nodiscard]] Result<std::string> MakeSecretFile(const std::string& path);
 
+// The taker of a secret, because messages name the ways that it has: flags of a command, or arguments of a
+// script.
+enum class SecretTaker : std::uint8_t { kCommand, kScript };
+
 // The source of a role's secret: `given`, or `file`, or `insecure` for a job without one. Without any of them
 // the result is an error that lists the choices.
 struct SecretSource {
@@ -25,6 +30,6 @@ struct SecretSource {
   std::string file = {};
   bool insecure = false;
 };
-[[nodiscard]] Result<std::string> TakeSecret(const SecretSource& source);
+[[nodiscard]] Result<std::string> TakeSecret(const SecretSource& source, SecretTaker taker);
 
 }  // namespace leeway

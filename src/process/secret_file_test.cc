@@ -14,6 +14,7 @@ namespace leeway {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SecretFileTest : public ::testing::Test {
  protected:
@@ -76,14 +77,25 @@ TEST_F(SecretFileTest, WhatIsTooShortTooLongMissingOrNoFileIsRefused) {
 
 TEST_F(SecretFileTest, OneOfThreeSourcesIsWanted) {
   const std::string path = Write(std::string(40, 'x'), 0600);
-  EXPECT_EQ(*TakeSecret({.given = "abc"}), "abc");
-  EXPECT_EQ(*TakeSecret({.file = path}), std::string(40, 'x'));
-  EXPECT_EQ(*TakeSecret({.insecure = true}), "");
-  EXPECT_FALSE(TakeSecret({.file = path, .insecure = true}).ok());
-  const Status neither = TakeSecret({}).status();
+  for (const SecretTaker taker : {SecretTaker::kCommand, SecretTaker::kScript}) {
+    EXPECT_EQ(*TakeSecret({.given = "abc"}, taker), "abc");
+    EXPECT_EQ(*TakeSecret({.file = path}, taker), std::string(40, 'x'));
+    EXPECT_EQ(*TakeSecret({.insecure = true}, taker), "");
+    const Status both = TakeSecret({.file = path, .insecure = true}, taker).status();
+    EXPECT_THAT(both.message(), HasSubstr("LEEWAY_INSECURE=1"));
+    EXPECT_EQ(both.message().find("--insecure") == std::string::npos, taker == SecretTaker::kScript);
+  }
+  const Status command = TakeSecret({}, SecretTaker::kCommand).status();
   for (const char* words :
        {"--secret-file", "LEEWAY_SECRET_FILE", "--insecure", "LEEWAY_INSECURE=1", "/dev/urandom"})
-    EXPECT_THAT(neither.message(), HasSubstr(words));
+    EXPECT_THAT(command.message(), HasSubstr(words));
+}
+
+TEST_F(SecretFileTest, AScriptIsToldWhatAScriptHas) {
+  const Status script = TakeSecret({}, SecretTaker::kScript).status();
+  for (const char* words : {"LEEWAY_SECRET_FILE=FILE", "secret_file of init()", "LEEWAY_INSECURE=1"})
+    EXPECT_THAT(script.message(), HasSubstr(words));
+  EXPECT_THAT(script.message(), Not(HasSubstr("--")));
 }
 
 }  // namespace

@@ -98,8 +98,10 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions&
   LW_ASSIGN_OR_RETURN(const std::vector<int> cores,
                       CoresOf(options.cores, options.server, shards, AllowedCores()));
   auto process = std::make_unique<ServerThreads>(shards);
+  ServerOptions each = options;
+  each.shards = shards;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    LW_RETURN_IF_ERROR(process->StartShard(options, shard, cores, policies, log));
+    LW_RETURN_IF_ERROR(process->StartShard(each, shard, cores, policies, log));
   }
   return std::unique_ptr<ServerProcess>(std::move(process));
 }

@@ -18,7 +18,8 @@ struct ServerCounters {
 
 class ServerProcess {
  public:
-  // Starts shards 0 .. shards - 1; ignores `options.shard`. REQUIRES: `log` and `policies` outlive it.
+  // Starts shards 0 .. shards - 1; ignores `options.shard` and `options.shards`.
+  // REQUIRES: `log` and `policies` outlive it.
   static Result<std::unique_ptr<ServerProcess>> Start(const ServerOptions& options, std::uint32_t shards,
                                                       const Policies& policies, Log& log);
   virtual ~ServerProcess() = default;

@@ -109,8 +109,9 @@ Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
   if (given.scheduler.empty()) {
     LW_ASSIGN_OR_RETURN(own_job, StartOwnJob(options));
   } else {
-    LW_ASSIGN_OR_RETURN(options.link.secret,
-                        TakeSecret({given.link.secret, given.secret_file, given.insecure}));
+    LW_ASSIGN_OR_RETURN(
+        options.link.secret,
+        TakeSecret({given.link.secret, given.secret_file, given.insecure}, SecretTaker::kScript));
   }
   auto client = std::make_unique<WorkerClient>(options, std::move(interrupted), std::move(own_job));
   LW_RETURN_IF_ERROR(client->Join());

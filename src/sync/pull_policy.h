@@ -1,6 +1,6 @@
 // PullPolicy: decides whether a worker waits for all blocks of a table before it uses the table.
 //
-//   full        partial:0.9,50,skip_max=2,late_pull=drop
+//   full        partial:0.9,50,skip_max=2,late_pull=drop        ... late_pull=withdraw
 //
 // `partial` continues once a share b of all the model's blocks is here and tau has passed since (PSP-SGD,
 // Algorithm 1, worker). The worker node parses it once; a plain value.
@@ -19,6 +19,8 @@ struct PullPolicy {
   enum class Late : std::uint8_t {
     kTake,  // the next iteration uses an answer that its iteration did not wait for, if newer
     kDrop,  // the worker throws such an answer away, as in the paper
+    // As kDrop, and a server does not send an answer that has not left when the worker asks for a newer one.
+    kWithdraw,
   };
   bool partial = false;
   double share_min = 1.0;     // b: of all blocks of the model, in this iteration

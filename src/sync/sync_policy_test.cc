@@ -45,7 +45,7 @@ TEST(SyncPolicyTest, BadSpecsAreRefusedWithWhatWasGotAndWanted) {
     const char* says;
   };
   for (const Case& c :
-       {Case{"bpp", StatusCode::kNotFound, "did you mean"}, Case{"", StatusCode::kInvalidArgument, ""},
+       {Case{"bpp", StatusCode::kInvalidArgument, "did you mean"}, Case{"", StatusCode::kInvalidArgument, ""},
         Case{"bsp+asp", StatusCode::kInvalidArgument, "wanted one"},
         Case{"ssp", StatusCode::kInvalidArgument, "s"}, Case{"ssp:-1", StatusCode::kInvalidArgument, "-1"},
         Case{"ssp:1000001", StatusCode::kInvalidArgument, "1000001"},

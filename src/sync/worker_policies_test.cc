@@ -24,8 +24,9 @@ TEST(PullPolicyTest, FullAndPartial) {
 }
 
 TEST(PullPolicyTest, AsTextItIsTheSame) {
-  for (const char* spec : {"full", "partial:0.9,50", "partial:0.333333333,0.000001,skip_max=0,late_pull=drop",
-                           "partial:1e-7,3600000", "partial:1,0.1"}) {
+  for (const char* spec :
+       {"full", "partial:0.9,50", "partial:0.9,50,late_pull=withdraw",
+        "partial:0.333333333,0.000001,skip_max=0,late_pull=drop", "partial:1e-7,3600000", "partial:1,0.1"}) {
     const auto policy = ParsePullPolicy(spec);
     ASSERT_TRUE(policy.ok()) << policy.status().ToString();
     const auto again = ParsePullPolicy(ToText(*policy));
@@ -46,7 +47,7 @@ TEST(PullPolicyTest, WhatIsWrongIsToldWithGotAndWanted) {
            {"partial:0.9,-1", "tau_ms: got \"-1\""},
            {"partial:0.9,50,skip_max=-1", "skip_max: got \"-1\""},
            {"partial:0.9,50,skipmax=1", "did you mean \"skip_max\"?"},
-           {"partial:0.9,50,late_pull=keep", "wanted one of: take, drop"},
+           {"partial:0.9,50,late_pull=keep", "wanted one of: take, drop, withdraw"},
        }) {
     const auto policy = ParsePullPolicy(spec);
     ASSERT_FALSE(policy.ok()) << spec;

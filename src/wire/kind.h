@@ -7,8 +7,8 @@
 namespace leeway::wire {
 
 // The range of protocol versions this build speaks; a hello carries it, a welcome names the one chosen.
-inline constexpr std::uint32_t kVersionMin = 3;
-inline constexpr std::uint32_t kVersionMax = 3;
+inline constexpr std::uint32_t kVersionMin = 4;
+inline constexpr std::uint32_t kVersionMax = 4;
 
 enum class Kind : std::uint8_t {
   // Control: the body is the protobuf message of the same name in control.proto.

@@ -44,18 +44,9 @@ class Reader {
     std::memcpy(&field, at_, sizeof(T));
     at_ += sizeof(T);
   }
-  // A bool that holds anything but 0 or 1 is undefined behaviour, so the byte is looked at first.
-  void operator()(bool& field) {
-    const int value = std::to_integer<int>(*at_++);
-    if (value > 1) bad_bool_ = value;
-    field = value != 0;
-  }
-  // The byte of a bool that was neither 0 nor 1; 0 if there was none.
-  [[nodiscard]] int bad_bool() const { return bad_bool_; }
 
  private:
   const std::byte* at_;
-  int bad_bool_ = 0;
 };
 
 class Measure {
@@ -132,7 +123,7 @@ template <typename Visitor>
 constexpr void HeadFields(Visitor&, As<Visitor, Verdicts>&) {}
 template <typename Visitor>
 constexpr void HeadFields(Visitor& visit, As<Visitor, Pull>& m) {
-  visit(m.epoch_min), visit(m.observer);
+  visit(m.epoch_min), visit(m.flags);
 }
 template <typename Visitor>
 constexpr void HeadFields(Visitor&, As<Visitor, Answers>&) {}
@@ -255,6 +246,10 @@ Wrong CheckHead(const Read& m) {
   if (m.what == ReadWhat::kValues || m.what == ReadWhat::kState) return {};
   return {"what", "1 (values) or 2 (state)", static_cast<std::int64_t>(m.what)};
 }
+Wrong CheckHead(const Pull& m) {
+  if ((m.flags & ~Pull::kFlags) == 0) return {};
+  return {"flags", "0 to 3 (1: observer, 2: newest only)", m.flags};
+}
 Wrong CheckHead(const Absent& m) { return CheckIteration("iteration", m.iteration, 0); }
 Wrong CheckHead(const Push& m) {
   if (Wrong wrong = CheckIteration("iteration", m.iteration, 0)) return wrong;
@@ -294,9 +289,6 @@ Status Decode(std::span<const std::byte> body, std::uint64_t payload_bytes, Mess
   std::uint32_t count = 0;
   read(out.worker), read(out.incarnation), read(count);
   HeadFields(read, out);
-  if (const int got = read.bad_bool(); got != 0) {
-    return Protocol("{} of worker {}: observer: got {}, wanted 0 or 1", kind, out.worker.value(), got);
-  }
   if (const Wrong wrong = CheckHead(out)) {
     return Protocol("{} of worker {}: {}", kind, out.worker.value(), wrong.ToString());
   }

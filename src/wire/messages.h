@@ -93,11 +93,16 @@ struct PullEntry {
   float significance = 1.0F;
 };
 struct Pull {
+  // Not a member (any more): answered as soon as there are values and the epoch is known.
+  static constexpr std::uint8_t kObserver = 1;
+  // The worker throws an answer away once it has asked for a newer one: the server need not send it.
+  static constexpr std::uint8_t kNewestOnly = 2;
+  static constexpr std::uint8_t kFlags = kObserver | kNewestOnly;  // all that this version knows
+
   WorkerId worker;
   Incarnation incarnation;
   Epoch epoch_min;  // wait until the server knows this epoch
-  bool observer =
-      false;  // not a member (any more): answered as soon as there are values and the epoch is known
+  std::uint8_t flags = 0;
   std::vector<PullEntry> entries;
 };
 

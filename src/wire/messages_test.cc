@@ -58,7 +58,7 @@ class MessageDraw {
   void Fill(Pull& m) {
     FillHead(m);
     m.epoch_min = Epoch(random_());
-    m.observer = random_() % 2 == 0;
+    m.flags = static_cast<std::uint8_t>(random_() % 4);
     for (PullEntry& e : m.entries) {
       e.progress = AnIteration(-1);
       e.cached_version = Version(random_());
@@ -335,7 +335,8 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 15, wanted 1-6 or 16-20"),
       Wrong<Verdicts>(12 + 24, std::uint8_t{21},
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 21, wanted 1-6 or 16-20"),
-      Wrong<Pull>(20, std::uint8_t{2}, "Pull of worker 3: observer: got 2, wanted 0 or 1"),
+      Wrong<Pull>(20, std::uint8_t{4},
+                  "Pull of worker 3: flags: got 4, wanted 0 to 3 (1: observer, 2: newest only)"),
       Wrong<Pull>(21 + 8, std::int64_t{-2},
                   "Pull of worker 3: entry 0 (block 9): progress: got -2, wanted -1 to 2^62"),
       Wrong<Pull>(21 + 24, kNan,
@@ -395,7 +396,7 @@ Bytes FromHex(std::string_view hex) {
   return bytes;
 }
 
-// These bytes are version 3 of the protocol: docs/protocol.md shows the same tables.
+// These bytes are version 4 of the protocol: docs/protocol.md shows the same tables.
 TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
   const WorkerId worker(0x01020304);
   const Incarnation incarnation(2);

@@ -70,7 +70,7 @@ void WriteMessages(Corpus& corpus) {
                         {{block, term, Seq(4), Verdict::kSummed, Iteration(3)},
                          {BlockId(5), term, Seq(1), Verdict::kGap, Iteration(3)}}});
   WriteMessage(corpus, 4, "pull",
-               Pull{worker, incarnation, Epoch(2), false, {{block, term, Iteration(-1), Version(0)}}});
+               Pull{worker, incarnation, Epoch(2), 0, {{block, term, Iteration(-1), Version(0)}}});
   WriteMessage(corpus, 5, "answers",
                Answers{worker,
                        incarnation,
@@ -83,7 +83,7 @@ void WriteMessages(Corpus& corpus) {
                Read{worker, incarnation, 9, ReadWhat::kState, {{block, term, Version(3)}}});
   WriteMessage(corpus, 8, "arrays", Arrays{worker, incarnation, 9, {{block, term, Version(3), 7, 64, 1, 1}}},
                64);
-  WriteMessage(corpus, 4, "no_entries", Pull{worker, incarnation, Epoch(2), true, {}});
+  WriteMessage(corpus, 4, "no_entries", Pull{worker, incarnation, Epoch(2), Pull::kObserver, {}});
 }
 
 void AppendFrame(Bytes& stream, std::uint8_t kind, std::uint32_t body_bytes, std::uint64_t payload_bytes,

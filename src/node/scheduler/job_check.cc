@@ -27,6 +27,10 @@ Status CheckSame(const char* what, const Value& log, const Value& options) {
                             options, log);
 }
 
+std::uint32_t FlushBytesOf(const wire::pb::Job& job) {
+  return job.flush_bytes() > 0 ? job.flush_bytes() : JobOptions{}.flush_bytes;
+}
+
 Status CheckSameOptions(const wire::pb::Job& log, const wire::pb::Job& options) {
   LW_RETURN_IF_ERROR(CheckSame("name", log.job(), options.job()));
   LW_RETURN_IF_ERROR(CheckSame("workers", log.workers(), options.workers()));
@@ -37,6 +41,7 @@ Status CheckSameOptions(const wire::pb::Job& log, const wire::pb::Job& options) 
   LW_RETURN_IF_ERROR(CheckSame("pull", log.pull(), options.pull()));
   LW_RETURN_IF_ERROR(CheckSame("exchange", log.exchange(), options.exchange()));
   LW_RETURN_IF_ERROR(CheckSame("no_overlap", log.no_overlap(), options.no_overlap()));
+  LW_RETURN_IF_ERROR(CheckSame("flush_bytes", FlushBytesOf(log), FlushBytesOf(options)));
   LW_RETURN_IF_ERROR(CheckSame("placement", log.placement(), options.placement()));
   LW_RETURN_IF_ERROR(CheckSame("block_bytes", log.block_bytes(), options.block_bytes()));
   return CheckSame("seed", log.seed(), options.seed());
@@ -52,6 +57,7 @@ Status CheckJob(const JobOptions& job) {
   LW_RETURN_IF_ERROR(CheckLength("pull", job.pull, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("exchange", job.exchange, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("placement", job.placement, kJobSpecBytesMax));
+  if (job.flush_bytes == 0) return InvalidArgument("flush_bytes of the job: got 0, wanted at least 1");
   LW_RETURN_IF_ERROR(CheckCount("workers", job.workers));
   LW_RETURN_IF_ERROR(CheckCount("servers", job.servers));
   LW_RETURN_IF_ERROR(CheckCount("shards per server", job.shards));
@@ -107,6 +113,8 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_pull(job.pull);
   out.set_exchange(job.exchange);
   out.set_no_overlap(!job.overlap);
+  // A log of the time before this option has none either, and goes on with the default.
+  if (job.flush_bytes != JobOptions{}.flush_bytes) out.set_flush_bytes(job.flush_bytes);
 }
 
 Status CheckSameJob(const DecodedLog& log, const JobOptions& job) {

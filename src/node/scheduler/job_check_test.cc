@@ -29,6 +29,11 @@ TEST_F(JobCheckTest, AJobTrainsFromItsFirstTablesToItsEnd) {
   EXPECT_THAT(Training(true).message(), HasSubstr("is over"));
 }
 
+TEST_F(JobCheckTest, NoPartOfAFlushIsEmpty) {
+  job.options.flush_bytes = 0;
+  EXPECT_THAT(CheckJob(job.options).message(), HasSubstr("flush_bytes of the job: got 0, wanted at least 1"));
+}
+
 TEST_F(JobCheckTest, ACheckpointThatHasNoTablesYetMayBeAskedForAgain) {
   EXPECT_EQ(Checkpoint(true, false).code(), StatusCode::kNotFound);
   EXPECT_EQ(Checkpoint(true, true).code(), StatusCode::kFailedPrecondition);

@@ -121,6 +121,13 @@ Result<Membership::Admission<WorkerSeat>> Membership::AdmitWorker(const wire::pb
 
 Result<Membership::Admission<ShardSeat>> Membership::FindShard(const wire::pb::Hello& hello, TimePoint now,
                                                                Duration grace) {
+  // Before a shard has a seat: else the job would begin with a server that is about to end.
+  const std::uint32_t wanted = shards_.back().shard + 1;
+  if (hello.shards() != 0 && hello.shards() != wanted) {
+    return InvalidArgument(
+        "server {}: got {} {}, wanted {} on each server as in the scheduler's job: start it with --shards {}",
+        hello.server(), hello.shards(), hello.shards() == 1 ? "shard" : "shards", wanted, wanted);
+  }
   const auto found = std::ranges::find_if(shards_, [&](const ShardSeat& seat) {
     return seat.server.value() == hello.server() && seat.shard == hello.shard();
   });

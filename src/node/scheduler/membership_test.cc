@@ -1,5 +1,6 @@
 #include "node/scheduler/membership.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -166,6 +167,22 @@ TEST_F(MembershipTest, RanksAndShardsOutOfRangeAreRefused) {
   EXPECT_THAT(Worker(2, 1).status().message(), HasSubstr("rank 2: this job has 2 workers, wanted 0 to 1"));
   EXPECT_THAT(Shard(2, 0, 1).status().message(), HasSubstr("servers 0 to 1 with shards 0 to 1"));
   EXPECT_FALSE(Shard(0, 2, 1).ok());
+}
+
+TEST_F(MembershipTest, AServerWithAnotherNumberOfShardsIsRefusedBeforeItHasASeat) {
+  for (const std::uint32_t shards : {1U, 3U}) {
+    wire::pb::Hello hello = ShardHello(0, 0, 1);
+    hello.set_shards(shards);
+    const Status refused = members.FindShard(hello, kNoon, Duration::zero()).status();
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(refused.message(), HasSubstr(fmt::format("server 0: got {} shard", shards)));
+    EXPECT_THAT(refused.message(), HasSubstr("wanted 2 on each server"));
+    EXPECT_THAT(refused.message(), HasSubstr("--shards 2"));
+    EXPECT_FALSE(members.shards()[0].taken);
+  }
+  wire::pb::Hello same = ShardHello(0, 0, 1);
+  same.set_shards(2);
+  EXPECT_TRUE(members.FindShard(same, kNoon, Duration::zero()).ok());
 }
 
 TEST_F(MembershipTest, MissingNamesRanksAndShards) {

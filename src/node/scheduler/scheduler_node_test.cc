@@ -60,10 +60,10 @@ TEST_F(SchedulerNodeTest, RefusesAnotherJobAnotherVersionATakenRankAndALateWorke
   SayHello(hello);
   EXPECT_THAT(welcome.error(), HasSubstr("got job \"other\", wanted \"j\""));
   hello = BaseHello(wire::pb::ROLE_WORKER, 1);
-  hello.set_version_min(4);
+  hello.set_version_min(5);
   hello.set_version_max(6);
   SayHello(hello);
-  EXPECT_THAT(welcome.error(), HasSubstr("you speak 4-6, this node speaks 3-3"));
+  EXPECT_THAT(welcome.error(), HasSubstr("you speak 5-6, this node speaks 4-4"));
   w0 = HelloWorker(0, 100);
   HelloWorker(0, 555);
   EXPECT_THAT(welcome.error(), HasSubstr("rank 0 is taken by another live worker (box, process 42)"));
@@ -215,6 +215,8 @@ TEST_F(SchedulerNodeTest, TheStatusSaysHowLongTheJobGathered) {
   StartNode();
   world.Advance(seconds(3));
   EXPECT_FALSE(State().contains("gathered_after_s"));
+  EXPECT_EQ(State()["wanted"]["workers"], options.job.workers);
+  EXPECT_EQ(State()["wanted"]["servers"], options.job.servers);
   w0 = HelloWorker(0, 100);
   w1 = HelloWorker(1, 101);
   s0 = HelloShard(0, 200);

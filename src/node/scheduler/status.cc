@@ -239,6 +239,7 @@ std::string ToJson(const JobStatus& status) {
   // Adds pushes that dead workers cannot report, and pushes that a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
+  out["wanted"] = {{"workers", status.job.workers}, {"servers", status.job.servers}};
   if (status.members.gathered()) out["gathered_after_s"] = Seconds(status.gathered_after);
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);

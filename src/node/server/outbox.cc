@@ -39,13 +39,33 @@ void Outbox::Flush(const Sessions& sessions, Inbound& inbound) {
   for (Letter& letter : std::span(letters_).first(used_)) {
     if (const ConnectionId id = sessions.Of(letter.to); id != ConnectionId{}) {
       SendVerdicts(letter, id, inbound);
-      SendAnswers(letter, id, inbound);
+      if (held_.IsFor(letter.to)) {
+        HoldAnswers(letter);
+      } else {
+        SendAnswers(letter, id, inbound);
+      }
     }
     letter.verdicts.clear();
     letter.answers.clear();
     letter.values.clear();
   }
   used_ = 0;
+  for (const MemberKey to : held_.TakeReady()) {
+    if (const ConnectionId id = sessions.Of(to); id != ConnectionId{}) SendHeld(to, id, inbound);
+  }
+}
+
+void Outbox::HoldAnswers(Letter& letter) {
+  for (std::size_t i = 0; i < letter.answers.size(); ++i)
+    held_.Hold(letter.to, letter.answers[i], std::move(letter.values[i]));
+}
+
+void Outbox::SendHeld(MemberKey to, ConnectionId id, Inbound& inbound) {
+  while (held_.TakeFrame(to, answer_bytes_max_, answers_, payload_)) {
+    body_.clear();
+    wire::Encode(answers_, body_);
+    Send(id, wire::Kind::kAnswers, inbound);
+  }
 }
 
 void Outbox::SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound) {

@@ -8,12 +8,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "block/block.h"
 #include "block/rank_table.h"
+#include "leeway/env.h"
 #include "leeway/transport.h"
 #include "node/inbound.h"
+#include "node/server/held_answers.h"
 #include "node/server/sessions.h"
 #include "wire/messages.h"
 
@@ -23,12 +27,17 @@ class Outbox {
  public:
   // `answer_bytes_max`: payload of a frame of answers, unless a single block is larger. Receivers take at
   // least a MiB, and a block.
-  explicit Outbox(std::uint64_t answer_bytes_max) : answer_bytes_max_(answer_bytes_max) {}
+  // Calls `more`, from outside of all calls, when answers that wait for earlier ones may leave: by a Flush.
+  Outbox(std::uint64_t answer_bytes_max, Timers& timers, std::function<void()> more)
+      : answer_bytes_max_(answer_bytes_max), held_(timers, std::move(more)) {}
 
   void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
   // `values` null: unchanged.
   void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values);
   void Flush(const Sessions& sessions, Inbound& inbound);
+  // The answers to workers that want only the newest values.
+  [[nodiscard]] HeldAnswers& held() { return held_; }
+  [[nodiscard]] const HeldAnswers& held() const { return held_; }
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
@@ -43,9 +52,13 @@ class Outbox {
   Letter& LetterTo(MemberKey to);
   void SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound);
   void SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound);
+  void HoldAnswers(Letter& letter);
+  // Sends the held answers to this life that may leave now.
+  void SendHeld(MemberKey to, ConnectionId id, Inbound& inbound);
   void Send(ConnectionId id, wire::Kind kind, Inbound& inbound);
 
   const std::uint64_t answer_bytes_max_;
+  HeldAnswers held_;
   std::vector<Letter> letters_;
   std::size_t used_ = 0;           // letters_[0, used_) hold something
   RankTable<std::size_t> places_;  // index of the last letter to a worker, perhaps of an earlier event

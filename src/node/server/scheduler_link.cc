@@ -40,6 +40,7 @@ wire::pb::Hello SchedulerLink::MakeHello(std::uint32_t) {
   hello.set_incarnation(welcomed_ ? 1 : 0);
   hello.set_server(options_.server);
   hello.set_shard(options_.shard);
+  hello.set_shards(options_.shards);
   hello.set_listen(address_);
   return hello;
 }

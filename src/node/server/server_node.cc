@@ -35,7 +35,7 @@ ServerNode::ServerNode(const ServerOptions& options, Env& env, const ServerPolic
       ended_(std::move(ended)),
       pool_(options.spare_bytes_max, env.arena),
       blocks_(policies.sync, policies.optimizers, pool_, *this),
-      outbox_(options.link.frame_payload_bytes),
+      outbox_(options.link.frame_payload_bytes, env.timers, [this] { Flush(); }),
       alarms_(env,
               [this](BlockId id) {
                 Block* const block = blocks_.Find(id);
@@ -53,6 +53,8 @@ ServerNode::ServerNode(const ServerOptions& options, Env& env, const ServerPolic
                                MemberKey from) { members_.Hear(block, term, from); },
                .delayed = [this](TableId table, MemberKey from,
                                  Iteration progress) { reports_.NoteDelay(table, from, progress); },
+               .wants_newest = [this](MemberKey from, BlockId block,
+                                      Iteration progress) { outbox_.held().OnPull(from, block, progress); },
                .moved = [this](MemberKey to,
                                const wire::VerdictEntry& verdict) { outbox_.AddVerdict(to, verdict); },
                .arrays =
@@ -120,6 +122,7 @@ void ServerNode::OnGone(ConnectionId id, Parting, const Status&) {
 }
 
 void ServerNode::ForgetPulls(MemberKey who) {
+  outbox_.held().Forget(who);
   for (const auto& block : blocks_.all()) block->OnDisconnected(who);
   Flush();
 }
@@ -218,8 +221,10 @@ void ServerNode::OnCut(const wire::pb::Cut& cut) {
 }
 
 wire::pb::Report ServerNode::MakeReport() {
-  const ShardTraffic traffic{
-      .bytes_out = outbox_.bytes_sent(), .moved = frames_.moved(), .no_memory = frames_.no_memory()};
+  const ShardTraffic traffic{.bytes_out = outbox_.bytes_sent(),
+                             .moved = frames_.moved(),
+                             .no_memory = frames_.no_memory(),
+                             .answers_withdrawn = answers_withdrawn()};
   return reports_.Make(blocks_, traffic, env_.log);
 }
 

@@ -49,6 +49,7 @@ class ServerNode final : private InboundEvents, private SchedulerEvents, private
   [[nodiscard]] const Block* FindBlock(BlockId id) const { return blocks_.Find(id); }
   [[nodiscard]] BlockCounters counters() const { return blocks_.Sum(); }  // summed over blocks
   [[nodiscard]] std::uint64_t dprs() const { return reports_.dprs(); }
+  [[nodiscard]] std::uint64_t answers_withdrawn() const { return outbox_.held().withdrawn(); }
 
  private:
   // From workers.

@@ -44,6 +44,24 @@ TEST_F(ServerNodeTest, APushGetsItsVerdictAndAPullItsAnswer) {
   EXPECT_EQ(entry.version, Version(2));
 }
 
+TEST_F(ServerNodeTest, AWorkerThatWantsTheNewestOnlyGetsItsAnswers) {
+  SetUpTable("asp");
+  const ConnectionId w0 = HelloWorker(0);
+  Init(w0, 0, 1, {10, 20});
+  Init(w0, 0, 3, {30, 40});
+  wire::Pull pull{WorkerId(0), Incarnation(1), Epoch(0), wire::Pull::kNewestOnly, {}};
+  for (const std::uint32_t block : {1U, 3U})
+    pull.entries.push_back({BlockId(block), Term(1), Iteration(0), Version(0), 1.0F});
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  const auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_THAT(answers[0].floats(), ElementsAre(10, 20, 30, 40));
+  for (wire::PullEntry& entry : pull.entries) entry.cached_version = Version(1);
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  EXPECT_EQ(world.transport.TakeSent(w0, Kind::kAnswers).size(), 1U) << "both unchanged";
+  EXPECT_EQ(node->answers_withdrawn(), 0U) << "all had left";
+}
+
 TEST_F(ServerNodeTest, NothingIsCopiedOnTheWayInOrOut) {
   SetUpTable("asp");
   const ConnectionId w0 = HelloWorker(0);

@@ -103,7 +103,9 @@ void ShardCut::WriteNext() {
   if (now->writer.bytes() == 0) return Create();
   if (now->records.empty()) return WriteEnd();
   // The checksum of a large block takes a while; training goes on meanwhile.
-  env_.compute.Run(
+  const auto arrays = 1 + now->records.back().state.slots.size();
+  env_.compute.RunSized(
+      {JobSize::Kind::kEncode, now->records.back().id.elements * sizeof(float) * arrays},
       [now] {
         try {
           now->pieces = now->writer.Add(now->records.back());

@@ -83,6 +83,7 @@ Figures ShardReports::Count(const BlockStore& blocks, const ShardTraffic& traffi
   set("waiting", waiting);
   set("bytes_in", bytes_in_);
   set("bytes_out", traffic.bytes_out);
+  if (traffic.answers_withdrawn > 0) set("answers_withdrawn", traffic.answers_withdrawn);
   set("frames_in", frames_in_);
   set("reports", reports_);
   set("blocks", blocks.all().size());

@@ -21,6 +21,8 @@ struct ShardTraffic {
   std::uint64_t bytes_out = 0;
   std::uint64_t moved = 0;      // entries for blocks that are not here
   std::uint64_t no_memory = 0;  // entries that there was no memory to land
+  // Answers that had not left when their worker asked for newer ones. Reported only if there are any.
+  std::uint64_t answers_withdrawn = 0;
 };
 
 class ShardReports {

@@ -235,13 +235,14 @@ Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
       SayMoved(from, entry);
       continue;
     }
+    if ((pull_.flags & wire::Pull::kNewestOnly) != 0) events_.wants_newest(from, entry.block, entry.progress);
     const std::uint64_t delayed = block->counters().delayed;
     block->OnPull({.from = from,
                    .term = entry.term,
                    .progress = entry.progress,
                    .cached_version = entry.cached_version,
                    .epoch_min = pull_.epoch_min,
-                   .observer = pull_.observer,
+                   .observer = (pull_.flags & wire::Pull::kObserver) != 0,
                    .significance = entry.significance},
                   now);
     if (block->counters().delayed == delayed) continue;

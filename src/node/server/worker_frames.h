@@ -28,6 +28,8 @@ class WorkerFrames {
     std::function<void(const Block& block, Term term, MemberKey from)> heard;
     // A block holds up a pull.
     std::function<void(TableId table, MemberKey from, Iteration progress)> delayed;
+    // A worker that wants the newest values only asks for those after `progress`.
+    std::function<void(MemberKey from, BlockId block, Iteration progress)> wants_newest;
     // The shard does not have the block.
     std::function<void(MemberKey to, const wire::VerdictEntry& verdict)> moved;
     // A frame of arrays, which answers a read.

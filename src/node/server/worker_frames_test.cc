@@ -78,6 +78,11 @@ class WorkerFramesTest : public ::testing::Test {
              events.push_back(fmt::format("delayed table {} of {} at {}", table.value(), from.worker.value(),
                                           progress.value()));
            },
+       .wants_newest =
+           [this](MemberKey from, BlockId block, Iteration progress) {
+             events.push_back(fmt::format("newest of {} for {} after {}", block.value(), from.worker.value(),
+                                          progress.value()));
+           },
        .moved =
            [this](MemberKey, const wire::VerdictEntry& verdict) {
              EXPECT_EQ(verdict.verdict, wire::Verdict::kMoved);
@@ -151,6 +156,18 @@ TEST_F(WorkerFramesTest, EntriesForBlocksThatAreNotHereAreAnsweredAndCountedAsMo
   EXPECT_THAT(events, ElementsAre("moved 7 push 1", "heard 0 from 0", "moved 8 push 0", "moved 9 push 0"));
   EXPECT_EQ(frames.moved(), 3U);
   EXPECT_THAT(arrays, IsEmpty());
+}
+
+TEST_F(WorkerFramesTest, APullForTheNewestOnlySaysSo) {
+  blocks.Make("asp", 1);
+  blocks.Initialize();
+  AddMembers(1);
+  wire::Pull pull = PullOf(0, 4);
+  ASSERT_TRUE(Deliver(Kind::kPull, pull).ok());
+  EXPECT_THAT(events, ElementsAre());
+  pull.flags = wire::Pull::kNewestOnly;
+  ASSERT_TRUE(Deliver(Kind::kPull, pull).ok());
+  EXPECT_THAT(events, ElementsAre("newest of 0 for 0 after 4"));
 }
 
 TEST_F(WorkerFramesTest, APullThatABlockHoldsUpIsDelayedAndOneThatItAnswersIsNot) {

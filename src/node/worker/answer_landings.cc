@@ -48,7 +48,8 @@ Result<Slot> ChooseSlot(ShardId from, TableSet& tables, const wire::AnswerEntry&
 bool AnswerLandings::IsWanted(ShardId from, const WorkerBlock& block, const wire::AnswerEntry& entry) {
   if (block.term != entry.term || block.shard != from || !block.pull.open()) return false;
   if (block.table->IsOwnClock()) return entry.progress == block.pull.progress();
-  return entry.progress <= block.pull.progress() && entry.progress > block.passed &&
+  if (block.drops_late && entry.progress <= block.passed) return false;
+  return entry.progress <= block.pull.progress() &&
          entry.progress > block.table->landing.arrived(block.index);
 }
 

@@ -94,6 +94,7 @@ TEST_F(AnswerLandingsTest, AnswersOfAnotherTermShardOrProgressAreNotWanted) {
   EXPECT_TRUE(AnswerLandings::IsWanted(ShardId(0), block, Entry(0, 3)));
   EXPECT_FALSE(AnswerLandings::IsWanted(ShardId(1), block, Entry(0, 3)));
   EXPECT_FALSE(AnswerLandings::IsWanted(ShardId(0), block, Entry(0, 4))) << "not asked for";
+  block.drops_late = true;
   block.passed = Iteration(3);
   EXPECT_FALSE(AnswerLandings::IsWanted(ShardId(0), block, Entry(0, 3))) << "too late";
   block.passed = Iteration(2);

@@ -74,10 +74,12 @@ void ClientState::Give(Iteration now, RankBytes state, bool lacks) {
   writing_ = writing;
   events_.wanted(kIterationMax);
   // The checksum of a large state takes a while; training goes on meanwhile.
-  env_.compute.Run([writing] { writing->file = EncodeRankFile(writing->head, std::move(writing->state)); },
-                   [this, alive = std::weak_ptr(alive_), writing] {
-                     if (!alive.expired() && writing_ == writing) Write(writing);
-                   });
+  const JobSize size{JobSize::Kind::kEncode, writing->state->size()};
+  env_.compute.RunSized(
+      size, [writing] { writing->file = EncodeRankFile(writing->head, std::move(writing->state)); },
+      [this, alive = std::weak_ptr(alive_), writing] {
+        if (!alive.expired() && writing_ == writing) Write(writing);
+      });
 }
 
 void ClientState::Leave(Iteration now) {

@@ -25,6 +25,7 @@ JobOptions JobFromWire(const wire::pb::Job& from) {
   if (!from.pull().empty()) job.pull = from.pull();
   if (!from.exchange().empty()) job.exchange = from.exchange();
   job.overlap = !from.no_overlap();
+  if (from.flush_bytes() > 0) job.flush_bytes = from.flush_bytes();
   return job;
 }
 

@@ -42,8 +42,9 @@ void PartialUse::Use(WorkerTable& table, Iteration needed) {
   const PairLanding& landing = table.landing;
   for (WorkerBlock& block : table.blocks) {
     const bool missing = landing.arrived(block.index) < needed;
-    if (missing && partial_.policy().late == PullPolicy::Late::kDrop) {
-      block.passed = needed;
+    if (missing) block.passed = needed;
+    if (missing && partial_.policy().late != PullPolicy::Late::kTake) {
+      block.drops_late = true;
       block.pull.Drop();
     }
     if (!missing || landing.HasNews(block.index)) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "leeway/ids.h"
+#include "leeway/options.h"
 #include "leeway/pinned.h"
 #include "leeway/worker.h"
 #include "node/worker/table.h"
@@ -33,6 +34,8 @@ struct PortShare {
   const WorkerIdentity& self;
   WorkerCounters& counters;
   const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
+  std::uint64_t flush_bytes = JobOptions{}.flush_bytes;  // the job's, once the worker has joined it
+  std::uint8_t pull_flags = 0;                           // beside that of an observer
   FrameDraft draft = {};
 };
 

@@ -6,9 +6,8 @@
 namespace leeway {
 namespace {
 
-// So many blocks, or such a part of the bytes of a frame, are sent at a time.
+// At most so many blocks are sent at a time, however small they are.
 constexpr std::size_t kBlocksAtATime = 32;
-constexpr std::uint64_t kTimesPerFrame = 4;
 
 std::span<WorkerBlock* const> FirstFew(std::span<WorkerBlock* const> blocks, std::uint64_t bytes_max) {
   std::size_t count = 0;
@@ -53,7 +52,7 @@ void ShardPort::Flush() {
   // A few blocks at a time, their pushes and their pulls: the server answers the first while the others are
   // on their way.
   for (std::span<WorkerBlock* const> left(blocks); !left.empty();) {
-    const std::span<WorkerBlock* const> some = FirstFew(left, share_.frame_payload_bytes / kTimesPerFrame);
+    const std::span<WorkerBlock* const> some = FirstFew(left, share_.flush_bytes);
     left = left.subspan(some.size());
     while (SendPushRound(some)) {
     }
@@ -205,7 +204,8 @@ void ShardPort::SendAssign(WorkerBlock& block, const QueuedPush& next) {
 
 void ShardPort::SendPullFrame() {
   wire::Pull& pull = share_.draft.pull;
-  pull.observer = share_.self.observer;
+  const std::uint8_t observer = share_.self.observer ? wire::Pull::kObserver : 0;
+  pull.flags = share_.pull_flags | observer;
   pull.epoch_min = share_.self.epoch_min;
   SendDraft(wire::Kind::kPull, pull);
 }

@@ -21,6 +21,10 @@ class ShardPorts {
   // Borrows `self` and `counters` for its life.
   ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, const WorkerOptions& options);
 
+  // Servers need not send an answer once a newer one was asked for.
+  void TakeNewestOnly() { share_.pull_flags |= wire::Pull::kNewestOnly; }
+  // As JobOptions::flush_bytes.
+  void SetFlushBytes(std::uint32_t bytes) { share_.flush_bytes = bytes; }
   // Adds the port of the next shard.
   void Add(std::unique_ptr<Link> link, std::uint32_t server);
   [[nodiscard]] const std::vector<std::unique_ptr<ShardPort>>& all() const { return ports_; }

@@ -45,13 +45,15 @@ struct alignas(64) WorkerBlock {
   bool resuming = false;     // under a new term: its owner has not said yet what it has of ours
   bool resume_sent = false;  // on this connection
   bool touched = false;      // in TouchedBlocks of its port
+  bool drops_late = false;   // late answers are thrown away
 
   PushQueue pushes;
 
   PullState pull;
   std::size_t offset = 0, elements = 0;
   std::shared_ptr<LentPush> init;  // initial values on loan, until acknowledged; shared as pushes are
-  Iteration passed{std::numeric_limits<std::int64_t>::min()};  // answers up to this progress come too late
+  // The last progress whose values an iteration began without: answers up to it are late (partial pull).
+  Iteration passed{std::numeric_limits<std::int64_t>::min()};
 
   std::int64_t skipped = 0;  // uses running without a newer version (partial pull)
   Duration waited{0};        // how long waits that ended with it were

@@ -66,8 +66,10 @@ Status Training::TakeJob(const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job.pull));
   LW_ASSIGN_OR_RETURN(const ExchangePolicy exchange, ParseExchangePolicy(job.exchange));
   partial_.SetPolicy(pull);
+  if (pull.partial && pull.late == PullPolicy::Late::kWithdraw) ports_.TakeNewestOnly();
   exchange_.SetPolicy(exchange);
   if (!job.overlap) step_.Enable();
+  ports_.SetFlushBytes(job.flush_bytes);
   job_sync_ = job.sync;
   return Status::Ok();
 }

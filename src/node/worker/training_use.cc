@@ -161,6 +161,7 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
                         AnswerLanding::Slot& slot) {
   WorkerTable& table = *block.table;
   ++counters_.answers;
+  if (block.term == entry.term && entry.progress <= block.passed) ++counters_.late_answers;
   if (!self_.observer)
     counters_.lead_sum += static_cast<std::uint64_t>(table.CountOwn(entry.v_train, entry.progress));
   const bool has_values = entry.payload_bytes > 0;

@@ -97,7 +97,9 @@ TEST_F(WorkerPartialTest, ALateAnswerIsTakenByTheNextIterationAndNotBefore) {
   PassTau();
   ASSERT_TRUE(usable.has_value());
   EXPECT_TRUE(w_pair.Take());
+  EXPECT_EQ(node->counters().late_answers, 0U);
   Answer(1, 1, 0, 2, {8, 8});
+  EXPECT_EQ(node->counters().late_answers, 1U);
   EXPECT_TRUE(w_pair.Take());
   EXPECT_THAT(Copy(w_pair), ElementsAre(10, 0, 1, 1)) << "nothing changes under the user";
   NextWithoutBlockOne(1);
@@ -123,6 +125,29 @@ TEST_F(WorkerPartialTest, LateDropThrowsItAway) {
   ASSERT_TRUE(usable.has_value());
   EXPECT_TRUE(w_pair.Take());
   EXPECT_THAT(Copy(w_pair), ElementsAre(11, 0, 1, 1));
+  EXPECT_EQ(node->counters().skipped_blocks, 2U);
+}
+
+TEST_F(WorkerPartialTest, WithdrawThrowsLateAnswersAwayTooAndTellsServers) {
+  Start("partial:0.6,50,late_pull=withdraw");
+  NextWithoutBlockOne(0);
+  PassTau();
+  EXPECT_TRUE(w_pair.Take());
+  (void)env.transport.TakeSent(shard[1]);
+  ASSERT_TRUE(node->Clock().ok());
+  const auto pulls = env.transport.TakeSent(shard[1], wire::Kind::kPull);
+  ASSERT_FALSE(pulls.empty());
+  EXPECT_EQ(DecodeAs<wire::Pull>(pulls.back()).flags, wire::Pull::kNewestOnly);
+  Answer(1, 1, 0, 2, {8, 8});
+  Answer(0, 0, 1, 3, {11, 0});
+  Answer(0, 2, 1, 3, {1, 1});
+  usable.reset();
+  node->Sync(w, Into(usable));
+  PassTau();
+  ASSERT_TRUE(usable.has_value());
+  EXPECT_TRUE(w_pair.Take());
+  EXPECT_THAT(Copy(w_pair), ElementsAre(11, 0, 1, 1));
+  EXPECT_EQ(node->counters().late_answers, 1U);
   EXPECT_EQ(node->counters().skipped_blocks, 2U);
 }
 

@@ -23,6 +23,13 @@ TEST_F(WorkerPushTest, AGradientGoesToEachShardBeforeThePullOfItsBlock) {
   EXPECT_THAT(Sent(1), ElementsAre("Push 1:1", "Pull 1@0"));
 }
 
+TEST_F(WorkerPushTest, BlocksOfAShardLeaveInPartsOfFlushBytes) {
+  job.set_flush_bytes(1);  // OneClockFrameListsAllAbsentBlocksOfAShard has the default
+  StartTables();
+  ASSERT_TRUE(node->Clock().ok());
+  EXPECT_THAT(Sent(0), ElementsAre("Absent 0:1", "Pull 0@0", "Absent 2:1", "Pull 2@0"));
+}
+
 TEST_F(WorkerPushTest, PushesCarryTheLentBytesAndTheVersionInUse) {
   StartTables();
   ASSERT_TRUE(node->Push(w, {gradient, nullptr, {.lr = 0.5F}, 32}, {}).ok());

@@ -146,7 +146,7 @@ TEST_F(WorkerRulesTest, AnUnknownModelRefusesTheTablesAndNamesThem) {
   node->Start(Into(started));
   Control(scheduler, wire::Kind::kTableMap, Map(1));
   ASSERT_TRUE(started.has_value());
-  EXPECT_EQ(started->code(), StatusCode::kNotFound);
+  EXPECT_EQ(started->code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(started->message(), AllOf(HasSubstr("table \"w\" on server 0"), HasSubstr("bpp")));
 }
 
