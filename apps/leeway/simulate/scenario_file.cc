@@ -102,31 +102,9 @@ Status CheckPlot(const std::string& plot) {
       plot);
 }
 
-Status TakePaper(const std::string& figure, const ScenarioLine& line, StudyWords& study) {
-  LW_RETURN_IF_ERROR(CheckFigure(figure, "study.paper"));
-  PaperFigure paper{.figure = figure, .values = {}};
-  for (const std::string& text : line.value.texts) {
-    const auto value = NumberFrom<double>(text);
-    if (!value) {
-      return InvalidArgument("{}: got \"{}\" in the list, wanted numbers; nan where the paper has none",
-                             line.key, text);
-    }
-    paper.values.push_back(*value);
-  }
-  // An included file may have set it before.
-  const auto before = std::ranges::find(study.paper, figure, &PaperFigure::figure);
-  if (before != study.paper.end()) {
-    *before = std::move(paper);
-  } else {
-    study.paper.push_back(std::move(paper));
-  }
-  return Status::Ok();
-}
-
 // `word` is the key without "study.".
 Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& study) {
   if (word == "seeds") return TakeSeeds(line, study);
-  if (word.starts_with("paper.")) return TakePaper(word.substr(6), line, study);
   if (word.starts_with("quick.")) {
     ScenarioLine quick = line;
     quick.key = word.substr(6);
@@ -138,9 +116,11 @@ Status TakeStudy(const std::string& word, const ScenarioLine& line, StudyWords& 
     study.title = line.value.texts[0];
     return Status::Ok();
   }
-  const std::pair<const char*, std::vector<std::string>*> lists[] = {
-      {"texts", &study.texts},     {"sweeps", &study.sweeps}, {"labels", &study.labels},
-      {"figures", &study.figures}, {"plots", &study.plots},   {"directions", &study.directions}};
+  const std::pair<const char*, std::vector<std::string>*> lists[] = {{"texts", &study.texts},
+                                                                     {"sweeps", &study.sweeps},
+                                                                     {"labels", &study.labels},
+                                                                     {"figures", &study.figures},
+                                                                     {"plots", &study.plots}};
   for (const auto& [name, list] : lists) {
     if (word != name) continue;
     if (!line.value.is_list)
@@ -201,13 +181,19 @@ std::vector<scenario::KeyText> StudyKeys() {
        ""},
       {"study.plots", "a list of bars:FIGURE, lines:FIGURE, curve:accuracy, curve:loss, waits, answers",
        "in the report", ""},
-      {"study.directions", "a list of \"WHAT | FIGURE | CELL | CELL | NUMBER\"",
-       "one cell's figure over another's, beside the paper's ratio", ""},
-      {"study.paper.FIGURE", "a list of numbers, one for each cell; nan: none", "to stand beside ours", ""},
       {"study.quick.KEY", "as of the key", "what --quick changes", ""}};
 }
 
 Result<ScenarioText> ParseScenario(std::string_view text, const std::string& name) {
+  // A TOML file never begins so, and a parser's message about it would help nobody.
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n");
+      first != std::string_view::npos && text[first] == '{') {
+    return InvalidArgument(
+        "{}: got JSON, wanted a scenario file, which is TOML (did you mean --from-run {}, for the record of "
+        "a "
+        "run?)",
+        name, name);
+  }
   LW_ASSIGN_OR_RETURN(const toml::table parsed, ParseToml(text, name));
   ScenarioText file;
   file.name = name;

@@ -32,26 +32,25 @@ struct ScenarioText {
   std::vector<ScenarioLine> lines;
 };
 
-// Numbers that a paper reports, shown beside the figures of the same name: one for each cell of the study.
+// Numbers that a real run measured, shown beside the figures of the same name: one for each cell of the
+// study.
 struct PaperFigure {
   std::string figure;
-  std::vector<double> values;  // not a number where the paper has none
+  std::vector<double> values;  // not a number where nothing was measured
 };
 
 // The section [study]: which runs of the scenario make a table or a plot.
 struct StudyWords {
   std::string title;                // empty: the scenario's name
-  std::vector<std::string> texts;   // paragraphs: content, differences from the paper, reasons
+  std::vector<std::string> texts;   // paragraphs above the table
   std::vector<std::string> sweeps;  // as --sweep takes them
   std::vector<std::string> labels;  // of the cells, in their order; empty: the values
   std::uint32_t seeds = 1;
   std::vector<std::string> figures;  // columns of the table; empty: all
   std::vector<std::string>
       plots;  // "bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss", "waits", "answers"
-  // "WHAT | FIGURE | CELL | CELL | NUMBER": the first cell's figure over the second's, and the paper's ratio.
-  std::vector<std::string> directions;
-  std::vector<PaperFigure> paper;    // [study.paper]
-  std::string paper_name = "paper";  // what tables and plots call those: "measured" where a run gave them
+  std::vector<PaperFigure> paper;    // of a prediction: what the recorded run measured
+  std::string paper_name = "paper";  // what tables and plots call those: "measured"
   std::vector<ScenarioLine> quick;   // [study.quick]: keys for a short run
 };
 

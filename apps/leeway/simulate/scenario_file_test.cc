@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/testing/temp_folder.h"
@@ -11,6 +12,7 @@
 namespace leeway::app {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -29,6 +31,12 @@ class ScenarioFileTest : public ::testing::Test {
 
   const leeway::testing::TempFolder folder_;
 };
+
+TEST_F(ScenarioFileTest, TheRecordOfARunIsNamedAsSuch) {
+  EXPECT_THAT(MessageOf("\n{\"version\": 1}\n"),
+              AllOf(HasSubstr("bad.toml: got JSON, wanted a scenario file"),
+                    HasSubstr("did you mean --from-run "), Not(HasSubstr("line 1"))));
+}
 
 TEST_F(ScenarioFileTest, SaysWhatTheJobIs) {
   const Result<ScenarioFile> file = ReadScenario(Write("job.toml",
@@ -104,26 +112,23 @@ TEST_F(ScenarioFileTest, TheFirstMistakeOfAFileIsToldFirst) {
   EXPECT_THAT(MessageOf("[training]\nrate = -1\n[cluster]\nworkers = 0\n"), HasSubstr("training.rate"));
 }
 
-TEST_F(ScenarioFileTest, AStudyHasSweepsSeedsPaperAndAQuickForm) {
+TEST_F(ScenarioFileTest, AStudyHasSweepsSeedsAndAQuickForm) {
   const std::string path = Write("study.toml",
                                  "iterations = 100\n"
                                  "[study]\nsweeps = [\"policies.sync=bsp,asp\"]\nseeds = 3\n"
                                  "labels = [\"a\", \"b\"]\n"
-                                 "[study.paper]\nseconds = [1.5, nan]\n"
                                  "[study.quick]\niterations = 5\nseeds = 1\n");
   const Result<ScenarioFile> whole = ReadScenario(path);
   ASSERT_TRUE(whole.ok()) << whole.status().ToString();
   EXPECT_EQ(whole->scenario.iterations, 100U);
   EXPECT_EQ(whole->study.seeds, 3U);
   EXPECT_THAT(whole->study.labels, ElementsAre("a", "b"));
-  ASSERT_EQ(whole->study.paper.size(), 1U);
-  EXPECT_EQ(whole->study.paper[0].values[0], 1.5);
   const Result<ScenarioFile> quick = ReadScenario(path, Length::kQuick);
   ASSERT_TRUE(quick.ok());
   EXPECT_EQ(quick->scenario.iterations, 5U);
   EXPECT_EQ(quick->study.seeds, 1U);
   EXPECT_THAT(MessageOf("[study]\nsead = 1\n"), HasSubstr("study.sead"));
-  EXPECT_THAT(MessageOf("[study.paper]\nspeed = [1]\n"), HasSubstr("unknown figure \"speed\""));
+  EXPECT_THAT(MessageOf("[study]\nfigures = [\"speed\"]\n"), HasSubstr("unknown figure \"speed\""));
   EXPECT_THAT(MessageOf("[study]\nseeds = 0\n"), HasSubstr("study.seeds"));
 }
 
@@ -139,32 +144,27 @@ TEST_F(ScenarioFileTest, SeedsAreAWholeNumber) {
   }
 }
 
-TEST_F(ScenarioFileTest, AFileOverridesThePaperOfWhatItIncludes) {
-  Write("first.toml", "[study.paper]\nseconds = [1, 2]\nloss = [3, 4]\n");
-  const Result<ScenarioFile> file =
-      ReadScenario(Write("job.toml", "include = \"first.toml\"\n[study.paper]\nseconds = [5, 6, 7]\n"));
-  ASSERT_TRUE(file.ok()) << file.status().ToString();
-  ASSERT_EQ(file->study.paper.size(), 2U);
-  for (const PaperFigure& paper : file->study.paper) {
-    if (paper.figure == "seconds") {
-      EXPECT_THAT(paper.values, ElementsAre(5, 6, 7));
-    } else {
-      EXPECT_THAT(paper.values, ElementsAre(3, 4));
+// The files that come with Leeway: the examples, and the scenarios of papers.
+std::vector<fs::path> FilesThatCome() {
+  const fs::path root = LEEWAY_SOURCE_FOLDER;
+  std::vector<fs::path> paths;
+  for (const char* folder : {"scenarios", "papers"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const bool is_scenario = entry.path().parent_path().filename() == "scenarios";
+      if (entry.path().extension() == ".toml" && is_scenario) paths.push_back(entry.path());
     }
   }
+  return paths;
 }
 
-TEST_F(ScenarioFileTest, APaperHasANumberForEachCell) {
-  SimulateOptions options;
-  options.file = Write("job.toml",
-                       "iterations = 1\n[study]\nsweeps = [\"policies.sync=bsp,asp\"]\n"
-                       "[study.paper]\nseconds = [1, 2, 3]\n");
-  const Result<Finished> finished = RunFile(options, problem::BuiltinProblems());
-  ASSERT_FALSE(finished.ok());
-  EXPECT_EQ(finished.status().message(),
-            options.file + ": study.paper.seconds: got 3 values, wanted 2, one for each cell");
-  options.sweeps = {"policies.sync=bsp"};  // other cells than the paper's
-  EXPECT_TRUE(RunFile(options, problem::BuiltinProblems()).ok());
+TEST(ScenariosTest, EveryFileCanBeReadAtBothLengths) {
+  EXPECT_GT(FilesThatCome().size(), 20U);
+  for (const fs::path& path : FilesThatCome()) {
+    for (const Length length : {Length::kWhole, Length::kQuick}) {
+      const Result<ScenarioFile> file = ReadScenario(path.string(), length);
+      EXPECT_TRUE(file.ok()) << file.status().ToString();
+    }
+  }
 }
 
 }  // namespace

@@ -5,17 +5,19 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/errors.h"
 #include "base/split.h"
-#include "chart/table.h"
 #include "cli/command_line.h"
 #include "scenario/keys.h"
+#include "simulate/report_page.h"
 #include "simulate/study_bar.h"
+#include "simulate/study_document.h"
 #include "simulate/study_json.h"
-#include "simulate/study_report.h"
 #include "simulate/study_table.h"
+#include "simulate/study_table_text.h"
 #include "simulate/study_trace.h"
 #include "system/signal_inbox.h"
 #include "system/text_file.h"
@@ -75,17 +77,6 @@ std::size_t RunsDone(const scenario::Study& study) {
   return done;
 }
 
-// A paper's figure has one number for each cell.
-Status CheckPaper(const std::vector<PaperFigure>& paper, const std::string& file,
-                  const scenario::Study& study) {
-  for (const PaperFigure& figure : paper) {
-    if (figure.values.size() == study.cells.size()) continue;
-    return InvalidArgument("{}: study.paper.{}: got {} values, wanted {}, one for each cell", file,
-                           figure.figure, figure.values.size(), study.cells.size());
-  }
-  return Status::Ok();
-}
-
 Status Write(const std::string& path, const std::string& text) {
   if (path.empty()) return Status::Ok();
   if (path != "-") return WriteTextFile(path, text);
@@ -93,18 +84,17 @@ Status Write(const std::string& path, const std::string& text) {
   return Status::Ok();
 }
 
-}  // namespace
-
-Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem::Problem>& problems) {
-  LW_ASSIGN_OR_RETURN(ScenarioFile file,
-                      ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
-  if (options.quick && file.study.quick.empty())
-    PrintError("leeway: {} has no short form (keys of [study.quick]), so it runs in full\n", options.file);
-  return RunScenarioFile(std::move(file), options, problems);
+// Each cell's scenario with every key, as a file.
+void PrintScenarios(const scenario::Study& study) {
+  for (const scenario::Cell& cell : study.cells) {
+    if (study.cells.size() > 1) fmt::print("# {}\n", cell.label);
+    fmt::print("{}", scenario::ToToml(cell.scenario));
+  }
 }
 
-Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& options,
-                                 const Registry<problem::Problem>& problems) {
+// The runs of the scenario, checked; none has begun.
+Result<Finished> Plan(ScenarioFile file, const SimulateOptions& options,
+                      const Registry<problem::Problem>& problems) {
   for (const std::string& text : options.sets) {
     LW_RETURN_IF_ERROR(Set(file.scenario, text));
   }
@@ -112,9 +102,7 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
     // Of other cells than the file's.
     file.study.sweeps = options.sweeps;
     file.study.labels.clear();
-    file.study.paper.clear();
     file.study.plots.clear();
-    file.study.directions.clear();
   }
   const std::string where = options.sweeps.empty() ? options.file + ": study.sweeps" : "--sweep";
   std::vector<scenario::Sweep> sweeps;
@@ -139,8 +127,25 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   }
   finished.study = *std::move(planned);
   LW_RETURN_IF_ERROR(Label(file.study.labels, options.file, finished.study));
-  LW_RETURN_IF_ERROR(CheckPaper(file.study.paper, options.file, finished.study));
-  StudyBar bar(file.scenario.name);
+  finished.words = std::move(file.study);
+  return finished;
+}
+
+}  // namespace
+
+Result<Finished> RunFile(const SimulateOptions& options, const Registry<problem::Problem>& problems) {
+  LW_ASSIGN_OR_RETURN(ScenarioFile file,
+                      ReadScenario(options.file, options.quick ? Length::kQuick : Length::kWhole));
+  if (options.quick && file.study.quick.empty())
+    PrintError("leeway: {} has no short form (keys of [study.quick]), so it runs in full\n", options.file);
+  return RunScenarioFile(std::move(file), options, problems);
+}
+
+Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& options,
+                                 const Registry<problem::Problem>& problems) {
+  LW_ASSIGN_OR_RETURN(Finished finished, Plan(std::move(file), options, problems));
+  if (options.dry_run) return finished;
+  StudyBar bar(finished.study.base.name);
   const auto show = [&](const scenario::StudyProgress& progress) {
     bar.Show(progress);
     finished.stopped = finished.stopped || (options.stop && options.stop());
@@ -148,7 +153,6 @@ Result<Finished> RunScenarioFile(ScenarioFile file, const SimulateOptions& optio
   };
   const Status ran = scenario::RunStudy(finished.study, problems, options.threads, show);
   if (!ran.ok() && ran.code() != StatusCode::kCancelled) return ran;
-  finished.words = std::move(file.study);
   return finished;
 }
 
@@ -163,11 +167,16 @@ Result<int> Simulate(const SimulateOptions& asked) {
   LW_ASSIGN_OR_RETURN(const Finished done, options.from_run.empty()
                                                ? RunFile(options, problem::BuiltinProblems())
                                                : RunPrediction(options));
+  if (options.dry_run) {
+    PrintScenarios(done.study);
+    return 0;
+  }
   if (options.json != "-" && options.report != "-" && options.trace != "-") {
-    fmt::print("{}", chart::TableText(TableOf(done.study, done.words)));
+    fmt::print("{}", StudyTableText(TableOf(done.study, done.words), options.table_columns));
   }
   LW_RETURN_IF_ERROR(Write(options.json, options.json.empty() ? "" : StudyJson(done.study, done.words)));
-  LW_RETURN_IF_ERROR(Write(options.report, options.report.empty() ? "" : ReportHtml(done.study, done.words)));
+  LW_RETURN_IF_ERROR(
+      Write(options.report, options.report.empty() ? "" : PageHtml(StudyDocument(done.study, done.words))));
   if (!options.trace.empty()) {
     const scenario::Cell& cell = done.study.cells[0];
     LW_RETURN_IF_ERROR(Write(options.trace, TraceJson(cell.records[0], cell.label)));

@@ -22,6 +22,8 @@ struct SimulateOptions {
   std::uint32_t seeds = 0;  // 0: as many as the file says
   std::uint32_t threads = 1;
   bool quick = false;
+  std::size_t table_columns = 80;   // the width of the table on stdout
+  bool dry_run = false;             // check and print the scenarios, and run nothing
   std::string json, report, trace;  // files; empty: none, "-": stdout
   // Asked now and then by any thread, one at a time: to stop, and be left with the runs that are done.
   // Nothing: never.

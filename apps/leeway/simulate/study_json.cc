@@ -25,13 +25,37 @@ Json CurveOf(const scenario::RunRecord& record) {
   return points;
 }
 
+// The share of the servers' answers that took about so many seconds.
+Json AnswersOf(const scenario::RunRecord& record) {
+  Json points = Json::array();
+  for (std::size_t bin = 0; bin < record.answer_bins.size(); ++bin)
+    points.push_back({{"seconds", scenario::TimeBinMiddle(bin)}, {"share", record.answer_bins[bin]}});
+  return points;
+}
+
+Json ServersOf(const scenario::RunRecord& record) {
+  Json servers = Json::array();
+  for (const scenario::ServerLoad& server : record.servers) {
+    servers.push_back({{"bytes_in", server.bytes_in},
+                       {"bytes_out", server.bytes_out},
+                       {"link_in_busy", server.link_in_busy},
+                       {"link_out_busy", server.link_out_busy},
+                       {"processor_busy", server.processor_busy},
+                       {"queued_mean_s", server.queued_mean_s},
+                       {"queued_max_s", server.queued_max_s}});
+  }
+  return servers;
+}
+
 Json RunOf(const scenario::RunRecord& record) {
   Json run = {{"seed", record.seed}};
   for (const scenario::Figure& figure : scenario::AllFigures()) run[figure.name] = Number(figure.of(record));
   run["iterations"] = record.iterations;
   run["applied"] = record.applied;
   run["server_bytes"] = record.server_bytes;
+  run["servers"] = ServersOf(record);
   run["curve"] = CurveOf(record);
+  run["answers"] = AnswersOf(record);
   run["errors"] = record.errors;
   return run;
 }

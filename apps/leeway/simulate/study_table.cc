@@ -31,33 +31,33 @@ std::vector<std::string> ShownFigures(const scenario::Study& study, const StudyW
   if (!words.figures.empty()) return words.figures;
   std::vector<std::string> names;
   for (const scenario::Figure& figure : scenario::AllFigures()) {
-    const bool says_again = figure.name == "seconds_per_100" || figure.name == "error";
-    if (!says_again && SaysSomething(figure, study)) names.push_back(figure.name);
+    if (figure.shown == scenario::Figure::Shown::kIfItSaysSomething && SaysSomething(figure, study))
+      names.push_back(figure.name);
   }
   return names;
 }
 
-chart::Table TableOf(const scenario::Study& study, const StudyWords& words) {
-  chart::Table table;
+StudyTable TableOf(const scenario::Study& study, const StudyWords& words) {
+  StudyTable table;
   const std::vector<std::string> names = ShownFigures(study, words);
-  table.columns.push_back({"", chart::Align::kLeft});
+  table.columns.emplace_back();
   for (const std::string& name : names) {
-    table.columns.push_back({scenario::FigureNamed(name).title});
-    if (PaperOf(words, name) != nullptr) table.columns.push_back({words.paper_name});
+    table.columns.push_back(scenario::FigureNamed(name).title);
+    if (PaperOf(words, name) != nullptr) table.columns.push_back(words.paper_name);
   }
   for (std::size_t i = 0; i < study.cells.size(); ++i) {
     const scenario::Cell& cell = study.cells[i];
     const std::size_t well = scenario::RunsThatEndedWell(cell).size();
-    std::vector<chart::Cell> row;
-    row.emplace_back(well == cell.records.size() ? cell.label
-                                                 : fmt::format("{} ({} of {} runs ended well)", cell.label,
-                                                               well, cell.records.size()));
+    std::vector<std::string> row = {
+        well == cell.records.size()
+            ? cell.label
+            : fmt::format("{} ({} of {} runs ended well)", cell.label, well, cell.records.size())};
     for (const std::string& name : names) {
       const scenario::Spread spread = scenario::SpreadOf(scenario::FigureNamed(name), cell.records);
-      row.emplace_back(scenario::ToText(spread, study.seeds.size()));
+      row.push_back(scenario::ToText(spread, study.seeds.size()));
       if (const PaperFigure* const paper = PaperOf(words, name)) {
         const double value = i < paper->values.size() ? paper->values[i] : NAN;
-        row.emplace_back(scenario::ToText({.mean = value}, 1));
+        row.push_back(scenario::ToText({.mean = value}, 1));
       }
     }
     table.rows.push_back(std::move(row));
