@@ -1,0 +1,26 @@
+"""The rule that keeps the items honest: machines, links and servers are described once for a cluster, in papers/clusters, and no
+item says another word about them: not in its scenario, its cells or its quick form."""
+
+from data_file import flat_keys, included_files, read_all, read_toml
+from refusal import Refusal
+from sweep import parse_sweep
+
+SECTIONS = ("compute.", "links.", "server.")
+
+
+def check_item(item, path, may_change=False):
+    """The cluster's file. `may_change`: of an item that shows what the choices of a cluster change."""
+    files = included_files(item.scenario)
+    cluster = next((file for file in files if file.resolve().parent.name == "clusters"), None)
+    if cluster is None:
+        raise Refusal(f"{item.scenario}: includes no file of papers/clusters, wanted the cluster that it runs on")
+    if may_change:
+        return cluster
+    of_cluster = {key for key, _ in flat_keys(read_all(cluster)) if key != "name"}
+    said = [(file, key) for file in files[:files.index(cluster)] for key, _ in flat_keys(read_toml(file))]
+    said += [(path, key) for key in (*item.settings, *item.quick)]
+    said += [(path, key) for text in item.sweeps for key in parse_sweep(text).keys]
+    for file, key in said:
+        if key in of_cluster or key.startswith(SECTIONS):
+            raise Refusal(f"{file}: {key} says something of the cluster, wanted it in {cluster.name} alone, for all items of the cluster")
+    return cluster
