@@ -1,178 +1,211 @@
-"""Trains the same job under one synchronization model after the other, with one worker that is slower, and compares them.
+"""Trains the same job under one synchronization model after the other, with workers that are slow in three patterns, and compares.
 
-    make compare-sync                                     # all models: a table, a picture, JSON in out/compare-sync
-    make compare-sync ARGS="--models bsp ssp:3 --epochs 1"
+    make compare-sync                                     # all of it: more than half an hour on 2 cores
+    make compare-sync ARGS=--quick                        # three models on a part of the data: a few minutes
+    make compare-sync ARGS="--models bsp ssp:3 --patterns rotate"
 
 Real processes: `leeway run` with examples/fashion_mnist.py, all workers drawing batches from one pool, so every model trains on
-the same number of samples. The models take turns (--rounds), since a shared machine is not the same from one minute to the next.
-A snapshot of the parameters is taken every --evaluate-every seconds and evaluated when training is over. Exit code 3: some model's
-run failed; what the others gave is there all the same.
+the same number of samples. Every model has the same apply mode and learning rate (`--apply`, `--lr`), --rounds times; the models
+take turns, since a shared machine is not the same from one minute to the next. Once more it has its own apply mode, and the best of
+three rates, found without slow workers before (`--rates`). A round has the same slowness under every model.
+
+A snapshot of the parameters is taken every --evaluate-every seconds and evaluated when training is over. Finished runs are kept in
+--out: a call that was stopped goes on there. Exit code 3: some run failed; what the others gave is there all the same. A signal that
+stops it also ends the run under way, and gives 128 and its number.
 """
 
 import argparse
-import json
-import math
 import os
-import statistics
-import subprocess
+import signal
 import sys
+import time
 from pathlib import Path
 
-NEVER = math.inf
+from compared_runs import OWN, SAME, TUNE, KeptRuns, Run, program_mark, train
+from comparison_page import draw, findings, markdown, rows_of, seconds
+
 ROOT = Path(__file__).resolve().parent.parent
-MODELS = ["bsp", "ssp:3", "pssp:3,0.5", "pssp:3,alpha=1", "dssp:3,12", "drop:3", "psp:3,20", "asp",
-          "pssp:3,0.5,release=soft", "dssp:3,12,release=soft"]
-COLORS = ["#222222", "#3566a8", "#c2571a", "#5a8f5a", "#8a4fa0", "#b8860b", "#2a9d8f", "#999999", "#e8a27c", "#c9a6d8"]
+SCRIPT = ROOT / "examples/fashion_mnist.py"
+MODELS = ["bsp", "ssp:3", "pssp:3,0.5,release=soft", "dssp:3,12", "drop:3", "psp:3,20", "asp"]
+PATTERNS = {"steady": ("One worker slow for good", "3:4x"),
+            "rotate": ("One worker slow at a time, in phases", "rotate:4x,5-10"),
+            "pauses": ("Random pauses of every worker", "pauses:200ms,0.05")}
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+QUICK = {"models": ["bsp", "ssp:3", "asp"], "rounds": 1, "samples": 15_000, "target": 0.7, "rates": [1.0]}
 
 
-def train(leeway, python, model, arguments, folder):
-    """One run. Gives its figures, or raises with the end of what it said."""
-    summary, history = folder / "summary.json", folder / "history.json"
-    command = [leeway, "run", "-w", str(arguments.workers), "-s", str(arguments.servers), "--sync", model,
-               "--slow-worker", arguments.slow, "--summary-json", summary, "--",
-               python, ROOT / "examples/fashion_mnist.py", "--epochs", str(arguments.epochs),
-               "--evaluate-every", str(arguments.evaluate_every), "--history", history, "--plot", folder / "run.png"]
-    ended = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
-                           timeout=arguments.limit)
-    if ended.returncode != 0:
-        raise RuntimeError(f"ended with {ended.returncode}\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
-    seen = json.loads(history.read_text(encoding="utf-8"))
-    totals = json.loads(summary.read_text(encoding="utf-8"))["status"]["totals"]
-    reached = [at for at, accuracy in seen["accuracies"] if accuracy >= arguments.target]
-    return {"to_target_s": reached[0] if reached else None, "to_end_s": seen["seconds"], "accuracy": seen["accuracy"],
-            "dprs": totals["server.dpr"], "wait_s": totals["worker.wait_values_s"],
-            # Of blocks: dropped by servers, or not sent, since it was known to be late.
-            "late": totals["worker.late_dropped"] + totals["worker.skipped_late"],
-            "late_applied": totals["server.late_applied"], "curve": seen["accuracies"]}
+class Comparison:
+    """The runs of one call, in order: rates, then round by round."""
+
+    def __init__(self, arguments, program):
+        self.arguments, self.program = arguments, program
+
+    def run(self, setting, model, pattern="", rate=None, number=0):
+        a = self.arguments
+        # A rate is chosen by the final accuracy alone.
+        every = a.limit if setting == TUNE else a.evaluate_every
+        return Run(setting, pattern, PATTERNS[pattern][1] if pattern else "", model, a.apply if setting == SAME else "",
+                   a.lr if rate is None else rate, number, a.workers, a.servers, a.epochs, a.samples, a.target, every, self.program)
+
+    def tuning(self):
+        """Nothing where there is one rate only."""
+        if not self.arguments.own or len(self.arguments.rates) < 2:
+            return []
+        return [self.run(TUNE, model, rate=self.arguments.lr * factor)
+                for model in self.arguments.models for factor in self.arguments.rates]
+
+    def rates(self, found):
+        """Each model's best rate by final accuracy, from the runs of tuning(). Without any run of it: --lr, or the only one of --rates."""
+        factors = self.arguments.rates
+        best = {model: (0.0, self.arguments.lr * (factors[0] if len(factors) == 1 else 1)) for model in self.arguments.models}
+        for run, figures in found.items():
+            best[run.model] = max(best[run.model], (figures["accuracy"], run.rate))
+        return {model: rate for model, (_, rate) in best.items()}
+
+    def rounds(self, rates):
+        runs = []
+        for number in range(self.arguments.rounds):
+            for pattern in self.arguments.patterns:
+                runs += [self.run(SAME, model, pattern, number=number) for model in self.arguments.models]
+                if number == 0 and self.arguments.own:
+                    runs += [self.run(OWN, model, pattern, rates[model]) for model in self.arguments.models]
+        return runs
+
+    def count(self):
+        return len(self.tuning()) + len(self.rounds({model: self.arguments.lr for model in self.arguments.models}))
 
 
-def of_runs(runs, name):
-    """In order. A run that never got there took longer than all others."""
-    return sorted(NEVER if run[name] is None else run[name] for run in runs)
+def minutes(value):
+    return "less than a minute" if value < 60 else f"about {value / 60:.0f} min"
 
 
-def median(runs, name):
-    return statistics.median_high(of_runs(runs, name))
+class Maker:
+    """Makes runs that are not kept yet, and tells how far it is."""
+
+    def __init__(self, kept, trainer, count, tell):
+        self.kept, self.trainer, self.left, self.count, self.tell = kept, trainer, count, count, tell
+        self.failed = False
+
+    def make(self, runs):
+        """Returns the figures of every run that ended well."""
+        found = {}
+        for run in runs:
+            figures = self.kept.find(run)
+            if figures is None:
+                figures = self._train(run)
+            self.left -= 1
+            if figures is not None:
+                found[run] = figures
+        return found
+
+    def _train(self, run):
+        took = self.kept.took_s()
+        left = f", {minutes(took * self.left)} left at most" if took else ""
+        self.tell(f"run {self.count - self.left + 1} of {self.count}{left}: {run.pattern or 'nobody slow'}, {run.model}, {run.setting} "
+                  f"rate {run.rate:g}, round {run.number + 1}")
+        began = time.monotonic()
+        try:
+            figures = self.trainer(run)
+        except RuntimeError as error:
+            self.tell(f"  failed: {error}")
+            self.failed = True
+            return None
+        self.kept.keep(run, figures, time.monotonic() - began)
+        self.tell(f"  {100 * figures['accuracy']:.2f} % after {figures['to_end_s']:.1f} s, {100 * run.target:g} % after "
+                  f"{seconds(figures['to_target_s'])} s")
+        return figures
 
 
-def range_of(runs, name):
-    values = of_runs(runs, name)
-    return "" if len(values) == 1 else f" ({seconds(values[0])}-{seconds(values[-1])})"
+def report(arguments, found, rates, out):
+    """Prints the tables and writes page and picture."""
+    rounds = f"medians of {arguments.rounds} (least to most)" if arguments.rounds > 1 else "one round"
+    passes = "1 pass" if arguments.epochs == 1 else f"{arguments.epochs} passes"
+    intro = [f"{arguments.workers} workers and {arguments.servers} servers on {len(os.sched_getaffinity(0))} cores, {passes} over "
+             f"{arguments.samples or 60_000:,} samples from one pool. All with apply `{arguments.apply}` and learning rate "
+             f"{arguments.lr:g}, {rounds}."]
+    if arguments.own:
+        rate = "the best of the rates tried without slow workers" if len(arguments.rates) > 1 else "one rate"
+        intro[0] += f" The columns `own`: once, each with its own apply mode and {rate}."
+    sections, pictures = [], {}
+    for pattern in arguments.patterns:
+        title, slow = PATTERNS[pattern]
+        results = {model: [figures for run, figures in found.items() if (run.setting, run.pattern, run.model) == (SAME, pattern, model)]
+                   for model in arguments.models}
+        own = {run.model: (rates[run.model], figures) for run, figures in found.items() if (run.setting, run.pattern) == (OWN, pattern)}
+        head, rows = rows_of(results, own, arguments.target)
+        said = findings(results, arguments.target)
+        sections.append((f"{title} (`{slow}`)", head, rows, said))
+        pictures[f"{title} ({slow})"] = results
+    text = markdown(sections, intro)
+    (out / "report.md").write_text(text, encoding="utf-8")
+    print(text)
+    if any(runs for results in pictures.values() for runs in results.values()):
+        draw(pictures, arguments.target, out / "accuracy.png")
+    print(f"the page: {out / 'report.md'}; the picture: {out / 'accuracy.png'}; every figure: {out / 'runs'}")
 
 
-def seconds(value):
-    return "never" if value in (None, NEVER) else f"{value:.1f}"
-
-
-def table(results, arguments):
-    """Rows of text, one per model, medians over the rounds with the least and the most."""
-    head = ["model", f"to {100 * arguments.target:g} %, s", "all samples, s", "accuracy, %", "DPRs", "wait for values, s",
-            "late, dropped", "late, applied"]
-    rows = []
-    for model, runs in results.items():
-        if not runs:
-            rows.append([model, "failed"] + [""] * (len(head) - 2))
-            continue
-        rows.append([model, seconds(median(runs, "to_target_s")) + range_of(runs, "to_target_s"),
-                     seconds(median(runs, "to_end_s")) + range_of(runs, "to_end_s"),
-                     f"{100 * median(runs, 'accuracy'):.2f}", f"{median(runs, 'dprs'):.0f}", f"{median(runs, 'wait_s'):.1f}",
-                     f"{median(runs, 'late'):.0f}", f"{median(runs, 'late_applied'):.0f}"])
-    return head, rows
-
-
-def findings(results, arguments):
-    """The expected order of the models, compared with the measured one, by medians."""
-    known = {model: runs for model, runs in results.items() if runs}
-    if "bsp" not in known or len(known) < 2:
-        return []
-    others = [model for model in known if model != "bsp"]
-    slower = [model for model in others if median(known[model], "to_target_s") >= median(known["bsp"], "to_target_s")]
-    worse = [f"{model} ({100 * (median(known[model], 'accuracy') - median(known['bsp'], 'accuracy')):+.2f})" for model in others
-             if model != "asp" and median(known[model], "accuracy") < median(known["bsp"], "accuracy") - 0.015]
-    return [f"{100 * arguments.target:g} % before bsp: " + (f"all but {', '.join(slower)}" if slower else "every relaxed model"),
-            "final accuracy at most 1.5 points below bsp's: " +
-            (f"all but {', '.join(worse)}" if worse else "every relaxed model (asp is not asked to)")]
-
-
-def print_table(head, rows):
-    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    for row in [head, ["-" * width for width in widths], *rows]:
-        print("  " + "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                               for i, (cell, width) in enumerate(zip(row, widths))))
-
-
-def draw(results, arguments, path):
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(9, 5.2), constrained_layout=True)
-    for (model, runs), color in zip(results.items(), COLORS * 4):
-        if not runs:
-            continue
-        run = sorted(runs, key=lambda one: one["to_end_s"])[len(runs) // 2]  # the one of median length
-        times, percent = zip(*[(at, 100 * accuracy) for at, accuracy in run["curve"]])
-        axes.plot(times, percent, color=color, linewidth=1.6, marker="o", markersize=2.5, label=model)
-        axes.plot(times[-1:], percent[-1:], color=color, marker="D", markersize=6)
-    axes.axhline(100 * arguments.target, color="#888888", linewidth=1, linestyle=(0, (5, 3)))
-    axes.set_title(f"{arguments.workers} workers, one of them slower ({arguments.slow}), one pool of batches; a diamond: all "
-                   "samples are done", loc="left", fontsize=9, color="#555555")
-    axes.set_xlabel("seconds since the first batch")
-    axes.set_ylabel("test accuracy, %")
-    axes.set_ylim(60, 93)
-    axes.set_xlim(left=0)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.legend(loc="lower right", frameon=False, fontsize=9)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def main():
+def parse(words=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--models", nargs="+", default=MODELS, help="specs of the models (%(default)s)")
+    parser.add_argument("--patterns", nargs="+", default=list(PATTERNS), choices=list(PATTERNS), help="(%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each model, in turns (%(default)s)")
-    parser.add_argument("--epochs", type=int, default=2, help="passes of a job over the training set (%(default)s)")
+    parser.add_argument("--apply", default="immediate", help="the apply mode that all models have (%(default)s)")
+    parser.add_argument("--lr", type=float, default=0.004, help="the learning rate that all models have (%(default)s)")
+    parser.add_argument("--rates", nargs="+", type=float, default=[0.5, 1.0, 2.0], metavar="FACTOR",
+                        help="of --lr: tried for a model's own rate (%(default)s)")
+    parser.add_argument("--no-own", dest="own", action="store_false", help="no runs with a model's own apply mode and rate")
+    parser.add_argument("--epochs", type=int, default=1, help="passes of a job over the training set (%(default)s)")
+    parser.add_argument("--samples", type=int, default=50_000, help="of the training set; 0: all (%(default)s)")
     parser.add_argument("--workers", type=int, default=4, help="(%(default)s)")
     parser.add_argument("--servers", type=int, default=2, help="(%(default)s)")
-    parser.add_argument("--slow", default="3:4x", help="which worker is slow, and how much (%(default)s)")
     parser.add_argument("--target", type=float, default=0.85, help="the accuracy to reach (%(default)s)")
     parser.add_argument("--evaluate-every", type=float, default=1.0, metavar="S", help="seconds between snapshots (%(default)s)")
     parser.add_argument("--limit", type=float, default=900, metavar="S", help="of one run (%(default)s)")
+    parser.add_argument("--quick", action="store_true", help="another default for some of these: a few minutes in all")
     parser.add_argument("--build", default=os.environ.get("LEEWAY_BUILD", ROOT / "build"), help="the build folder (%(default)s)")
     parser.add_argument("--out", default=ROOT / "out/compare-sync", help="where the results go (%(default)s)")
-    arguments = parser.parse_args()
+    if parser.parse_known_args(words)[0].quick:
+        parser.set_defaults(**QUICK)
+    arguments = parser.parse_args(words)
+    for name in ("rounds", "epochs", "workers", "servers"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name}: got {getattr(arguments, name)}, wanted at least 1")
+    if arguments.samples < 0:
+        parser.error(f"--samples: got {arguments.samples}, wanted at least 0")
+    for name in ("models", "patterns", "rates"):
+        setattr(arguments, name, list(dict.fromkeys(getattr(arguments, name))))
+    return arguments
 
+
+def files_that_train(build):
+    """The program, the script, and the binding with its Python files."""
+    binding = build / "python/leeway"
+    return [build / "leeway", SCRIPT, *sorted([*binding.glob("_leeway*.so"), *binding.rglob("*.py")])]
+
+
+def main():
+    arguments = parse()
     build, out = Path(arguments.build), Path(arguments.out)
     python = (build / "python/interpreter").read_text(encoding="utf-8").strip()
-    results, failed = {model: [] for model in arguments.models}, False
-    for number in range(arguments.rounds):
-        for model in arguments.models:
-            folder = out / f"{model.replace(':', '-').replace(',', '-').replace('=', '-')}.{number}"
-            folder.mkdir(parents=True, exist_ok=True)
-            print(f"compare-sync: {model}, round {number + 1} of {arguments.rounds} ...", end=" ", flush=True)
-            try:
-                run = train(build / "leeway", python, model, arguments, folder)
-            except (RuntimeError, subprocess.TimeoutExpired) as error:
-                print(f"failed: {error}", flush=True)
-                failed = True
-                continue
-            results[model].append(run)
-            print(f"{100 * run['accuracy']:.2f} % after {run['to_end_s']:.1f} s, {100 * arguments.target:g} % after "
-                  f"{seconds(run['to_target_s'])} s", flush=True)
-            (out / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    head, rows = table(results, arguments)
-    print()
-    print_table(head, rows)
-    print()
-    for finding in findings(results, arguments):
-        print(finding)
-    draw(results, arguments, out / "accuracy.png")
-    print(f"accuracy over time: {out / 'accuracy.png'}; every figure: {out / 'results.json'}")
-    return 3 if failed else 0
+    program = program_mark(files_that_train(build))
+    comparison = Comparison(arguments, program)
+    maker = Maker(KeptRuns(out / "runs"), lambda run: train(run, build / "leeway", python, SCRIPT, out / "last", arguments.limit),
+                  comparison.count(), lambda text: print(f"compare-sync: {text}", flush=True))
+    rates = comparison.rates(maker.make(comparison.tuning()))
+    report(arguments, maker.make(comparison.rounds(rates)), rates, out)
+    return 3 if maker.failed else 0
+
+
+def stop(number, _):
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)  # the first one is under way
+    print("compare-sync: stopped; the same command goes on with the runs that are left", file=sys.stderr)
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":
+    for one in STOPPING:
+        signal.signal(one, stop)
     try:
         sys.exit(main())
     except OSError as error:

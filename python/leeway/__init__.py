@@ -51,6 +51,8 @@ def __getattr__(name):
     """Says where the names of leeway.torch are. This module cannot offer them itself: it works without torch."""
     if name == "torch":
         raise AttributeError("leeway.torch is not imported yet: import leeway.torch as lw")
+    if name == "data":
+        raise AttributeError("leeway.data is not imported yet: import leeway.data")
     if name in _OF_TORCH:
         raise AttributeError(f"leeway has no {name}: leeway.torch has it (import leeway.torch as lw, then lw.{name})")
     raise AttributeError(f"module 'leeway' has no attribute {name!r}")

@@ -16,6 +16,7 @@ class Launch:
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
+    slow_pattern: str = ""  # slowness that comes and goes (the same flag), as leeway.slow_pattern reads it
 
 
 def read(environ=os.environ):
@@ -29,6 +30,7 @@ def read(environ=os.environ):
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
         record=environ.get("LEEWAY_RECORD", "") == "1",
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
+        slow_pattern=environ.get("LEEWAY_SLOW_PATTERN", ""),
     )
 
 

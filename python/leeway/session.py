@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from leeway import environment
+from leeway import environment, slow_pattern
 from leeway._leeway import Worker
 from leeway.errors import FailedPrecondition, InvalidArgument, LeewayError
 from leeway.rank_claim import RankClaim
@@ -20,12 +20,12 @@ from leeway.rank_state import RankState
 class Session:
     """One life in one job."""
 
-    def __init__(self, worker, slowdown, claim=None):
+    def __init__(self, worker, slow_pattern, claim=None):
         self.worker = worker
         self.claim = claim          # of a launched rank; None without a launcher
         self.rank = worker.rank
         self.size = worker.size
-        self.slowdown = slowdown
+        self.slow_pattern = slow_pattern  # of leeway.slow_pattern; None: never slow
         self.iteration = 0          # how many this process has ended: cheaper than worker.iteration()
         self.begins_at = worker.iteration()
         self.goes_on = worker.goes_on  # the job was running, or began from a checkpoint: the servers' values count
@@ -145,16 +145,17 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
 
     Does nothing if the process has joined already.
     """
+    _hook_process_end()  # first, so that errors below have their exit codes as well
     if isinstance(wait_max, str):
         if wait_max != "none":
-            raise InvalidArgument(f'wait_max "{wait_max}", wanted seconds, or 0 or "none" for no limit')
+            raise InvalidArgument(f'init(): wait_max: got "{wait_max}", wanted seconds, or 0 or "none" for no limit')
         wait_max = 0.0
     if _Process.forked:
         current()
     if _Process.session is not None:
         return
-    _hook_process_end()  # first, so that errors below have their exit codes as well
     launch = environment.read()
+    pattern = slow_pattern.read(launch.slowdown, launch.slow_pattern)
     scheduler = launch.scheduler if scheduler is None else scheduler
     claim = None
     if scheduler:
@@ -173,7 +174,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
             raise
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules))
-    _Process.session = Session(worker, launch.slowdown, claim)
+    _Process.session = Session(worker, pattern(worker.rank, worker.size), claim)
 
 
 def shutdown():

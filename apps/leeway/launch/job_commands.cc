@@ -4,6 +4,7 @@
 
 #include "base/host_text.h"
 #include "process/address_source.h"
+#include "role/job_flags.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
 #include "transport/stream/address.h"
@@ -12,6 +13,12 @@ namespace leeway::app {
 namespace {
 
 std::string Ms(std::chrono::milliseconds time) { return fmt::format("{}ms", time.count()); }
+
+auto AddTo(std::vector<std::string>& args) {
+  return [&args](const char* flag, const auto& value) {
+    args.insert(args.end(), {flag, fmt::format("{}", value)});
+  };
+}
 
 // By name, and not among the arguments: those are seen by everybody on the host.
 void SetSecretFile(Environment& environment, const LaunchFiles& files) {
@@ -40,9 +47,7 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
   ChildCommand command;
   command.program = program.executable;
   command.args = {"leeway", "scheduler", "--quiet"};  // the launcher shows progress and summary
-  const auto add = [&command](const char* flag, const auto& value) {
-    command.args.insert(command.args.end(), {flag, fmt::format("{}", value)});
-  };
+  const auto add = AddTo(command.args);
   add("--listen", options.listen.empty() ? ListenOnThisHost(s.link.transport) : options.listen);
   add("--address-file", files.address());
   add("--status-file", files.status());
@@ -64,13 +69,14 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
   const bool patch = options.on_server_loss == ServerLossPlan::kPatch;
   add("--on-server-loss", NameOf(patch ? OnServerLoss::kPatch : OnServerLoss::kFail));
   add("--grace", "0ms");  // the launcher has had its checkpoint when it ends the job
-  add("--log", options.log_level);
+  add("--log", NameOf(options.log_level));
   if (options.bind_any) command.args.emplace_back("--bind-any");
   if (options.role_restart.scheduler > 0) add("--log-dir", files.log());
   for (const std::string& rule : s.job.rules) add("--rule", rule);
   add("--pull", s.job.pull);
   add("--exchange", s.job.exchange);
   if (!s.job.overlap) command.args.emplace_back("--no-overlap");
+  add("--flush-bytes", s.job.flush_bytes);
   if (!s.job.apply.empty()) add("--apply", s.job.apply);
   const CheckpointOptions& c = s.checkpoint;
   if (!c.folder.empty()) {
@@ -88,16 +94,16 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
                              std::uint32_t server) {
   ChildCommand command;
   command.program = program.executable;
-  command.args = {"leeway",         "server",
-                  "--scheduler",    files.scheduler(),
-                  "--listen",       ListenOfServers(options),
-                  "--job",          options.scheduler.job.job,
-                  "--server",       fmt::format("{}", server),
-                  "--shards",       fmt::format("{}", options.scheduler.job.shards),
-                  "--transport",    options.scheduler.link.transport,
-                  "--cores",        options.server_cores,
-                  "--quiet",        "--log",
-                  options.log_level};
+  command.args = {"leeway", "server", "--quiet"};
+  const auto add = AddTo(command.args);
+  add("--scheduler", files.scheduler());
+  add("--listen", ListenOfServers(options));
+  add("--job", options.scheduler.job.job);
+  add("--server", server);
+  add("--shards", options.scheduler.job.shards);
+  add("--transport", options.scheduler.link.transport);
+  add("--cores", options.server_cores);
+  add("--log", NameOf(options.log_level));
   if (options.bind_any) command.args.emplace_back("--bind-any");
   command.environment = RoleEnvironment(program, files);
   return command;
@@ -115,9 +121,7 @@ ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& option
   environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
   environment.Set("LEEWAY_RESTART", fmt::format("{}", restarts));
   if (!options.record.empty()) environment.Set("LEEWAY_RECORD", "1");
-  if (const auto slow = options.slow_workers.find(rank); slow != options.slow_workers.end()) {
-    environment.Set("LEEWAY_SLOWDOWN", fmt::format("{}", slow->second));
-  }
+  options.slow_workers.SetVariables(rank, options.scheduler.job.seed, environment);
   const std::optional<std::string> python_path = environment.Get("PYTHONPATH");
   environment.Set("PYTHONPATH", python_path && !python_path->empty()
                                     ? program.python_folder() + ":" + *python_path

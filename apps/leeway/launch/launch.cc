@@ -39,7 +39,7 @@ Launch::Launch(const Program& program, const LaunchOptions& options, LaunchFiles
       roles_(options, checkpoints, files_.address(), *this),
       asked_(checkpoints.enabled(), options.grace, *this),
       ending_(options, *this),
-      recorder_({options.scheduler.job, options.scheduler.link.transport, options.slow_workers,
+      recorder_({options.scheduler.job, options.scheduler.link.transport, options.slow_workers.factors(),
                  options.exchange_costs}) {}
 
 JobNow Launch::Now() const {

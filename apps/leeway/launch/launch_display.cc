@@ -52,7 +52,9 @@ void LaunchDisplay::ShowEnd(const Outcome& outcome, bool script_failed,
                             const std::optional<FailedWorker>& worker) {
   const bool failed = !outcome.why.empty() && !outcome.stopped;
   const bool of_script = script_failed || (failed && outcome.NobodyJoined());
-  if (!options_.quiet && !of_script) ShowText(STDOUT_FILENO, "\n", SummaryText(outcome));
+  // Of a job that failed before anything happened, the line below says all that the summary would say.
+  const bool says_more = !failed || outcome.lives.Eventful() || !outcome.events.all().empty();
+  if (!options_.quiet && !of_script && says_more) ShowText(STDOUT_FILENO, "\n", SummaryText(outcome));
   if (failed && worker) {
     const std::string prefix = options_.prefix ? fmt::format("[w{}] ", worker->rank) : "";
     for (const std::string& line : worker->last_lines()) screen_.Line(STDERR_FILENO, prefix, line);

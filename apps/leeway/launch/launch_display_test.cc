@@ -7,6 +7,7 @@ namespace leeway::app {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::internal::CaptureStderr;
@@ -71,6 +72,22 @@ TEST_F(LaunchDisplayTest, AfterAnErrorOfAScriptItsLastLinesAndOneLineEndTheOutpu
             "leeway: job failed after 0.0 s: worker 1 ended with exit code 3\n");
   options.prefix = false;
   EXPECT_THAT(Show(call).err, Not(HasSubstr("[w1]")));
+}
+
+TEST_F(LaunchDisplayTest, AJobThatFailedSaysWhyOnce) {
+  Outcome outcome;
+  outcome.exit_code = 6;
+  outcome.why = "scheduler ended with exit code 6: the port is in use";
+  const auto call = [&](LaunchDisplay& display) { display.ShowEnd(outcome, false, std::nullopt); };
+  const Shown shown = Show(call);
+  EXPECT_EQ(shown.out, "");
+  EXPECT_EQ(shown.err, "leeway: job failed after 0.0 s: " + outcome.why + "\n");
+  outcome.lives = WorkerLives(1, {});
+  outcome.lives.Start(0, LifeBegan::kStart);
+  outcome.lives.End(0, {137, 9}, false);
+  const Shown later = Show(call);
+  EXPECT_THAT(later.out, AllOf(HasSubstr("lost: exit code 137"), Not(HasSubstr(outcome.why))));
+  EXPECT_EQ(later.err, shown.err);
 }
 
 TEST_F(LaunchDisplayTest, ALossThatGivesTheJobItsExitCodeIsNamedAfterTheSummary) {

@@ -10,13 +10,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "calibrate/job_record.h"
 #include "launch/role_restarts.h"
+#include "launch/slow_workers.h"
+#include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
 #include "status/worker_lives.h"
@@ -50,13 +51,13 @@ struct LaunchOptions {
   std::vector<std::string> command;  // what every worker runs
   // Whether this word ("-w") is a flag of the launching command, for a hint; empty: not known.
   std::function<bool(std::string_view)> is_flag;
-  std::map<std::uint32_t, double> slow_workers;  // rank -> how many times slower
-  std::string summary_json;                      // a file for the summary; empty: none
-  std::string record;                            // a file for the record of the run; empty: none
-  ExchangeCosts exchange_costs;                  // with `record`: measured before
-  std::string log_level = "warning";             // of scheduler and servers
-  bool prefix = true;                            // "[w0] " before every line of worker 0
-  bool quiet = false;                            // no progress and no summary; warnings and errors stay
+  SlowWorkers slow_workers;
+  std::string summary_json;                 // a file for the summary; empty: none
+  std::string record;                       // a file for the record of the run; empty: none
+  ExchangeCosts exchange_costs;             // with `record`: measured before
+  LogLevel log_level = LogLevel::kWarning;  // of scheduler and servers
+  bool prefix = true;                       // "[w0] " before every line of worker 0
+  bool quiet = false;                       // no progress and no summary; warnings and errors stay
 
   std::chrono::milliseconds term_grace{5'000};  // between SIGTERM and SIGKILL
   std::chrono::milliseconds settle{5'000};      // for scheduler and servers to end after the last worker has

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "status/pace.h"
 #include "system/process_look.h"
 #include "terminal/quantity.h"
 
@@ -13,11 +14,8 @@ namespace {
 
 // Empty if the scheduler has not named the worker.
 WorkerStatus StatusOf(std::uint32_t rank, const JobStatus* status) {
-  if (status == nullptr) return {};
-  for (const WorkerStatus& worker : status->workers) {
-    if (worker.rank == rank) return worker;
-  }
-  return {};
+  const WorkerStatus* const found = status == nullptr ? nullptr : status->FindWorker(rank);
+  return found == nullptr ? WorkerStatus{} : *found;
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ std::vector<WorkerLife> WorkerWatch::EndedLives(const JobStatus& status) const {
   std::vector<WorkerLife> ended;
   std::size_t live = 0;
   for (const WorkerStatus& worker : status.workers) {
-    if (worker.state != "joined" && worker.state != "suspect") continue;
+    if (!IsLive(worker)) continue;
     ++live;
     if (worker.rank >= lives_.workers().size()) continue;
     const std::vector<Life>& lives = lives_.workers()[worker.rank];

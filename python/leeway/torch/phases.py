@@ -41,10 +41,12 @@ class Phases:
         computed = time.perf_counter() - self._step_ended - (self._waits_and_pushes() - self._aside)
         self.compute_s += computed
         self._steps += 1
-        if self._session.slowdown > 1.0 and self._steps > 1:  # the time before the first step holds the script's start
-            pause = computed * (self._session.slowdown - 1.0)
-            time.sleep(pause)
-            self.slowed_s += pause
+        pattern = self._session.slow_pattern
+        if pattern is not None and self._steps > 1:  # the time before the first step holds the script's start
+            pause = pattern.pause_s(self._session.worker.iteration(), computed)
+            if pause > 0.0:
+                time.sleep(pause)
+                self.slowed_s += pause
         self._step_ended = time.perf_counter()
         self._aside = self._waits_and_pushes()
 
