@@ -21,6 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CORPUS = HERE.parent / "fuzz" / "corpus"
+COLUMNS = 80  # of a terminal that nobody has resized
 SHOWN_MAX = 40  # lines of a difference
 
 
@@ -36,13 +37,20 @@ def help_texts(build):
     commands = re.findall(r"^  ([a-z][a-z-]*(?: [a-z-]+)?)  +\S", first.split("Commands:")[1].split("Start here:")[0], re.MULTILINE)
     texts = [f"$ leeway --help\n{first}"]
     texts += [f"$ leeway {command} --help\n{told_by(leeway, *command.split(), '--help')}" for command in commands]
-    # Defaults that differ from call to call, from machine to machine and from tree to tree.
+    # Defaults that differ from call to call and from machine to machine.
     text = re.sub(r"\brun-\d+", "run-PID", "\n".join(texts))
     text = re.sub(r"(--threads N +runs at a time) \[\d+\]", r"\1 [CORES]", text)
     # A new policy changes these lists and no file here.
-    text = re.sub(r"^(  (?:sync|optimizer|placement) +)[a-z_0-9]+(?:, [a-z_0-9]+)+$", r"\1ALL", text, flags=re.MULTILINE)
-    text = re.sub(r"(\b[Mm]odels: )[a-z_0-9]+(?:, [a-z_0-9]+)+\.", r"\1ALL.", text)
-    return text.replace(str(HERE.parent.parent), "TREE")
+    text = re.sub(r"^(  (?:sync|optimizer|placement) +)[a-z_0-9]+(?:,\s+[a-z_0-9]+)+$", r"\1ALL", text, flags=re.MULTILINE)
+    text = re.sub(r"(\b[Mm]odels: )[a-z_0-9]+(?:,\s+[a-z_0-9]+)+\.", r"\1ALL.", text)
+    return text
+
+
+def too_wide(text):
+    """The number of lines that a terminal of 80 columns breaks, said."""
+    wide = [line for line in text.splitlines() if len(line) > COLUMNS]
+    print("".join(f"help: {len(line)} columns, wanted at most {COLUMNS}: {line}\n" for line in wide[:SHOWN_MAX]), end="")
+    return len(wide)
 
 
 def compare(name, text, renew):
@@ -73,7 +81,8 @@ def main():
     parser.add_argument("--renew", action="store_true", help="write nodes.txt and help.txt anew")
     args = parser.parse_args()
     problems = compare("nodes.txt", told_by(str(args.build / "tests" / "golden" / "leeway_golden")), args.renew)
-    problems += compare("help.txt", help_texts(args.build), args.renew)
+    help_text = help_texts(args.build)
+    problems += compare("help.txt", help_text, args.renew) + too_wide(help_text)
     problems += compare_corpus(args.build)
     sys.exit(1 if problems else 0)
 

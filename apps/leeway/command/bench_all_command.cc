@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -19,8 +18,7 @@ namespace {
 
 class BenchAllCommand final : public Command {
  public:
-  BenchAllCommand(const Program& program, const Commands& commands)
-      : program_(program), commands_(commands) {}
+  explicit BenchAllCommand(const Program& program) : program_(program) {}
 
   std::string name() const override { return "bench all"; }
   std::string summary() const override {
@@ -33,8 +31,7 @@ class BenchAllCommand final : public Command {
            "  leeway bench all --only pushpull.local --only latency\n\n"
            "About ten minutes; each part says on stderr that it runs. A figure is better or worse than the "
            "baseline's if it differs by more than the spread of both. Exits with 1 when a part did not run, "
-           "and "
-           "with --strict also when a figure misses its floor. docs/performance.md says what the figures "
+           "and with --strict also when a figure misses its floor. docs/performance.md says what the figures "
            "mean.\n";
   }
 
@@ -65,8 +62,8 @@ class BenchAllCommand final : public Command {
     }
     // Now, not after minutes of measuring.
     if (!save_.empty()) LW_RETURN_IF_ERROR(CheckTextFile(save_).WithContext("--save"));
-    LW_ASSIGN_OR_RETURN(std::vector<bench::Part> parts, bench::ChooseParts(bench::AllParts(quick_), only_));
-    std::erase_if(parts, [this](const bench::Part& part) { return !Knows(part); });
+    LW_ASSIGN_OR_RETURN(const std::vector<bench::Part> parts,
+                        bench::ChooseParts(bench::AllParts(quick_), only_));
     const bench::BusyMeter meter;
     bench::ScoreRun run;
     run.chosen = !only_.empty();
@@ -98,15 +95,7 @@ class BenchAllCommand final : public Command {
     return Status::Ok();
   }
 
-  // A build may lack one.
-  [[nodiscard]] bool Knows(const bench::Part& part) const {
-    const std::string wanted = "bench " + part.words[0];
-    return std::any_of(commands_.begin(), commands_.end(),
-                       [&](const auto& command) { return command->name() == wanted; });
-  }
-
   const Program& program_;
-  const Commands& commands_;
   std::vector<std::string> only_;
   std::string baseline_, save_;
   bool quick_ = false, strict_ = false, json_ = false;
@@ -114,8 +103,8 @@ class BenchAllCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewBenchAllCommand(const Program& program, const Commands& commands) {
-  return std::make_unique<BenchAllCommand>(program, commands);
+std::unique_ptr<Command> NewBenchAllCommand(const Program& program) {
+  return std::make_unique<BenchAllCommand>(program);
 }
 
 }  // namespace leeway::app

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -34,28 +33,6 @@ constexpr int kLookMs = 100;        // how often to see whether a job still runs
 constexpr int kTurnLooksMax = 600;  // a minute for a turn, or for the start of a job
 constexpr int kEndLooksMax = 200;
 
-// A folder that is gone with everything in it when this is.
-class TemporaryFolder {
- public:
-  static Result<std::unique_ptr<TemporaryFolder>> Make(const std::string& parent) {
-    std::string path = parent + "/leeway-bench-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr)
-      return ResourceExhausted("cannot make the folder {}: {}", path, std::strerror(errno));
-    return std::make_unique<TemporaryFolder>(path);
-  }
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 // A job in a process of its own (its launcher's) that trains a turn, with checkpoints or without, when it is
 // told to.
 class TurnJob {
@@ -70,6 +47,7 @@ class TurnJob {
       if (mkfifo(path.c_str(), 0600) == 0) *end = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC));
       if (end->fd() < 0) return ResourceExhausted("cannot make the pipe {}: {}", path, std::strerror(errno));
     }
+    job->lines_ = bench::LineReader(job->took_.fd());
     for (const std::string& word : {std::string("--go"), go, std::string("--took"), took})
       options.command.push_back(word);
     job->child_ = std::make_unique<bench::Child>([&](bench::Child::Parent&) {
@@ -83,18 +61,10 @@ class TurnJob {
 
   // The line that the job says next.
   Result<std::string> Hear() {
-    std::string line;
-    for (int looks = 0; looks < kTurnLooksMax;) {
-      pollfd wait{.fd = took_.fd(), .events = POLLIN, .revents = 0};
-      if (poll(&wait, 1, kLookMs) <= 0) {
-        if (child_->Ended()) return Unavailable("a job of the bench ended before its turns were over");
-        ++looks;
-        continue;
-      }
-      char c = 0;
-      if (read(took_.fd(), &c, 1) != 1) continue;
-      if (c == '\n') return line;
-      line += c;
+    for (int looks = 0; looks < kTurnLooksMax; ++looks) {
+      Result<std::string> line = lines_.Next(std::chrono::milliseconds(kLookMs));
+      if (line.ok() || line.status().code() != StatusCode::kDeadlineExceeded) return line;
+      if (child_->Ended()) return Unavailable("a job of the bench ended before its turns were over");
     }
     return DeadlineExceeded("a job of the bench said nothing for {} s", kTurnLooksMax * kLookMs / 1000);
   }
@@ -124,15 +94,16 @@ class TurnJob {
 
  private:
   Descriptor go_, took_;
+  bench::LineReader lines_;  // of took_
   std::unique_ptr<bench::Child> child_;
 };
 
 class BenchCheckpointCommand final : public Command {
  public:
   explicit BenchCheckpointCommand(const Program& program)
-      : program_(program), script_(program, "checkpoint.py"), folder_("/tmp") {
-    if (const auto given = program.environment.Get("TMPDIR")) folder_ = *given;
-  }
+      : program_(program),
+        script_(program, "bench/checkpoint.py"),
+        folder_(program.environment.Get("TMPDIR").value_or("/tmp")) {}
 
   std::string name() const override { return "bench checkpoint"; }
   std::string summary() const override {
@@ -143,8 +114,7 @@ class BenchCheckpointCommand final : public Command {
            "  leeway bench checkpoint\n"
            "  leeway bench checkpoint --every 10 --sync asp --json\n\n"
            "One job trains the CNN of examples/fashion_mnist.py in turns of about a second, every other one "
-           "with "
-           "checkpoints.\n"
+           "with checkpoints.\n"
            "A step is one batch of any worker. About two minutes; docs/performance.md says what the fields "
            "mean.\n";
   }
@@ -163,12 +133,11 @@ class BenchCheckpointCommand final : public Command {
 
   Result<int> Run() override {
     const bench::BusyMeter meter;
-    LW_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::Make(folder_));
+    LW_ASSIGN_OR_RETURN(const std::string folder, script_.MakeFolder(folder_));
     std::error_code error;
-    std::filesystem::create_directories(folder->path() + "/checkpoints", error);
-    LW_ASSIGN_OR_RETURN(const LaunchOptions options, Options(folder->path()));
-    LW_ASSIGN_OR_RETURN(const std::unique_ptr<TurnJob> job,
-                        TurnJob::Start(program_, options, folder->path()));
+    std::filesystem::create_directories(folder + "/checkpoints", error);
+    LW_ASSIGN_OR_RETURN(const LaunchOptions options, Options(folder));
+    LW_ASSIGN_OR_RETURN(const std::unique_ptr<TurnJob> job, TurnJob::Start(program_, options, folder));
     // Ctrl-C reaches the job too: it ends, and this one sees it and cleans up.
     std::signal(SIGINT, SIG_IGN);
     LW_RETURN_IF_ERROR(job->Hear().status());
@@ -202,7 +171,7 @@ class BenchCheckpointCommand final : public Command {
     options.summary_json = folder + "/summary.json";
     options.quiet = true;
     // The example's learning rate follows the pool, so under bsp servers warn of rates that differ.
-    options.log_level = "error";
+    options.log_level = LogLevel::kError;
     return options;
   }
 

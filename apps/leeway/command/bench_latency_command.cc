@@ -8,14 +8,12 @@ std::unique_ptr<Command> NewBenchLatencyCommand() {
   return NewBench<bench::LatencyOptions, bench::LatencyReport>({
       .name = "bench latency",
       .summary = "measure one small push with its verdict beside a bare socket's ping-pong",
-      .lesson =
-          "Examples:\n"
-          "  leeway bench latency\n"
-          "  leeway bench latency --transport tcp --json\n\n"
-          "One push of 64 bytes is in flight; everything on one core, then worker and server on two. The "
-          "bare "
-          "socket is TCP for tcp and a Unix socket for the others. docs/performance.md says what the fields "
-          "mean.\n",
+      .lesson = "Examples:\n"
+                "  leeway bench latency\n"
+                "  leeway bench latency --transport tcp --json\n\n"
+                "One push of 64 bytes is in flight; everything on one core, then worker and server on two. "
+                "The bare socket is TCP for tcp and a Unix socket for the others. docs/performance.md says "
+                "what the fields mean.\n",
       .declare =
           [](FlagSet& flags, bench::LatencyOptions& options) {
             DeclareTransportFlag(flags, options.transport);
@@ -23,7 +21,6 @@ std::unique_ptr<Command> NewBenchLatencyCommand() {
             flags.Number("--repeats", "N", options.repeats, 1, 50, "turns of each kind");
           },
       .run = bench::RunLatency,
-      .misses = nullptr,
   });
 }
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "base/errors.h"
@@ -21,31 +18,10 @@ namespace {
 
 constexpr double kErrorMax = 0.15;
 
-// A folder that goes with it.
-class RecordFolder {
- public:
-  static Result<std::unique_ptr<RecordFolder>> Make(const Environment& environment) {
-    std::string name = environment.Get("TMPDIR").value_or("/tmp") + "/leeway-predict-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) return ResourceExhausted("cannot make the folder {}", name);
-    return std::unique_ptr<RecordFolder>(new RecordFolder(name));
-  }
-  ~RecordFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(name_, ignored);
-  }
-  RecordFolder(const RecordFolder&) = delete;
-  RecordFolder& operator=(const RecordFolder&) = delete;
-  [[nodiscard]] std::string File(const std::string& name) const { return name_ + "/" + name; }
-
- private:
-  explicit RecordFolder(std::string name) : name_(std::move(name)) {}
-  const std::string name_;
-};
-
 class BenchPredictCommand final : public Command {
  public:
   explicit BenchPredictCommand(const Program& program)
-      : program_(program), script_(program, "../examples/fashion_mnist.py") {}
+      : program_(program), script_(program, "examples/fashion_mnist.py") {}
 
   std::string name() const override { return "bench predict"; }
   std::string summary() const override {
@@ -75,10 +51,11 @@ class BenchPredictCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const std::vector<std::string> script, script_.Command());
-    LW_ASSIGN_OR_RETURN(const std::unique_ptr<RecordFolder> folder, RecordFolder::Make(program_.environment));
+    LW_ASSIGN_OR_RETURN(const std::string folder,
+                        script_.MakeFolder(program_.environment.Get("TMPDIR").value_or("/tmp")));
     std::vector<PredictedCase> cases = UsualCases();
     for (std::uint32_t round = 0; round < runs_; ++round) {
-      LW_RETURN_IF_ERROR(RunRound(round, script, *folder, cases));
+      LW_RETURN_IF_ERROR(RunRound(round, script, folder, cases));
     }
     fmt::print("{}", json_ ? ToJson(cases) + "\n" : ToText(cases));
     const bool good = std::ranges::all_of(
@@ -87,14 +64,14 @@ class BenchPredictCommand final : public Command {
   }
 
  private:
-  Status RunRound(std::uint32_t round, const std::vector<std::string>& script, const RecordFolder& folder,
+  Status RunRound(std::uint32_t round, const std::vector<std::string>& script, const std::string& folder,
                   std::vector<PredictedCase>& cases) const {
     std::string first;  // the record that predicts all
     for (std::size_t i = 0; i < cases.size(); ++i) {
       PredictedCase& each = cases[i];
       const std::string name = fmt::format("round{}_{}.json", round, i);
-      const std::string file = keep_.empty() ? folder.File(name) : keep_ + "/" + name;
-      LW_RETURN_IF_ERROR(Train(each, script, file, folder.File("picture.png")));
+      const std::string file = (keep_.empty() ? folder : keep_) + "/" + name;
+      LW_RETURN_IF_ERROR(Train(each, script, file, folder + "/picture.png"));
       LW_ASSIGN_OR_RETURN(const JobRecord record, ReadJobRecord(file));
       if (first.empty()) first = file;
       LW_ASSIGN_OR_RETURN(const double predicted_s, Predict(first, each.sets));

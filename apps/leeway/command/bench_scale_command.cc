@@ -21,7 +21,6 @@ std::unique_ptr<Command> NewBenchScaleCommand() {
             flags.Number("--repeats", "N", options.repeats, 1, 50, "turns of each size");
           },
       .run = bench::RunScale,
-      .misses = nullptr,
   });
 }
 

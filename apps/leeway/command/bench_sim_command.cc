@@ -23,7 +23,6 @@ std::unique_ptr<Command> NewBenchSimCommand() {
                        "the model of the problem ghost whose sizes are used");
           },
       .run = bench::RunSim,
-      .misses = nullptr,
   });
 }
 

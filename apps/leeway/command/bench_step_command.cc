@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kStepBusyTime{500};
 
 class BenchStepCommand final : public Command {
  public:
-  explicit BenchStepCommand(const Program& program) : program_(program), script_(program, "step.py") {}
+  explicit BenchStepCommand(const Program& program) : program_(program), script_(program, "bench/step.py") {}
 
   std::string name() const override { return "bench step"; }
   std::string summary() const override {
