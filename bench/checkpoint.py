@@ -16,11 +16,11 @@ from pathlib import Path
 
 import torch
 
+import leeway.data
 import leeway.torch as lw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
 import fashion_mnist  # noqa: E402
-from fashion_mnist_data import load  # noqa: E402
 
 
 class AskingPool:
@@ -60,14 +60,14 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     lw.init()
-    train_set = load("train", arguments.data)
+    train_set = leeway.data.fashion_mnist(arguments.data)
     model = fashion_mnist.make_model()
     optimizer = torch.optim.Adam(model.parameters(), lr=arguments.lr)
     optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
     lw.broadcast_parameters(model.state_dict(), root_rank=0)
 
     def train(batches, writes):
-        pool = lw.BatchPool(min(batches * arguments.batch, len(train_set[1])), arguments.batch, seed=1)
+        pool = lw.BatchPool(min(batches * arguments.batch, len(train_set)), arguments.batch, seed=1)
         lw.barrier()
         began = time.perf_counter()
         pool = AskingPool(pool, arguments.every, arguments.launcher) if writes else pool

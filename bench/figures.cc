@@ -29,6 +29,14 @@ Figure Summary(const std::vector<double>& values) {
   return {median, *low, *high, median != 0 ? (*high - *low) / median : 0};
 }
 
+JsonLine JsonOf(const std::string& name, const Figure& figure) {
+  return JsonLine()
+      .Real(name, figure.median)
+      .Real(name + "_min", figure.low)
+      .Real(name + "_max", figure.high)
+      .Real(name + "_spread", figure.spread, 3);
+}
+
 std::vector<double> Ratios(const std::vector<double>& ours, const std::vector<double>& theirs) {
   LW_CHECK(ours.size() == theirs.size(), "{} and {} turns", ours.size(), theirs.size());
   std::vector<double> ratios;

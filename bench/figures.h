@@ -1,7 +1,10 @@
 // Medians and their like over the repeats of a bench.
 #pragma once
 
+#include <string>
 #include <vector>
+
+#include "json_line.h"
 
 namespace leeway::bench {
 
@@ -18,6 +21,8 @@ struct Figure {
   double spread = 0;
 };
 [[nodiscard]] Figure Summary(const std::vector<double>& values);
+// NAME, NAME_min, NAME_max and NAME_spread.
+[[nodiscard]] JsonLine JsonOf(const std::string& name, const Figure& figure);
 // `ours` over `theirs`, turn by turn: a machine that drifts meets both. REQUIRES: as many of each.
 [[nodiscard]] std::vector<double> Ratios(const std::vector<double>& ours, const std::vector<double>& theirs);
 

@@ -110,8 +110,7 @@ std::string ToJson(const LatencyReport& report) {
 std::string ToText(const LatencyReport& report) {
   std::string text = fmt::format(
       "one push of {} bytes with its verdict over {}, beside a ping-pong of {} bytes over a bare {} socket, "
-      "{} "
-      "turns each\n\n{:<12}{:>12}{:>12}{:>8}{:>12}{:>12}{:>8}\n",
+      "{} turns each\n\n{:<12}{:>12}{:>12}{:>8}{:>12}{:>12}{:>8}\n",
       kPushBytes, report.options.transport, kPushBytes, RawName(report.options.transport),
       report.options.repeats, "", "p50 us", "bare", "ratio", "p99 us", "bare", "ratio");
   const auto row = [&](const char* name, const LatencyRow& of) {

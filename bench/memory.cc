@@ -17,10 +17,7 @@ JsonLine JsonOf(const FirstIterationReport& report) {
       .Real("spread", report.leeway_s.spread, 3)
       .Real("copy_seconds", report.copy_s.median)
       .Real("copy_spread", report.copy_s.spread, 3)
-      .Real("ratio", report.ratio.median)
-      .Real("ratio_min", report.ratio.low)
-      .Real("ratio_max", report.ratio.high)
-      .Real("ratio_spread", report.ratio.spread, 3)
+      .All(JsonOf("ratio", report.ratio))
       .Real("touched_copy_seconds", report.touched_copy_s.median)
       .Real("touched_ratio", report.touched_ratio.median);
 }

@@ -186,8 +186,7 @@ Status CheckProcessor(std::span<const char* const> needs) {
   if (lacking.empty()) return Status::Ok();
   return FailedPrecondition(
       "the plain loops were built for a processor with {}, which this one lacks: build Leeway on this "
-      "machine "
-      "to compare",
+      "machine to compare",
       fmt::join(lacking, ", "));
 }
 

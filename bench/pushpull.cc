@@ -70,13 +70,6 @@ JsonLine JsonOf(const char* prefix, const PushPullFigures& of) {
       .Real(key("p99_us"), of.p99_us, 5);
 }
 
-JsonLine JsonOf(const char* name, const Figure& ratio) {
-  return JsonLine()
-      .Real(name, ratio.median)
-      .Real(std::string(name) + "_min", ratio.low)
-      .Real(std::string(name) + "_max", ratio.high);
-}
-
 }  // namespace
 
 PushPullFigures Summarize(const Side& side, std::size_t block_bytes) {
@@ -154,9 +147,7 @@ std::string ToJson(const PushPullReport& report) {
       .Real("limit_spread", report.limit.spread, 3)
       .Real("limit_cpu_s_per_gb", report.limit.cpu_s_per_gb)
       .All(JsonOf("ratio", report.ratio))
-      .Real("ratio_spread", report.ratio.spread, 3)
       .All(JsonOf("limit_ratio", report.limit_ratio))
-      .Real("limit_ratio_spread", report.limit_ratio.spread, 3)
       .Real("cpu_ratio", report.cpu_ratio.median)
       .Real("cpu_ratio_spread", report.cpu_ratio.spread, 3)
       .Real("idle_cpu_percent", report.idle_cpu_percent, 3)

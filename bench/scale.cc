@@ -55,10 +55,7 @@ std::string ToJson(const ScaleReport& report) {
                        .Real("cpu_s_per_gb_moved", row.figures.cpu_s_per_gb_moved())
                        .Real("p50_us", row.figures.p50_us, 5)
                        .Real("p99_us", row.figures.p99_us, 5)
-                       .Real("ratio", row.ratio.median)
-                       .Real("ratio_min", row.ratio.low)
-                       .Real("ratio_max", row.ratio.high)
-                       .Real("ratio_spread", row.ratio.spread, 3)
+                       .All(JsonOf("ratio", row.ratio))
                        .Done());
   }
   return JsonLine()

@@ -155,10 +155,7 @@ std::string ToJson(const SimReport& report) {
       .Real("events_s", report.rows[0].events_s, 6)
       .Real("events_s_spread", report.rows[0].spread)
       .Real("events_s_min", 1e9 / std::ranges::max(report.rows, {}, &SimRow::event_ns).event_ns, 6)
-      .Real("growth", report.growth.median)
-      .Real("growth_min", report.growth.low)
-      .Real("growth_max", report.growth.high)
-      .Real("growth_spread", report.growth.spread)
+      .All(JsonOf("growth", report.growth))
       .Whole("repeats", report.options.repeats)
       .Real("queue_events_s", report.queue_events_s, 6)
       .Real("ratio", report.ratio)
@@ -195,8 +192,7 @@ std::string ToText(const SimReport& report) {
       report.rows[0].workers, report.ratio);
   text += fmt::format(
       "a line of memory out of {} MiB, about what 16 workers keep, takes {:.1f} ns; out of {} MiB, as of "
-      "1,024 "
-      "workers, {:.1f} ns\n",
+      "1,024 workers, {:.1f} ns\n",
       kNearBytes >> 20, report.near_line_ns, kFarBytes >> 20, report.far_line_ns);
   return text + TextOf(report.busy);
 }

@@ -7,7 +7,7 @@ set -euo pipefail
 build=(
   make g++ cmake ninja-build
   protobuf-compiler libprotobuf-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libmuparser-dev libhwy-dev
-  libeigen3-dev libopenblas-serial-dev zlib1g-dev libssl-dev pybind11-dev python3-dev
+  libeigen3-dev libopenblas-serial-dev zlib1g-dev libssl-dev pybind11-dev python3-dev libjs-chart.js
 )
 # To run scripts: torch with a BLAS that uses vector units, and the data and the plot of the main job.
 run=(python3-torch python3-numpy python3-xxhash libopenblas0-pthread python3-matplotlib dataset-fashion-mnist)

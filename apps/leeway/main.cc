@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "cli/command_line.h"
 #include "cli/simulator_variables.h"
 #include "command/commands.h"
+#include "terminal/error_output.h"
 
 namespace {
 
@@ -24,6 +26,19 @@ void OpenStandardStreams() {
     fd = open("/dev/null", O_RDWR);
   } while (fd >= 0 && fd <= STDERR_FILENO);
   if (fd >= 0) close(fd);
+}
+
+int ComplainOfOutput(const std::string& why) {
+  leeway::app::PrintError("leeway: cannot write standard output: {}\n", why);
+  return ExitCode(leeway::ResourceExhausted("output"));
+}
+
+// A short output leaves the buffer of stdout only here. A reader that went away has what it wanted: it costs
+// the rest of the output and nothing else.
+int FlushOutput(int code) {
+  if (std::fflush(stdout) == 0 || errno == EPIPE) return code;
+  const int complained = ComplainOfOutput(std::generic_category().message(errno));
+  return code == 0 ? complained : code;
 }
 
 }  // namespace
@@ -52,13 +67,12 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCtlStatusCommand(program));
   commands.push_back(NewCtlCheckpointCommand(program));
   commands.push_back(NewCtlSetSyncCommand(program));
-  commands.push_back(NewSimCommand());
-  commands.push_back(NewTimelineCommand());
-  commands.push_back(NewPapersCommand());
+  commands.push_back(NewSimCommand(program));
+  commands.push_back(NewTimelineCommand(program));
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
-  commands.push_back(NewBenchAllCommand(program, commands));
+  commands.push_back(NewBenchAllCommand(program));
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchLatencyCommand());
   commands.push_back(NewBenchScaleCommand());
@@ -79,9 +93,8 @@ int main(int argc, char** argv, char** envp) {
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};
   try {
-    return RunCommandLine(text, commands, words);
+    return FlushOutput(RunCommandLine(text, commands, words));
   } catch (const std::system_error& failed) {  // fmt::print throws one when stdout takes nothing more
-    std::fprintf(stderr, "leeway: cannot write the output: %s\n", failed.code().message().c_str());
-    return ExitCode(leeway::ResourceExhausted("output"));
+    return failed.code() == std::errc::broken_pipe ? 0 : ComplainOfOutput(failed.code().message());
   }
 }

@@ -25,7 +25,6 @@ BOXES = {
     "node": (240, 330, 520, "core", "scheduler, server, worker: state machines over Env"),
     "block": (240, 430, 250, "core", "values, ledger, sums, waiting pulls"),
     "wire": (40, 430, 160, "ground", "frames, messages"),
-    "chart": (506, 430, 98, "ground", "SVG, HTML"),
     "monitor": (620, 430, 140, "ground", "figures -> JSON"),
     "sync": (240, 530, 118, "policy", "bsp asp ssp"),
     "optimizer": (374, 530, 118, "policy", "sgd adam ..."),

@@ -124,6 +124,18 @@ def test_a_resumed_job_ends_as_the_one_that_was_not_interrupted(resumable, tmp_p
             assert np.array_equal(mine, undisturbed)
 
 
+def test_a_diff_names_every_table_and_rank_and_fits_a_terminal(undisturbed):
+    folder, _ = undisturbed
+    made = sorted(path.parent for path in (folder / "checkpoints").glob("*/manifest.json"))
+    told = leeway("checkpoint", "diff", made[-2], made[-1])
+    assert told.returncode == 0, told
+    lines = told.stdout.splitlines()
+    assert lines[:2] == [f"a: {made[-2]}", f"b: {made[-1]}"], lines
+    assert max(map(len, lines[2:])) <= 80, told.stdout
+    for name in checkpoint.Checkpoint(made[-1]).tables:
+        assert sum(line.split()[:1] == [name] for line in lines) == 2, told.stdout
+
+
 def test_an_export_is_a_whole_state_dict_and_can_be_imported_again(resumable, tmp_path):
     folder, _ = resumable
     newest = newest_of_both(folder)

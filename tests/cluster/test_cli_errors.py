@@ -23,11 +23,16 @@ from job import BUILD, HANG_S, PROGRAMS, make_secret
     (["--sync", "ssptable:2", "--exchange", "every:4"], ['sync "ssptable:2" with exchange "every:4"', 'use exchange "every:1"']),
     (["--placement", "robin"], ["robin", "round_robin"]),
     (["--slow-worker", "3:fast"], ["--slow-worker", '"3:fast"', "3:4x"]),
+    (["--slow-worker", "rotate:4x,10-5"], ["--slow-worker", "rotate:4x,5-10"]),
+    (["--slow-worker", "pauses:200,0.05"], ["--slow-worker", "pauses:200ms,0.05"]),
     (["--slow-worker", "9:2x"], ["--slow-worker", "got rank 9", "wanted 0 to 3"]),
     (["--block-bytes", "4MB"], ["--block-bytes", "4MB", "4MiB"]),
     (["--slo-worker", "3:4x"], ['unknown flag "--slo-worker"', "--slow-worker"]),
     (["--workers"], ["--workers"]),
     (["--listen", "0.0.0.0:0"], ["--listen", "0.0.0.0:0"]),
+    (["--checkpoint-every", 10], ["leeway run: --checkpoint-every: wanted --checkpoint-dir FOLDER with it"]),
+    (["--checkpoint-time", "1m"], ["leeway run: --checkpoint-time: wanted --checkpoint-dir FOLDER with it"]),
+    (["--cores", "0-1023"], ['leeway run: --cores: cores "0-1023": this process may not run on core', "wanted some of"]),
 ])
 def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     witness = tmp_path / "ran"
@@ -48,7 +53,7 @@ def test_a_slip_in_a_flag_is_named_and_nothing_runs(tmp_path, flags, words):
     (["ctl", "status", "--scheduler", "127.0.0.1"], ['--scheduler: address "127.0.0.1": no port', "host:port"]),
     (["ctl", "set-sync"], ["RULE: not given, wanted words such as"]),
     (["checkpoint", "diff", "a"], ["A B: got 1 word, wanted two checkpoints"]),
-    (["run", "--job-file", "no.toml", "train.py"], ["--job-file: no.toml: no such file"]),
+    (["ctl", "set-sync", "sync=sspp:3", "--scheduler", "local:x", "--insecure"], ['rule "sync=sspp:3": unknown sync model "sspp"']),
     (["timeline", "--pace", "10,x"], ["--pace", '"x"', "10,12,15,40"]),
     (["timeline", "--sync", "drop:3", "--pace", "10,12"], ["leeway timeline: --sync with 2 values of --pace", "needs 3 workers"]),
     (["timeline", "--sync", "bsp", "--apply", "immediat"], ["--apply with --sync bsp", "immediat"]),
@@ -58,6 +63,16 @@ def test_a_command_refuses_what_it_cannot_use(flags, words):
     assert result.returncode == 2, result
     for word in words:
         assert word in result.stderr, (word, result.stderr)
+
+
+@pytest.mark.parametrize("flags, words", [
+    (["run", "--job-file", "no.toml", "train.py"], "leeway run: --job-file: no.toml: no such file, wanted a TOML file\n"),
+    (["run", "no.py"], 'leeway run: script "no.py": no such file\n'),
+    (["sim", "no.toml"], "leeway sim: no.toml: no such file, wanted a TOML file\n"),
+])
+def test_a_file_that_does_not_exist_is_no_wrong_usage(flags, words):
+    result = leeway(*flags)
+    assert result.returncode == 3 and result.stderr == words, result
 
 
 def test_a_bare_simulation_says_what_it_wants():

@@ -89,14 +89,30 @@ def test_a_reader_that_went_away_costs_neither_the_exit_code_nor_the_file(tmp_pa
         summary.unlink()
 
 
-def test_output_that_cannot_be_written_is_an_error_with_a_message():
-    """A message of an error that cannot be written leaves its exit code as it is."""
+@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["sim", "--keys"], ["version"]])
+def test_output_that_cannot_be_written_is_an_error_with_a_message(args):
+    """However short it is: a text that fits a buffer is written at the end of the program."""
     with open("/dev/full", "w") as full:
-        run = [str(BUILD / "leeway"), "run"]
-        shown = subprocess.run([*run, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False)
-        assert (shown.returncode, shown.stderr) == (6, "leeway: cannot write the output: No space left on device\n")
-        refused = subprocess.run([*run, "--sycn", "bsp"], stderr=full, timeout=HANG_S, check=False)
-        assert refused.returncode == 2
+        shown = subprocess.run([str(BUILD / "leeway"), *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=HANG_S, check=False)
+    assert (shown.returncode, shown.stderr) == (6, "leeway: cannot write standard output: No space left on device\n")
+
+
+def test_a_message_of_an_error_that_cannot_be_written_leaves_its_exit_code_as_it_is():
+    with open("/dev/full", "w") as full:
+        refused = subprocess.run([str(BUILD / "leeway"), "run", "--sycn", "bsp"], stderr=full, timeout=HANG_S, check=False)
+    assert refused.returncode == 2
+
+
+@pytest.mark.parametrize("args", [["version"], ["sim", "--keys"]])  # less, and more than a buffer of stdout holds
+@pytest.mark.parametrize("ignored, code", [(False, -signal.SIGPIPE), (True, 0)])
+def test_a_reader_that_closed_its_pipe_hears_no_complaint(ignored, code, args):
+    read, write = os.pipe()
+    os.close(read)
+    # Python ignores SIGPIPE, and restores it in a child unless told otherwise.
+    shown = subprocess.run([str(BUILD / "leeway"), *args], stdout=write, stderr=subprocess.PIPE, text=True, timeout=HANG_S,
+                           check=False, restore_signals=not ignored)
+    os.close(write)
+    assert (shown.returncode, shown.stderr) == (code, "")
 
 
 def test_an_exit_code_beyond_128_is_no_signal():

@@ -28,6 +28,13 @@ def test_workers_get_their_place_and_lines_get_a_prefix():
     assert result.stderr.count("oops") == 3 and "[w1] oops" in result.stderr.splitlines()
 
 
+def test_workers_get_the_pattern_of_slowness_with_the_seed_of_the_job():
+    result = leeway("run", "-w", 2, "-s", 1, "--seed", 9, "--slow-worker", "rotate:4x,5-10", "--", "sh", "-c",
+                    'echo "${LEEWAY_SLOWDOWN:-not} $LEEWAY_SLOW_PATTERN"')
+    assert result.returncode == NOBODY_JOINED, result
+    assert sorted(result.stdout.splitlines()) == ["[w0] not rotate 4 5 10 9", "[w1] not rotate 4 5 10 9"]
+
+
 def test_a_command_without_the_dashes_is_said_to_be_one():
     result = leeway("run", "-w", 1, "python3", "train.py")
     assert result.returncode == 2 and 'unexpected "python3"; the command to run stands after "--"' in result.stderr

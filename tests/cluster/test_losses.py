@@ -191,6 +191,7 @@ def test_a_job_that_lost_all_workers_fails(tmp_path):
             os.kill(pid, signal.SIGKILL)
         assert job.wait() == 137
         assert "the last one" in job.err().splitlines()[-1] and "Job failed" in job.out()
+        assert "the last one" not in job.out(), "the reason stands once"
         job.expect_nothing_left()
         assert [lives(job.summary(), rank) for rank in (0, 1)] == 2 * [[("start", "lost", 137)]]
 

@@ -13,7 +13,7 @@ import pytest
 from cli_process import Leeway, leeway
 from frame_proxy import FrameProxy
 from job import PROGRAMS, Job, make_secret
-from strangers import (CHALLENGE, HELLO, MONITOR, PROOF, PUSH, SERVER, WELCOME, WORKER, Stranger, field, frame, hello,
+from strangers import (CHALLENGE, HELLO, MONITOR, PROOF, PUSH, SERVER, WELCOME, WORKER, Stranger, field, fields, frame, hello,
                        listening_address, listening_ports, proof_of)
 
 # Of each kind of attack, in `make test`; `make check-hostile` makes it thousands.
@@ -259,6 +259,11 @@ def test_a_recorded_connection_is_worth_nothing(job, to):
         proxy.close()
 
 
+def proof_without_secret(hello_body):
+    nonce = fields(hello_body)[13][0]
+    return proof_of(b"", hello_body, nonce, b"l" * 16, b"leeway 1 listener ")
+
+
 class Impostor:
     """Listens where a scheduler did, and answers every hello with `answer` (of the hello's body)."""
 
@@ -292,8 +297,8 @@ class Impostor:
 
 @pytest.mark.parametrize("answer, words", [
     (lambda _: frame(CHALLENGE, field(1, b"l" * 16) + field(2, b"p" * 32)), "did not prove that it knows the job's secret"),
-    (lambda _: frame(WELCOME, field(1, 1) + field(4, 3)), "sent a welcome without proving"),
-    (lambda said: frame(CHALLENGE, field(1, b"l" * 16) + field(2, proof_of(b"", said, said[-16:], b"l" * 16, b"leeway 1 listener "))),
+    (lambda _: frame(WELCOME, field(1, 1) + field(4, 4)), "sent a welcome without proving"),
+    (lambda said: frame(CHALLENGE, field(1, b"l" * 16) + field(2, proof_without_secret(said))),
      "it was started with --insecure, and this process has a secret"),
 ], ids=["noise", "welcome", "insecure"])
 def test_an_impostor_gets_nothing_but_a_hello(tmp_path, answer, words):

@@ -50,6 +50,15 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(tmp_path):
         assert refused.returncode == 2 and wanted in refused.stderr and not refused.stdout, refused
 
 
+def test_a_table_is_as_wide_as_a_terminal_unless_told_otherwise(tmp_path):
+    study = ["sim", SCENARIO, "--set", "training.problem=quadratic", "--set", "iterations=5", "--seeds", 2, "--sweep",
+             "policies.sync=bsp;pssp:3,0.5"]
+    lines = leeway(*study, COLUMNS="").stdout.splitlines()
+    assert max(map(len, lines)) <= 80 and sum("pssp:3,0.5" in line for line in lines) > 1, lines
+    wide = leeway(*study, COLUMNS="300").stdout.splitlines()
+    assert max(map(len, wide)) > 80 and sum("pssp:3,0.5" in line for line in wide) == 1, wide
+
+
 def test_a_short_form_that_a_scenario_does_not_have_is_told(tmp_path):
     long, short = tmp_path / "long.toml", tmp_path / "short.toml"
     long.write_text('cluster.workers = 2\niterations = 3\ntraining.problem = "quadratic"\n')
@@ -58,3 +67,23 @@ def test_a_short_form_that_a_scenario_does_not_have_is_told(tmp_path):
     assert told.returncode == 0 and f"{long} has no short form" in told.stderr, told
     for flags in ([long], [short, "--quick"]):
         assert "short form" not in leeway("sim", *flags).stderr
+
+
+def test_a_dry_run_prints_the_scenarios_with_every_key_and_runs_nothing(tmp_path):
+    told = leeway("sim", SCENARIO, "--set", "iterations=7", "--dry-run")
+    assert told.returncode == 0 and told.stdout.count("iterations = 7\n") == told.stdout.count("# ") > 1, told
+    whole = tmp_path / "whole.toml"
+    whole.write_text(leeway("sim", SCENARIO, "--sweep", "policies.sync=asp", "--dry-run").stdout)
+    again = leeway("sim", whole, "--dry-run")
+    assert again.returncode == 0 and again.stdout == whole.read_text(), again
+    assert leeway("sim", SCENARIO, "--set", "compute.spread=9", "--dry-run").returncode == 2
+    refused = leeway("sim", SCENARIO, "--dry-run", "--json")
+    assert refused.returncode == 2 and "a dry run has no results" in refused.stderr, refused
+
+
+def test_lists_of_keys_and_timelines_are_as_wide_as_a_terminal_unless_told_otherwise():
+    for args in (["sim", "--keys"], ["timeline", "--sync", "ssp:3"], ["timeline", "--sync", "drop:3", "--pace", ",".join(["10"] * 12)]):
+        narrow = leeway(*args, COLUMNS="")
+        assert narrow.returncode == 0 and max(map(len, narrow.stdout.splitlines())) <= 80, narrow.stdout
+        wide = leeway(*args, COLUMNS="130").stdout
+        assert 80 < max(map(len, wide.splitlines())) <= 130, wide

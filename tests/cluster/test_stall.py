@@ -5,7 +5,7 @@ from job import Job
 
 def test_a_worker_that_waits_for_a_slow_one_names_it(tmp_path):
     with Job(tmp_path, workers=2, servers=2, sync="bsp") as job:
-        job.run("stall", 12.5)
+        job.run("stall")
         said = (tmp_path / "worker-0.log").read_text()
         slow = (tmp_path / "worker-1.log").read_text()
     assert said.count("has waited 10.0 s") == 1, said

@@ -16,7 +16,6 @@ EDGES = {
     "base": ["include"],
     "wire": ["base"],
     "monitor": ["base"],
-    "chart": ["base"],
     "sync": ["base"],
     "placement": ["base"],
     "codec": ["base"],
@@ -54,9 +53,8 @@ APP_EDGES = {
     "role": ["cli", "inspect", "toml"],
     "calibrate": ["status"],
     "simulate": ["calibrate", "toml"],
-    "papers": ["simulate"],
     "launch": ["calibrate", "role"],
-    "command": ["launch", "papers"],
+    "command": ["launch", "simulate"],
 }
 
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
@@ -85,7 +83,7 @@ HEAVY = {
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"
            r"random)$")
-UNWORLDLY = ["include", "base", "wire", "monitor", "chart", "sync", "placement", "codec", "optimizer", "block", "checkpoint",
+UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "checkpoint",
              "node", "assembly"]
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
 # Only apps/ and python/ read the environment, and one call that a user's own main() makes (decision 29).
@@ -100,7 +98,7 @@ LINES_MAX = 500
 GENERATED = "docs/papers/"  # by make papers: as long as what it reports
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 MEASURED = {".h", ".cc", ".py", ".sh", ".cmake", ".proto", ".def", ".md"}
-TREES = ["include", "src", "apps", "python", "bench", "tests", "examples", "tools", "docs", "cmake"]
+TREES = ["include", "src", "apps", "python", "bench", "tests", "examples", "tools", "papers", "report", "docs", "cmake"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]')
 

@@ -8,7 +8,7 @@ import small
 import torch
 
 import leeway.torch as lw
-from leeway import batch_pool, session
+from leeway import batch_pool, session, slow_pattern
 from leeway.errors import FailedPrecondition
 
 
@@ -97,7 +97,7 @@ def train(model, optimizer, steps):
 
 
 def test_a_slowed_worker_takes_its_factor_longer(alone):
-    session.current().slowdown = 3.0
+    session.current().slow_pattern = slow_pattern.Steady(3.0)
     model = small.model()
     optimizer = small.distributed(model)
     train(model, optimizer, 1)  # the first step is never slowed

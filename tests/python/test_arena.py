@@ -139,7 +139,8 @@ def test_what_is_saved_is_no_larger(alone, save):
     optimizer = small.distributed(model)
     train(model, optimizer, range(2))
     train(plain, small.sgd(plain), range(2))
-    assert len(save(model)) == len(save(plain))
+    # torch names each storage by its address, whose digits vary from run to run. Another copy of the parameters takes 6,000 bytes.
+    assert abs(len(save(model)) - len(save(plain))) < 200
 
 
 def test_a_copy_of_a_model_is_in_memory_of_its_own(alone):

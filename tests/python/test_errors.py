@@ -21,6 +21,8 @@ def test_a_name_of_leeway_torch_is_not_just_missing_from_leeway():
     for name in sorted(set(lw.__all__) - set(leeway.__all__)):
         with pytest.raises(AttributeError, match=rf"import leeway\.torch as lw, then lw\.{name}"):
             getattr(leeway, name)
+    with pytest.raises(AttributeError, match="import leeway.data"):
+        leeway.__getattr__("data")
     assert not hasattr(leeway, "no_such_name")
     # In this process leeway.torch is imported already.
     with pytest.raises(AttributeError, match=r"import leeway\.torch as lw"):
@@ -49,7 +51,7 @@ def test_an_unsupported_optimizer_names_what_is_supported(alone, optimizer, name
     ({"sync": "bpp"}, "bsp"), ({"sync": "ssp:many"}, "ssp"), ({"apply": "agregate"}, "aggregate"), ({"sync": "asp", "apply": "aggregate"}, "immediate")])
 def test_a_wrong_spec_is_refused_with_a_suggestion(alone, options, says):
     model = small.model()
-    with pytest.raises(errors.LeewayError, match=says):
+    with pytest.raises(errors.InvalidArgument, match=says):
         alone.DistributedOptimizer(small.sgd(model), model.named_parameters(), **options)
 
 
@@ -204,6 +206,11 @@ def test_ctrl_c_ends_a_call_that_waits():
 def test_a_wrong_environment_is_named():
     done = run("import leeway\nleeway.init()", LEEWAY_RANK="first")
     assert 'LEEWAY_RANK: got "first"' in done.stderr and done.returncode == errors.InvalidArgument.exit_code
+
+
+def test_a_wrong_argument_of_init_gives_the_exit_code_of_its_error():
+    done = run("import leeway\nleeway.init(wait_max='3x')")
+    assert 'init(): wait_max: got "3x", wanted seconds' in done.stderr and done.returncode == errors.InvalidArgument.exit_code
 
 
 def test_a_job_that_cannot_be_joined_gives_the_exit_code_of_its_error():

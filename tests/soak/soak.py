@@ -38,7 +38,6 @@ class Job(Leeway):
 
     def __init__(self, folder, sync):
         self.summary_file = folder / "summary.json"
-        os.environ["PYTHONPATH"] = str(ROOT / "examples")  # the launcher puts the package in front
         super().__init__(folder, "run", "-w", WORKERS, "-s", SERVERS, "--sync", sync, "--block-bytes", "16KiB",
                          "--restarts", 10_000, "--on-worker-loss", "shrink", "--server-restarts", 10_000, "--scheduler-restarts", 10_000,
                          "--expel-after", "5s", "--checkpoint-dir", folder / "checkpoints", "--checkpoint-every", 50,

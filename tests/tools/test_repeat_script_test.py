@@ -60,6 +60,9 @@ class TestRepeatTest(unittest.TestCase):
                     found.append(int(entry.name))
         return found
 
+    def results(self):
+        return len((self.build / "test-repeat" / "results").read_text().splitlines())
+
     def test_a_test_that_failed_once_is_named_and_counted(self):
         code, said = self.run_to_end()
         self.assertEqual(code, 1, said)
@@ -87,6 +90,7 @@ class TestRepeatTest(unittest.TestCase):
                 (self.build / "go").unlink(missing_ok=True)
                 process = self.start()
                 self.wait_for(lambda: self.runs("slow") == 2, "second round")
+                self.wait_for(lambda: self.results() == 3, "result of the second round's first suite")
                 self.wait_for(lambda: len(self.busy(process.pid)) == 2, "busy processes")
                 os.kill(process.pid, number)
                 process.communicate(timeout=HANG_S)

@@ -31,6 +31,7 @@ Json JobJson(const JobRecord& record) {
           {"pull", job.pull},
           {"exchange", job.exchange},
           {"overlap", job.overlap},
+          {"flush_bytes", job.flush_bytes},
           {"placement", job.placement},
           {"block_bytes", job.block_bytes},
           {"transport", record.transport}};
@@ -50,6 +51,7 @@ void ReadJob(KeyReader keys, JobRecord& record) {
   job.pull = keys.Text("pull");
   job.exchange = keys.Text("exchange");
   job.overlap = keys.Bool("overlap");
+  job.flush_bytes = static_cast<std::uint32_t>(keys.Number("flush_bytes", 1, 1U << 30));
   job.placement = keys.Text("placement");
   job.block_bytes = static_cast<std::uint32_t>(keys.Number("block_bytes", 0, 1U << 30));
   record.transport = keys.Text("transport");

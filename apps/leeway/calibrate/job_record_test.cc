@@ -19,6 +19,7 @@ JobRecord Small() {
   record.job.rules = {"tables=fc* sync=asp"};
   record.job.pull = "partial:0.5,1";
   record.job.block_bytes = 1 << 16;
+  record.job.flush_bytes = 1 << 14;
   record.tables = {{"conv", 144, 0.9}, {"fc", 200'704, 0.7}};
   record.workers = {
       {.iterations = 100,
@@ -50,6 +51,7 @@ TEST(JobRecordTest, WhatIsWrittenIsRead) {
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(ToJson(*read), ToJson(Small()));
   EXPECT_EQ(read->job.rules, Small().job.rules);
+  EXPECT_EQ(read->job.flush_bytes, 1U << 14);
   EXPECT_EQ(read->workers[0].cpu_s_quantiles, Small().workers[0].cpu_s_quantiles);
   EXPECT_EQ(read->seconds, 12.5);
 }

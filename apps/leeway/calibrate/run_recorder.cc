@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/errors.h"
-#include "bench/cpu.h"
 #include "process/compute_record.h"
 
 namespace leeway::app {
@@ -80,8 +79,7 @@ void RunRecorder::Look(const JobStatus& status, std::span<const pid_t> servers,
       !all([](const WorkerStatus& worker) { return worker.state == "joined"; })) {
     return;
   }
-  const bench::MachineTime machine = bench::MachineTimeNow();
-  Use use{.machine_all_s = machine.all_s, .machine_used_s = machine.used_s};
+  Use use{.machine = bench::MachineTimeNow()};
   double servers_s = 0;
   for (const pid_t pid : servers) servers_s += bench::ProcessorSeconds(pid);
   use.job_s = servers_s + bench::OwnProcessorSeconds();
@@ -110,10 +108,8 @@ void RunRecorder::LookAtServers(const JobStatus& status, double cpu_s) {
 RecordedHost RunRecorder::Host() const {
   RecordedHost host;
   host.cores = std::max(1U, std::thread::hardware_concurrency());
-  const double passed_s = last_->machine_all_s - first_->machine_all_s;
-  if (passed_s <= 0) return host;
-  const double others_s = last_->machine_used_s - first_->machine_used_s - (last_->job_s - first_->job_s);
-  host.others_cores = std::clamp(others_s / passed_s, 0.0, 1.0) * host.cores;
+  const double job_s = last_->job_s - first_->job_s;
+  host.others_cores = bench::OthersShare(first_->machine, last_->machine, job_s) * host.cores;
   return host;
 }
 

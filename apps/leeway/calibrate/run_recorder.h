@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/cpu.h"
 #include "calibrate/job_record.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
@@ -41,7 +42,7 @@ class RunRecorder {
  private:
   // Since some moment.
   struct Use {
-    double machine_all_s = 0, machine_used_s = 0;
+    bench::MachineTime machine;
     double job_s = 0;  // processor time
   };
   // Processor time of the servers, and the traffic that it served.

@@ -74,15 +74,22 @@ void Declare(Parser& parser, Command& command) {
 }
 
 // Words before the flags of a command are part of its name. A word that is left over is a mistake.
-Status Unknown(const std::string& word, const std::vector<std::string>& flags, bool takes_rest) {
+Status Unknown(const std::string& word, std::vector<std::string> flags, bool takes_rest) {
   if (word.starts_with("-")) {
     const std::string name = word.substr(0, word.find('='));
+    flags.emplace_back("--help");
     std::string hint = DidYouMean(name, flags);
-    if (hint.empty() && takes_rest) hint = "; one of what it runs would stand after \"--\"";
+    if (hint.empty() && takes_rest)
+      hint = "; a flag for the program that it runs stands after that program, or after \"--\"";
     return InvalidArgument("unknown flag \"{}\"{}", name, hint);
   }
   if (takes_rest) return InvalidArgument("unexpected \"{}\"; the command to run stands after \"--\"", word);
   return InvalidArgument("unexpected \"{}\"", word);
+}
+
+// A value that a flag refuses is wrong usage, even where it names a policy that does not exist.
+Status AsWrongUsage(const Status& refused, std::string_view flag) {
+  return refused.ok() ? refused : InvalidArgument("{}", refused.WithContext(flag).message());
 }
 
 // Takes the values of the file first, because flags override them.
@@ -93,7 +100,7 @@ Status FillFromFile(const Parsed& parsed) {
     Result<FlagFile> file = parsed.flags.read_file()(parsed.values[i].front());
     if (!file.ok()) return file.status().WithContext(flag.name());
     const auto given = [&parsed](const Flag& other) { return parsed.app->count(other.name()) > 0; };
-    LW_RETURN_IF_ERROR(TakeFile(*file, parsed.flags, given).WithContext(flag.name()));
+    LW_RETURN_IF_ERROR(AsWrongUsage(TakeFile(*file, parsed.flags, given), flag.name()));
   }
   return Status::Ok();
 }
@@ -117,11 +124,11 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
     if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
       // CLI11 gives "true" for a value that was left out.
       const bool left_out = values.empty() || values.front() == "true";
-      LW_RETURN_IF_ERROR(flag.take(left_out ? "" : values.front()).WithContext(flag.name()));
+      LW_RETURN_IF_ERROR(AsWrongUsage(flag.take(left_out ? "" : values.front()), flag.name()));
       continue;
     }
     for (const std::string& value : values) {
-      LW_RETURN_IF_ERROR(flag.take(value).WithContext(flag.name()));
+      LW_RETURN_IF_ERROR(AsWrongUsage(flag.take(value), flag.name()));
       if (flag.note) flag.note(flag.name());
     }
   }
@@ -141,9 +148,8 @@ int Complain(const std::string& who, const Status& status, int code, bool usage)
 
 int Run(const ProgramText& program, Parsed& parsed, const std::vector<std::string>* rest) {
   const std::string who = program.name + " " + parsed.command->name();
-  if (const Status filled = Fill(parsed, rest); !filled.ok())
-    return Complain(who, filled, kUsageExitCode, true);
-  const Result<int> result = parsed.command->Run();
+  const Status filled = Fill(parsed, rest);
+  const Result<int> result = filled.ok() ? parsed.command->Run() : Result<int>(filled);
   if (result.ok()) return *result;
   // Two flags that do not fit each other are wrong usage too.
   const bool usage = result.status().code() == StatusCode::kInvalidArgument;
@@ -202,7 +208,7 @@ int NoCommand(const ProgramText& program, const Commands& commands, const Parser
   const std::string& word = extra.front();
   if (const std::string hint = Misplaced(parser, program.name, word); !hint.empty())
     return Complain(who, InvalidArgument("{}", hint), kUsageExitCode, true);
-  if (word.starts_with("-")) return Complain(who, Unknown(word, {"--help"}, false), kUsageExitCode, true);
+  if (word.starts_with("-")) return Complain(who, Unknown(word, {}, false), kUsageExitCode, true);
   const std::vector<std::string> known = FirstWords(commands, group);
   const Status status = InvalidArgument("unknown command \"{}\"; known: {}{}", word, fmt::join(known, ", "),
                                         DidYouMean(word, known));

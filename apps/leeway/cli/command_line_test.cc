@@ -36,6 +36,7 @@ class SailCommand final : public Command {
         },
         "where to call");
     flags.OptionalTime("--watch", watches, watch, "look out");
+    flags.OneOf("--sea", "STATE", sea, {{"calm", 0}, {"rough", 2}, {"stormy", 5}}, "how the sea is");
     flags.SwitchOff("--no-flag", flag, "show no colours");
     flags.File(
         "--log-book", "FILE",
@@ -58,6 +59,7 @@ class SailCommand final : public Command {
   std::uint32_t crew = 2;
   std::uint32_t cargo = 4096;
   bool fast = false;
+  int sea = 2;
   bool watches = false;
   bool flag = true;
   std::chrono::milliseconds watch{1000};
@@ -119,6 +121,17 @@ TEST(WordsTest, ACommandMayTakeWordsThatAreNoFlags) {
   EXPECT_EQ(flags.TakeWords({"a", "b", "c"}).message(), "unexpected \"c\"");
 }
 
+TEST_F(CommandLineTest, AFlagOfSomeWordsTakesOneOfThem) {
+  EXPECT_EQ(Run({"sail", "--sea", "stormy"}), 0);
+  EXPECT_EQ(sail().sea, 5);
+  EXPECT_EQ(Run({"sail", "--sea", "ruogh"}), kUsageExitCode);
+  EXPECT_THAT(err_,
+              HasSubstr("--sea: got \"ruogh\", wanted calm, rough or stormy (did you mean \"rough\"?)"));
+  EXPECT_EQ(sail().sea, 5) << "an error changes nothing";
+  EXPECT_EQ(Run({"sail", "--help"}), 0);
+  EXPECT_THAT(out_, HasSubstr("how the sea is [stormy]"));
+}
+
 TEST_F(CommandLineTest, AValueMayBeLeftOutWhereItMay) {
   EXPECT_EQ(Run({"sail", "--watch", "--fast"}), 0);
   EXPECT_TRUE(sail().watches && sail().fast);
@@ -145,8 +158,8 @@ TEST_F(CommandLineTest, AFileIsTakenBeforeTheFlagsWhichWin) {
   EXPECT_THAT(sail().ports, ElementsAre("home", "b"));
   EXPECT_EQ(Run({"harbour", "enter", "-c", "3", "--log-book", "book"}), 0);
   EXPECT_EQ(sail(1).crew, 3U);
-  EXPECT_EQ(Run({"harbour", "leave", "--log-book", "lost"}), kUsageExitCode);
-  EXPECT_THAT(err_, HasSubstr("--log-book: the book is lost"));
+  EXPECT_EQ(Run({"harbour", "leave", "--log-book", "lost"}), ExitCode(NotFound("lost")));
+  EXPECT_EQ(err_, "boat harbour leave: --log-book: the book is lost\n") << "no wrong usage";
 }
 
 TEST_F(CommandLineTest, DefaultsStayWhenNothingIsGiven) {
@@ -165,12 +178,15 @@ TEST_F(CommandLineTest, AMisspelledFlagGetsASuggestion) {
   EXPECT_EQ(Run({"sail", "--crow", "3"}), kUsageExitCode);
   EXPECT_THAT(err_,
               AllOf(HasSubstr("boat sail: unknown flag \"--crow\""), HasSubstr("did you mean \"--crew\"?")));
+  EXPECT_EQ(Run({"sail", "--hlep"}), kUsageExitCode);
+  EXPECT_THAT(err_, HasSubstr("unknown flag \"--hlep\" (did you mean \"--help\"?)"));
   EXPECT_EQ(sail().runs, 0);
 }
 
 TEST_F(CommandLineTest, AFlagOfWhatIsRunIsToldItsPlace) {
   EXPECT_EQ(Run({"sail", "--anchor", "3"}), kUsageExitCode);
-  EXPECT_THAT(err_, HasSubstr("unknown flag \"--anchor\"; one of what it runs would stand after \"--\""));
+  EXPECT_THAT(err_, HasSubstr("unknown flag \"--anchor\"; a flag for the program that it runs stands after "
+                              "that program, or after \"--\""));
 }
 
 TEST_F(CommandLineTest, AMisspelledCommandGetsASuggestion) {

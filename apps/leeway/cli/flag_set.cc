@@ -1,5 +1,7 @@
 #include "cli/flag_set.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -109,6 +111,22 @@ void FlagSet::Text(std::string names, std::string value, std::string& target, st
     return Status::Ok();
   };
   flags_.push_back({std::move(names), std::move(value), std::move(help), target, false, std::move(take)});
+}
+
+void FlagSet::Word(std::string names, std::string value, std::string preset, std::vector<std::string> words,
+                   std::function<void(std::size_t which)> set, std::string help) {
+  auto take = [words = std::move(words), set = std::move(set)](const std::string& text) -> Status {
+    const auto found = std::ranges::find(words, text);
+    if (found == words.end()) {
+      return InvalidArgument("got \"{}\", wanted {} or {}{}", text,
+                             fmt::join(words.begin(), words.end() - 1, ", "), words.back(),
+                             DidYouMean(text, words));
+    }
+    set(static_cast<std::size_t>(found - words.begin()));
+    return Status::Ok();
+  };
+  flags_.push_back(
+      {std::move(names), std::move(value), std::move(help), std::move(preset), false, std::move(take)});
 }
 
 void FlagSet::SwitchTo(bool to, std::string names, bool& target, std::string help) {

@@ -66,6 +66,20 @@ class FlagSet {
   // The same of a limit that there may be none of: "none" and "0" make target 0.
   void TimeLimit(std::string names, std::chrono::milliseconds& target, std::string help);
   void Text(std::string names, std::string value, std::string& target, std::string help, Check check = {});
+  // One of some words, each with the value that it makes `target`. REQUIRES: target has the value of one.
+  template <typename T>
+  using Choices = std::vector<std::pair<std::string, T>>;
+  template <typename T>
+  void OneOf(std::string names, std::string value, T& target, const Choices<T>& choices, std::string help) {
+    std::vector<std::string> words;
+    std::string preset;
+    for (const auto& [word, meaning] : choices) {
+      words.push_back(word);
+      if (meaning == target) preset = word;
+    }
+    const auto set = [&target, choices](std::size_t which) { target = choices[which].second; };
+    Word(std::move(names), std::move(value), std::move(preset), std::move(words), set, std::move(help));
+  }
   void Switch(std::string names, bool& target, std::string help) {
     SwitchTo(true, std::move(names), target, std::move(help));
   }
@@ -109,6 +123,8 @@ class FlagSet {
   void Ranged(std::string names, std::string value, std::uint64_t preset,
               std::function<void(std::uint64_t)> set, std::uint64_t low, std::uint64_t high, std::string help,
               bool bytes);
+  void Word(std::string names, std::string value, std::string preset, std::vector<std::string> words,
+            std::function<void(std::size_t which)> set, std::string help);
   void SwitchTo(bool to, std::string names, bool& target, std::string help);
 
   std::vector<Flag> flags_;

@@ -11,7 +11,6 @@
 namespace leeway::app {
 namespace {
 
-constexpr std::size_t kLineMax = 100;
 constexpr std::size_t kHelpColumnMax = 34;
 
 using Row = std::pair<std::string, std::string>;
@@ -22,20 +21,8 @@ std::string TwoColumns(const std::vector<Row>& rows) {
   for (const Row& row : rows) left = std::max(left, std::min(row.first.size(), kHelpColumnMax - 4));
   std::string text;
   for (const auto& [name, help] : rows) {
-    std::string line = fmt::format("  {:<{}}  ", name, left);
-    std::size_t start = 0;
-    while (start < help.size()) {
-      std::size_t end = std::min(help.size(), start + kLineMax - left - 4);
-      if (end < help.size()) {
-        const std::size_t space = help.rfind(' ', end);
-        if (space != std::string::npos && space > start) end = space;
-      }
-      line.append(help, start, end - start);
-      text += line + "\n";
-      line.assign(left + 4, ' ');
-      start = end + (end < help.size() && help[end] == ' ' ? 1 : 0);
-    }
-    if (help.empty()) text += line + "\n";
+    const std::string column = fmt::format("  {:<{}}  ", name, left);
+    text += column + Wrapped(help, column.size(), left + 4) + "\n";
   }
   return text;
 }
@@ -54,16 +41,18 @@ std::string FlagHelp(const Flag& flag) {
   return help;
 }
 
-// Paragraphs in lines of one width. Lines of examples and tables (with an indent) stay as they are.
+// Paragraphs in lines of one width. Lines of examples and tables (with an indent) stay as they are, and so
+// does the title above them. Elsewhere a colon at the end of a line is one within a sentence.
 std::string Filled(const std::string& lesson) {
   std::string text, paragraph;
   const auto end_paragraph = [&] {
-    if (!paragraph.empty()) text += Wrapped(paragraph, 0, 0, kLineMax) + "\n";
+    if (!paragraph.empty()) text += Wrapped(paragraph, 0, 0) + "\n";
     paragraph.clear();
   };
   std::istringstream lines(lesson);
   for (std::string line; std::getline(lines, line);) {
-    const bool verbatim = line.empty() || line.starts_with(' ') || line.ends_with(':');
+    const bool title = line.ends_with(':') && lines.peek() == ' ';
+    const bool verbatim = line.empty() || line.starts_with(' ') || title;
     if (verbatim) end_paragraph();
     if (verbatim) text += line + "\n";
     if (!verbatim) paragraph += (paragraph.empty() ? "" : " ") + line;
@@ -82,17 +71,18 @@ std::string CommandsHelp(const ProgramText& program, const Commands& commands, c
   }
   const std::string prefix = group.empty() ? program.name : program.name + " " + group;
   std::string text = group.empty() ? program.about + "\n\n" : std::string{};
-  text += fmt::format("Usage: {} COMMAND [FLAGS]      ({} COMMAND --help says what a command takes)\n\n",
-                      prefix, program.name);
+  text += fmt::format("Usage: {} COMMAND [FLAGS]\n({} COMMAND --help says what a command takes)\n\n", prefix,
+                      program.name);
   text += "Commands:\n" + TwoColumns(rows);
   if (group.empty()) text += "\n" + Filled(program.lesson);
   return text;
 }
 
 std::string CommandHelp(const ProgramText& program, const Command& command, const FlagSet& flags) {
-  std::string text = fmt::format("{}\n\nUsage: {} {}{} [FLAGS]{}\n\n", command.summary(), program.name,
-                                 command.name(), flags.takes_words() ? " " + flags.words_value() : "",
-                                 flags.takes_rest() ? " -- " + flags.rest_value() : "");
+  std::string text =
+      fmt::format("{}\n\nUsage: {} {}{} [FLAGS]{}\n\n", Wrapped(command.summary(), 0, 0), program.name,
+                  command.name(), flags.takes_words() ? " " + flags.words_value() : "",
+                  flags.takes_rest() ? " -- " + flags.rest_value() : "");
   if (flags.takes_words()) text += TwoColumns({{flags.words_value(), flags.words_help()}}) + "\n";
   text += "Flags:\n";
   std::vector<Row> rows;

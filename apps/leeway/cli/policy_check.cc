@@ -28,7 +28,8 @@ Status CheckExchange(const std::string& spec) { return ParseExchangePolicy(spec)
 
 Status CheckRule(const std::string& text) {
   LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
-  return rule.sync.empty() ? Status::Ok() : CheckApply(rule.sync, rule.apply);
+  if (rule.sync.empty()) return Status::Ok();
+  return CheckApply(rule.sync, rule.apply).WithContext(fmt::format("rule \"{}\"", text));
 }
 
 Status CheckInJob(const std::string& sync, const JobOptions& job) {

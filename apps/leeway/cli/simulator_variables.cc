@@ -10,7 +10,7 @@ namespace {
 
 bool Simulates(const std::vector<std::string>& words) {
   if (words.empty()) return false;
-  if (words[0] == "sim" || words[0] == "papers") return true;
+  if (words[0] == "sim") return true;
   return words[0] == "bench" && words.size() > 1 && words[1] == "sim";
 }
 

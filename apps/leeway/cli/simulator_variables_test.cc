@@ -8,7 +8,6 @@ namespace {
 TEST(SimulatorVariablesTest, OnlyCommandsThatSimulateWantThem) {
   const Environment empty;
   EXPECT_TRUE(SimulatorVariables({"sim", "scenarios/uneven.toml"}, empty, true));
-  EXPECT_TRUE(SimulatorVariables({"papers"}, empty, true));
   EXPECT_TRUE(SimulatorVariables({"bench", "sim", "--json"}, empty, true));
   EXPECT_FALSE(SimulatorVariables({}, empty, true));
   EXPECT_FALSE(SimulatorVariables({"bench"}, empty, true));

@@ -13,6 +13,7 @@
 #include "terminal/error_output.h"
 #include "terminal/quantity.h"
 #include "terminal/table_text.h"
+#include "terminal/wrap_text.h"
 
 namespace leeway::app {
 namespace {
@@ -24,7 +25,7 @@ class CheckpointLsCommand final : public Command {
   std::string name() const override { return "checkpoint ls"; }
   std::string summary() const override { return "list the checkpoints in a folder"; }
   std::string lesson() const override {
-    return "Examples:\n  leeway checkpoint ls out/checkpoints\n\n"
+    return "Examples:\n  leeway checkpoint ls ckpt\n\n"
            "Reads the manifests and no more; verify reads everything.\n";
   }
   void Declare(FlagSet& flags) override {
@@ -34,8 +35,7 @@ class CheckpointLsCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const std::vector<CheckpointPath> found, FindCheckpoints(words_[0]));
-    TableText table(
-        {"checkpoint", "state", "job", "iteration", "tables", "blocks", "shard files", "ranks", "size"});
+    TableText table({"id", "state", "job", "iteration", "tables", "blocks", "files", "ranks", "size"});
     nlohmann::json list = nlohmann::json::array();
     for (const CheckpointPath& at : found) Row(at, table, list);
     if (json_) {
@@ -68,7 +68,7 @@ class CheckpointLsCommand final : public Command {
                   {"files", manifest->files.size()},
                   {"ranks", manifest->ranks.size()},
                   {"bytes", bytes}});
-      table.Row({fmt::format("{}", manifest->checkpoint), state, manifest->job.job,
+      table.Row({fmt::format("{}", manifest->checkpoint), state, CutMiddle(manifest->job.job, 14),
                  fmt::format("{}", manifest->iteration.value()), fmt::format("{}", manifest->tables.size()),
                  fmt::format("{}", blocks), fmt::format("{}", manifest->files.size()),
                  fmt::format("{}", manifest->ranks.size()), ShortBytes(static_cast<double>(bytes))});
@@ -86,11 +86,11 @@ class CheckpointVerifyCommand final : public Command {
   std::string summary() const override { return "check every byte of a checkpoint, or of all in a folder"; }
   std::string lesson() const override {
     return fmt::format(
-        "Examples:\n  leeway checkpoint verify out/checkpoints\n"
-        "  leeway checkpoint verify out/checkpoints/checkpoint-00000012\n\n"
+        "Examples:\n  leeway checkpoint verify ckpt\n"
+        "  leeway checkpoint verify ckpt/checkpoint-00000012\n\n"
         "Exit code 0 if all are good, {} if one is bad; problems name file, offset and block. A folder "
-        "without a "
-        "manifest.json is no checkpoint:\nit is named in a FOLDER, and bad if asked for by itself.\n",
+        "without a manifest.json is no checkpoint: it is named in a FOLDER, and bad if asked for by "
+        "itself.\n",
         kBadExitCode);
   }
   void Declare(FlagSet& flags) override {
@@ -125,13 +125,12 @@ class CheckpointDiffCommand final : public Command {
   std::string name() const override { return "checkpoint diff"; }
   std::string summary() const override { return "measure how far apart the values of two checkpoints are"; }
   std::string lesson() const override {
-    return "Examples:\n  leeway checkpoint diff out/checkpoints/checkpoint-00000011 "
-           "out/checkpoints/checkpoint-00000012\n"
+    return "Examples:\n  leeway checkpoint diff ckpt/checkpoint-00000011 "
+           "ckpt/checkpoint-00000012\n"
            "  leeway checkpoint diff before/ after/ --json\n\n"
            "Of a folder of checkpoints its newest complete one is taken. |a-b| is the Euclidean norm over "
-           "the table; "
-           "steps and v_train are those of a and b. Of the states of ranks it says whether they are the "
-           "same.\n"
+           "the table; steps and v_train are those of a and b. Of the states of ranks it says whether they "
+           "are the same.\n"
            "Exit code 1 if one is damaged.\n";
   }
   void Declare(FlagSet& flags) override {
@@ -153,7 +152,7 @@ class CheckpointDiffCommand final : public Command {
     if (json_) {
       PrintJson(a, b, *diffs, *ranks);
     } else {
-      fmt::print("a: {}\nb: {}\n{}{}", a, b, Text(*diffs), Text(*ranks));
+      fmt::print("a: {}\nb: {}\n\n{}{}", a, b, Text(*diffs), Text(*ranks));
     }
     return 0;
   }
@@ -165,21 +164,25 @@ class CheckpointDiffCommand final : public Command {
   }
 
   static std::string Text(const std::vector<TableDiff>& diffs) {
-    TableText table({"table", "elements", "|a-b|", "max |a-b|", "|a|", "|b|", "steps a", "steps b",
-                     "v_train a", "v_train b"});
+    // All in one table would not fit into a terminal.
+    constexpr std::size_t kNameColumns = 24;
+    TableText values({"table", "|a-b|", "max |a-b|", "|a|", "|b|"});
+    TableText progress({"table", "elements", "steps a", "steps b", "v_train a", "v_train b"});
     for (const TableDiff& d : diffs) {
       const bool both = d.a && d.b;
+      const std::string name = CutMiddle(d.name, kNameColumns);
       const std::string differs = !both ? "" : d.same_shape ? fmt::format("{:.6g}", d.norm) : "other shape";
       const auto show = [](const std::optional<TableSide>& side, auto what) {
         return side ? what(*side) : std::string("-");
       };
       const auto norm = [](const TableSide& s) { return fmt::format("{:.6g}", s.norm); };
       const auto steps = [](const TableSide& s) { return fmt::format("{}", s.steps); };
-      table.Row({d.name, fmt::format("{}", d.elements), differs,
-                 both && d.same_shape ? fmt::format("{:.6g}", d.max_abs) : "", show(d.a, norm),
-                 show(d.b, norm), show(d.a, steps), show(d.b, steps), show(d.a, VTrain), show(d.b, VTrain)});
+      values.Row({name, differs, both && d.same_shape ? fmt::format("{:.6g}", d.max_abs) : "",
+                  show(d.a, norm), show(d.b, norm)});
+      progress.Row({name, fmt::format("{}", d.elements), show(d.a, steps), show(d.b, steps),
+                    show(d.a, VTrain), show(d.b, VTrain)});
     }
-    return table.Print();
+    return values.Print() + "\n" + progress.Print();
   }
 
   static std::string Text(const std::vector<RankDiff>& ranks) {
@@ -197,7 +200,7 @@ class CheckpointDiffCommand final : public Command {
                  fmt::format("{}", d.bytes_a), fmt::format("{}", d.bytes_b), iteration(d.iteration_a),
                  iteration(d.iteration_b)});
     }
-    return table.Print();
+    return "\n" + table.Print();
   }
 
   static nlohmann::json ToJson(const RankDiff& d) {

@@ -12,9 +12,8 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewRunCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewSchedulerCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewServerCommand(const Program& program);
-[[nodiscard]] std::unique_ptr<Command> NewSimCommand();
-[[nodiscard]] std::unique_ptr<Command> NewTimelineCommand();
-[[nodiscard]] std::unique_ptr<Command> NewPapersCommand();
+[[nodiscard]] std::unique_ptr<Command> NewSimCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewTimelineCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();
@@ -25,8 +24,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewBenchLatencyCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchScaleCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchMemoryCommand();
-// `commands`, of which it is one, says which benches there are.
-[[nodiscard]] std::unique_ptr<Command> NewBenchAllCommand(const Program& program, const Commands& commands);
+[[nodiscard]] std::unique_ptr<Command> NewBenchAllCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchOptimizerCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchStepCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSimCommand();

@@ -1,6 +1,5 @@
 // leeway ctl status and checkpoint: questions to the scheduler of a job that runs.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,17 +16,10 @@
 #include "status/progress.h"
 #include "status/status_text.h"
 #include "terminal/error_output.h"
+#include "terminal/screen.h"
 
 namespace leeway::app {
 namespace {
-
-// Rows of the terminal on stdout; 24 where stdout is not a terminal.
-std::size_t ScreenRows() {
-  constexpr unsigned short kRows = 24, kRowsMin = 10;
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return kRows;
-  return std::max(size.ws_row, kRowsMin);
-}
 
 class CtlStatusCommand final : public Command {
  public:
@@ -43,11 +35,9 @@ class CtlStatusCommand final : public Command {
            "  leeway ctl status --scheduler 127.0.0.1:7000 --watch 2s\n"
            "  leeway ctl status --scheduler file:/shared/job.address --json\n\n"
            "Workers: their step, samples/s, seconds of computing per step, waits, staleness, and what they "
-           "do "
-           "now. Tables:\n"
-           "the synchronization model, the iteration that is collected (v_train), delayed pulls (DPRs), and "
-           "how long workers\n"
-           "waited for them. --watch fits the screen. docs/cli.md lists what the JSON holds.\n";
+           "do now. Tables: the synchronization model, the iteration that is collected (v_train), delayed "
+           "pulls (DPRs), and how long workers waited for them. --watch fits the screen. docs/cli.md lists "
+           "what the JSON holds.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(10));
@@ -62,11 +52,10 @@ class CtlStatusCommand final : public Command {
       if (every_.count() == 0) return InvalidArgument("--watch: got 0ms, wanted more");
       options.every = every_;
     }
-    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
-    MonitorClient& monitor = *connection;
-    LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(monitor, [&] { return monitor.Take(); }));
+    const std::unique_ptr<MonitorClient> monitor = ConnectMonitor(options);
+    LW_ASSIGN_OR_RETURN(const std::string json, scheduler_.Await(*monitor, [&] { return monitor->Take(); }));
     LW_RETURN_IF_ERROR(Show(json));
-    return watch_ ? Watch(monitor) : 0;
+    return watch_ ? Watch(*monitor) : 0;
   }
 
  private:
@@ -97,7 +86,8 @@ class CtlStatusCommand final : public Command {
         // A terminal is drawn anew; elsewhere one follows the other. Lines that are too long are cut off, not
         // wrapped: the top of the picture stays where it is.
         const bool drawn = isatty(STDOUT_FILENO) == 1;
-        const std::string text = WatchText(status, progress_, ScreenRows() - 1);  // the cursor has the last
+        const std::string text =
+            WatchText(status, progress_, Screen::PageRows() - 1);  // the cursor has the last
         fmt::print("{}{}{}", drawn ? "\x1b[H\x1b[2J\x1b[?7l" : "\n", text, drawn ? "\x1b[?7h" : "");
       }
     }
@@ -120,12 +110,11 @@ class CtlCheckpointCommand final : public Command {
   std::string summary() const override { return "make a running job write a checkpoint now"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway ctl checkpoint --scheduler 127.0.0.1:7000 --secret-file job.secret --wait\n"
            "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
+           "  leeway ctl checkpoint --scheduler 127.0.0.1:7000 --wait\n"
            "  LEEWAY_SCHEDULER=file:/shared/job.address leeway ctl checkpoint\n\n"
            "Training continues. With --wait the command prints the folder of the checkpoint when it is "
-           "complete. The "
-           "job needs --checkpoint-dir.\n";
+           "complete. The job needs --checkpoint-dir.\n";
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::minutes(2));
@@ -134,13 +123,12 @@ class CtlCheckpointCommand final : public Command {
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
-    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
-    MonitorClient& monitor = *connection;
-    monitor.AskCheckpoint(wait_);
+    const std::unique_ptr<MonitorClient> monitor = ConnectMonitor(options);
+    monitor->AskCheckpoint(wait_);
     LW_ASSIGN_OR_RETURN(const AskedCheckpoint got,
-                        scheduler_.Await(monitor, [&]() -> std::optional<AskedCheckpoint> {
-                          (void)monitor.Take();  // a status comes with every connect
-                          return monitor.TakeCheckpoint();
+                        scheduler_.Await(*monitor, [&]() -> std::optional<AskedCheckpoint> {
+                          (void)monitor->Take();  // a status comes with every connect
+                          return monitor->TakeCheckpoint();
                         }));
     LW_RETURN_IF_ERROR(got.status);
     if (got.checkpoint == 0) {

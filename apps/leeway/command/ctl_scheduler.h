@@ -33,8 +33,7 @@ class CtlScheduler {
     if (where_.empty()) {
       return InvalidArgument(
           "--scheduler: not given, and LEEWAY_SCHEDULER is not set; wanted host:port or file:PATH of the "
-          "job's "
-          "scheduler");
+          "job's scheduler");
     }
     LW_RETURN_IF_ERROR(CheckAddress(where_).WithContext("--scheduler"));
     MonitorOptions options;

@@ -11,6 +11,7 @@
 #include "cli/policy_check.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
+#include "terminal/quantity.h"
 
 namespace leeway::app {
 namespace {
@@ -22,17 +23,14 @@ class CtlSetSyncCommand final : public Command {
   std::string summary() const override { return "change the synchronization of a running job, at once"; }
   std::string lesson() const override {
     return "Examples:\n"
-           "  leeway ctl set-sync sync=ssp:3 --scheduler 127.0.0.1:7000 --secret-file job.secret\n"
            "  export LEEWAY_SCHEDULER=127.0.0.1:7000 LEEWAY_SECRET_FILE=$PWD/job.secret\n"
+           "  leeway ctl set-sync sync=ssp:3\n"
            "  leeway ctl set-sync 'tables=fc*' sync=psp:2,50\n"
-           "  leeway ctl set-sync server=1 'sync=when:pull=\"progress < v_train + 2\",push=\"count >= "
-           "workers\"'\n\n"
+           "  leeway ctl set-sync server=1 'sync=when:pull=\"gap < s || rand > p\",s=3,p=0.5'\n\n"
            "A rule is [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; it wins over the rules that were set "
            "before it. It acts at once, also on pulls that wait, and training continues. The scheduler "
-           "refuses a "
-           "rule that the job cannot apply, and nothing changes. leeway ctl status shows the model of every "
-           "table "
-           "on every server. Models: " +
+           "refuses a rule that the job cannot apply, and nothing changes. leeway ctl status shows the model "
+           "of every table on every server. Models: " +
            KnownSyncModels() + ".\n";
   }
   void Declare(FlagSet& flags) override {
@@ -44,17 +42,15 @@ class CtlSetSyncCommand final : public Command {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
     const std::string rule = fmt::format("{}", fmt::join(words_, " "));
     LW_RETURN_IF_ERROR(CheckRule(rule));
-    const std::unique_ptr<MonitorClient> connection = ConnectMonitor(options);
-    MonitorClient& monitor = *connection;
-    monitor.AskSetSync(rule);
+    const std::unique_ptr<MonitorClient> monitor = ConnectMonitor(options);
+    monitor->AskSetSync(rule);
     LW_ASSIGN_OR_RETURN(const AskedSetSync got,
-                        scheduler_.Await(monitor, [&]() -> std::optional<AskedSetSync> {
-                          (void)monitor.Take();  // a status comes with every connect
-                          return monitor.TakeSetSync();
+                        scheduler_.Await(*monitor, [&]() -> std::optional<AskedSetSync> {
+                          (void)monitor->Take();  // a status comes with every connect
+                          return monitor->TakeSetSync();
                         }));
     LW_RETURN_IF_ERROR(got.status);
-    fmt::print("the rule matches {} table{} of the job; every server has it\n", got.tables,
-               got.tables == 1 ? "" : "s");
+    fmt::print("the rule matches {} of the job; every server has it\n", Counted(got.tables, "table"));
     return 0;
   }
 

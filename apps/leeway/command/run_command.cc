@@ -4,14 +4,12 @@
 #include <memory>
 
 #include "base/errors.h"
-#include "base/number_from.h"
 #include "calibrate/exchange_costs.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
-#include "role/log_level.h"
 #include "role/loss_flags.h"
 #include "system/text_file.h"
 #include "terminal/quantity.h"
@@ -37,25 +35,25 @@ class RunCommand final : public Command {
            "  leeway run -w 4 -s 2 --record run.json train.py\n"
            "  leeway sim --from-run run.json\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
-           "  leeway run -w 2 -s 1 -- ./mine          # C++: WorkerOptions::FromEnvironment()\n\n"
+           "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE, LEEWAY_JOB, LEEWAY_RANK and "
            "LEEWAY_SIZE; lw.init() reads them. A worker that ends with an error of its own (exit code 1 to "
-           "127) "
-           "ends the job, and its exit code becomes that of leeway run. --on-worker-loss and --restarts "
-           "decide "
-           "about a worker that died.\n\n"
+           "127) ends the job, and its exit code becomes that of leeway run. --on-worker-loss and --restarts "
+           "decide about a worker that died.\n\n"
            "Ctrl-C interrupts the scripts (KeyboardInterrupt); the job ends with them, or after --grace. A "
            "second Ctrl-C ends everything at once. SIGTERM ends the job after a checkpoint (--grace), "
-           "SIGUSR1 "
-           "writes a checkpoint and the job continues, SIGQUIT (Ctrl-\\) shows who waits for what.\n\n" +
+           "SIGUSR1 writes a checkpoint and the job continues, SIGQUIT (Ctrl-\\) shows who waits for "
+           "what.\n\n" +
            JobLesson();
   }
 
   void Declare(FlagSet& flags) override {
     DeclareJobFlags(flags, options_.scheduler.job, &origins_);
     flags.Each(
-        "--slow-worker", "RANK:FACTORx", [this](const std::string& text) { return TakeSlowWorker(text); },
-        "make one worker compute slower: 3:4x");
+        "--slow-worker", "PATTERN",
+        [this](const std::string& text) { return options_.slow_workers.Take(text); },
+        "make workers slower, by sleeping: 3:4x (rank 3, for good), rotate:4x,5-10 (one after the other, for "
+        "5 to 10 iterations), pauses:200ms,0.05 (each for 200ms in 5 % of its iterations)");
     flags.Text(
         "--listen", "HOST:PORT", options_.listen,
         "open TCP ports, the scheduler's here, for leeway ctl and workers started by hand [default: none]");
@@ -70,14 +68,16 @@ class RunCommand final : public Command {
                "how long to wait for all workers to join");
     flags.Time("--expel-after", options_.scheduler.expel_after,
                "a worker silent for this long is declared dead");
-    DeclareLossFlags(flags, options_.scheduler, on_worker_loss_);
+    DeclareLossFlags(flags, options_.scheduler);
     flags.NoteOrigin("--on-worker-loss", [this](const std::string&) { options_.accepts_losses = true; });
     DeclareCheckpointFlags(flags, options_.scheduler.checkpoint);
-    flags.Text(
-        "--on-server-loss", "WHAT", on_server_loss_,
+    const FlagSet::Choices<ServerLossPlan> plans = {{"patch", ServerLossPlan::kPatch},
+                                                    {"rollback", ServerLossPlan::kRollback},
+                                                    {"fail", ServerLossPlan::kFail}};
+    flags.OneOf(
+        "--on-server-loss", "WHAT", options_.on_server_loss, plans,
         "when a server has died: patch (another takes its place, with its blocks as they are in the newest "
-        "checkpoint), rollback (all go back to it), fail (end)",
-        [](const std::string& text) { return ParsePlan(text).status(); });
+        "checkpoint), rollback (all go back to it), fail (end)");
     flags.Number("--server-restarts", "N", options_.role_restart.servers, 0, 1'000'000,
                  "under patch: restart servers that died, at most N times in all");
     flags.Number("--scheduler-restarts", "N", options_.role_restart.scheduler, 0, 1'000'000,
@@ -106,18 +106,12 @@ class RunCommand final : public Command {
     const JobOptions& job = options_.scheduler.job;
     if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
-    LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_.scheduler));
+    LW_RETURN_IF_ERROR(CheckLossFlags(options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
-    LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParsePlan(on_server_loss_));
     LW_RETURN_IF_ERROR(CheckWaits());
     LW_RETURN_IF_ERROR(CheckFile("--summary-json", options_.summary_json));
     LW_RETURN_IF_ERROR(CheckFile("--record", options_.record));
-    for (const auto& [rank, factor] : options_.slow_workers) {
-      if (rank >= job.workers) {
-        return InvalidArgument("--slow-worker: got rank {}, wanted 0 to {} ({} workers)", rank,
-                               job.workers - 1, job.workers);
-      }
-    }
+    LW_RETURN_IF_ERROR(options_.slow_workers.Check(job.workers).WithContext("--slow-worker"));
     // There is no flag for it here: reported at the latest when it is declared dead.
     options_.scheduler.suspect_after =
         std::min(options_.scheduler.suspect_after, options_.scheduler.expel_after);
@@ -129,13 +123,6 @@ class RunCommand final : public Command {
   }
 
  private:
-  static Result<ServerLossPlan> ParsePlan(const std::string& text) {
-    if (text == "patch") return ServerLossPlan::kPatch;
-    if (text == "rollback") return ServerLossPlan::kRollback;
-    if (text == "fail") return ServerLossPlan::kFail;
-    return InvalidArgument("got \"{}\", wanted patch, rollback or fail", text);
-  }
-
   Status CheckWaits() const {
     const SchedulerOptions& s = options_.scheduler;
     if (s.gather_timeout.count() == 0) return InvalidArgument("--gather-timeout: got 0ms, wanted more");
@@ -150,25 +137,9 @@ class RunCommand final : public Command {
     return name.empty() ? Status::Ok() : CheckTextFile(name).WithContext(flag);
   }
 
-  Status TakeSlowWorker(const std::string& text) {
-    const std::size_t colon = text.find(':');
-    if (colon != std::string::npos && text.ends_with("x")) {
-      const auto rank = NumberFrom<std::uint32_t>(text.substr(0, colon));
-      const auto factor = NumberFrom<double>(text.substr(colon + 1, text.size() - colon - 2));
-      if (rank && *rank < 4096 && factor && *factor >= 1 && *factor <= 1000) {
-        options_.slow_workers[*rank] = *factor;
-        return Status::Ok();
-      }
-    }
-    return InvalidArgument("got \"{}\", wanted RANK:FACTORx with a factor from 1 to 1000, such as 3:4x",
-                           text);
-  }
-
   const Program& program_;
   LaunchOptions options_;
   JobOrigins origins_;
-  std::string on_server_loss_ = "patch";
-  std::string on_worker_loss_;
   bool no_prefix_ = false;
 };
 

@@ -13,7 +13,6 @@
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
-#include "role/log_level.h"
 #include "role/loss_flags.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
@@ -39,8 +38,8 @@ class SchedulerCommand final : public Command {
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
            "  export PYTHONPATH=$PWD/build/python\n"
-           "  LEEWAY_SCHEDULER=127.0.0.1:7000 $(cat build/python/interpreter) train.py   # twice: two "
-           "workers\n\n" +
+           "  export LEEWAY_SCHEDULER=127.0.0.1:7000\n"
+           "  $(cat build/python/interpreter) train.py      # twice: two workers\n\n" +
            JobLesson();
   }
 
@@ -56,8 +55,8 @@ class SchedulerCommand final : public Command {
                "how long the job waits for all workers and servers");
     flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
     flags.Time("--expel-after", options_.expel_after, "a worker silent for this long is declared dead");
-    DeclareLossFlags(flags, options_, on_worker_loss_);
-    DeclareServerLossFlag(flags, on_server_loss_);
+    DeclareLossFlags(flags, options_);
+    DeclareServerLossFlag(flags, options_.on_server_loss);
     DeclareCheckpointFlags(flags, options_.checkpoint);
     DeclareGraceFlag(flags, grace_);
     flags.Text("--log-dir", "FOLDER", options_.log_folder,
@@ -75,8 +74,7 @@ class SchedulerCommand final : public Command {
     LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
     LW_RETURN_IF_ERROR(CheckJobFlags(options_.job, origins_));
-    LW_RETURN_IF_ERROR(TakeLossFlags(on_worker_loss_, options_));
-    LW_ASSIGN_OR_RETURN(options_.on_server_loss, ParseOnServerLoss(on_server_loss_));
+    LW_RETURN_IF_ERROR(CheckLossFlags(options_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     if (!options_.log_folder.empty()) {
@@ -91,8 +89,7 @@ class SchedulerCommand final : public Command {
       }));
     }
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopAndAskSignals());
-    LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
-    ConsoleLog log("scheduler", level);
+    ConsoleLog log("scheduler", log_level_);
     const Policies policies = Policies::Builtin();
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerProcess> process,
                         SchedulerProcess::Start(options_, policies, log));
@@ -130,8 +127,7 @@ class SchedulerCommand final : public Command {
       if (worker.state != "dead") continue;
       return Unavailable(
           "the job came to its end, but without worker {}, which died: that is a failure unless "
-          "--on-worker-loss "
-          "says what to do about losses",
+          "--on-worker-loss says what to do about losses",
           worker.rank);
     }
     return Status::Ok();
@@ -182,11 +178,9 @@ class SchedulerCommand final : public Command {
   SchedulerOptions options_;
   JobOrigins origins_;
   std::chrono::milliseconds grace_{30'000};
-  std::string on_worker_loss_;
-  std::string on_server_loss_;
   std::string address_file_;
   std::string status_file_;
-  std::string log_level_ = "info";
+  LogLevel log_level_ = LogLevel::kInfo;
   bool quiet_ = false;
   bool accepts_losses_ = false;
 };

@@ -8,7 +8,6 @@
 #include "process/server_process.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
-#include "role/log_level.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
 #include "status/job_display.h"
@@ -25,7 +24,7 @@ class ServerCommand final : public Command {
     return "Examples:\n"
            "  leeway server --scheduler 127.0.0.1:7000 --server 0 --secret-file job.secret\n"
            "  leeway server --scheduler file:/shared/job.address --server 1 --shards 4\n"
-           "  leeway server --scheduler 10.0.0.5:7000 --server 0 --listen 10.0.0.6:0 --bind-any\n\n"
+           "  leeway server --scheduler 10.0.0.5:7000 --listen 10.0.0.6:0 --bind-any\n\n"
            "LEEWAY_SECRET_FILE names the file with the job's secret where --secret-file does not.\n";
   }
 
@@ -55,8 +54,7 @@ class ServerCommand final : public Command {
     LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
-    LW_ASSIGN_OR_RETURN(const LogLevel level, ParseLogLevel(log_level_));
-    ConsoleLog log(fmt::format("server {}", options_.server), level);
+    ConsoleLog log(fmt::format("server {}", options_.server), log_level_);
     const Policies policies = Policies::Builtin();
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<ServerProcess> process,
                         ServerProcess::Start(options_, shards_, policies, log));
@@ -88,7 +86,7 @@ class ServerCommand final : public Command {
   SecretFlags secret_;
   ServerOptions options_;
   std::uint32_t shards_ = 1;
-  std::string log_level_ = "info";
+  LogLevel log_level_ = LogLevel::kInfo;
   bool quiet_ = false;
 };
 

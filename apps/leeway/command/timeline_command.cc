@@ -12,6 +12,8 @@
 #include "command/commands.h"
 #include "sim/timeline.h"
 #include "terminal/error_output.h"
+#include "terminal/screen.h"
+#include "terminal/wrap_text.h"
 
 namespace leeway::app {
 namespace {
@@ -46,6 +48,7 @@ nlohmann::json ToJson(const sim::TimelineOptions& options, const sim::TimelineRe
 
 class TimelineCommand final : public Command {
  public:
+  explicit TimelineCommand(const Program& program) : environment_(program.environment) {}
   std::string name() const override { return "timeline"; }
   std::string summary() const override {
     return "show when each worker computes and waits under one synchronization model, in a simulation";
@@ -86,14 +89,16 @@ class TimelineCommand final : public Command {
     if (json_) {
       fmt::print("{}\n", ToJson(options_, report).dump());
     } else {
-      fmt::print("{}: {} DPRs, {} late pushes dropped; # and = compute, . waits\n{}", options_.sync,
-                 report.delayed, report.late_dropped,
-                 sim::TimelineText(options_, report, options_.length / 80));
+      const std::size_t columns = Screen::TableColumns(environment_.Get("COLUMNS").value_or(""));
+      const std::string head = fmt::format("{}: {} DPRs, {} late pushes dropped; # and = compute, . waits",
+                                           options_.sync, report.delayed, report.late_dropped);
+      fmt::print("{}\n{}", Wrapped(head, 0, 2, columns), sim::TimelineText(options_, report, columns));
     }
     return 0;
   }
 
  private:
+  const Environment& environment_;
   sim::TimelineOptions options_;
   std::string pace_;  // empty: the defaults of TimelineOptions
   bool json_ = false;
@@ -101,6 +106,8 @@ class TimelineCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> NewTimelineCommand() { return std::make_unique<TimelineCommand>(); }
+std::unique_ptr<Command> NewTimelineCommand(const Program& program) {
+  return std::make_unique<TimelineCommand>(program);
+}
 
 }  // namespace leeway::app

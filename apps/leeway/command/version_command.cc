@@ -4,6 +4,7 @@
 
 #include "cli/policy_check.h"
 #include "command/commands.h"
+#include "terminal/wrap_text.h"
 #include "wire/kind.h"
 
 namespace leeway::app {
@@ -23,10 +24,10 @@ class VersionCommand final : public Command {
     fmt::print("protocol    {} to {}\n", wire::kVersionMin, wire::kVersionMax);
     fmt::print("build       {}{}, {}\n", LEEWAY_BUILD_TYPE,
                std::string_view(LEEWAY_SANITIZERS).empty() ? "" : " with " LEEWAY_SANITIZERS, kCompiler);
-    fmt::print("sync        {}\n", KnownSyncModels());
+    fmt::print("sync        {}\n", Wrapped(KnownSyncModels(), 12, 12));
     fmt::print("apply       aggregate, immediate\n");
-    fmt::print("optimizer   {}\n", KnownOptimizers());
-    fmt::print("placement   {}\n", KnownPlacements());
+    fmt::print("optimizer   {}\n", Wrapped(KnownOptimizers(), 12, 12));
+    fmt::print("placement   {}\n", Wrapped(KnownPlacements(), 12, 12));
     return 0;
   }
 

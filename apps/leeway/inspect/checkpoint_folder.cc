@@ -19,6 +19,9 @@ Result<std::vector<Storage::Entry>> List(const std::string& folder) {
   std::error_code error;
   std::vector<Storage::Entry> entries;
   fs::directory_iterator at(folder, error);
+  if (error == std::errc::not_a_directory) {
+    return InvalidArgument("{}: got a file, wanted a folder of checkpoints, or one of them", folder);
+  }
   if (error) return FileError(error.value(), folder);
   for (; at != fs::directory_iterator(); at.increment(error)) {
     std::error_code ignored;  // what cannot be looked at is no folder

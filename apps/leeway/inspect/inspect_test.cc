@@ -53,6 +53,9 @@ class InspectTest : public ::testing::Test {
 TEST_F(InspectTest, FindsTheCompleteAndTheOthers) {
   EXPECT_EQ(FindCheckpoints(folder_.string()).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(FindCheckpoints((folder_ / "none").string()).status().code(), StatusCode::kNotFound);
+  std::ofstream(folder_ / "file") << "no folder";
+  EXPECT_EQ(FindCheckpoints((folder_ / "file").string()).status().code(), StatusCode::kInvalidArgument);
+  fs::remove(folder_ / "file");
   const std::string own = Write(1);
   fs::create_directories(folder_ / "checkpoint-00000013");
   const auto found = FindCheckpoints(folder_.string());

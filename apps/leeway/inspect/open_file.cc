@@ -10,15 +10,12 @@
 
 namespace leeway::app {
 
-OpenFile::OpenFile(std::string path, std::unique_ptr<std::ifstream> file, std::uint64_t bytes)
-    : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
-
 Result<OpenFile> OpenFile::Open(const std::string& path) {
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error) return FileError(error.value(), path);
-  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-  if (!*file) return FileError(errno, path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return FileError(errno, path);
   return OpenFile(path, std::move(file), bytes);
 }
 
@@ -27,10 +24,10 @@ Result<std::vector<std::byte>> OpenFile::Read(std::uint64_t offset, std::uint64_
     return InvalidArgument("{}: has {} bytes, wanted {} at offset {}", path_, bytes_, bytes, offset);
   }
   std::vector<std::byte> piece(bytes);
-  file_->clear();
-  file_->seekg(static_cast<std::streamoff>(offset));
-  file_->read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(bytes));
-  if (!*file_) return Unavailable("{}: cannot read {} bytes at offset {}", path_, bytes, offset);
+  file_.clear();
+  file_.seekg(static_cast<std::streamoff>(offset));
+  file_.read(reinterpret_cast<char*>(piece.data()), static_cast<std::streamsize>(bytes));
+  if (!file_) return Unavailable("{}: cannot read {} bytes at offset {}", path_, bytes, offset);
   return piece;
 }
 

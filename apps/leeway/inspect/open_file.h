@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/status.h"
@@ -20,10 +20,11 @@ class OpenFile {
   [[nodiscard]] Result<std::vector<std::byte>> Read(std::uint64_t offset, std::uint64_t bytes);
 
  private:
-  OpenFile(std::string path, std::unique_ptr<std::ifstream> file, std::uint64_t bytes);
+  OpenFile(std::string path, std::ifstream file, std::uint64_t bytes)
+      : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
 
   std::string path_;
-  std::unique_ptr<std::ifstream> file_;
+  std::ifstream file_;
   std::uint64_t bytes_;
 };
 

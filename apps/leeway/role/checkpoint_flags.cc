@@ -50,10 +50,11 @@ void DeclareGraceFlag(FlagSet& flags, std::chrono::milliseconds& grace) {
 }
 
 Status TakeCheckpointFlags(CheckpointOptions& options) {
-  const bool asked = options.every_iterations > 0 || options.every.count() > 0;
   if (options.folder.empty()) {
-    if (asked)
-      return InvalidArgument("--checkpoint-every, --checkpoint-time: wanted --checkpoint-dir with them");
+    const char* asked = options.every_iterations > 0 ? "--checkpoint-every"
+                        : options.every.count() > 0  ? "--checkpoint-time"
+                                                     : nullptr;
+    if (asked != nullptr) return InvalidArgument("{}: wanted --checkpoint-dir FOLDER with it", asked);
     return Status::Ok();
   }
   LW_ASSIGN_OR_RETURN(const std::string folder, ResolveLink("--checkpoint-dir", options.folder));

@@ -64,7 +64,8 @@ TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
   const Status taken = Take(
       "# a job\n"
       "workers = 4\nservers = 3\nsync = \"ssp:3\"\napply = \"immediate\"\npull = \"partial:0.9,50\"\n"
-      "exchange = \"every:2\"\nno_overlap = true\nblock_bytes = \"1MiB\"\nseed = 9\njob = \"mine\"\n"
+      "exchange = \"every:2\"\nno_overlap = true\nflush_bytes = \"64KiB\"\nblock_bytes = \"1MiB\"\nseed = "
+      "9\njob = \"mine\"\n"
       "gather_timeout = \"30s\"\nrejoin = true\nslow_worker = [\"1:2x\", \"3:4x\"]\n"
       "[[rule]]\ntables = \"fc*\"\nserver = 1\nsync = \"psp:2,50\"\n"
       "[[rule]]\nsync = 'when:pull=\"progress < v_train + s\",push=\"count >= workers\",s=2'\napply = "
@@ -76,6 +77,7 @@ TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
   EXPECT_EQ(job.pull, "partial:0.9,50");
   EXPECT_EQ(job.exchange, "every:2");
   EXPECT_FALSE(job.overlap);
+  EXPECT_EQ(job.flush_bytes, 64U << 10);
   EXPECT_EQ(job.block_bytes, 1U << 20);
   EXPECT_EQ(job.seed, 9U);
   EXPECT_EQ(job.job, "mine");

@@ -6,8 +6,9 @@
 
 #include "base/errors.h"
 #include "cli/policy_check.h"
+#include "process/core_list.h"
 #include "role/job_file.h"
-#include "role/log_level.h"
+#include "terminal/wrap_text.h"
 #include "transport/stream/carrier.h"
 
 namespace leeway::app {
@@ -39,6 +40,9 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
   flags.SwitchOff(
       "--no-overlap", job.overlap,
       "a barrier of all workers between the pushes and the pulls of an iteration; for comparison only");
+  flags.Bytes("--flush-bytes", job.flush_bytes, 1, 1U << 30,
+              "a worker's pushes to a shard leave in parts of this size, each with its pulls behind it; 1: "
+              "block by block");
   flags.Text("--placement", "SPEC", job.placement,
              "which shard owns which block: lpt evens their bytes out; docs/placements.md compares all",
              CheckPlacement);
@@ -69,22 +73,31 @@ void DeclareLinkFlags(FlagSet& flags, LinkOptions& link) {
 }
 
 void DeclareCoresFlag(FlagSet& flags, std::string& cores) {
+  // Here, so that leeway run refuses a wrong list before it starts a server with it.
+  const auto check = [](const std::string& list) { return CoresOf(list, 0, 1, AllowedCores()).status(); };
   flags.Text(
       "--cores", "LIST", cores,
-      "cores of a server's shards: auto (one each where cores are spare), none, or a list such as 0-3,6");
+      "cores of a server's shards: auto (one each where cores are spare), none, or a list such as 0-3,6",
+      check);
 }
 
 void DeclareTransportFlag(FlagSet& flags, std::string& transport) {
   flags.Text("--transport", "NAME", transport,
              "how frames travel: auto (shared memory on one host, else TCP), local (shared memory or "
-             "nothing), uds "
-             "(a Unix socket, to compare), tcp",
+             "nothing), uds (a Unix socket, to compare), tcp",
              [](const std::string& text) { return ParseCarrier(text).status(); });
 }
 
-void DeclareLogFlag(FlagSet& flags, std::string& level) {
-  flags.Text("--log", "LEVEL", level, "least level of log lines: debug, info, warning, error",
-             [](const std::string& text) { return ParseLogLevel(text).status(); });
+void DeclareLogFlag(FlagSet& flags, LogLevel& level) {
+  FlagSet::Choices<LogLevel> choices;
+  for (const LogLevel each : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarning, LogLevel::kError})
+    choices.emplace_back(NameOf(each), each);
+  flags.OneOf("--log", "LEVEL", level, choices, "least level of log lines: debug, info, warning, error");
+}
+
+const char* NameOf(LogLevel level) {
+  constexpr const char* kNames[] = {"debug", "info", "warning", "error"};
+  return kNames[static_cast<std::size_t>(level)];
 }
 
 Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
@@ -98,20 +111,22 @@ Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
 }
 
 std::string JobLesson() {
+  const auto listed = [](const std::string& names) { return Wrapped(names, 14, 14); };
   return fmt::format(
       "Policies known here:\n"
       "  sync        {}\n"
-      "              ssp:3 lets a worker run 3 iterations ahead; drop:3 waits for 3 of the workers; "
-      "psp:2,50 with 2 of\n"
-      "              them after 50 ms; conditions of your own: when:pull=\"progress < v_train + "
-      "2\",push=\"count >= workers\"\n"
-      "  rule        [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; leeway ctl set-sync RULE sets one "
-      "while the job runs\n"
-      "  apply       immediate, aggregate      aggregate:reduce=ordered gives the same bits in every run\n"
-      "  pull        full, partial:0.9,50      exchange   every:1, every:k, when_stale:s, significant:t\n"
+      "              ssp:3 lets a worker run 3 iterations ahead; drop:3 waits for 3 of\n"
+      "              the workers; psp:2,50 for 2 of them, and at most 50 ms longer;\n"
+      "              your own: when:pull=\"progress < v_train + 2\",push=\"count >= 3\"\n"
+      "  rule        [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; leeway ctl\n"
+      "              set-sync RULE sets one while the job runs\n"
+      "  apply       immediate, aggregate; aggregate:reduce=ordered gives the same bits\n"
+      "              in every run\n"
+      "  pull        full, partial:0.9,50\n"
+      "  exchange    every:1, every:k, when_stale:s, significant:t\n"
       "  optimizer   {}\n"
       "  placement   {}\n",
-      KnownSyncModels(), KnownOptimizers(), KnownPlacements());
+      listed(KnownSyncModels()), listed(KnownOptimizers()), listed(KnownPlacements()));
 }
 
 }  // namespace leeway::app

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/flag_set.h"
+#include "leeway/env.h"
 #include "leeway/options.h"
 
 namespace leeway::app {
@@ -25,7 +26,9 @@ void DeclareCoresFlag(FlagSet& flags, std::string& cores);
 void DeclareTransportFlag(FlagSet& flags, std::string& transport);
 void DeclareLinkFlags(FlagSet& flags, LinkOptions& link);
 // --log.
-void DeclareLogFlag(FlagSet& flags, std::string& level);
+void DeclareLogFlag(FlagSet& flags, LogLevel& level);
+// "debug", "info", "warning", "error".
+[[nodiscard]] const char* NameOf(LogLevel level);
 // Whether the job's sync, apply and rules fit each other and its workers and servers.
 [[nodiscard]] Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins = {});
 // The names that job flags take, for help.

@@ -28,8 +28,7 @@ Status CheckListen(const std::string& address, bool bind_any) {
   if (IsLoopbackHost(host) || bind_any) return Status::Ok();
   return InvalidArgument(
       "--listen: \"{}\" can be reached from other machines, and connections are not encrypted; add "
-      "--bind-any if that "
-      "is what you want",
+      "--bind-any if that is what you want",
       address);
 }
 

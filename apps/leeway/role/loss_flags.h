@@ -1,26 +1,22 @@
 // Flags for what a job does when a worker or a server dies.
 #pragma once
 
-#include <string>
-
 #include "cli/flag_set.h"
 #include "leeway/options.h"
+#include "leeway/status.h"
 
 namespace leeway::app {
 
-// --min-workers, --on-worker-loss: of `run` and `scheduler`.
-void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options, std::string& on_worker_loss);
-// Fills options.on_worker_loss, and compares --min-workers with --workers.
-[[nodiscard]] Status TakeLossFlags(const std::string& on_worker_loss, SchedulerOptions& options);
+// --min-workers, --wait-max, --on-worker-loss: of `run` and `scheduler`.
+void DeclareLossFlags(FlagSet& flags, SchedulerOptions& options);
+// Compares --min-workers with --workers.
+[[nodiscard]] Status CheckLossFlags(const SchedulerOptions& options);
 
 // --on-server-loss of `scheduler`; that of `run` knows one more word.
-void DeclareServerLossFlag(FlagSet& flags, std::string& on_server_loss);
+void DeclareServerLossFlag(FlagSet& flags, OnServerLoss& on_server_loss);
 
-// "shrink", "wait", "fail".
-[[nodiscard]] Result<OnWorkerLoss> ParseOnWorkerLoss(const std::string& text);
+// The words of these flags: "shrink", "wait", "fail"; "patch", "fail".
 [[nodiscard]] const char* NameOf(OnWorkerLoss what);
-// "patch", "fail".
-[[nodiscard]] Result<OnServerLoss> ParseOnServerLoss(const std::string& text);
 [[nodiscard]] const char* NameOf(OnServerLoss what);
 
 }  // namespace leeway::app

@@ -15,8 +15,11 @@ void SecretFlags::Declare(FlagSet& flags) {
 }
 
 Result<std::string> SecretFlags::Take() const {
-  if (!file_.empty() || insecure_) return TakeSecret({.file = file_, .insecure = insecure_});
-  return TakeSecret({.file = file_of_environment_, .insecure = insecure_by_environment_});
+  const SecretSource source =
+      !file_.empty() || insecure_
+          ? SecretSource{.file = file_, .insecure = insecure_}
+          : SecretSource{.file = file_of_environment_, .insecure = insecure_by_environment_};
+  return TakeSecret(source, SecretTaker::kCommand);
 }
 
 }  // namespace leeway::app

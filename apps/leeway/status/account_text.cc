@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -16,26 +15,11 @@
 namespace leeway::app {
 namespace {
 
-using ByName = std::map<std::string, double>;
-
-// Sums of the figures that begin with `prefix`, by what follows it.
-template <typename Nodes>
-ByName Gather(const Nodes& nodes, const std::string& prefix) {
-  ByName sums;
-  for (const auto& node : nodes) {
-    for (auto at = node.figures.lower_bound(prefix);
-         at != node.figures.end() && at->first.starts_with(prefix); ++at) {
-      sums[at->first.substr(prefix.size())] += at->second;
-    }
-  }
-  return sums;
-}
-
 std::string InSeconds(double value) { return fmt::format("{:.1f} s", value); }
 std::string AsCount(double value) { return fmt::format("{:.0f}", value); }
 
 // The largest first, a few of them: "s1 12.3 s, s0 0.4 s". Values that would print as 0 are left out.
-std::string Largest(const ByName& values, const std::string& before,
+std::string Largest(const Figures& values, const std::string& before,
                     std::string (*show)(double) = InSeconds) {
   constexpr std::size_t kShown = 6;
   std::vector<std::pair<double, std::string>> sorted;
@@ -54,7 +38,7 @@ std::string Largest(const ByName& values, const std::string& before,
   return text;
 }
 
-double Total(const ByName& values) {
+double Total(const Figures& values) {
   double sum = 0;
   for (const auto& [name, value] : values) sum += value;
   return sum;
@@ -62,10 +46,10 @@ double Total(const ByName& values) {
 
 // "w3 61.2 s, servers and network 0.4 s": seconds of workers.
 std::string WaitsText(const JobStatus& status) {
-  const ByName workers = Gather(status.workers, "wait.worker.");
+  const Figures workers = status.OfWorkersBy("wait.worker.");
   std::string text = Largest(workers, "w");
   const std::string rest =
-      InSeconds(std::max(Total(Gather(status.workers, "wait.server.")) - Total(workers), 0.0));
+      InSeconds(std::max(Total(status.OfWorkersBy("wait.server.")) - Total(workers), 0.0));
   if (rest != InSeconds(0)) text += fmt::format("{}servers and network {}", text.empty() ? "" : ", ", rest);
   return text;
 }
@@ -78,17 +62,25 @@ std::string StalenessText(const JobStatus& status) {
                      staleness->p95, staleness->gradients);
 }
 
-// "mean 95.7 iterations; 0: 6 %, 1-3: 1 %, 4-15: 5 %, 16+: 88 %"; empty where nobody was ahead.
+// "mean 95.7 iterations; 0: 6 %, 1-3: 1 %, 4-15: 5 %, 16+: 88 %", without shares that would print as 0;
+// empty where nobody was ahead.
 std::string LeadText(const JobStatus& status) {
   const std::optional<double> mean = MeanLead(status);
   double none = 0, some = 0, more = 0, most = 0;
-  for (const auto& [lead, count] : CountsByNumber(status.shards, "lead_read."))
+  for (const auto& [lead, count] : CountsByNumber(status.OfShardsBy("lead_read.")))
     (lead == 0 ? none : lead < 4 ? some : lead < 16 ? more : most) += count;
   const double all = none + some + more + most;
   if (!mean || all <= none) return "";
-  const auto share = [all](double part) { return 100 * part / all; };
-  return fmt::format("mean {:.1f} iterations; 0: {:.0f} %, 1-3: {:.0f} %, 4-15: {:.0f} %, 16+: {:.0f} %",
-                     *mean, share(none), share(some), share(more), share(most));
+  std::string shares;
+  const auto add = [&](const char* lead, double part) {
+    const std::string share = AsCount(100 * part / all);
+    if (share != AsCount(0)) shares += fmt::format("{} {}: {} %", shares.empty() ? ";" : ",", lead, share);
+  };
+  add("0", none);
+  add("1-3", some);
+  add("4-15", more);
+  add("16+", most);
+  return fmt::format("mean {:.1f} iterations{}", *mean, shares);
 }
 
 // Of workers and of shards: the figure and how people call it.
@@ -117,8 +109,8 @@ void ForEachCount(const JobStatus& status, Add add) {
 }
 
 // How long pulls were held up, each in each of its blocks. No time of anybody's: pulls wait side by side.
-ByName HeldByTable(const JobStatus& status) {
-  ByName by_table;
+Figures HeldByTable(const JobStatus& status) {
+  Figures by_table;
   for (const TableStatus& table : status.tables) {
     for (const TableOnServer& row : table.servers) {
       if (row.waited_s > 0) by_table[table.name] += row.waited_s;
@@ -138,19 +130,19 @@ std::string AccountText(const JobStatus& status) {
     ++rows;
   };
   add("waited for", WaitsText(status));
-  add("  by server", Largest(Gather(status.workers, "wait.server."), "s"));
-  add("  by table", Largest(Gather(status.workers, "wait.table."), ""));
+  add("  by server", Largest(status.OfWorkersBy("wait.server."), "s"));
+  add("  by table", Largest(status.OfWorkersBy("wait.table."), ""));
   if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s >= 0.05)
     add("waited at step barriers", InSeconds(barrier_s));
   add("staleness", StalenessText(status));
   add("lead", LeadText(status));
-  add("DPRs of worker", Largest(Gather(status.shards, "dpr."), "w", AsCount));
+  add("DPRs of worker", Largest(status.OfShardsBy("dpr."), "w", AsCount));
   std::string counts;
   ForEachCount(status, [&counts](const char*, const char* name, double count) {
     if (count > 0) counts += fmt::format("{}{:.0f} {}", counts.empty() ? "" : ", ", count, name);
   });
   add("counts", counts);
-  add("connections", Largest(Gather(status.workers, "connected."), "", AsCount));
+  add("connections", Largest(status.OfWorkersBy("connected."), "", AsCount));
   return rows == 0 ? "" : table.Print();
 }
 
@@ -158,15 +150,15 @@ nlohmann::json AccountJson(const JobStatus& status) {
   nlohmann::json account;
   account["training_s"] = status.training_s;
   account["samples_per_s"] = status.SamplesPerSecond();
-  account["wait_by_worker"] = Gather(status.workers, "wait.worker.");
-  account["wait_by_server"] = Gather(status.workers, "wait.server.");
-  account["wait_by_table"] = Gather(status.workers, "wait.table.");
-  account["wait_by_block"] = Gather(status.workers, "wait.block.");
+  account["wait_by_worker"] = status.OfWorkersBy("wait.worker.");
+  account["wait_by_server"] = status.OfWorkersBy("wait.server.");
+  account["wait_by_table"] = status.OfWorkersBy("wait.table.");
+  account["wait_by_block"] = status.OfWorkersBy("wait.block.");
   account["wait_at_step_barriers_s"] = status.OfWorkers("wait.step.barrier");
   account["held_block_s_by_table"] = HeldByTable(status);
-  account["held_block_s_by_worker"] = Gather(status.shards, "waited_for.");
-  account["dpr_of_worker"] = Gather(status.shards, "dpr.");
-  account["staleness_counts"] = Gather(status.shards, "staleness.");
+  account["held_block_s_by_worker"] = status.OfShardsBy("waited_for.");
+  account["dpr_of_worker"] = status.OfShardsBy("dpr.");
+  account["staleness_counts"] = status.OfShardsBy("staleness.");
   if (const std::optional<Staleness> staleness = StalenessOf(status)) {
     account["staleness_mean"] = staleness->mean;
     account["staleness_p95"] = staleness->p95;
@@ -176,9 +168,9 @@ nlohmann::json AccountJson(const JobStatus& status) {
     }
   }
   account["lead_mean"] = MeanLead(status).value_or(0);
-  account["lead_read"] = Gather(status.shards, "lead_read.");
-  account["lead_used"] = Gather(status.workers, "lead_used.");
-  account["connected_over"] = Gather(status.workers, "connected.");
+  account["lead_read"] = status.OfShardsBy("lead_read.");
+  account["lead_used"] = status.OfWorkersBy("lead_used.");
+  account["connected_over"] = status.OfWorkersBy("connected.");
   ForEachCount(status,
                [&account](const char* figure, const char*, double count) { account[figure] = count; });
   return account;

@@ -1,5 +1,6 @@
 #include "status/job_status.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/errors.h"
@@ -67,6 +68,29 @@ WorkerNow GetNow(const nlohmann::json& worker) {
   return now;
 }
 
+WorkerStatus GetWorker(const nlohmann::json& w) {
+  return {Get(w, "rank", 0U),
+          Get(w, "incarnation", std::uint64_t{0}),
+          Get<std::string>(w, "state", ""),
+          Get(w, "iteration", std::int64_t{-1}),
+          GetFigures(w),
+          Get<std::string>(w, "waiting_for", ""),
+          Get(w, "silent_s", 0.0),
+          Get(w, "report_age_s", 0.0),
+          GetNow(w),
+          Get<std::string>(w, "host", ""),
+          Get(w, "pid", std::uint64_t{0})};
+}
+
+ShardStatus GetShard(const nlohmann::json& s) {
+  return {Get(s, "shard", 0U),
+          Get(s, "server", 0U),
+          GetFigures(s),
+          Get<std::string>(s, "state", ""),
+          Get<std::string>(s, "waiting_for", ""),
+          Get(s, "report_age_s", 0.0)};
+}
+
 TableOnServer GetTableOnServer(const nlohmann::json& row) {
   return {.server = Get(row, "server", 0U),
           .sync = Get<std::string>(row, "sync", ""),
@@ -101,6 +125,18 @@ CheckpointsStatus GetCheckpoints(const nlohmann::json& root) {
   return status;
 }
 
+template <typename Nodes>
+Figures SumsBy(const std::string& prefix, const Nodes& nodes) {
+  Figures sums;
+  for (const auto& node : nodes) {
+    for (auto at = node.figures.lower_bound(prefix);
+         at != node.figures.end() && at->first.starts_with(prefix); ++at) {
+      sums[at->first.substr(prefix.size())] += at->second;
+    }
+  }
+  return sums;
+}
+
 }  // namespace
 
 double Figure(const Figures& figures, const std::string& name) {
@@ -118,6 +154,15 @@ double JobStatus::OfShards(const std::string& figure) const {
   double sum = 0;
   for (const ShardStatus& shard : shards) sum += Figure(shard.figures, figure);
   return sum;
+}
+
+Figures JobStatus::OfWorkersBy(const std::string& prefix) const { return SumsBy(prefix, workers); }
+
+Figures JobStatus::OfShardsBy(const std::string& prefix) const { return SumsBy(prefix, shards); }
+
+const WorkerStatus* JobStatus::FindWorker(std::uint32_t rank) const {
+  const auto found = std::ranges::find(workers, rank, &WorkerStatus::rank);
+  return found == workers.end() ? nullptr : &*found;
 }
 
 double JobStatus::SamplesPerSecond() const { return training_s > 0 ? OfWorkers("samples") / training_s : 0; }
@@ -141,6 +186,10 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
   if (root.contains("gathered_after_s")) status.gathered_after_s = Get(root, "gathered_after_s", 0.0);
+  if (const auto wanted = root.find("wanted"); wanted != root.end() && wanted->is_object()) {
+    status.workers_wanted = Get(*wanted, "workers", 0U);
+    status.servers_wanted = Get(*wanted, "servers", 0U);
+  }
   status.training_s = Get(root, "training_s", 0.0);
   status.served = Get(root, "served", false);
   status.checkpoints = GetCheckpoints(root);
@@ -148,18 +197,8 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
     status.lacking_lost = Get(*lacking, "lost", std::uint64_t{0});
     status.lacking_torn = Get(*lacking, "torn", std::uint64_t{0});
   }
-  ForEach(root, "workers", [&](const nlohmann::json& w) {
-    status.workers.push_back({Get(w, "rank", 0U), Get(w, "incarnation", std::uint64_t{0}),
-                              Get<std::string>(w, "state", ""), Get(w, "iteration", std::int64_t{-1}),
-                              GetFigures(w), Get<std::string>(w, "waiting_for", ""), Get(w, "silent_s", 0.0),
-                              Get(w, "report_age_s", 0.0), GetNow(w), Get<std::string>(w, "host", ""),
-                              Get(w, "pid", std::uint64_t{0})});
-  });
-  ForEach(root, "shards", [&](const nlohmann::json& s) {
-    status.shards.push_back({Get(s, "shard", 0U), Get(s, "server", 0U), GetFigures(s),
-                             Get<std::string>(s, "state", ""), Get<std::string>(s, "waiting_for", ""),
-                             Get(s, "report_age_s", 0.0)});
-  });
+  ForEach(root, "workers", [&](const nlohmann::json& w) { status.workers.push_back(GetWorker(w)); });
+  ForEach(root, "shards", [&](const nlohmann::json& s) { status.shards.push_back(GetShard(s)); });
   ForEach(root, "tables", [&](const nlohmann::json& t) {
     status.tables.push_back({Get<std::string>(t, "name", ""),
                              Get<std::string>(t, "sync", ""),

@@ -92,6 +92,7 @@ struct JobStatus {
   std::string job;
   std::string phase;  // gathering, running, ended
   double uptime_s = 0;
+  std::uint32_t workers_wanted = 0, servers_wanted = 0;  // the job begins with them; 0: not said
   std::optional<double> gathered_after_s;  // of the scheduler's life; nothing: the job has not gathered
   double training_s = 0;                   // from the first step of any worker to the last one that ended
   bool served = false;                     // no worker needs a server any more
@@ -111,6 +112,11 @@ struct JobStatus {
   // Sums over workers resp. shards.
   [[nodiscard]] double OfWorkers(const std::string& figure) const;
   [[nodiscard]] double OfShards(const std::string& figure) const;
+  // Such sums of all figures that begin with `prefix`, by what follows it.
+  [[nodiscard]] Figures OfWorkersBy(const std::string& prefix) const;
+  [[nodiscard]] Figures OfShardsBy(const std::string& prefix) const;
+  // Null: the scheduler has not named it.
+  [[nodiscard]] const WorkerStatus* FindWorker(std::uint32_t rank) const;
   // Of all workers, over the time of training. 0: not known.
   [[nodiscard]] double SamplesPerSecond() const;
   // The part of the batch pools that is done; nothing without a pool.

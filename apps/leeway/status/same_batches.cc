@@ -37,9 +37,8 @@ std::string SameBatchesText(const JobStatus& status) {
     if (same.size() < 2) continue;
     return fmt::format(
         "warning: {} have the same first gradients, so they seem to train on the same batches. Give each "
-        "rank "
-        "batches of its own: DataLoader(data, sampler=DistributedSampler(data, lw.size(), lw.rank())), or "
-        "lw.BatchPool",
+        "rank batches of its own: DataLoader(data, sampler=DistributedSampler(data, lw.size(), lw.rank())), "
+        "or lw.BatchPool",
         NamesOf(same));
   }
   return {};

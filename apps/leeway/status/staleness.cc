@@ -2,26 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "base/number_from.h"
 
 namespace leeway::app {
 
-template <typename Nodes>
-std::map<std::uint64_t, double> CountsByNumber(const Nodes& nodes, const std::string& prefix) {
-  std::map<std::uint64_t, double> counts;
-  for (const auto& node : nodes) {
-    for (auto at = node.figures.lower_bound(prefix);
-         at != node.figures.end() && at->first.starts_with(prefix); ++at) {
-      const auto number = NumberFrom<std::uint64_t>(std::string_view(at->first).substr(prefix.size()));
-      if (number) counts[*number] += at->second;
-    }
+std::map<std::uint64_t, double> CountsByNumber(const Figures& counts) {
+  std::map<std::uint64_t, double> by_number;
+  for (const auto& [name, count] : counts) {
+    if (const auto number = NumberFrom<std::uint64_t>(name)) by_number[*number] += count;
   }
-  return counts;
+  return by_number;
 }
-template std::map<std::uint64_t, double> CountsByNumber(const std::vector<WorkerStatus>&, const std::string&);
-template std::map<std::uint64_t, double> CountsByNumber(const std::vector<ShardStatus>&, const std::string&);
 
 std::optional<Staleness> StalenessOf(const JobStatus& status) {
   constexpr double kShare = 0.95;
@@ -29,7 +20,7 @@ std::optional<Staleness> StalenessOf(const JobStatus& status) {
   if (gradients <= 0) return std::nullopt;
   Staleness staleness{.mean = status.OfShards("staleness_sum") / gradients, .gradients = gradients};
   double below = 0;
-  for (const auto& [versions, count] : CountsByNumber(status.shards, "staleness.")) {
+  for (const auto& [versions, count] : CountsByNumber(status.OfShardsBy("staleness."))) {
     staleness.p95 = static_cast<double>(versions);
     below += count;
     if (below >= kShare * gradients) break;

@@ -22,13 +22,7 @@ struct Staleness {
 // Of the answers that workers got, on average; nothing before the first.
 [[nodiscard]] std::optional<double> MeanLead(const JobStatus& status);
 
-// Counts by number, over all nodes: of figures "PREFIX3". A figure whose rest is not a number is
-// left out.
-template <typename Nodes>
-[[nodiscard]] std::map<std::uint64_t, double> CountsByNumber(const Nodes& nodes, const std::string& prefix);
-extern template std::map<std::uint64_t, double> CountsByNumber(const std::vector<WorkerStatus>&,
-                                                               const std::string&);
-extern template std::map<std::uint64_t, double> CountsByNumber(const std::vector<ShardStatus>&,
-                                                               const std::string&);
+// Counts by the numbers that are their names; one whose name is not a number is left out.
+[[nodiscard]] std::map<std::uint64_t, double> CountsByNumber(const Figures& counts);
 
 }  // namespace leeway::app

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -46,14 +48,30 @@ std::string SpeedLine(const JobStatus& status, const Progress& progress) {
   return line;
 }
 
+// "2 of 3 workers"; without the number that is wanted, where the scheduler has not said it.
+std::string PartOf(std::size_t count, std::uint32_t wanted, std::string_view noun) {
+  return wanted == 0 ? Counted(count, noun) : fmt::format("{} of {}", count, Counted(wanted, noun));
+}
+
+// "joined so far: 2 of 3 workers, 1 of 1 server".
+std::string GatheringLine(const JobStatus& status) {
+  const auto workers = std::ranges::count(status.workers, "joined", &WorkerStatus::state);
+  std::set<std::uint32_t> servers;
+  for (const ShardStatus& shard : status.shards) {
+    if (shard.state == "up") servers.insert(shard.server);
+  }
+  return fmt::format("joined so far: {}, {}",
+                     PartOf(static_cast<std::size_t>(workers), status.workers_wanted, "worker"),
+                     PartOf(servers.size(), status.servers_wanted, "server"));
+}
+
 std::string HeadText(const JobStatus& status, const Progress& progress) {
   std::string text = Wrapped(JobLine(status, progress), 0, 2) + "\n";
   const auto add = [&text](const std::string& line) {
     if (!line.empty()) text += "  " + Wrapped(line, 2, 4) + "\n";
   };
   if (status.phase == "gathering") {
-    const auto joined = std::ranges::count(status.workers, "joined", &WorkerStatus::state);
-    add(fmt::format("joined so far: {}", Counted(static_cast<std::uint64_t>(joined), "worker")));
+    add(GatheringLine(status));
   }
   add(SpeedLine(status, progress));
   if (const std::string waits = WhoWaitsForWhom(status); !waits.empty()) {

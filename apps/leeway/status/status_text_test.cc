@@ -83,7 +83,13 @@ TEST(StatusTextTest, TheJobItsWorkersAndItsTables) {
 TEST(StatusTextTest, AJobThatGathersTellsHowManyWorkersHaveJoined) {
   const std::string json =
       R"({"job":"j","phase":"gathering","uptime_s":18,"workers":[{"rank":1,"state":"joined"}]})";
-  EXPECT_THAT(StatusText(ParsedStatus(json)), HasSubstr("gathering for 0:18\n  joined so far: 1 worker\n"));
+  EXPECT_THAT(StatusText(ParsedStatus(json)),
+              HasSubstr("gathering for 0:18\n  joined so far: 1 worker, 0 servers\n"));
+  const std::string wanted =
+      R"({"job":"j","phase":"gathering","wanted":{"workers":3,"servers":1},"workers":[{"state":"joined"}],
+          "shards":[{"server":0,"shard":0,"state":"up"},{"server":0,"shard":1,"state":"up"}]})";
+  EXPECT_THAT(StatusText(ParsedStatus(wanted)),
+              HasSubstr("\n  joined so far: 1 of 3 workers, 1 of 1 server\n"));
 }
 
 TEST(StatusTextTest, NoLineIsLongerThanATerminalWhateverNamesAre) {

@@ -207,6 +207,23 @@ bool CountsSteps(const JobStatus& status) {
          });
 }
 
+// Empty for workers that reported neither samples nor steps, as those of push_pull alone.
+std::string SamplesLine(const JobStatus& status, double training_s) {
+  const double samples = status.OfWorkers("samples");
+  const std::string within =
+      Seconds(training_s) == Seconds(0) ? "less than 0.1 s" : Seconds(training_s) + " s";
+  if (samples > 0) {
+    return fmt::format("{} samples in {} of training: {} samples/s{}", Count(samples), within,
+                       training_s > 0 ? ShortCount(samples / training_s) : "-",
+                       CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : "");
+  }
+  std::int64_t steps = 0;
+  for (const WorkerStatus& worker : status.workers) steps += std::max<std::int64_t>(worker.iteration, 0);
+  if (steps == 0) return {};
+  return fmt::format("{} in {} of training; workers have not said how many samples",
+                     Counted(static_cast<std::uint64_t>(steps), "step"), within);
+}
+
 // Over the whole job.
 std::optional<Slowest> SlowestOf(const JobStatus& status) {
   JobStatus all = status;
@@ -247,7 +264,8 @@ std::string SummaryText(const Outcome& outcome) {
                                  : outcome.why.empty() ? "done"
                                                        : "failed",
                                  t.total_s(), t.start_s, t.train_s, t.end_s);
-  if (!outcome.why.empty()) text += fmt::format("  {}\n", outcome.why);
+  // Why a job failed its last line says, below all tables.
+  if (outcome.stopped && !outcome.why.empty()) text += "  " + Wrapped(outcome.why, 2, 4) + "\n";
   if (const std::size_t lost = outcome.lives.CountNow(LifeEnd::kLost); lost > 0 && outcome.why.empty()) {
     text += fmt::format("  {} of {} workers lost: the job went on without\n", lost,
                         outcome.lives.workers().size());
@@ -260,10 +278,7 @@ std::string SummaryText(const Outcome& outcome) {
   const auto add = [&text](const std::string& line) { text += "  " + Wrapped(line, 2, 4) + "\n"; };
   // Of a job without steps of its own (push_pull alone) the scripts' time is all that is known.
   const double training_s = status.training_s > 0 ? status.training_s : t.train_s;
-  const double samples = status.OfWorkers("samples");
-  add(fmt::format("{} samples in {:.1f} s of training: {} samples/s{}", Count(samples), training_s,
-                  training_s > 0 ? ShortCount(samples / training_s) : "-",
-                  CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : ""));
+  if (const std::string line = SamplesLine(status, training_s); !line.empty()) add(line);
   if (const std::optional<Slowest> slowest = SlowestOf(status); slowest && slowest->times > 0) {
     add(fmt::format("slowest worker: w{}, {:.1f} times the median per step", slowest->rank, slowest->times));
   }

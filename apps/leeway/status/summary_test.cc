@@ -169,6 +169,17 @@ TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {
               HasSubstr("190 samples in 16.0 s of training: 12 samples/s (a step counts as 1"));
 }
 
+TEST(SummaryTest, AJobWithoutSamplesIsToldInStepsOrNotAtAll) {
+  Outcome outcome = GoodOutcome();
+  for (WorkerStatus& worker : outcome.status->workers) worker.figures.erase("samples");
+  EXPECT_THAT(SummaryText(outcome),
+              AllOf(HasSubstr("  190 steps in 16.0 s of training; workers"), Not(HasSubstr("0 samples"))));
+  outcome.status->training_s = 0.004;
+  EXPECT_THAT(SummaryText(outcome), HasSubstr("  190 steps in less than 0.1 s of training; workers"));
+  for (WorkerStatus& worker : outcome.status->workers) worker.iteration = -1;
+  EXPECT_THAT(SummaryText(outcome), Not(HasSubstr("of training")));
+}
+
 TEST(StatusJsonTest, TheAccountIsAddedToWhatTheSchedulerSaid) {
   const auto json = nlohmann::json::parse(StatusJson(StatusOf("running", 300, 50)));
   EXPECT_EQ(json["phase"], "running");
@@ -223,13 +234,14 @@ TEST(WhoWaitsTest, EveryWorkerAndShardHasItsRow) {
   EXPECT_THAT(WhoWaitsText(std::string("{")), HasSubstr("no JSON"));
 }
 
-TEST(SummaryTest, AFailedJobSaysWhyAndNeedsNoStatus) {
+TEST(SummaryTest, AFailedJobNeedsNoStatusAndLeavesTheReasonToTheLastLine) {
   Outcome outcome;
   outcome.exit_code = 3;
   outcome.why = "worker 1 ended with exit code 3";
   EXPECT_THAT(SummaryText(outcome),
-              AllOf(HasSubstr("Job failed"), HasSubstr("exit code 3"), Not(HasSubstr("server"))));
+              AllOf(HasSubstr("Job failed"), Not(HasSubstr("exit code 3")), Not(HasSubstr("server"))));
   EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["exit_code"], 3);
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(outcome))["why"], outcome.why);
 }
 
 TEST(SummaryTest, AFailedJobIsToldOfInShortAndAStopThatWasAskedForIsNoFailure) {

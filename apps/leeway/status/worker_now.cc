@@ -23,11 +23,6 @@ std::string Names(const std::vector<std::uint32_t>& ranks) {
   return names;
 }
 
-const WorkerStatus* Find(const JobStatus& status, std::uint32_t rank) {
-  const auto found = std::ranges::find(status.workers, rank, &WorkerStatus::rank);
-  return found == status.workers.end() ? nullptr : &*found;
-}
-
 // Ranks that are missing on the table and server whose values the worker waits for.
 std::vector<std::uint32_t> MissingThere(const JobStatus& status, const WorkerStatus& worker) {
   for (const TableStatus& table : status.tables) {
@@ -36,7 +31,7 @@ std::vector<std::uint32_t> MissingThere(const JobStatus& status, const WorkerSta
       if (row.server != worker.now.server || row.waiting == 0) continue;
       std::vector<std::uint32_t> missing = row.missing;
       std::erase_if(missing, [&](std::uint32_t rank) {
-        const WorkerStatus* const other = Find(status, rank);
+        const WorkerStatus* const other = status.FindWorker(rank);
         // It has sent what was missing when the server reported, and has gone on.
         return rank == worker.rank || (other != nullptr && other->iteration > row.v_train_max);
       });
@@ -89,7 +84,7 @@ std::vector<std::uint32_t> WaitsFor(const JobStatus& status, const WorkerStatus&
   if (worker.now.waits_on == "members") {
     std::vector<std::uint32_t> ranks = worker.now.ranks;
     std::erase_if(ranks, [&](std::uint32_t rank) {
-      const WorkerStatus* const other = Find(status, rank);
+      const WorkerStatus* const other = status.FindWorker(rank);
       return other != nullptr && !IsLive(*other);
     });
     return ranks;
@@ -133,8 +128,8 @@ std::vector<std::uint32_t> TimesWaitedFor(const JobStatus& status) {
   std::vector<std::uint32_t> times(status.workers.size(), 0);
   for (const WorkerStatus& worker : status.workers) {
     for (const std::uint32_t rank : WaitsFor(status, worker)) {
-      const auto found = std::ranges::find(status.workers, rank, &WorkerStatus::rank);
-      if (found != status.workers.end()) ++times[static_cast<std::size_t>(found - status.workers.begin())];
+      const WorkerStatus* const found = status.FindWorker(rank);
+      if (found != nullptr) ++times[static_cast<std::size_t>(found - status.workers.data())];
     }
   }
   return times;

@@ -90,9 +90,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 ChildProcess::~ChildProcess() {
   if (!running()) return;
   Signal(SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  Reap();
 }
 
 void ChildProcess::Signal(int signal) const {

@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstddef>
+
+#include "terminal/wrap_text.h"
 
 namespace leeway::app {
 namespace {
@@ -23,9 +26,9 @@ Descriptor OwnTerminal(int fd) {
   return Descriptor(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-winsize TerminalSize() {
+winsize TerminalSize(int fd = STDERR_FILENO) {
   winsize size{};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
+  if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) size.ws_col = 80;
   if (size.ws_row == 0) size.ws_row = 24;
   return size;
 }
@@ -42,6 +45,15 @@ bool Screen::StderrIsTerminal() { return isatty(STDERR_FILENO) == 1; }
 
 // One column is left, or some terminals wrap.
 std::size_t Screen::BarColumns() { return TerminalSize().ws_col - 1U; }
+
+std::size_t Screen::TableColumns(std::string_view said) {
+  const std::size_t seen = std::max<std::size_t>(kTextColumns, TerminalSize(STDOUT_FILENO).ws_col);
+  std::size_t told = 0;
+  const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), told);
+  return error == std::errc() && end == said.data() + said.size() ? std::max(seen, told) : seen;
+}
+
+std::size_t Screen::PageRows() { return std::max<std::size_t>(TerminalSize(STDOUT_FILENO).ws_row, 10); }
 
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
   const std::string erase = footer_.Erase();

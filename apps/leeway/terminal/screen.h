@@ -29,6 +29,11 @@ class Screen {
   static bool StderrIsTerminal();
   // The width of a bar.
   static std::size_t BarColumns();
+  // The width of a table on stdout: 80 columns, or more if stdout is a wider terminal, or if `said` (the
+  // variable COLUMNS) is a larger number.
+  static std::size_t TableColumns(std::string_view said);
+  // Rows of the terminal on stdout, at least 10; 24 where stdout is not a terminal.
+  static std::size_t PageRows();
   [[nodiscard]] bool terminal() const { return terminal_; }
   // One line to stdout (fd 1) or stderr (fd 2), above the bar, written at once.
   void Line(int fd, std::string_view prefix, std::string_view text);

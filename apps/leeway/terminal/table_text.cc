@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::size_t kLastColumnsMin = 16;
 
+// One column each, as fmt counts them; the other bytes of a character go on with it.
+std::size_t Characters(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+}
+
 }  // namespace
 
 void TableText::Row(std::vector<std::string> cells) {
@@ -23,7 +29,7 @@ void TableText::Row(std::vector<std::string> cells) {
 std::string TableText::Print(std::size_t columns) const {
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Characters(row[i]));
   }
   const std::size_t last_at =
       2 + std::accumulate(widths.begin(), widths.end() - 1, std::size_t{0}) + 2 * (widths.size() - 1);

@@ -1,20 +1,23 @@
-"""Two workers under bsp, of which rank 1 does nothing for longer than a wait may go without a word.
+"""Two workers under bsp, of which rank 1 does nothing until the other has said in its log that it waits.
 
-    stall.py FOLDER PAUSE_S
+    stall.py FOLDER
 """
 
 import sys
 import time
+from pathlib import Path
 
 from small_table import SmallTable
 
 import leeway
 
-pause_s = float(sys.argv[2])
+said = Path(sys.argv[1], "worker-0.log")
+deadline = time.monotonic() + 300
 leeway.init()
 table = SmallTable()
 while leeway.iteration() < 6:
     if leeway.rank() == 1 and leeway.iteration() == 3:
-        time.sleep(pause_s)
+        while "what to do:" not in said.read_text() and time.monotonic() < deadline:
+            time.sleep(0.1)
     table.step()
 leeway.shutdown()

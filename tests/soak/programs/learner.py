@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import torch
-from fashion_mnist_data import load, normalize
 from torch import nn
 from torch.nn import functional as F
 
+import leeway.data
 import leeway.torch as lw
 
 PAUSE_S = 0.01  # beside a step: the machine has others to start meanwhile
@@ -24,7 +24,8 @@ life = os.environ.get("LEEWAY_RESTART", "0")
 torch.set_num_threads(1)
 torch.manual_seed(1)
 lw.init()
-images, labels = load("t10k")
+clothes = leeway.data.fashion_mnist(train=False)
+images, labels = clothes.data, clothes.targets
 model = nn.Sequential(nn.Flatten(), nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.5)
 optimizer = lw.DistributedOptimizer(optimizer, model.named_parameters())
@@ -32,7 +33,7 @@ lw.broadcast_parameters(model.state_dict(), root_rank=0)
 for indices in lw.BatchPool(8_000, 32, epochs=10_000, seed=3):
     optimizer.zero_grad()
     optimizer.samples = len(indices)
-    F.cross_entropy(model(normalize(images[indices])), labels[indices]).backward()
+    F.cross_entropy(model(clothes.normalize(images[indices])), labels[indices]).backward()
     optimizer.step()
     time.sleep(PAUSE_S)
     if lw.iteration() % 20 == 0:
@@ -42,5 +43,5 @@ for indices in lw.BatchPool(8_000, 32, epochs=10_000, seed=3):
 lw.join()
 lw.shutdown()
 with torch.no_grad():
-    right = (model(normalize(images[8_000:])).argmax(1) == labels[8_000:]).float().mean().item()
+    right = (model(clothes.normalize(images[8_000:])).argmax(1) == labels[8_000:]).float().mean().item()
 print(f"accuracy {right:.4f}")
