@@ -95,11 +95,12 @@ def check_figures(studies, run):
 
 def fill(studies, results):
     """Gives each study its runs and findings. Returns the findings of each paper, by its name."""
-    books = {}
     for study in studies:
         study.runs = [[results.runs.get(key) for key in keys] for keys in study.keys]
         study.errors = [f"{cell.label}, seed {seed}: {results.errors[key]}" for cell, keys in zip(study.cells, study.keys)
                         for seed, key in zip(study.seeds, keys) if key in results.errors]
+    books = {}
+    for study in studies:  # all have their runs by now: a direction may take its cells from a later item
         book = books.setdefault(study.paper.name, Findings())
         if not study.skipped:
             study.findings = [book.add(study.item.name, direction, *(_values(studies, study, direction))) for direction in study.item.directions]

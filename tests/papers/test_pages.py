@@ -60,6 +60,18 @@ def test_the_books_of_the_study():
     assert any('"PSSP again" and "PSSP" agree' in note for note in honest_notes(study))
 
 
+def test_a_direction_may_take_its_cells_from_a_later_item():
+    later, _ = study_of_two_cells()
+    direction = Direction("PSSP over SSP", "seconds", "PSSP", "SSP", 0.7, "table1", "table1")
+    item = Item("figure1", None, "Figure 1", sweeps=["policies.sync=ssp:3"], directions=[direction])
+    first = ItemStudy(later.paper, item, False, item.cells(), [1, 2, 3], keys=[["none"] * 3])
+    runs = {key: run for keys, row in zip(later.keys, later.runs) for key, run in zip(keys, row)}
+    later.runs = []
+    fill([first, later], Results(runs))
+    assert first.findings[0].ratios == (0.5, 0.5, 0.5) and first.findings[0].verdict == "yes"
+    assert later.findings[0].repeats == "figure1: PSSP over SSP"
+
+
 def test_the_document_has_what_was_agreed():
     study, _ = study_of_two_cells()
     document = document_of([(study.paper, [study], judged_of(study), ["One sentence."])], "iterations = 1\n", False)
