@@ -52,6 +52,12 @@ double QueuedMaxMs(const RunRecord& record) {
   return Largest(record, [](const ServerLoad& server) { return server.queued_max_s * 1e3; });
 }
 
+double SlowestServerMs(const RunRecord& record) {
+  double most = 0;
+  for (const double message_s : record.server_message_s) most = std::max(most, message_s);
+  return most * 1e3;
+}
+
 double BusiestLink(const RunRecord& record) {
   return Largest(
       record, [](const ServerLoad& server) { return std::max(server.link_in_busy, server.link_out_busy); });
@@ -134,6 +140,10 @@ std::vector<Figure> FiguresOfTraffic() {
       {"busiest_processor", "busiest processor",
        "share of the time in which the busiest server works on messages", &BusiestProcessor,
        Figure::Shown::kIfAsked},
+      {"slowest_server_ms", "slowest server ms",
+       "from the sending of a worker's message until the server is done with it: the mean of the server that "
+       "takes longest, in milliseconds",
+       &SlowestServerMs, Figure::Shown::kIfAsked},
       {"messages", "messages", "through the network",
        [](const RunRecord& r) { return static_cast<double>(r.messages); }},
   };

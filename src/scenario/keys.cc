@@ -308,6 +308,8 @@ std::vector<Key> KeysOfPolicies() {
       TextKey("policies.apply", "an apply mode, or nothing", LW_AT(job.apply), "empty: the model's own"),
       TextsKey("policies.rules", "a list of rules: \"server=1 sync=asp\"", LW_AT(job.rules),
                "tables and servers with another model"),
+      TextsKey("policies.switches", "a list of \"at=S RULE\": \"at=150 sync=asp\"", LW_AT(switches),
+               "rules that come into force while the job runs, as by leeway ctl set-sync"),
       TextKey("policies.pull", "full or partial:b,tau_ms", LW_AT(job.pull), "what a worker waits for"),
       TextKey("policies.exchange", "every:k, when_stale:s or significant:t", LW_AT(job.exchange),
               "when a worker pushes and pulls"),

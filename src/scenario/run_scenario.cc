@@ -17,6 +17,7 @@
 #include "scenario/machines.h"
 #include "scenario/processes.h"
 #include "scenario/run_books.h"
+#include "scenario/sync_switches.h"
 #include "scenario/time_maps.h"
 #include "sim/cluster.h"
 #include "sim/flow/flow_network.h"
@@ -52,7 +53,7 @@ LinkOptions PatientLinks() {
 class ScenarioRun {
  public:
   ScenarioRun(const Scenario& scenario, problem::Problem& problem, std::uint64_t seed,
-              std::vector<Disturbance> disturbances)
+              std::vector<Disturbance> disturbances, std::vector<SyncSwitch> switches)
       : scenario_(scenario),
         problem_(problem),
         seed_(seed),
@@ -64,9 +65,11 @@ class ScenarioRun {
             [this](const Disturbance& what, const Member& whom) { BeginDisturbance(what, whom); },
             [this](const Disturbance& what, const Member& whom) { EndDisturbance(what, whom); }) {
     processes_ = std::make_unique<Processes>(cluster_, machines_, scenario, problem, books_, seed);
+    switches_ = std::make_unique<SyncSwitches>(cluster_, *processes_, books_, std::move(switches));
     books_.begun = [this] {
       network_->CountLoadAnew();
       disturbances_.Start();
+      switches_->Start();
     };
     books_.training = books_.present = scenario.job.workers;
   }
@@ -467,6 +470,7 @@ class ScenarioRun {
   sim::Cluster cluster_;
   Machines machines_;
   DisturbanceTimes disturbances_;
+  std::unique_ptr<SyncSwitches> switches_;
 };
 
 }  // namespace
@@ -477,7 +481,8 @@ Result<RunRecord> RunScenario(const Scenario& scenario, const Registry<problem::
   if (!made.ok()) return made.status().WithContext(KeyWithPlace(scenario, "training.problem"));
   const problem::ProblemPtr& problem = *made;
   LW_ASSIGN_OR_RETURN(std::vector<Disturbance> disturbances, DisturbancesOf(scenario));
-  ScenarioRun run(scenario, *problem, seed, std::move(disturbances));
+  LW_ASSIGN_OR_RETURN(std::vector<SyncSwitch> switches, SyncSwitchesOf(scenario));
+  ScenarioRun run(scenario, *problem, seed, std::move(disturbances), std::move(switches));
   return run.Go(progress);
 }
 

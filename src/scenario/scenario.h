@@ -112,7 +112,8 @@ struct Scenario {
   AnswerDelay answer_delay;
   LinkModel links;
   ServerModel server;
-  std::vector<std::string> changes = {};  // of speeds while the job runs; disturbance.h has the words
+  std::vector<std::string> switches = {};  // of models while the job runs; sync_switches.h has the words
+  std::vector<std::string> changes = {};   // of speeds while the job runs; disturbance.h has the words
   FaultModel faults;
   JobModel jobs;
   std::string problem = "quadratic";

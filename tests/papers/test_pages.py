@@ -86,6 +86,13 @@ def test_the_document_has_what_was_agreed():
     assert bars["series"][1]["values"] == [19.5, 12, None]
 
 
+def test_a_page_of_many_items_begins_with_their_names():
+    study, _ = study_of_two_cells()
+    for count, folded in ((1, False), (4, True)):
+        document = document_of([(study.paper, [study] * count, judged_of(study), [])], "", False)
+        assert [section.get("folded", False) for section in document["sections"]] == [False] + [folded] * count
+
+
 def test_a_net_whose_times_mean_nothing_is_drawn_against_iterations_alone():
     study, _ = study_of_two_cells()
     study.item.plots = ["iterations:accuracy"]

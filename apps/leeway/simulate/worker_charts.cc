@@ -87,7 +87,7 @@ Json MapChart(const Cell& cell, const scenario::TimeMap& map, const MapKind& kin
           {"rows", std::move(rows)},
           {"columns", std::move(columns)},
           {"values", std::move(values)},
-          {"none", "has finished"}};
+          {"none", cell.scenario.faults.plan.empty() ? "has finished" : "has finished, or is down"}};
 }
 
 // The highest value of the first run that ended well, in the kind's unit; below 0 if none did.
