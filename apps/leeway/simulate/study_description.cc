@@ -18,6 +18,11 @@ constexpr const char* kSync = "policies.sync";
 
 std::string LastWord(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
+// Two keys end with "plan".
+std::string ShortName(const std::string& key) { return LastWord(key) == "plan" ? key : LastWord(key); }
+
+std::string OrNone(const std::string& value) { return value.empty() ? "none" : value; }
+
 std::vector<std::string> SweptKeys(const StudyWords& words) {
   std::vector<std::string> keys;
   for (const std::string& sweep : words.sweeps) {
@@ -62,8 +67,7 @@ std::string NameOf(const scenario::Cell& cell, const StudyWords& words) {
   if (!words.labels.empty() || cell.settings.empty()) return cell.label;
   std::vector<std::string> parts;
   for (const auto& [key, value] : cell.settings)
-    parts.push_back(key == kSync ? value
-                                 : fmt::format("{}={}", LastWord(key), value.empty() ? "none" : value));
+    parts.push_back(key == kSync ? value : fmt::format("{}={}", ShortName(key), OrNone(value)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -89,8 +93,9 @@ std::string SubtitleOf(const scenario::Study& study, const StudyWords& words) {
     const std::size_t equals = sweep.find('=');
     std::string values = sweep.substr(equals + 1);
     const bool parted = values.find(';') != std::string::npos;
-    parts.push_back(fmt::format("{} = {}", sweep.substr(0, equals),
-                                fmt::join(SplitAt(values, parted ? ';' : ','), parted ? "; " : ", ")));
+    std::vector<std::string> shown = SplitAt(values, parted ? ';' : ',');
+    std::ranges::transform(shown, shown.begin(), OrNone);
+    parts.push_back(fmt::format("{} = {}", sweep.substr(0, equals), fmt::join(shown, parted ? "; " : ", ")));
   }
   if (!IsSwept(kSync, words)) parts.push_back(base.job.sync);
   if (!IsSwept("cluster.workers", words)) parts.push_back(Counted(base.job.workers, "worker"));

@@ -27,6 +27,9 @@ TEST(StudyDescriptionTest, TheSubtitleNamesSweepAndSeedsAndNoSingleModel) {
             "Simulated · policies.sync = bsp; when:pull=\"progress < 3\",s=2 · 2 workers · 1 server · mlp · "
             "seeds 1 to 3");
   EXPECT_THAT(SubtitleOf(study, {}), HasSubstr(study.base.job.sync + " · 2 workers"));
+  StudyWords words;
+  words.sweeps = {"faults.plan=;at=3 kill=worker.1"};
+  EXPECT_THAT(SubtitleOf(study, words), HasSubstr(" · faults.plan = none; at=3 kill=worker.1 · "));
 }
 
 TEST(StudyDescriptionTest, TheScenarioGivesTheSameStudyAgain) {
@@ -93,7 +96,7 @@ TEST(StudyDescriptionTest, ACellIsNamedByItsSettings) {
   cell.label = "16, ssp:3";
   EXPECT_EQ(NameOf(cell, {}), "workers=16, ssp:3");
   cell.settings = {{"faults.plan", ""}};
-  EXPECT_EQ(NameOf(cell, {}), "plan=none");
+  EXPECT_EQ(NameOf(cell, {}), "faults.plan=none");
   EXPECT_EQ(Listed({"a", "b", "c"}), "a, b and c");
 }
 

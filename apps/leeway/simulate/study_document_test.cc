@@ -94,6 +94,12 @@ TEST(StudyDocumentTest, AWorkerThatMayBeDownHasNotFinished) {
   EXPECT_THAT(meanings, Contains("has finished, or is down"));
 }
 
+TEST(StudyDocumentTest, AMapThatIsPaleBesideAnotherIsASentence) {
+  scenario::Study study = TwoModels();
+  study.cells[1].records[0].lag.values = {0, 0, 9, 45};
+  EXPECT_NE(StudyDocument(study, {}).dump().find("blank: bsp (at most 4 behind)."), std::string::npos);
+}
+
 TEST(StudyDocumentTest, AMapOfNothingIsASentence) {
   scenario::Study study = TwoModels();
   study.cells[1].records[0].lag.values = {0, 0, 1, 1};
