@@ -1,10 +1,11 @@
 """A study: items with their cells resolved, and later with their runs."""
 
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from bookkeeping import Findings
-from refusal import unknown
+from refusal import Refusal, unknown
 from runner import Job
 from simulator import ROOT, figures_of
 
@@ -51,6 +52,13 @@ class ItemStudy:
         return pairs
 
 
+def _check_curves(item, scenario):
+    """A curve without judgements on the way would be an empty picture."""
+    draws = any(plot.startswith(("curve:", "iterations:")) for plot in item.plots)
+    if draws and tomllib.loads(scenario).get("record", {}).get("judge_every") == 0:
+        raise Refusal(f"{item.scenario}: record.judge_every: got 0, wanted more, because {item.name} draws a curve")
+
+
 def plan(chosen, simulator, cache, options):
     """[ItemStudy] of [(Paper, [Item])], each cell resolved and so checked, and the jobs that they need."""
     studies = []
@@ -67,6 +75,7 @@ def plan(chosen, simulator, cache, options):
         texts = list(pool.map(lambda one: simulator.resolve(one[0].item.scenario, one[1].settings), asked))
     jobs, first = [], {}
     for (study, cell), text in zip(asked, texts):
+        _check_curves(study.item, text)
         name = f"{study.item.name}: {cell.label}"
         earlier = first.setdefault((study.paper.name, text), name)
         if earlier != name:
