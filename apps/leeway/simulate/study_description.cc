@@ -129,6 +129,7 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const scenario::Study& 
       base.answer_delay.chance > 0
           ? fmt::format("{:.3g} % by {:.3g} s", 100 * base.answer_delay.chance, base.answer_delay.seconds)
           : "");
+  add("Switches", {"policies.switches"}, fmt::format("{}", fmt::join(base.switches, "; ")));
   add("Changes", {"changes.plan"}, fmt::format("{}", fmt::join(base.changes, "; ")));
   add("Faults", {"faults.plan"}, fmt::format("{}", fmt::join(base.faults.plan, "; ")));
   add("Optimizer", {"training.optimizer", "training.rate"},

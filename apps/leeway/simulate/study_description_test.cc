@@ -69,12 +69,14 @@ TEST(StudyDescriptionTest, WhatDisturbsTheJobIsAFact) {
   auto study = MadeStudy({{"bsp", {MadeRun(1)}}});
   for (const auto& [name, value] : FactsOf(study, SweptWords()))
     EXPECT_TRUE(name != "Changes" && name != "Faults" && name != "Late answers" && name != "Cards") << name;
+  study.base.switches = {"at=9 sync=asp"};
   study.base.together = true;
   study.base.answer_delay = {.chance = 0.01, .seconds = 4};
   study.base.changes = {"at=1 link=server.0 slower=10", "every=9 for=1 work=workers slower=2"};
   study.base.faults.plan = {"at=3 kill=worker.1"};
   const auto facts = FactsOf(study, SweptWords());
   EXPECT_THAT(facts, Contains(Pair("Cards", "worker N and server N share one")));
+  EXPECT_THAT(facts, Contains(Pair("Switches", "at=9 sync=asp")));
   EXPECT_THAT(facts, Contains(Pair("Late answers", "1 % by 4 s")));
   EXPECT_THAT(facts,
               Contains(Pair("Changes", "at=1 link=server.0 slower=10; every=9 for=1 work=workers slower=2")));
