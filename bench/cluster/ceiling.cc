@@ -6,7 +6,7 @@
 namespace leeway::bench {
 namespace {
 
-// What passes one card: out of it, into it.
+// Bytes that pass one card, out of it and into it.
 struct CardFlow {
   double push_out = 0, push_in = 0, pull_out = 0, pull_in = 0;
 };

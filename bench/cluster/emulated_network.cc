@@ -14,7 +14,6 @@
 namespace leeway::bench {
 namespace {
 
-constexpr const char* kOwnNetwork = "/proc/self/ns/net";
 constexpr std::string_view kNetworkRights =
     "wanted the rights to make network namespaces: run it as root, or as `unshare --user --map-root-user "
     "leeway bench train ...`, or with --net none on the loopback of this machine";
@@ -24,19 +23,24 @@ constexpr std::string_view kNetworkRights =
 constexpr double kBucketSeconds = 2.1e-3;
 constexpr double kBucketLeastBytes = 32'000;
 
-Descriptor OpenOwnNetwork() { return Descriptor(open(kOwnNetwork, O_RDONLY | O_CLOEXEC)); }
-
 Status Enter(const Descriptor& network) {
   if (setns(network.fd(), CLONE_NEWNET) == 0) return Status::Ok();
   return FailedPrecondition("cannot enter a network namespace: {}", ErrnoText(errno));
 }
 
-// Makes a namespace and leaves it again.
-Result<Descriptor> NewNetwork(const Descriptor& own) {
-  if (unshare(CLONE_NEWNET) != 0)
-    return FailedPrecondition("cannot make a network namespace ({}); {}", ErrnoText(errno), kNetworkRights);
-  Descriptor made = OpenOwnNetwork();
-  LW_RETURN_IF_ERROR(Enter(own));
+// A child makes the namespace: a process that has only the rights of a user namespace could not come back.
+Result<Descriptor> NewNetwork() {
+  Child maker([](Child::Parent& parent) {
+    if (unshare(CLONE_NEWNET) != 0) {
+      return Fail(parent, FailedPrecondition("cannot make a network namespace ({}); {}", ErrnoText(errno),
+                                             kNetworkRights));
+    }
+    parent.Tell("ok made");
+    (void)parent.Hear();
+    return 0;
+  });
+  LW_RETURN_IF_ERROR(maker.Hear().status());
+  Descriptor made(open(fmt::format("/proc/{}/ns/net", maker.pid()).c_str(), O_RDONLY | O_CLOEXEC));
   if (made.fd() < 0) return ResourceExhausted("cannot open a network namespace: {}", ErrnoText(errno));
   return made;
 }
@@ -102,16 +106,14 @@ Result<std::unique_ptr<EmulatedNetwork>> EmulatedNetwork::Make(std::uint32_t mac
                                                                std::optional<LinkRate> rate) {
   if (machines < 1 || machines > kMachinesMax)
     return InvalidArgument("machines of a network: got {}, wanted 1 to {}", machines, kMachinesMax);
-  const Descriptor own = OpenOwnNetwork();
-  if (own.fd() < 0) return FailedPrecondition("cannot open {}: {}", kOwnNetwork, ErrnoText(errno));
   auto network = std::make_unique<EmulatedNetwork>();
-  LW_ASSIGN_OR_RETURN(network->bridge_, NewNetwork(own));
+  LW_ASSIGN_OR_RETURN(network->bridge_, NewNetwork());
   LW_RETURN_IF_ERROR(RunBatch(network->bridge_, "ip",
                               fmt::format("link set lo up\nlink add br0 type bridge\nlink set br0 up\n"
                                           "addr add {}/24 dev br0\n",
                                           BridgeAddress())));
   for (std::uint32_t i = 0; i < machines; ++i) {
-    LW_ASSIGN_OR_RETURN(Descriptor machine, NewNetwork(own));
+    LW_ASSIGN_OR_RETURN(Descriptor machine, NewNetwork());
     network->machines_.push_back(std::move(machine));
     LW_RETURN_IF_ERROR(network->Connect(i, rate));
   }

@@ -22,8 +22,8 @@ class EmulatedNetwork {
  public:
   static constexpr std::uint32_t kMachinesMax = 64;
 
-  // `rate` of each direction of each card; nothing: no limit. An error says what is missing: a right, a
-  // program.
+  // `rate` limits each direction of each card; without it there is no limit. An error names the missing right
+  // or program.
   [[nodiscard]] static Result<std::unique_ptr<EmulatedNetwork>> Make(std::uint32_t machines,
                                                                      std::optional<LinkRate> rate);
   // Moves the calling process, for good, to a machine or to the bridge. For a child.

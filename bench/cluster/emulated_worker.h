@@ -30,7 +30,7 @@ struct TrainStep {
   double waited_s = 0;  // of them, for values
 };
 
-// What the worker counted in its counted steps.
+// Sums over the counted steps of a worker.
 struct TrainTotals {
   double bytes_sent = 0, bytes_received = 0;
   double exchanges = 0;  // of tables with the servers, over steps and tables: 1 without a policy that skips

@@ -145,35 +145,21 @@ class RowProcesses {
     CountedWindow window(plan_.network == nullptr  ? std::vector<const Children*>{}
                          : plan_.servers_from == 0 ? std::vector<const Children*>{&workers_}
                                                    : std::vector<const Children*>{&workers_, &servers_});
-    std::vector<bool> done(workers_.size());
-    std::size_t warm = 0, left = workers_.size();
     RowClock::time_point heard = RowClock::now();
-    while (left > 0) {
+    done_.assign(workers_.size(), false);
+    while (std::ranges::count(done_, false) > 0) {
       if (stop && stop()) return Cancelled("the bench was asked to stop");
       LW_RETURN_IF_ERROR(CheckRoles());
       if (RowClock::now() - heard > kRowSilenceMax)
         return DeadlineExceeded("no worker of the bench said anything for {} minutes",
                                 kRowSilenceMax.count());
       for (std::size_t i = 0; i < workers_.size(); ++i) {
-        if (done[i]) continue;
-        Result<std::string> line = workers_[i]->Hear(kRowLook);
+        if (done_[i]) continue;
+        const Result<std::string> line = workers_[i]->Hear(kRowLook);
         if (!line.ok() && line.status().code() == StatusCode::kDeadlineExceeded) continue;
         LW_RETURN_IF_ERROR(line.status());
         heard = RowClock::now();
-        TrainStep step;
-        if (ReadLine(*line, step)) {
-          if (step.step >= plan_.warm_up) turn.counted.push_back(step);
-          if (step.step + 1 == std::max(plan_.warm_up, 1U) && ++warm == workers_.size()) window.Open();
-          continue;
-        }
-        TrainTotals totals;
-        if (!ReadLine(*line, totals)) return Internal("a worker of the bench said \"{}\"", *line);
-        window.Close();
-        done[i] = true;
-        --left;
-        const auto workers = static_cast<double>(workers_.size());
-        turn.exchanges += totals.exchanges / workers;
-        turn.bytes_a_step += (totals.bytes_sent + totals.bytes_received) / plan_.steps / workers;
+        LW_RETURN_IF_ERROR(TakeLine(i, *line, window, turn));
       }
     }
     window.Report(turn);
@@ -181,6 +167,23 @@ class RowProcesses {
   }
 
  private:
+  Status TakeLine(std::size_t worker, const std::string& line, CountedWindow& window, RowTurn& turn) {
+    TrainStep step;
+    if (ReadLine(line, step)) {
+      if (step.step >= plan_.warm_up) turn.counted.push_back(step);
+      if (step.step + 1 == plan_.warm_up && ++warm_ == workers_.size()) window.Open();
+      return Status::Ok();
+    }
+    TrainTotals totals;
+    if (!ReadLine(line, totals)) return Internal("a worker of the bench said \"{}\"", line);
+    window.Close();
+    done_[worker] = true;
+    const auto workers = static_cast<double>(workers_.size());
+    turn.exchanges += totals.exchanges / workers;
+    turn.bytes_a_step += (totals.bytes_sent + totals.bytes_received) / plan_.steps / workers;
+    return Status::Ok();
+  }
+
   Status Enter(std::uint32_t machine) const {
     return plan_.network != nullptr ? plan_.network->EnterMachine(machine) : Status::Ok();
   }
@@ -228,6 +231,8 @@ class RowProcesses {
 
   const RowTurnPlan& plan_;
   std::string address_, secret_;
+  std::vector<bool> done_;  // by worker: it has told its totals
+  std::size_t warm_ = 0;    // workers whose counted steps have begun
   Children scheduler_, servers_, workers_;
 };
 

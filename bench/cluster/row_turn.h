@@ -17,7 +17,7 @@ struct RowTurnPlan {
   std::span<const problem::Table> tables;
   problem::ComputeShares shares;
   double step_s = 0;
-  std::uint32_t warm_up = 0, steps = 1;
+  std::uint32_t warm_up = 1, steps = 1;  // at least one of each
   // Null: all processes share the loopback of this host. A row alone uses none.
   const EmulatedNetwork* network = nullptr;
   // Server i is on machine i; or, apart, on machine `servers_from` + i.

@@ -15,7 +15,7 @@ namespace leeway::bench {
 namespace {
 
 constexpr std::chrono::milliseconds kProbeTime{700};
-// What a run takes beside its steps: processes, the first values.
+// A run also starts processes and sends the first values.
 constexpr double kTurnStartSeconds = 1.5;
 
 std::uint64_t ElementsOf(const std::vector<problem::Table>& tables) {
@@ -43,7 +43,7 @@ std::string LastedText(double seconds) {
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-// The turns of all rows, and what is still to do.
+// Runs all rows in turns, and estimates the time left.
 class TrainTurns {
  public:
   TrainTurns(const TrainOptions& options, std::span<const problem::Table> tables,

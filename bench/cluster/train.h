@@ -1,7 +1,7 @@
 // The train bench: how fast an emulated cluster trains, one row for each way to train.
 //
 // Real processes of Leeway exchange the tensors of a real model over cards with a limit, and sleep where an
-// accelerator would compute. docs/emulated-cluster.md says what is true about it and what is not.
+// accelerator would compute. docs/emulated-cluster.md lists its limits.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct TrainOptions {
   bool probes = true;  // measure what the network carries, and refuse it if that is too little
   // Asked now and then: true ends the bench with the rows that are done.
   std::function<bool()> stop;
-  // Told what is under way, and what ended.
+  // `progress` gets a line for the run that begins, `ended` one for each run that ended.
   std::function<void(const std::string&line)> progress, ended;
 };
 

@@ -21,7 +21,7 @@ const std::array<std::pair<std::string_view, TrainPass>, 3> kPasses = {
      {"traditional", TrainPass::kTraditional},
      {"wait-free", TrainPass::kWaitFree}}};
 
-// A key of a row, and how its value changes the row's job; false: the value is none.
+// A key of a row. `set` changes the row's job; it returns false and changes nothing for a wrong value.
 struct RowKey {
   std::string_view name;
   bool (*set)(JobOptions& job, const JobOptions& usual, const std::string& value);
