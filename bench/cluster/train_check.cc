@@ -35,7 +35,7 @@ Result<ProbeReport> ProbeRate(std::uint32_t cards, std::optional<LinkRate> rate)
 }
 
 std::string ProbeText(const ProbeReport& probe) {
-  return fmt::format("{:.2f} Gbit/s each way on each card, {:.0f} % idle processor", probe.gbit_s,
+  return fmt::format("{:.3f} Gbit/s each way on each card, {:.0f} % idle processor", probe.gbit_s,
                      probe.idle * 100);
 }
 

@@ -65,7 +65,7 @@ std::string ToText(const TrainReport& report) {
     text += "the layers say no multiply-adds: they take their time by elements\n";
   if (report.probe) {
     text +=
-        fmt::format("bare sockets carry {:.2f} Gbit/s each way on each card, at {:.0f} % idle processor\n",
+        fmt::format("bare sockets carry {:.3f} Gbit/s each way on each card, at {:.0f} % idle processor\n",
                     report.probe->gbit_s, report.probe->idle * 100);
   }
   std::size_t width = 14;
