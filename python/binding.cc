@@ -8,6 +8,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -234,7 +235,7 @@ void BindIterations(WorkerClass& type) {
           "push",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
              std::uint32_t samples) {
-            return c.PushAll({{table, gradient, elements, hyper, samples}}).front();
+            return c.PushAll({{table, gradient, elements, hyper, samples, HUGE_VAL}}).front();
           },
           NoGil())
       .def("push_all", &Client::PushAll, NoGil())

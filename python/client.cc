@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "base/errors.h"
 #include "process/console_log.h"
@@ -34,6 +35,8 @@ bool SignalArrived() {
   const pybind11::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;
 }
+
+using Seconds = std::chrono::duration<double>;
 
 // A loan without a ticket, and the options of its push, which pin it.
 std::pair<Loan, PushOptions> Terms(const Hyper& hyper, std::uint32_t samples) {
@@ -128,8 +131,10 @@ std::shared_ptr<Worker> Client::worker() {
 std::vector<Loan> Client::PushAll(const std::vector<Lent>& gradients) {
   std::vector<Loan> loans;
   std::vector<TablePush> pushes;
-  for (const auto& [table, address, elements, hyper, samples] : gradients) {
+  for (const auto& [table, address, elements, hyper, samples, ready_s] : gradients) {
     auto [loan, how] = Terms(hyper, samples);
+    // perf_counter() of Linux is CLOCK_MONOTONIC.
+    if (std::isfinite(ready_s)) how.ready = TimePoint(std::chrono::duration_cast<Duration>(Seconds(ready_s)));
     loans.push_back(std::move(loan));
     pushes.push_back({TableId(table), Floats(address, elements), std::move(how)});
   }

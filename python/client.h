@@ -30,8 +30,9 @@ struct Loan {
   std::weak_ptr<const void> pin;
 };
 
-// One gradient as Python lends it: table, address, elements, hyper-parameters, samples.
-using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t>;
+// One gradient as Python lends it: table, address, elements, hyper-parameters, samples, and when it was ready
+// by time.perf_counter() (infinity: with the call).
+using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t, double>;
 
 class Client {
  public:

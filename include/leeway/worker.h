@@ -37,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 #include "leeway/options.h"
@@ -52,6 +53,9 @@ struct PushOptions {
   std::shared_ptr<const void> pin = {};  // dropped once the gradient is no longer needed (as callbacks run)
   // Runs once every block has its verdict; a refused block gives an error.
   std::function<void(const Status&)> done = {};
+  // When the gradient was final, by CLOCK_MONOTONIC, if that was before the call: the account of overlap
+  // counts from then on.
+  TimePoint ready = TimePoint::max();
 };
 
 // One of several pushes of a PushAll.

@@ -85,6 +85,10 @@ std::vector<Figure> FiguresOfTime() {
        "the same from the last gradient of the iteration before: adds up to the whole time less the longest "
        "computing",
        [](const RunRecord& r) { return r.pace.beyond_compute_s; }, Figure::Shown::kIfAsked},
+      {"overlap", "overlap",
+       "share of a worker's communication, from a gradient that is ready to the values of the next "
+       "iteration, in which it did not wait; from 0 to 1",
+       [](const RunRecord& r) { return r.overlap; }, Figure::Shown::kIfAsked},
       {"dprs_per_100", "DPRs / 100", "delayed pull requests of all workers and servers, per 100 iterations",
        [](const RunRecord& r) { return r.dprs_per_100; }},
       {"lead", "lead", "of workers over the blocks that their gradients were computed on, in iterations",

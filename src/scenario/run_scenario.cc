@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -342,6 +343,7 @@ class ScenarioRun {
     record.skipped_blocks = books_.workers.skipped_blocks;
     record.late_pulls = books_.workers.late_answers;
     record.withdrawn = cluster_.AnswersWithdrawn() + books_.lost_with_servers.withdrawn;
+    record.overlap = books_.overlap.overlap().value_or(std::numeric_limits<double>::quiet_NaN());
     record.pace = PaceOf(books_.steps);
     CountTimes(record);
     CountServers(record);

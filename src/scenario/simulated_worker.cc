@@ -133,6 +133,7 @@ void SimulatedWorker::CountOwn() {
   books_.workers.iterations_skipped += counters.iterations_skipped;
   books_.workers.skipped_blocks += counters.skipped_blocks;
   books_.workers.late_answers += counters.late_answers;
+  books_.overlap += node_.overlap().Total(env_.clock.Now());
 }
 
 void SimulatedWorker::MakeTables() {

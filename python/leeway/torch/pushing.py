@@ -23,7 +23,7 @@ class Pushing:
         self._session = session
         self._phases = phases
         self._ready_hooks = ready_hooks
-        self._held = []              # table, slot, hyper-parameters and samples of each, in order
+        self._held = []              # table, slot, hyper-parameters, samples and time of each, in order
         self._held_bytes = 0
         self._pushed = 0             # in this iteration
         self._pushed_before = 0      # in the one before
@@ -44,7 +44,7 @@ class Pushing:
         hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
         if self._first is not None:
             self._first.add(slot.address, table.elements)
-        self._held.append((table, slot, hyper, self._optimizer.samples))
+        self._held.append((table, slot, hyper, self._optimizer.samples, began))
         self._held_bytes += 4 * table.elements
         gradient.note_pushed(slot)
         self._pushed += 1
@@ -92,7 +92,7 @@ class Pushing:
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0
         # One call for all: the I/O thread takes this core when it wakes, and would send each gradient by itself.
-        loans = self._session.worker.push_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
-                                                 for table, slot, hyper, samples in held])
-        for (table, slot, _, _), loan in zip(held, loans):
+        loans = self._session.worker.push_all([(table.values.table_id, slot.address, table.elements, hyper, samples, ready)
+                                                 for table, slot, hyper, samples, ready in held])
+        for (table, slot, *_), loan in zip(held, loans):
             table.gradient.buffers.lend(slot, loan)

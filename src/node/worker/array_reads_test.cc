@@ -89,7 +89,8 @@ class ArrayReadsTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  OverlapAccount overlap;
+  ShardPorts ports{self, counters, overlap, WorkerOptions()};
   ConnectionId to;
   HeapArena arena;
   ParameterPair pair{4, nullptr, nullptr};

@@ -39,7 +39,8 @@ class ArrayWritesTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  OverlapAccount overlap;
+  ShardPorts ports{self, counters, overlap, WorkerOptions()};
   PushLoans loans{env.timers, due, counters, [] {}};
   int freed = 0;
   ArrayWrites writes{env.arena, [this](WorkerTable&) { ++freed; }};

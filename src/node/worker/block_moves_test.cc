@@ -41,7 +41,8 @@ class BlockMovesTest : public ::testing::Test {
   testing::LinkStub links{env};
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  OverlapAccount overlap;
+  ShardPorts ports{self, counters, overlap, WorkerOptions()};
   HeapArena arena;
   ParameterPair pair{4, nullptr, nullptr};
   TableSet tables{arena};

@@ -23,6 +23,7 @@
 #include "node/worker/due_callbacks.h"
 #include "node/worker/exchange.h"
 #include "node/worker/final_values.h"
+#include "node/worker/overlap_account.h"
 #include "node/worker/own_pulls.h"
 #include "node/worker/partial_use.h"
 #include "node/worker/push_loans.h"
@@ -78,7 +79,7 @@ class Training {
   void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
   [[nodiscard]] Status Push(TableId id, LentGradient gradient, Done done);
   void Clock(std::optional<std::uint32_t> group);
-  void Sync(TableId id, Done usable);
+  void Sync(TableId id, Done usable, TimePoint asked);
   [[nodiscard]] Status Pull(TableId id, std::span<float> values, Done done);
   // Training begins with the last read, barrier or lease before the first gradient.
   void NoteBeforeTraining() {
@@ -123,6 +124,7 @@ class Training {
   [[nodiscard]] const BlockRules& rules() const { return rules_; }
   [[nodiscard]] const StepBarrier& step() const { return step_; }
   [[nodiscard]] const WaitAccount& waits() const { return waits_; }
+  [[nodiscard]] const OverlapAccount& overlap() const { return overlap_; }
 
  private:
   // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
@@ -132,6 +134,8 @@ class Training {
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void RequestAll();
   void PublishIfWhole(WorkerTable& table);
+  // Tells the account of overlap that the values of the table may be here.
+  void NoteArrival(const WorkerTable& table);
   // Ends the waits for the table that may end, and raises the iteration before if it is over elsewhere.
   void ReleaseWaiters(WorkerTable& table);
   void ReleaseAllWaiters();
@@ -155,6 +159,7 @@ class Training {
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
   Iteration handed_{-1};     // the last iteration with a gradient
   TableSet tables_;
+  OverlapAccount overlap_;
   ShardPorts ports_;
   PushLoans loans_;
   ArrayWrites writes_;

@@ -127,7 +127,7 @@ TEST_F(TrainingTest, ATableMayBeUsedOnceItsValuesAreHere) {
   Start();
   ASSERT_TRUE(Push().ok());
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   due.Run();
   EXPECT_FALSE(usable.has_value());
   EXPECT_EQ(training.waits().open(), 1U);
@@ -160,7 +160,7 @@ TEST_F(TrainingTest, BoundedHoldsAnIterationBackUntilItsVerdictsAreHere) {
   EXPECT_TRUE(gated.back());
   ASSERT_TRUE(Push().ok());
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   Answer(0, 2);
   EXPECT_FALSE(usable.has_value());
   Verdict(1);
@@ -197,7 +197,7 @@ TEST_F(TrainingTest, AFailureReachesEveryWaitAndEveryLoan) {
   ASSERT_TRUE(Push().ok());
   env.transport.sent.clear();
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   training.FailAll(Unavailable("gone"));
   due.Run();
   ASSERT_TRUE(usable.has_value() && pushed.has_value());
