@@ -60,7 +60,8 @@ struct Client::Life {
 
 std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                      std::optional<double> wait_max_s, const std::string& transport,
-                                     bool record, const std::string& secret_file, bool insecure) {
+                                     bool record, const std::string& secret_file, bool insecure,
+                                     const std::string& trace, const std::string& trace_steps) {
   WorkerOptions options;
   options.scheduler = scheduler;
   options.job = job;
@@ -70,6 +71,8 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
   options.record = record;
   options.secret_file = secret_file;
   options.insecure = insecure;
+  options.trace.folder = trace;
+  if (!trace_steps.empty()) options.trace.steps = trace_steps;
   return Connect(std::make_shared<Life>(), std::move(options));
 }
 

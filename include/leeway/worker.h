@@ -143,6 +143,8 @@ struct BatchLease {
   bool exhausted = false;
 };
 
+class Trace;  // leeway/trace.h
+
 class Worker {
  public:
   // Joins the job; returns once the job has all its workers and servers. Without a scheduler in the options
@@ -300,6 +302,8 @@ class Worker {
   // scheduler. It counts up from 0 in each life of a worker. The scheduler adds the figures of earlier lives,
   // and the job's figure is the sum over workers.
   virtual void SetFigure(const std::string& name, double value) = 0;
+  // The trace that this process writes (leeway run --trace), for events of the user's own work; null: none.
+  [[nodiscard]] virtual Trace* trace() const = 0;
   // Names, in words, what a blocking call would wait for now; empty if nothing.
   [[nodiscard]] virtual std::string WaitingFor() const = 0;
 };

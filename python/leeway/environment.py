@@ -15,6 +15,8 @@ class Launch:
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
+    trace: str = ""         # the folder of the parts of a trace (`leeway run --trace`)
+    trace_steps: str = ""   # its steps, "100:120"
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
     slow_pattern: str = ""  # slowness that comes and goes (the same flag), as leeway.slow_pattern reads it
 
@@ -29,6 +31,8 @@ def read(environ=os.environ):
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
         record=environ.get("LEEWAY_RECORD", "") == "1",
+        trace=environ.get("LEEWAY_TRACE", ""),
+        trace_steps=environ.get("LEEWAY_TRACE_STEPS", ""),
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
         slow_pattern=environ.get("LEEWAY_SLOW_PATTERN", ""),
     )

@@ -101,6 +101,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
     return queued;
   }
   tables_.OnClock();
+  if (step_trace_ != nullptr) step_trace_->Clock(iteration());
   if (record_ != nullptr) {
     record_->Clock();
     if (record_->IsDue()) ReportRecord();
@@ -116,7 +117,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   const Iteration needed = iteration() - 1;
   const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
-    const WaitTimes::Scope timed(waits_, WaitCause::kValues);
+    const WaitTimes::Scope timed(waits_, WaitCause::kValues, table->spec.name);
     const NodeCalls::What what = [table, now = iteration()] {
       return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
@@ -170,7 +171,7 @@ Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(life_.CheckFork());
   // An outcome that is there needs no clock and no words.
   if (std::optional<Status> outcome = calls_->Take(ticket)) return *std::move(outcome);
-  const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
+  const WaitTimes::Scope timed(waits_, WaitCause::kTickets, "outcome of a ticket");
   return calls_->Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 

@@ -136,8 +136,9 @@ std::string AccountText(const JobStatus& status) {
   if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s >= 0.05)
     add("waited at step barriers", InSeconds(barrier_s));
   add("overlap", OverlapText(status));
-  add("  waits by table", OverlapWaitsText(status));
-  add("  pushes", PushDelayText(status));
+  add("  by worker", OverlapByWorkerText(status));
+  add("  by table", OverlapWaitsText(status));
+  add("pushes", PushDelayText(status));
   add("staleness", StalenessText(status));
   add("lead", LeadText(status));
   add("DPRs of worker", Largest(status.OfShardsBy("dpr."), "w", AsCount));

@@ -82,6 +82,23 @@ std::string OverlapText(const JobStatus& status) {
                      overlap.communication_s, overlap.waited_s(), CausesText(overlap));
 }
 
+std::string OverlapByWorkerText(const JobStatus& status) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::pair<double, std::uint32_t>> workers;
+  for (const WorkerStatus& worker : status.workers) {
+    if (const std::optional<double> share = OverlapOf(worker.figures).share())
+      workers.emplace_back(*share, worker.rank);
+  }
+  std::ranges::sort(workers);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(workers.size(), kShown); ++i) {
+    const auto& [share, rank] = workers[i];
+    text += fmt::format("{}w{} {:.0f} %", i == 0 ? "" : ", ", rank, 100 * share);
+  }
+  if (workers.size() > kShown) text += fmt::format(", and {} more", workers.size() - kShown);
+  return text;
+}
+
 std::string OverlapWaitsText(const JobStatus& status) {
   constexpr std::size_t kShown = 3;
   std::vector<std::pair<std::string, Overlap>> tables;

@@ -27,6 +27,8 @@ struct Overlap {
 // "87 %: of 12.3 s of communication 1.6 s were waited for (held for other workers 1.1 s, wire 0.5 s)"; empty
 // without communication.
 [[nodiscard]] std::string OverlapText(const JobStatus& status);
+// "w3 61 %, w0 90 %, w1 91 %": those with the least first, a few of them.
+[[nodiscard]] std::string OverlapByWorkerText(const JobStatus& status);
 // The tables that were waited for longest: "fc.weight 0.8 s (wire 0.7 s, own queue 0.1 s), ...".
 [[nodiscard]] std::string OverlapWaitsText(const JobStatus& status);
 // "0.12 ms after their gradients were ready on average; 37 of 6400 after more than 1 ms".

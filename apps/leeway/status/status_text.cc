@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "status/account_text.h"
-#include "status/overlap.h"
 #include "status/pace.h"
 #include "status/staleness.h"
 #include "status/sync_text.h"
@@ -116,12 +115,11 @@ std::vector<const WorkerStatus*> ShownWorkers(const JobStatus& status, const Pac
 
 std::string WorkersText(const JobStatus& status, const Pace& pace, std::size_t most, TableText::Last last) {
   if (status.workers.empty()) return {};
-  TableText table({"worker", "step", "samples/s", "s/step", "wait %", "overlap", "stale", "now"}, last);
+  TableText table({"worker", "step", "samples/s", "s/step", "wait %", "stale", "now"}, last);
   const double training_s = status.training_s;
   for (const WorkerStatus* worker : ShownWorkers(status, pace, most)) {
     const std::optional<double> step_s = pace.StepSeconds(worker->rank);
     const std::optional<double> staleness = MeanStalenessOf(status, worker->rank);
-    const std::optional<double> overlap = OverlapOf(worker->figures).share();
     const double samples = Figure(worker->figures, "samples");
     const double waited_s = std::min(Figure(worker->figures, "wait_s"), training_s);
     table.Row({fmt::format("w{}", worker->rank),
@@ -129,7 +127,6 @@ std::string WorkersText(const JobStatus& status, const Pace& pace, std::size_t m
                training_s > 0 ? ShortCount(samples / training_s) : "-",
                step_s ? fmt::format("{:.3f}", *step_s) : "-",
                training_s > 0 ? fmt::format("{:.0f} %", 100 * waited_s / training_s) : "-",
-               overlap ? fmt::format("{:.0f} %", 100 * *overlap) : "-",
                staleness ? fmt::format("{:.1f}", *staleness) : "-", DoesNow(status, *worker)});
   }
   std::string text = table.Print();

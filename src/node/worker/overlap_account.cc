@@ -84,7 +84,7 @@ void OverlapAccount::Close(Record& record, TimePoint now) {
 }
 
 void OverlapAccount::Needed(TableId table, TimePoint at, TimePoint now) {
-  // What a worker waits for before its first gradient no computation could hide.
+  // Before the first gradient there is no communication that computing could hide.
   if (!began_ || stopped_) return;
   Record& record = At(table);
   if (record.waiting) return;

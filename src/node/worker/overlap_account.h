@@ -56,10 +56,12 @@ class OverlapAccount {
   [[nodiscard]] bool IsOpen(TableId table) const {
     return table.index() < tables_.size() && tables_[table.index()].open;
   }
+  // The iteration of the newest Ready. REQUIRES: IsOpen.
+  [[nodiscard]] Iteration OpenIteration(TableId table) const { return tables_[table.index()].iteration; }
   // A Sync of the table has to wait since `at`; its wait is over.
   void Needed(TableId table, TimePoint at, TimePoint now);
   void Released(TableId table, TimePoint now);
-  // The worker leaves: what is open now is not waited for.
+  // The worker leaves: nothing counts any more.
   void Stop(TimePoint now);
 
   // Of the worker, as of `now`.

@@ -10,7 +10,7 @@
 #include "leeway/options.h"
 #include "leeway/pinned.h"
 #include "leeway/worker.h"
-#include "node/worker/overlap_account.h"
+#include "node/worker/communication.h"
 #include "node/worker/table.h"
 #include "node/worker/worker_identity.h"
 #include "wire/messages.h"
@@ -35,7 +35,7 @@ struct FrameDraft {
 struct PortShare {
   const WorkerIdentity& self;
   WorkerCounters& counters;
-  OverlapAccount& overlap;
+  Communication& communication;
   const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
   std::uint64_t flush_bytes = JobOptions{}.flush_bytes;  // the job's, once the worker has joined it
   std::uint8_t pull_flags = 0;                           // beside that of an observer

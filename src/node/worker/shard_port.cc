@@ -189,10 +189,11 @@ void ShardPort::SendPushFrame(const LentPush& lent) {
   push.samples = lent.gradient.samples;
   push.steps = lent.steps;
   push.hyper = lent.gradient.hyper;
+  if (const auto& tables = share_.draft.tables; !tables.empty())
+    share_.communication.trace().AddFrame(share_.self, *tables.front(), lent.iteration, push.entries);
   SendDraft(wire::Kind::kPush, push);
   FrameDraft& draft = share_.draft;
-  for (const WorkerTable* table : draft.tables)
-    share_.overlap.Left(table->id, lent.iteration, link_->last_sent());
+  for (const WorkerTable* table : draft.tables) share_.communication.NoteLeft(*table, lent.iteration);
   draft.tables.clear();
 }
 

@@ -19,7 +19,7 @@ namespace leeway {
 class ShardPorts {
  public:
   // Borrows all but `options` for its life.
-  ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, OverlapAccount& overlap,
+  ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, Communication& communication,
              const WorkerOptions& options);
 
   // Servers need not send an answer once a newer one was asked for.

@@ -20,10 +20,10 @@
 #include "node/worker/answer_landings.h"
 #include "node/worker/array_writes.h"
 #include "node/worker/block_rules.h"
+#include "node/worker/communication.h"
 #include "node/worker/due_callbacks.h"
 #include "node/worker/exchange.h"
 #include "node/worker/final_values.h"
-#include "node/worker/overlap_account.h"
 #include "node/worker/own_pulls.h"
 #include "node/worker/partial_use.h"
 #include "node/worker/push_loans.h"
@@ -124,7 +124,7 @@ class Training {
   [[nodiscard]] const BlockRules& rules() const { return rules_; }
   [[nodiscard]] const StepBarrier& step() const { return step_; }
   [[nodiscard]] const WaitAccount& waits() const { return waits_; }
-  [[nodiscard]] const OverlapAccount& overlap() const { return overlap_; }
+  [[nodiscard]] const OverlapAccount& overlap() const { return communication_.account(); }
 
  private:
   // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
@@ -134,8 +134,6 @@ class Training {
   void RequestBlocks(WorkerTable& table, Iteration progress);
   void RequestAll();
   void PublishIfWhole(WorkerTable& table);
-  // Tells the account of overlap that the values of the table may be here.
-  void NoteArrival(const WorkerTable& table);
   // Ends the waits for the table that may end, and raises the iteration before if it is over elsewhere.
   void ReleaseWaiters(WorkerTable& table);
   void ReleaseAllWaiters();
@@ -159,7 +157,7 @@ class Training {
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
   Iteration handed_{-1};     // the last iteration with a gradient
   TableSet tables_;
-  OverlapAccount overlap_;
+  Communication communication_;
   ShardPorts ports_;
   PushLoans loans_;
   ArrayWrites writes_;

@@ -138,6 +138,25 @@ TEST_F(TrainingTest, ATableMayBeUsedOnceItsValuesAreHere) {
   EXPECT_EQ(counters.wait_by_ns.at("server.0"), 2'000'000'000U);
 }
 
+TEST_F(TrainingTest, TheAccountOfOverlapHasWhatWasHiddenAndWhatWasWaitedFor) {
+  Start();
+  const TimePoint asked = env.clock.now;
+  env.Advance(std::chrono::seconds(1));
+  EXPECT_TRUE(training.Push(w, {gradient, nullptr, {}, 1, asked}, Into(pushed)).ok());
+  env.Advance(std::chrono::seconds(4));
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable), TimePoint::max());
+  env.Advance(std::chrono::seconds(2));
+  Answer(0, 2);
+  const OverlapTimes times = training.overlap().Of(w);
+  EXPECT_EQ(times.communication, std::chrono::seconds(7));
+  EXPECT_EQ(times.wire, std::chrono::seconds(2));
+  EXPECT_EQ(times.queue + times.held, Duration::zero());
+  EXPECT_EQ(times.pushes, 1U);
+  EXPECT_EQ(times.delay, std::chrono::seconds(1));
+  EXPECT_EQ(training.overlap().Total(env.clock.now).communication, times.communication);
+}
+
 TEST_F(TrainingTest, WithoutOverlapPullsWaitForTheBarrier) {
   JobOptions job;
   job.overlap = false;

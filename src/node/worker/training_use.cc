@@ -42,7 +42,7 @@ void Training::Sync(TableId id, Done usable, TimePoint asked) {
   }
   const TimePoint now = env_.clock.Now();
   waits_.Begin(now);
-  overlap_.Needed(id, asked, now);
+  communication_.account().Needed(id, asked, now);
   table.waiters.push_back({needed, now, std::move(usable)});
   table.ended_by = nullptr;
   table.ended_for = kNoWorker;
@@ -60,13 +60,8 @@ void Training::EndWait(const WorkerTable* table) {
 
 void Training::PublishIfWhole(WorkerTable& table) {
   if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) partial_.OnWhole(table);
-  NoteArrival(table);
+  communication_.NoteArrival(table);
   ReleaseWaiters(table);
-}
-
-void Training::NoteArrival(const WorkerTable& table) {
-  if (!overlap_.IsOpen(table.id)) return;
-  overlap_.Arrived(table.id, table.landing.published(), table.ended_for != kNoWorker, env_.clock.Now());
 }
 
 void Training::ReleaseWaiters(WorkerTable& table) {
@@ -86,7 +81,7 @@ void Training::ReleaseWaiters(WorkerTable& table) {
   // for which it may have to wait for the table again, and has left no block out yet.
   SkipAhead();
   if (!any_ready() && may_use_partly()) partial_.Use(table, iteration_ - 1);
-  NoteArrival(table);
+  communication_.NoteArrival(table);
   auto& waiters = table.waiters;
   for (WorkerTable::Waiter& waiter : waiters) {
     if (!is_ready(waiter)) continue;
@@ -94,7 +89,7 @@ void Training::ReleaseWaiters(WorkerTable& table) {
     EndWait(&table);
   }
   std::erase_if(waiters, is_ready);
-  if (waiters.empty()) overlap_.Released(table.id, env_.clock.Now());
+  if (waiters.empty()) communication_.account().Released(table.id, env_.clock.Now());
 }
 
 void Training::ReleaseAllWaiters() {
@@ -125,7 +120,7 @@ void Training::SkipAhead() {
         table.landing.Serve(block.index, before);
       }
     }
-    if (asks) overlap_.Ready(table.id, before, env_.clock.Now(), env_.clock.Now());
+    if (asks) communication_.Begin(table, before, env_.clock.Now());
     if (table.exchanged == table.pushed) table.exchanged = before;
     table.pushed = before;
     for (WorkerTable::Waiter& waiter : table.waiters) waiter.needed = before;
