@@ -306,6 +306,16 @@ TEST(RunScenarioTest, TheCurveGoesOnWhenRank0HasFinished) {
     EXPECT_GT(record.curve[i].iteration, record.curve[i - 1].iteration);
 }
 
+TEST(RunScenarioTest, GradientsThatAreReadyEarlyHideTheirCommunication) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  EXPECT_NEAR(RunOk(scenario).overlap, 0, 1e-9) << "all are ready when the computing ends";
+  scenario.compute.backward_share = 0.9;
+  const double overlap = RunOk(scenario).overlap;
+  EXPECT_GT(overlap, 0.5);
+  EXPECT_LT(overlap, 1) << "the first table's gradient is the last one, and is waited for";
+}
+
 TEST(RunScenarioTest, WorkersHaveTheirOwnTimes) {
   Scenario scenario = Small();
   scenario.compute.spread = 0;
