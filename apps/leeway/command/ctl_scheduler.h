@@ -40,8 +40,9 @@ class CtlScheduler {
     options.scheduler = where_;
     LW_ASSIGN_OR_RETURN(options.secret, secret_.Take());
     options.every = std::chrono::milliseconds(0);
-    // One that was killed is back within seconds when `leeway run` looks after it.
-    options.give_up_after = std::min<std::chrono::milliseconds>(limit_, kReach);
+    // One that was killed is back within seconds when `leeway run` looks after it. The client gives up before
+    // the limit: it knows why it cannot connect, and Await does not.
+    options.give_up_after = std::min<std::chrono::milliseconds>(limit_ * 3 / 4, kReach);
     return options;
   }
   // Waits for what `take` finds, for an end of all hope, or for the limit.
