@@ -156,6 +156,12 @@ double JobStatus::OfShards(const std::string& figure) const {
   return sum;
 }
 
+std::int64_t StepsOf(const WorkerStatus& worker) {
+  const auto steps = worker.figures.find("steps");
+  if (steps != worker.figures.end()) return static_cast<std::int64_t>(steps->second);
+  return std::max<std::int64_t>(worker.iteration, 0);
+}
+
 Figures JobStatus::OfWorkersBy(const std::string& prefix) const { return SumsBy(prefix, workers); }
 
 Figures JobStatus::OfShardsBy(const std::string& prefix) const { return SumsBy(prefix, shards); }

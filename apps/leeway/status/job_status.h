@@ -42,6 +42,9 @@ struct WorkerStatus {
   std::string host;  // where its process runs, and its id there
   std::uint64_t pid = 0;
 };
+// Steps that it has done in this job. Its iteration also counts those before the checkpoint that the job
+// resumed from, and before it joined; it stands in for workers that report no steps.
+[[nodiscard]] std::int64_t StepsOf(const WorkerStatus& worker);
 
 struct ShardStatus {
   std::uint32_t shard = 0;

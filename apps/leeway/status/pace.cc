@@ -31,7 +31,7 @@ void Pace::Add(const JobStatus& status, double at_s) {
   Look look{.at_s = at_s, .workers = {}};
   for (const WorkerStatus& worker : status.workers) {
     look.workers[worker.rank] = {Figure(worker.figures, "compute_s") + Figure(worker.figures, "slowed_s"),
-                                 worker.iteration};
+                                 StepsOf(worker)};
   }
   looks_.push_back(std::move(look));
   while (looks_.size() > 2 && at_s - looks_[1].at_s >= kWindow_s) looks_.pop_front();

@@ -89,16 +89,15 @@ std::string WorkerTable(const JobStatus& status, double training_s) {
   for (std::size_t i = 0; i < shown; ++i) {
     const WorkerStatus& w = status.workers[i];
     const Figures& f = w.figures;
+    const std::int64_t steps = StepsOf(w);
     const double compute_s = Figure(f, "compute_s") + Figure(f, "slowed_s");
     const std::optional<double> staleness = MeanStalenessOf(status, w.rank);
-    table.Row({fmt::format("w{}", w.rank), Count(static_cast<double>(std::max<std::int64_t>(w.iteration, 0))),
-               Count(Figure(f, "samples")),
-               training_s > 0 ? ShortCount(Figure(f, "samples") / training_s) : "-",
-               w.iteration > 0 && compute_s > 0
-                   ? fmt::format("{:.3f}", compute_s / static_cast<double>(w.iteration))
-                   : "-",
-               Seconds(Figure(f, "wait_s")), Percent(std::min(Figure(f, "wait_s"), training_s), training_s),
-               staleness ? fmt::format("{:.1f}", *staleness) : "-", w.state});
+    table.Row(
+        {fmt::format("w{}", w.rank), Count(static_cast<double>(steps)), Count(Figure(f, "samples")),
+         training_s > 0 ? ShortCount(Figure(f, "samples") / training_s) : "-",
+         steps > 0 && compute_s > 0 ? fmt::format("{:.3f}", compute_s / static_cast<double>(steps)) : "-",
+         Seconds(Figure(f, "wait_s")), Percent(std::min(Figure(f, "wait_s"), training_s), training_s),
+         staleness ? fmt::format("{:.1f}", *staleness) : "-", w.state});
   }
   std::string text = table.Print();
   if (status.workers.size() > shown)
@@ -204,7 +203,7 @@ std::string TableLine(const JobStatus& status) {
 // Every step was one sample: most likely nobody has said how many it has.
 bool CountsSteps(const JobStatus& status) {
   return status.OfWorkers("samples") > 0 && std::ranges::all_of(status.workers, [](const WorkerStatus& w) {
-           return Figure(w.figures, "samples") == static_cast<double>(w.iteration);
+           return Figure(w.figures, "samples") == static_cast<double>(StepsOf(w));
          });
 }
 
@@ -219,7 +218,7 @@ std::string SamplesLine(const JobStatus& status, double training_s) {
                        CountsSteps(status) ? " (a step counts as 1 unless opt.samples says more)" : "");
   }
   std::int64_t steps = 0;
-  for (const WorkerStatus& worker : status.workers) steps += std::max<std::int64_t>(worker.iteration, 0);
+  for (const WorkerStatus& worker : status.workers) steps += StepsOf(worker);
   if (steps == 0) return {};
   return fmt::format("{} in {} of training; workers have not said how many samples",
                      Counted(static_cast<std::uint64_t>(steps), "step"), within);

@@ -169,6 +169,17 @@ TEST(SummaryTest, SamplesThatNobodyCountedAreSaidToBeSteps) {
               HasSubstr("190 samples in 16.0 s of training: 12 samples/s (a step counts as 1"));
 }
 
+TEST(SummaryTest, AJobThatResumedCountsItsOwnStepsAlone) {
+  Outcome outcome = GoodOutcome();
+  for (WorkerStatus& worker : outcome.status->workers) {
+    worker.iteration = 1100;
+    for (const char* figure : {"steps", "samples"}) worker.figures[figure] = 100;
+    worker.figures["compute_s"] = 50;
+  }
+  EXPECT_THAT(SummaryText(outcome),
+              AllOf(HasSubstr("(a step counts as 1"), ContainsRegex("w0 +100 +100 +[0-9]+ +0.500")));
+}
+
 TEST(SummaryTest, AJobWithoutSamplesIsToldInStepsOrNotAtAll) {
   Outcome outcome = GoodOutcome();
   for (WorkerStatus& worker : outcome.status->workers) worker.figures.erase("samples");

@@ -25,7 +25,7 @@ class Phases:
         self.overwritten_parameters = 0  # changed in place by the script: see TableValues.sync()
         self.assigned_parameters = 0  # by lw.assign()
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
-        self._steps = 0
+        self.steps = 0
         self._step_ended = 0.0
         self._aside = 0.0          # _waits_and_pushes() at that moment
         self._reported = 0.0
@@ -40,9 +40,9 @@ class Phases:
         slow."""
         computed = time.perf_counter() - self._step_ended - (self._waits_and_pushes() - self._aside)
         self.compute_s += computed
-        self._steps += 1
+        self.steps += 1
         pattern = self._session.slow_pattern
-        if pattern is not None and self._steps > 1:  # the time before the first step holds the script's start
+        if pattern is not None and self.steps > 1:  # the time before the first step holds the script's start
             pause = pattern.pause_s(self._session.worker.iteration(), computed)
             if pause > 0.0:
                 time.sleep(pause)
@@ -65,7 +65,7 @@ class Phases:
 
     def figures(self):
         return {name: getattr(self, name)
-                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "copied_gradients",
+                for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "steps", "copied_gradients",
                              "rebound_parameters", "overwritten_parameters", "assigned_parameters", "gradient_waits")}
 
     def report(self):
