@@ -138,6 +138,18 @@ def test_a_second_backward_is_an_error_that_says_what_to_do(alone):
         small.loss(model, 1).backward()
 
 
+def test_steps_of_the_torch_optimizer_are_an_error_that_names_the_one_to_keep(alone):
+    model = small.model()
+    plain = torch.optim.SGD(model.parameters(), lr=0.1)
+    alone.DistributedOptimizer(plain, model.named_parameters())  # and what it returns is lost
+    alone.broadcast_parameters(model.state_dict())
+    small.loss(model, 0).backward()
+    plain.step()
+    plain.zero_grad()
+    with pytest.raises(alone.LeewayError, match=r"opt = lw.DistributedOptimizer"):
+        small.loss(model, 1).backward()
+
+
 def test_a_forgotten_zero_grad_is_an_error(alone):
     model = small.model()
     optimizer = small.distributed(model)

@@ -40,8 +40,10 @@ class Pushing:
         gradient, values = table.gradient, table.values
         if gradient.pushed:
             raise FailedPrecondition(
-                f"a second gradient of {table.name} before step(): the first backward() has pushed already; put all "
-                "but the last backward() under lw.no_sync(), or give DistributedOptimizer overlap=False")
+                f"a second gradient of {table.name} before step(): the first backward() has pushed already. If the script "
+                "calls step() between the two, it is that of the torch optimizer: keep what DistributedOptimizer returns "
+                "(opt = lw.DistributedOptimizer(opt, ...)). If not, put all but the last backward() under lw.no_sync(), "
+                "or give DistributedOptimizer overlap=False")
         values.check_memory()
         slot = gradient.slot_to_push()
         if not values.initialized:
