@@ -87,8 +87,9 @@ class RuleReader {
     while (at_ < text_.size() && text_[at_] != '=' && text_[at_] != ' ') ++at_;
     Word word{.key = std::string(text_.substr(begin, at_ - begin)), .value = {}};
     if (at_ == text_.size() || text_[at_] != '=') {
-      return InvalidArgument("{}: got \"{}\" at position {}, wanted tables=, server=, sync= or apply=",
-                             RuleName(text_), word.key, begin + 1);
+      return InvalidArgument(
+          "{}: got \"{}\" at position {}, wanted tables=, server=, sync= or apply=, such as sync=ssp:3",
+          RuleName(text_), word.key, begin + 1);
     }
     const std::size_t from = ++at_;
     const bool quoted = from < text_.size() && text_[from] == '"';

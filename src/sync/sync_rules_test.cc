@@ -85,7 +85,8 @@ TEST(SyncRulesTest, WhatIsWrongIsToldWithRuleWordGotAndWanted) {
            Case{"table=fc* sync=bsp",
                 "rule \"table=fc* sync=bsp\": unknown word \"table\"; known: tables, server, "
                 "sync, apply (did you mean \"tables\"?)"},
-           Case{"bsp", "got \"bsp\" at position 1, wanted tables=, server=, sync= or apply="},
+           Case{"bsp",
+                "got \"bsp\" at position 1, wanted tables=, server=, sync= or apply=, such as sync=ssp:3"},
            Case{"sync=bsp asp", "got \"asp\" at position 10"},
            Case{"sync=bsp sync=asp", "sync: got it twice, wanted it once"},
            Case{"sync=", "sync: got nothing, wanted a sync model, such as ssp:3"},

@@ -34,12 +34,12 @@ class SchedulerCommand final : public Command {
   std::string lesson() const override {
     return "Examples:\n"
            "  (umask 077; head -c 32 /dev/urandom | base64 > job.secret)\n"
-           "  export LEEWAY_SECRET_FILE=$PWD/job.secret\n"
+           "  export LEEWAY_SECRET_FILE=$PWD/job.secret     # in each shell\n"
            "  leeway scheduler --listen 127.0.0.1:7000 -w 2 -s 1\n"
-           "  leeway server --scheduler 127.0.0.1:7000 --server 0\n"
-           "  export PYTHONPATH=$PWD/build/python\n"
+           "  leeway server --scheduler 127.0.0.1:7000 --server 0   # another shell\n"
+           "  export PYTHONPATH=$PWD/build/python           # a third and a fourth\n"
            "  export LEEWAY_SCHEDULER=127.0.0.1:7000\n"
-           "  $(cat build/python/interpreter) train.py      # twice: two workers\n\n" +
+           "  $(cat build/python/interpreter) train.py\n\n" +
            JobLesson();
   }
 

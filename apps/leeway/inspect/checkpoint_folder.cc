@@ -46,7 +46,8 @@ Result<std::vector<CheckpointPath>> FindCheckpoints(const std::string& path) {
     found.push_back({id, own, IsComplete(files)});
   }
   if (found.empty()) {
-    return NotFound("{}: holds no {} and no folder such as {}", path, kManifestName, CheckpointName(1));
+    return NotFound("{}: holds no checkpoint: no {}, and no folder such as {}", path, kManifestName,
+                    CheckpointName(1));
   }
   return found;
 }

@@ -62,7 +62,7 @@ std::string PrintBytes(std::uint64_t bytes) {
 std::string PrintTime(std::chrono::milliseconds time) {
   const auto ms = time.count();
   if (ms != 0 && ms % 60'000 == 0) return fmt::format("{}m", ms / 60'000);
-  if (ms != 0 && ms % 1000 == 0) return fmt::format("{}s", ms / 1000);
+  if (ms % 1000 == 0) return fmt::format("{}s", ms / 1000);
   return fmt::format("{}ms", ms);
 }
 

@@ -34,6 +34,7 @@ TEST(QuantityTest, PrintingIsExactAndParsesBack) {
   EXPECT_EQ(PrintBytes(4U << 20), "4MiB");
   for (const int ms : {0, 20, 1000, 1500, 60'000})
     EXPECT_EQ(*ParseTime(PrintTime(milliseconds(ms))), milliseconds(ms));
+  EXPECT_EQ(PrintTime(milliseconds(0)), "0s");
 }
 
 TEST(QuantityTest, OneThingIsNotCalledSeveral) {
