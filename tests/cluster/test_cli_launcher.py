@@ -128,7 +128,7 @@ def test_a_short_expel_after_is_enough():
 
 @pytest.mark.parametrize("flags, names", [
     (["--expel-after", "10ms"], "--expel-after: got 10ms"),
-    (["--gather-timeout", "0ms"], "--gather-timeout: got 0s"),
+    (["--gather-timeout", "0ms"], "--gather-timeout: got 0ms"),
     (["--summary-json", "/no/such/folder/x"], "--summary-json: got \"/no/such/folder/x\""),
     (["--summary-json", "/"], "--summary-json: got \"/\""),
     (["--listen", "192.0.2.1:7000"], "add --bind-any"),
