@@ -73,11 +73,9 @@ def test_without_namespaces(layers, tmp_path):
 
 
 @needs_namespaces
-def test_machines_behind_a_bridge(layers, tmp_path):
+def test_machines_behind_a_bridge(layers):
     before = left_on_host()
-    scenario = tmp_path / "same.toml"
-    ran = leeway(*words(layers, "--net", "400mbit", "--scale", 2, "--apart", "--unchecked-rate", "--write-scenario", scenario,
-                        "--rows", "wait-free"))
+    ran = leeway(*words(layers, "--net", "400mbit", "--scale", 2, "--apart", "--unchecked-rate", "--rows", "wait-free"))
     assert ran.returncode == 0, ran.stderr
     report = json.loads(ran.stdout)
     expect_rows(report, ["alone", "wait-free"])
@@ -86,12 +84,23 @@ def test_machines_behind_a_bridge(layers, tmp_path):
     assert sum(row["server_bytes"]) == 4 * ELEMENTS / 2
     assert row["gbit_s"] > 0
     assert left_on_host() == before
+
+
+def test_the_same_cluster_simulated(layers, tmp_path):
+    scenario = tmp_path / "same.toml"
+    written = leeway(*words(layers, "--net", "400mbit", "--write-scenario", scenario,
+                            "--rows", "traditional;wait-free;wait-free exchange=every:5 sync=asp", repeats=0))
+    assert written.returncode == 0, written.stderr
     simulated = leeway("sim", scenario, "--json")
     assert simulated.returncode == 0, simulated.stderr
-    study = json.loads(simulated.stdout[simulated.stdout.index("{"):])
-    cell = study["cells"][0]
-    assert cell["label"] == "wait-free" and not cell["runs"][0]["errors"]
-    assert cell["figures"]["seconds"]["mean"] >= 5 * 0.010 - 1e-9
+    cells = json.loads(simulated.stdout[simulated.stdout.index("{"):])["cells"]
+    assert [cell["label"] for cell in cells] == ["traditional", "wait-free", "wait-free exchange=every:5 sync=asp"]
+    traditional, wait_free, sparing = [cell["figures"]["seconds"]["mean"] for cell in cells]
+    compute = 5 * 0.010
+    # Half of the model out of each card for the pushes, and half for the pulls.
+    card = 4 * ELEMENTS * 8 / 400e6
+    assert compute + 4 * card < traditional < compute + 5 * card + 0.01
+    assert compute - 1e-6 <= sparing < wait_free < traditional
 
 
 @needs_namespaces
