@@ -59,6 +59,7 @@ Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual
   const auto key = std::ranges::find(kRowKeys, word.substr(0, equals), &RowKey::name);
   if (equals == std::string::npos || key == kRowKeys.end()) {
     std::vector<std::string> known;
+    known.reserve(kRowKeys.size());
     for (const RowKey& each : kRowKeys) known.emplace_back(each.name);
     return InvalidArgument("row \"{}\": got \"{}\", wanted {}=VALUE{}", row.text, word,
                            fmt::join(known, "=VALUE, "), DidYouMean(word.substr(0, equals), known));
@@ -77,6 +78,7 @@ Result<TrainRow> ParseTrainRow(const std::string& text, const JobOptions& usual)
   const auto pass = std::ranges::find(kPasses, first, &decltype(kPasses)::value_type::first);
   if (pass == kPasses.end()) {
     std::vector<std::string> known;
+    known.reserve(kPasses.size());
     for (const auto& each : kPasses) known.emplace_back(each.first);
     return InvalidArgument("row \"{}\": got \"{}\", wanted one of {} first{}", row.text, first,
                            fmt::join(known, ", "), DidYouMean(first, known));
