@@ -29,7 +29,7 @@ class Pushing:
         self._held = []              # table, slot, hyper-parameters, samples and time of each, in order
         self._held_bytes = 0
         self._last, self._last_at = None, 0.0  # the table of the last gradient in this iteration, and its time
-        self._gaps = {}              # table -> seconds from its gradient to the next one, in the newest pass that had both
+        self._gaps = {}              # table -> seconds from its gradient to the next one, in the passes before
         self._pushed = 0             # in this iteration
         self._pushed_before = 0      # in the one before
         self._first = FirstGradients(session.worker) if not session.optimizers else None
@@ -56,10 +56,10 @@ class Pushing:
         gradient.note_pushed(slot)
         self._pushed += 1
         if self._last is not None:
-            self._gaps[self._last] = began - self._last_at
+            # A long gap counts for a few passes: a wake-up too many costs less than a long wait.
+            self._gaps[self._last] = max(began - self._last_at, self._gaps.get(self._last, 0.0) / 2)
         self._last, self._last_at = table, began
-        gap = self._gaps.get(table)
-        waits_long = gap is not None and gap > HELD_S_MAX
+        waits_long = table in self._gaps and self._gaps[table] > HELD_S_MAX
         if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before or waits_long:
             self._send()
         self._phases.push_s += time.perf_counter() - began
