@@ -214,6 +214,8 @@ def _after_fork_in_child():
     if _Process.forked:
         for optimizer in _Process.session.optimizers:
             optimizer.on_fork()
+        if _Process.session.module_trace is not None:
+            _Process.session.module_trace.remove()  # the worker, and its trace, are the parent's
 
 
 def _at_exit():

@@ -35,7 +35,9 @@ TEST(WorkerEnvironmentTest, EveryVariableOfALauncherHasItsOption) {
                                               {"LEEWAY_JOB", "j"},
                                               {"LEEWAY_RANK", "3"},
                                               {"LEEWAY_TRANSPORT", "tcp"},
-                                              {"LEEWAY_RECORD", "1"}});
+                                              {"LEEWAY_RECORD", "1"},
+                                              {"LEEWAY_TRACE", "/tmp/t"},
+                                              {"LEEWAY_TRACE_STEPS", "7:9"}});
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   EXPECT_EQ(options->scheduler, "file:/tmp/a");
   EXPECT_EQ(options->secret_file, "/tmp/s");
@@ -44,6 +46,8 @@ TEST(WorkerEnvironmentTest, EveryVariableOfALauncherHasItsOption) {
   EXPECT_EQ(options->rank, 3);
   EXPECT_EQ(options->link.transport, "tcp");
   EXPECT_TRUE(options->record);
+  EXPECT_EQ(options->trace.folder, "/tmp/t");
+  EXPECT_EQ(options->trace.steps, "7:9");
 }
 
 TEST(WorkerEnvironmentTest, AWrongRankIsNamed) {

@@ -1,4 +1,4 @@
-"""Trains a small model. Rank 0 stands still in one step until rank 1 waits for it, and kills it."""
+"""Trains a small model, and uses it in a forked child. Rank 0 stands still in one step until rank 1 waits for it, and kills it."""
 
 import os
 import signal
@@ -9,6 +9,7 @@ import torch
 
 import leeway.torch as lw
 
+FORKS_IN_STEP = 5
 KILLS_IN_STEP = 7
 STEPS = 12
 
@@ -29,7 +30,23 @@ def kill_rank_1_in_its_wait():
         time.sleep(0.01)
 
 
+def use_in_a_forked_child():
+    optimizer.synchronize()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            with torch.no_grad():
+                model(torch.ones(8, 64))
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 for step in range(STEPS):
+    if step == FORKS_IN_STEP and lw.rank() == 0:
+        use_in_a_forked_child()
     if step == KILLS_IN_STEP and lw.rank() == 0:
         kill_rank_1_in_its_wait()
     optimizer.zero_grad()
