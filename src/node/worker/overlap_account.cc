@@ -106,12 +106,14 @@ void OverlapAccount::Released(TableId table, TimePoint now) {
   EndBusy(now);
 }
 
-void OverlapAccount::Charge(const Record& record, TimePoint from, TimePoint now, OverlapTimes& sums) {
+void OverlapAccount::Charge(const Record& record, TimePoint from, TimePoint now, OverlapTimes& sums) const {
   const TimePoint arrived = record.open ? now : std::clamp(record.arrived, from, now);
   // An absence has no frame of its own that the account knows of.
   const TimePoint left = record.sent ? std::clamp(record.left, from, arrived) : from;
   sums.queue += left - from;
-  (record.held ? sums.held : sums.wire) += arrived - left;
+  const TimePoint asked = std::clamp(barrier_passed_, left, arrived);
+  sums.held += asked - left;
+  (record.held ? sums.held : sums.wire) += arrived - asked;
   sums.held += now - arrived;
 }
 

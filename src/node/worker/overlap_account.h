@@ -28,8 +28,8 @@ namespace leeway {
 struct OverlapTimes {
   Duration communication{0};
   // The parts of the user's waits. `queue`: the gradient had not left yet. `held`: the answer came last from
-  // a block that held it up for another worker, or the worker waits by its own rule (`bounded`). `wire`: the
-  // rest, with the transport's queue and the server's work.
+  // a block that held it up for another worker; or the worker waits by its own rule (`bounded`), or at a
+  // barrier. `wire`: the rest, with the transport's queue and the server's work.
   Duration queue{0}, held{0}, wire{0};
   Duration delay{0};  // from `ready` to `left`, of all pushes
   std::uint64_t pushes = 0;
@@ -61,6 +61,8 @@ class OverlapAccount {
   // A Sync of the table has to wait since `at`; its wait is over.
   void Needed(TableId table, TimePoint at, TimePoint now);
   void Released(TableId table, TimePoint now);
+  // The barrier of a step without overlap was passed: the tables' pulls leave now.
+  void NoteBarrier(TimePoint now) { barrier_passed_ = now; }
   // The worker leaves: nothing counts any more.
   void Stop(TimePoint now);
 
@@ -85,12 +87,12 @@ class OverlapAccount {
   void EndBusy(TimePoint now);
   void Close(Record& record, TimePoint now);
   // Adds the wait from `from` to `now` to one of the three causes each.
-  static void Charge(const Record& record, TimePoint from, TimePoint now, OverlapTimes& sums);
+  void Charge(const Record& record, TimePoint from, TimePoint now, OverlapTimes& sums) const;
 
   std::vector<Record> tables_;  // by id
   OverlapTimes total_;          // its communication: up to busy_since_
   std::uint32_t busy_ = 0;      // records that are open, and records that wait
-  TimePoint busy_since_, busy_ended_, charged_until_;
+  TimePoint busy_since_, busy_ended_, charged_until_, barrier_passed_;
   bool began_ = false, stopped_ = false;
 };
 

@@ -67,6 +67,22 @@ TEST_F(OverlapAccountTest, AnAnswerThatWasHeldUpIsChargedToTheOtherWorker) {
   EXPECT_EQ(Ms(account.Total(At(500)).communication), 130) << "a wait is communication to its end";
 }
 
+TEST_F(OverlapAccountTest, TheWaitBeforeABarrierIsForTheOtherWorkers) {
+  Ready(kFirst, 0, 100);
+  Left(kFirst, 0, 110);
+  Needed(kFirst, 120);
+  account.NoteBarrier(At(150));
+  Arrived(kFirst, 0, 155);
+  Released(kFirst, 155);
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 30);
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 5);
+  Ready(kFirst, 1, 200);
+  Needed(kFirst, 200);
+  Arrived(kFirst, 1, 210);
+  Released(kFirst, 210);
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 15) << "the barrier before is no part of this wait";
+}
+
 TEST_F(OverlapAccountTest, TablesThatOverlapCountOnceForTheWorker) {
   Ready(kLast, 0, 100);
   Ready(kFirst, 0, 150);

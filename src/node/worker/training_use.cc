@@ -142,6 +142,7 @@ void Training::StepIfSettled() {
 void Training::OnStepped() {
   step_.Pass(env_.clock.Now());
   if (step_.behind()) return StepIfSettled();
+  communication_.account().NoteBarrier(env_.clock.Now());
   RequestAll();
 }
 
