@@ -20,9 +20,9 @@
 #include "checkpoint/checksum.h"
 #include "client.h"
 #include "dlpack_capsule.h"
+#include "exchange/exchanges.h"
 #include "leeway/worker.h"
 #include "status_error.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 
 namespace py = pybind11;
@@ -143,7 +143,11 @@ void BindSpecs(py::module_& m) {
     return Check(ParsePullPolicy(a)) == Check(ParsePullPolicy(b));
   });
   m.def("same_exchange", [](const std::string& a, const std::string& b) {
-    return Check(ParseExchangePolicy(a)) == Check(ParseExchangePolicy(b));
+    const Registry<ExchangePolicy> exchanges = BuiltinExchanges();
+    SpecTerm first, second;
+    (void)Check(exchanges.MakeFromSpec(a, &first));
+    (void)Check(exchanges.MakeFromSpec(b, &second));
+    return first == second;
   });
 }
 

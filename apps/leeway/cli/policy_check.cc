@@ -5,10 +5,10 @@
 
 #include "base/errors.h"
 #include "block/apply_mode.h"
+#include "exchange/exchanges.h"
 #include "node/scheduler/sync_choices.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 #include "sync/sync_rules.h"
@@ -17,6 +17,7 @@
 namespace leeway::app {
 
 std::string KnownSyncModels() { return fmt::format("{}", fmt::join(BuiltinSyncModels().names(), ", ")); }
+std::string KnownExchanges() { return fmt::format("{}", fmt::join(BuiltinExchanges().names(), ", ")); }
 std::string KnownOptimizers() { return fmt::format("{}", fmt::join(BuiltinOptimizers().names(), ", ")); }
 std::string KnownPlacements() { return fmt::format("{}", fmt::join(BuiltinPlacements().names(), ", ")); }
 
@@ -24,7 +25,7 @@ Status CheckSync(const std::string& spec) { return CheckSyncPolicy(BuiltinSyncMo
 
 Status CheckPull(const std::string& spec) { return ParsePullPolicy(spec).status(); }
 
-Status CheckExchange(const std::string& spec) { return ParseExchangePolicy(spec).status(); }
+Status CheckExchange(const std::string& spec) { return BuiltinExchanges().MakeFromSpec(spec).status(); }
 
 Status CheckRule(const std::string& text) {
   LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
@@ -38,13 +39,14 @@ Status CheckInJob(const std::string& sync, const JobOptions& job) {
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync,
                            policy.model->WorkersNeeded(), job.workers);
   }
-  return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange);
+  return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange, BuiltinExchanges());
 }
 
 Status CheckRules(const JobOptions& job, std::size_t& which) {
   const Registry<SyncModel> models = BuiltinSyncModels();
+  const Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   which = job.rules.size();
-  const Status taken = SyncChoices(job, models).TakeJobRules(&which);
+  const Status taken = SyncChoices(job, models, exchanges).TakeJobRules(&which);
   // Every error here is an error in the flags.
   return taken.ok() ? taken : InvalidArgument("{}", taken.message());
 }

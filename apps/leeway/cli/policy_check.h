@@ -15,6 +15,7 @@ namespace leeway::app {
 
 // "asp, bsp, ssp"
 [[nodiscard]] std::string KnownSyncModels();
+[[nodiscard]] std::string KnownExchanges();
 [[nodiscard]] std::string KnownOptimizers();
 [[nodiscard]] std::string KnownPlacements();
 
