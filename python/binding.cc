@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/spec.h"
 #include "checkpoint/checksum.h"
 #include "client.h"
 #include "dlpack_capsule.h"
@@ -144,10 +145,13 @@ void BindSpecs(py::module_& m) {
   });
   m.def("same_exchange", [](const std::string& a, const std::string& b) {
     const Registry<ExchangePolicy> exchanges = BuiltinExchanges();
-    SpecTerm first, second;
-    (void)Check(exchanges.MakeFromSpec(a, &first));
-    (void)Check(exchanges.MakeFromSpec(b, &second));
-    return first == second;
+    const auto meaning = [&exchanges](const std::string& text) {
+      Spec spec = Check(ParseSpec(text));
+      // The job refuses what nobody knows. A plug-in's policy is compared as it is written.
+      if (exchanges.Has(spec.terms[0].name)) (void)Check(exchanges.MakeFromSpec(text, &spec.terms[0]));
+      return spec;
+    };
+    return meaning(a) == meaning(b);
   });
 }
 
@@ -196,10 +200,12 @@ void BindArenaMemory(py::module_& m) {
 void BindMembership(WorkerClass& type) {
   type.def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
                   py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false,
-                  py::arg("secret_file") = "", py::arg("insecure") = false)
+                  py::arg("secret_file") = "", py::arg("insecure") = false,
+                  py::arg("plugins") = std::vector<std::string>())
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
-                  py::arg("rules") = std::vector<std::string>())
+                  py::arg("rules") = std::vector<std::string>(),
+                  py::arg("plugins") = std::vector<std::string>())
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
+#include "process/plugin_library.h"
 #include "process/worker_client.h"
 #include "status_error.h"
 
@@ -57,7 +58,8 @@ struct Client::Life {
 
 std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                      std::optional<double> wait_max_s, const std::string& transport,
-                                     bool record, const std::string& secret_file, bool insecure) {
+                                     bool record, const std::string& secret_file, bool insecure,
+                                     const std::vector<std::string>& plugins) {
   WorkerOptions options;
   options.scheduler = scheduler;
   options.job = job;
@@ -67,13 +69,15 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
   options.record = record;
   options.secret_file = secret_file;
   options.insecure = insecure;
+  options.plugins = plugins;
   return Connect(std::make_shared<Life>(), std::move(options));
 }
 
 std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string& apply,
                                       std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                       const std::string& pull, const std::string& exchange,
-                                      const std::vector<std::string>& rules) {
+                                      const std::vector<std::string>& rules,
+                                      const std::vector<std::string>& plugins) {
   WorkerOptions options;
   options.wait_max = WaitMax(wait_max_s);
   auto life = std::make_shared<Life>();
@@ -85,7 +89,8 @@ std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string
   job.pull = pull;
   job.exchange = exchange;
   job.rules = rules;
-  life->local_job = Check(LocalJob::Start(job, life->log));
+  life->local_job = Check(LocalJob::Start(job, life->log, "auto", Check(PoliciesWith(plugins))));
+  options.plugins = plugins;
   options.scheduler = life->local_job->scheduler();
   options.link.secret = life->local_job->secret();
   options.job = job.job;

@@ -14,6 +14,7 @@ class Launch:
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
+    plugins: tuple = ()     # shared libraries with policies of the user's own (`leeway run --plugin`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
     slow_pattern: str = ""  # slowness that comes and goes (the same flag), as leeway.slow_pattern reads it
@@ -28,6 +29,7 @@ def read(environ=os.environ):
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
+        plugins=tuple(path for path in environ.get("LEEWAY_PLUGINS", "").split(":") if path),
         record=environ.get("LEEWAY_RECORD", "") == "1",
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
         slow_pattern=environ.get("LEEWAY_SLOW_PATTERN", ""),

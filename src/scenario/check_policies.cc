@@ -35,7 +35,7 @@ Status At(const Scenario& scenario, const std::string& key, const Status& why) {
 }  // namespace
 
 Status CheckPolicies(const Scenario& scenario) {
-  const Policies policies = Policies::Builtin();
+  const Policies& policies = scenario.policies;
   LW_RETURN_IF_ERROR(
       At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;

@@ -11,6 +11,7 @@
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/loss_flags.h"
+#include "role/plugin_flags.h"
 #include "system/text_file.h"
 #include "terminal/quantity.h"
 
@@ -35,9 +36,11 @@ class RunCommand final : public Command {
            "  leeway run -w 4 -s 2 --record run.json train.py\n"
            "  leeway sim --from-run run.json\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
-           "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n\n"
+           "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n"
+           "  leeway run -w 2 -s 1 --plugin mine.so --exchange mine:5 train.py\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE, LEEWAY_JOB, LEEWAY_RANK and "
-           "LEEWAY_SIZE; lw.init() reads them. A worker that ends with an error of its own (exit code 1 to "
+           "LEEWAY_SIZE (and LEEWAY_PLUGINS); lw.init() reads them. A worker that ends with an error of its "
+           "own (exit code 1 to "
            "127) ends the job, and its exit code becomes that of leeway run. --on-worker-loss and --restarts "
            "decide about a worker that died.\n\n"
            "Ctrl-C interrupts the scripts (KeyboardInterrupt); the job ends with them, or after --grace. A "
@@ -48,7 +51,8 @@ class RunCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareJobFlags(flags, options_.scheduler.job, &origins_);
+    DeclareJobFlags(flags, options_.scheduler.job, plugins_.policies(), &origins_);
+    plugins_.Declare(flags);
     flags.Each(
         "--slow-worker", "PATTERN",
         [this](const std::string& text) { return options_.slow_workers.Take(text); },
@@ -105,7 +109,7 @@ class RunCommand final : public Command {
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
     if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
-    LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
+    LW_RETURN_IF_ERROR(CheckJobFlags(job, plugins_.policies(), origins_));
     LW_RETURN_IF_ERROR(CheckLossFlags(options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
     LW_RETURN_IF_ERROR(CheckWaits());
@@ -115,6 +119,7 @@ class RunCommand final : public Command {
     // There is no flag for it here: reported at the latest when it is declared dead.
     options_.scheduler.suspect_after =
         std::min(options_.scheduler.suspect_after, options_.scheduler.expel_after);
+    options_.plugins = plugins_.paths();
     options_.prefix = !no_prefix_;
     if (!options_.record.empty()) {
       LW_ASSIGN_OR_RETURN(options_.exchange_costs, MeasureExchange(options_.scheduler.link.transport));
@@ -140,6 +145,7 @@ class RunCommand final : public Command {
   const Program& program_;
   LaunchOptions options_;
   JobOrigins origins_;
+  PluginFlags plugins_;
   bool no_prefix_ = false;
 };
 
