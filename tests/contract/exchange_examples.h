@@ -9,7 +9,7 @@
 namespace leeway {
 
 inline std::map<std::string, std::vector<std::string>> ExchangeExamples() {
-  return {{"every", {"every:1", "every:k=4", "every:1000000"}},
+  return {{"every", {"every:1", "every:2", "every:k=4", "every:1000000"}},
           {"significant",
            {"significant:0", "significant:t=0.01", "significant:\"1e+300\"", "significant:1e-300"}},
           {"when_stale", {"when_stale:0", "when_stale:s=9"}}};

@@ -14,7 +14,7 @@
 
 namespace leeway::app {
 
-// "asp, bsp, ssp": what is known without plug-ins.
+// The names known without plug-ins, as in "asp, bsp, ssp".
 [[nodiscard]] std::string KnownSyncModels();
 [[nodiscard]] std::string KnownExchanges();
 [[nodiscard]] std::string KnownOptimizers();

@@ -16,7 +16,7 @@ void NoteSignificance(WorkerTable& table, std::span<const float> gradient) {
   table.significance = static_cast<float>(std::min(1.0, Significance(gradient, table.pair.Front())));
 }
 
-// What a policy may ask of a table.
+// A table in one iteration, as its exchange policy sees it.
 class TableView final : public ExchangeView {
  public:
   TableView(const WorkerTable& table, Iteration iteration, std::span<const float> gradient)
