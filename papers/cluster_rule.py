@@ -5,7 +5,8 @@ from data_file import flat_keys, included_files, read_all, read_toml
 from refusal import Refusal
 from sweep import parse_sweep
 
-SECTIONS = ("compute.", "links.", "server.")
+# Keys that begin so describe machines. `delays.`, `changes.` and `faults.` do not: a paper's experiment may disturb its cluster.
+OF_MACHINES = ("compute.", "links.", "server.", "cost.", "cluster.together", "cluster.cores", "cluster.shards")
 
 
 def check_item(item, path, may_change=False):
@@ -21,6 +22,6 @@ def check_item(item, path, may_change=False):
     said += [(path, key) for key in (*item.settings, *item.quick)]
     said += [(path, key) for text in item.sweeps for key in parse_sweep(text).keys]
     for file, key in said:
-        if key in of_cluster or key.startswith(SECTIONS):
+        if key in of_cluster or key.startswith(OF_MACHINES):
             raise Refusal(f"{file}: {key} says something of the cluster, wanted it in {cluster.name} alone, for all items of the cluster")
     return cluster

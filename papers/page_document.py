@@ -7,14 +7,17 @@ from markdown import command_of
 from simulator import ROOT
 
 
+OPEN_MAX = 3  # a page of more items begins with their names, and a reader opens the one that matters
+
+
 def document_of(papers, scenario, quick):
     """`papers`: (paper, studies, judged headlines, sentences) of each; `scenario`: the clusters' files."""
+    items = [study for _, studies, _, _ in papers for study in studies]
     sections = []
     for paper, studies, judged, _ in papers:
         if judged:
             sections.append({"title": paper.title, "note": "", "charts": [headlines_table(paper, judged)]})
-        sections += [_section(paper, study) for study in studies]
-    items = [study for _, studies, _, _ in papers for study in studies]
+        sections += [{**_section(paper, study), "folded": len(items) > OPEN_MAX} for study in studies]
     return {"title": "The papers' figures beside ours", "subtitle": "Simulated clusters, the true node code, real gradients",
             "verdict": [sentence for _, _, _, sentences in papers for sentence in sentences],
             "errors": [f"{study.item.name}: {error}" for study in items for error in study.errors],

@@ -1,10 +1,11 @@
 """A study: items with their cells resolved, and later with their runs."""
 
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from bookkeeping import Findings
-from refusal import unknown
+from refusal import Refusal, unknown
 from runner import Job
 from simulator import ROOT, figures_of
 
@@ -51,6 +52,13 @@ class ItemStudy:
         return pairs
 
 
+def _check_curves(item, scenario):
+    """A curve without judgements on the way would be an empty picture."""
+    draws = any(plot.startswith(("curve:", "iterations:")) for plot in item.plots)
+    if draws and tomllib.loads(scenario).get("record", {}).get("judge_every") == 0:
+        raise Refusal(f"{item.scenario}: record.judge_every: got 0, wanted more, because {item.name} draws a curve")
+
+
 def plan(chosen, simulator, cache, options):
     """[ItemStudy] of [(Paper, [Item])], each cell resolved and so checked, and the jobs that they need."""
     studies = []
@@ -67,6 +75,7 @@ def plan(chosen, simulator, cache, options):
         texts = list(pool.map(lambda one: simulator.resolve(one[0].item.scenario, one[1].settings), asked))
     jobs, first = [], {}
     for (study, cell), text in zip(asked, texts):
+        _check_curves(study.item, text)
         name = f"{study.item.name}: {cell.label}"
         earlier = first.setdefault((study.paper.name, text), name)
         if earlier != name:
@@ -95,11 +104,12 @@ def check_figures(studies, run):
 
 def fill(studies, results):
     """Gives each study its runs and findings. Returns the findings of each paper, by its name."""
-    books = {}
     for study in studies:
         study.runs = [[results.runs.get(key) for key in keys] for keys in study.keys]
         study.errors = [f"{cell.label}, seed {seed}: {results.errors[key]}" for cell, keys in zip(study.cells, study.keys)
                         for seed, key in zip(study.seeds, keys) if key in results.errors]
+    books = {}
+    for study in studies:  # all have their runs by now: a direction may take its cells from a later item
         book = books.setdefault(study.paper.name, Findings())
         if not study.skipped:
             study.findings = [book.add(study.item.name, direction, *(_values(studies, study, direction))) for direction in study.item.directions]

@@ -21,7 +21,7 @@ def parse_sweep(text):
     sweep = []
     for value in values.split(";" if ";" in values else ","):
         parts = tuple(value.split("+")) if len(keys) > 1 else (value,)
-        if len(parts) != len(keys) or not all(parts):
+        if len(parts) != len(keys) or not any(parts):  # of joined keys one may have an empty list
             raise Refusal(f'sweep over {"+".join(keys)}: got "{value}", wanted {len(keys)} value{"s parted by +" if len(keys) > 1 else ""}')
         sweep.append(parts)
     return Sweep(keys, tuple(sweep))

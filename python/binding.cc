@@ -8,6 +8,8 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +24,7 @@
 #include "client.h"
 #include "dlpack_capsule.h"
 #include "exchange/exchanges.h"
+#include "leeway/trace.h"
 #include "leeway/worker.h"
 #include "status_error.h"
 #include "sync/pull_policy.h"
@@ -200,8 +203,8 @@ void BindArenaMemory(py::module_& m) {
 void BindMembership(WorkerClass& type) {
   type.def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
                   py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false,
-                  py::arg("secret_file") = "", py::arg("insecure") = false,
-                  py::arg("plugins") = std::vector<std::string>())
+                  py::arg("secret_file") = "", py::arg("insecure") = false, py::arg("trace") = "",
+                  py::arg("trace_steps") = "", py::arg("plugins") = std::vector<std::string>())
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
                   py::arg("rules") = std::vector<std::string>(),
@@ -244,7 +247,7 @@ void BindIterations(WorkerClass& type) {
           "push",
           [](Client& c, std::uint32_t table, Address gradient, std::size_t elements, const Hyper& hyper,
              std::uint32_t samples) {
-            return c.PushAll({{table, gradient, elements, hyper, samples}}).front();
+            return c.PushAll({{table, gradient, elements, hyper, samples, HUGE_VAL}}).front();
           },
           NoGil())
       .def("push_all", &Client::PushAll, NoGil())
@@ -309,6 +312,32 @@ void BindRankState(WorkerClass& type) {
       });
 }
 
+// The trace of `leeway run --trace`. Times are those of time.perf_counter(), which is CLOCK_MONOTONIC.
+void BindTrace(WorkerClass& type) {
+  type.def_property_readonly("has_trace", [](Client& c) { return c.worker()->trace() != nullptr; })
+      // Whether events of this iteration are wanted.
+      .def("trace_wants",
+           [](Client& c) {
+             const std::shared_ptr<Worker> worker = c.worker();
+             return worker->trace() != nullptr && worker->trace()->Wants(worker->iteration());
+           })
+      .def("trace_module",
+           [](Client& c, bool backward, const std::string& module, double began_s, double ended_s) {
+             const std::shared_ptr<Worker> worker = c.worker();
+             if (worker->trace() == nullptr) return;
+             const auto at = [](double s) {
+               return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s)));
+             };
+             worker->trace()->Add({.kind = TraceEvent::Kind::kSlice,
+                                   .name = backward ? "backward" : "forward",
+                                   .of = module,
+                                   .iteration = worker->iteration(),
+                                   .at = at(began_s),
+                                   .until = at(ended_s),
+                                   .track = Trace::kModulesTrack});
+           });
+}
+
 void BindFigures(WorkerClass& type) {
   type.def("counters",
            [](Client& c) {
@@ -342,5 +371,6 @@ PYBIND11_MODULE(_leeway, m) {
   BindIterations(worker);
   BindTickets(worker);
   BindRankState(worker);
+  BindTrace(worker);
   BindFigures(worker);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 
 #include "base/errors.h"
 #include "process/console_log.h"
@@ -36,6 +37,8 @@ bool SignalArrived() {
   return PyErr_CheckSignals() != 0;
 }
 
+using Seconds = std::chrono::duration<double>;
+
 // A loan without a ticket, and the options of its push, which pin it.
 std::pair<Loan, PushOptions> Terms(const Hyper& hyper, std::uint32_t samples) {
   auto pin = std::make_shared<const char>();
@@ -59,6 +62,7 @@ struct Client::Life {
 std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                      std::optional<double> wait_max_s, const std::string& transport,
                                      bool record, const std::string& secret_file, bool insecure,
+                                     const std::string& trace, const std::string& trace_steps,
                                      const std::vector<std::string>& plugins) {
   WorkerOptions options;
   options.scheduler = scheduler;
@@ -70,6 +74,8 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
   options.secret_file = secret_file;
   options.insecure = insecure;
   options.plugins = plugins;
+  options.trace.folder = trace;
+  if (!trace_steps.empty()) options.trace.steps = trace_steps;
   return Connect(std::make_shared<Life>(), std::move(options));
 }
 
@@ -133,8 +139,10 @@ std::shared_ptr<Worker> Client::worker() {
 std::vector<Loan> Client::PushAll(const std::vector<Lent>& gradients) {
   std::vector<Loan> loans;
   std::vector<TablePush> pushes;
-  for (const auto& [table, address, elements, hyper, samples] : gradients) {
+  for (const auto& [table, address, elements, hyper, samples, ready_s] : gradients) {
     auto [loan, how] = Terms(hyper, samples);
+    // perf_counter() of Linux is CLOCK_MONOTONIC.
+    if (std::isfinite(ready_s)) how.ready = TimePoint(std::chrono::duration_cast<Duration>(Seconds(ready_s)));
     loans.push_back(std::move(loan));
     pushes.push_back({TableId(table), Floats(address, elements), std::move(how)});
   }

@@ -30,14 +30,16 @@ struct Loan {
   std::weak_ptr<const void> pin;
 };
 
-// One gradient as Python lends it: table, address, elements, hyper-parameters, samples.
-using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t>;
+// One gradient as Python lends it: table, address, elements, hyper-parameters, samples, and when it was ready
+// by time.perf_counter() (infinity: with the call).
+using Lent = std::tuple<std::uint32_t, Address, std::size_t, Hyper, std::uint32_t, double>;
 
 class Client {
  public:
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                       std::optional<double> wait_max_s, const std::string& transport,
                                       bool record, const std::string& secret_file, bool insecure,
+                                      const std::string& trace, const std::string& trace_steps,
                                       const std::vector<std::string>& plugins);
   // Makes a job of this process alone, and joins it.
   static std::unique_ptr<Client> Alone(const std::string& sync, const std::string& apply,

@@ -12,8 +12,10 @@ function wideBox(content) {
 function drawTable(chart, figure) {
   const kinds = chart.columns.map((column, i) => ((column.align || (i === 0 ? "left" : "right")) === "left" ? "left" : ""));
   const head = chart.columns.map((column, i) => make("th", kinds[i], column.name));
+  // A sentence wraps, so that the columns behind it can be seen; names and numbers stay on one line.
+  const kindOf = (cell, i) => (kinds[i] && String(cell).length > 30 ? "left long" : kinds[i]);
   const rows = chart.rows.map((cells) =>
-    make("tr", "", cells.map((cell, i) => make("td", kinds[i], typeof cell === "number" || cell === null ? numberText(cell) : String(cell)))));
+    make("tr", "", cells.map((cell, i) => make("td", kindOf(cell, i), typeof cell === "number" || cell === null ? numberText(cell) : String(cell)))));
   figure.append(...wideBox(make("table", "cells", [make("thead", "", [make("tr", "", head)]), make("tbody", "", rows)])));
 }
 

@@ -81,7 +81,7 @@ function drawChart(chart, into) {
 function drawSection(section, page) {
   const pictures = section.charts.filter((chart) => chart.kind === "lines" || chart.kind === "bars");
   const charts = make("div", pictures.length === section.charts.length && pictures.length % 3 === 0 ? "charts three" : "charts");
-  const note = section.note ? [make("p", "note", section.note)] : [];
+  const note = section.note ? section.note.split("\n\n").map((text) => make("p", "note", text)) : [];
   const draw = () => section.charts.forEach((chart) => drawChart(chart, charts));
   if (!section.folded) {
     page.append(make("section", "", [make("h2", "", section.title), ...note, charts]));

@@ -122,7 +122,8 @@ def report(arguments, found, rates, out):
     passes = "1 pass" if arguments.epochs == 1 else f"{arguments.epochs} passes"
     intro = [f"{arguments.workers} workers and {arguments.servers} servers on {len(os.sched_getaffinity(0))} cores, {passes} over "
              f"{arguments.samples or 60_000:,} samples from one pool. All with apply `{arguments.apply}` and learning rate "
-             f"{arguments.lr:g}, {rounds}."]
+             f"{arguments.lr:g}, {rounds}. To {100 * arguments.target:g} %: on a part of the test images, as the lines of the picture; "
+             f"accuracy: at the end, on all."]
     if arguments.own:
         rate = "the best of the rates tried without slow workers" if len(arguments.rates) > 1 else "one rate"
         intro[0] += f" The columns `own`: once, each with its own apply mode and {rate}."

@@ -64,7 +64,9 @@ def run_round(build, jobs, number, suites, results, folder):
     """Runs the suites once; every result is written down as soon as ctest tells of it."""
     regex = "^(" + "|".join(map(re.escape, suites)) + ")$"
     ctest = subprocess.Popen(["ctest", "--test-dir", str(build), "-j", str(jobs), "--output-on-failure", "-R", regex],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                             # A shell starts background commands with SIGINT ignored, and ctest would not hear it below.
+                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     failing, output = None, []
 
     def close():

@@ -83,6 +83,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewBenchSyncCommand());
   commands.push_back(NewBenchSimCommand());
   commands.push_back(NewBenchCheckpointCommand(program));
+  commands.push_back(NewBenchTrainCommand());
   commands.push_back(NewVersionCommand());
   const ProgramText text{
       "leeway", "Leeway: a parameter server for training on machines that do not keep step.",

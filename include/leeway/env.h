@@ -68,6 +68,7 @@ class Transport;  // leeway/transport.h
 class Storage;    // leeway/storage.h
 class Compute;    // leeway/storage.h
 class Arena;      // leeway/arena.h
+class Trace;      // leeway/trace.h
 
 struct Env {
   Clock& clock;
@@ -78,6 +79,7 @@ struct Env {
   Storage& storage;
   Compute& compute;
   Arena& arena;
+  Trace* trace = nullptr;  // null: nobody wants one
 };
 
 }  // namespace leeway

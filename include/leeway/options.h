@@ -126,6 +126,13 @@ struct SchedulerOptions {
   std::string log_folder;
 };
 
+// The part of a trace that one process writes (leeway run --trace).
+struct TraceOptions {
+  std::string folder;  // of the files of all processes; empty: no trace
+  std::string steps = "10:30";
+  std::uint64_t events_max = 100'000;
+};
+
 struct ServerOptions {
   LinkOptions link;
   std::string job = "leeway";
@@ -140,13 +147,14 @@ struct ServerOptions {
   // cores, in turn. "auto": one core per shard, if the host has four cores for every shard of this server and
   // of those before it; else "none".
   std::string cores = "auto";
+  TraceOptions trace;
 };
 
 struct WorkerOptions {
   // Reads the variables that `leeway run` sets for its children: LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE,
-  // LEEWAY_INSECURE, LEEWAY_JOB, LEEWAY_RANK, LEEWAY_TRANSPORT, LEEWAY_PLUGINS and LEEWAY_RECORD. Without
-  // `leeway run` the scheduler stays empty, so the process becomes a job of its own. An error names the wrong
-  // variable. For the user's main(): the library itself never calls it.
+  // LEEWAY_INSECURE, LEEWAY_JOB, LEEWAY_RANK, LEEWAY_TRANSPORT, LEEWAY_PLUGINS, LEEWAY_RECORD, LEEWAY_TRACE
+  // and LEEWAY_TRACE_STEPS. Without `leeway run` the scheduler stays empty, so the process becomes a job of
+  // its own. An error names the wrong variable. For the user's main(): the library itself never calls it.
   static Result<WorkerOptions> FromEnvironment();
 
   LinkOptions link;
@@ -164,7 +172,8 @@ struct WorkerOptions {
   // Shared libraries with policies of the user's own (leeway/plugin.h): the same as of the job's scheduler
   // and servers.
   std::vector<std::string> plugins;
-  bool record = false;       // report the time of its own computation: leeway run --record
+  bool record = false;  // report the time of its own computation: leeway run --record
+  TraceOptions trace;
   bool keeps_state = false;  // checkpoints wait for the user's state: Worker::GiveState
   std::uint64_t push_bytes_in_flight_max = 256ULL << 20;  // per shard: bytes of pushes without a verdict
   // Limit of outcomes that the user has not asked for yet, and of calls queued between the user's thread and

@@ -37,6 +37,7 @@
 #include <string>
 #include <vector>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 #include "leeway/options.h"
@@ -52,6 +53,9 @@ struct PushOptions {
   std::shared_ptr<const void> pin = {};  // dropped once the gradient is no longer needed (as callbacks run)
   // Runs once every block has its verdict; a refused block gives an error.
   std::function<void(const Status&)> done = {};
+  // When the gradient was final, by CLOCK_MONOTONIC, if that was before the call: the account of overlap
+  // counts from then on.
+  TimePoint ready = TimePoint::max();
 };
 
 // One of several pushes of a PushAll.
@@ -138,6 +142,8 @@ struct BatchLease {
   std::vector<std::uint64_t> batches;
   bool exhausted = false;
 };
+
+class Trace;  // leeway/trace.h
 
 class Worker {
  public:
@@ -296,6 +302,8 @@ class Worker {
   // scheduler. It counts up from 0 in each life of a worker. The scheduler adds the figures of earlier lives,
   // and the job's figure is the sum over workers.
   virtual void SetFigure(const std::string& name, double value) = 0;
+  // The trace that this process writes (leeway run --trace), for events of the user's own work; null: none.
+  [[nodiscard]] virtual Trace* trace() const = 0;
   // Names, in words, what a blocking call would wait for now; empty if nothing.
   [[nodiscard]] virtual std::string WaitingFor() const = 0;
 };

@@ -16,6 +16,8 @@ class Launch:
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
     plugins: tuple = ()     # shared libraries with policies of the user's own (`leeway run --plugin`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
+    trace: str = ""         # the folder of the parts of a trace (`leeway run --trace`)
+    trace_steps: str = ""   # its steps, "100:120"
     slowdown: float = 1.0   # every step takes this many times as long (`leeway run --slow-worker`)
     slow_pattern: str = ""  # slowness that comes and goes (the same flag), as leeway.slow_pattern reads it
 
@@ -31,6 +33,8 @@ def read(environ=os.environ):
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
         plugins=tuple(path for path in environ.get("LEEWAY_PLUGINS", "").split(":") if path),
         record=environ.get("LEEWAY_RECORD", "") == "1",
+        trace=environ.get("LEEWAY_TRACE", ""),
+        trace_steps=environ.get("LEEWAY_TRACE_STEPS", ""),
         slowdown=_number(environ, "LEEWAY_SLOWDOWN", float, 1.0, least=1.0),
         slow_pattern=environ.get("LEEWAY_SLOW_PATTERN", ""),
     )

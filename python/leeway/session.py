@@ -36,6 +36,7 @@ class Session:
         self.names = {}             # kind of one-off name -> the last number of it, equal on all ranks
         self.exchanges = {}         # of push_pull, by the names of tables
         self.met_others = False     # the script has called barrier()
+        self.module_trace = None    # of leeway.torch; None: no trace is wanted
         self.optimizers = []        # of leeway.torch, in the order of creation
         self.state = RankState(worker)  # this rank's part of checkpoints
         self.torch_state = None     # LocalState of leeway.torch
@@ -85,6 +86,8 @@ class Session:
     def close(self, exiting=False):
         for optimizer in self.optimizers:
             optimizer.close(exiting)
+        if self.module_trace is not None:
+            self.module_trace.remove()
         self.worker.close()
         if self.claim is not None:
             self.claim.release()
@@ -170,7 +173,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
         try:
             worker = Worker.join(scheduler, job, rank, wait_max, launch.transport, launch.record,
                                  launch.secret_file if secret_file is None else secret_file,
-                                 launch.insecure and secret_file is None, plugins)
+                                 launch.insecure and secret_file is None, launch.trace, launch.trace_steps, plugins)
         except BaseException:
             claim.release()
             raise

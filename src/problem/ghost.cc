@@ -2,8 +2,6 @@
 // `grain` elements of the model, so that a simulation of VGG16 does not move half a gigabyte for each worker.
 #include "problem/ghost.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -16,8 +14,6 @@
 
 namespace leeway::problem {
 namespace {
-
-constexpr std::string_view kLayersEnding = ".layers";
 
 // The number of problem elements that stand for a tensor of the model.
 std::int64_t GrainsOf(const Table& tensor, std::uint32_t grain) {
@@ -72,18 +68,6 @@ class Ghost final : public Problem {
   std::vector<std::span<const float>> fixed_;  // by table, in slopes_
 };
 
-Result<std::vector<Table>> TensorsOf(const std::string& model, const PolicyConfig& config) {
-  if (model.ends_with(kLayersEnding)) return ReadLayerFile(model);
-  std::vector<std::string> known;
-  for (const ModelFile& file : ModelFiles()) {
-    if (file.name == model) return ParseLayers(file.name, file.text);
-    known.emplace_back(file.name);
-  }
-  return InvalidArgument(
-      "problem \"{}\": model: got \"{}\", wanted one of: {}, or the path of a file that ends in {}{}",
-      config.name(), model, fmt::join(known, ", "), kLayersEnding, DidYouMean(model, known));
-}
-
 // Layer files bound the elements of a tensor and the number of tensors, so that their sum fits.
 Status CheckGhostBytes(const std::vector<Table>& tensors, std::uint32_t grain, const PolicyConfig& config) {
   std::uint64_t bytes = 0;
@@ -106,7 +90,9 @@ Result<ProblemPtr> MakeGhost(const PolicyConfig& config, ImageShelf&) {
   LW_ASSIGN_OR_RETURN(const std::string model, config.Text("model", "the name of a model, such as resnet50"));
   LW_ASSIGN_OR_RETURN(const std::int64_t grain, config.IntInRange("grain", 1, 1'000'000'000, 1'024));
   LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 1'000'000, 32));
-  LW_ASSIGN_OR_RETURN(std::vector<Table> tensors, TensorsOf(model, config));
+  Result<std::vector<Table>> read = ReadModel(model);
+  if (!read.ok()) return read.status().WithContext(fmt::format("problem \"{}\"", config.name()));
+  std::vector<Table> tensors = *std::move(read);
   LW_RETURN_IF_ERROR(CheckGhostBytes(tensors, static_cast<std::uint32_t>(grain), config));
   return NewGhost(std::move(tensors), static_cast<std::uint32_t>(grain), static_cast<std::uint32_t>(batch));
 }

@@ -1,5 +1,7 @@
 #include "problem/layer_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +17,7 @@ namespace leeway::problem {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
+constexpr std::string_view kLayersEnding = ".layers";
 
 // Takes the next word off `line`; returns an empty word at its end.
 std::string_view TakeWord(std::string_view& line) {
@@ -43,6 +46,16 @@ std::optional<std::vector<std::int64_t>> ParseShape(std::string_view word, const
   }
 }
 
+// An empty word is 0.
+std::optional<std::uint64_t> ParseMultiplyAdds(std::string_view word, const LayerLimits& limits) {
+  std::uint64_t number = 0;
+  if (word.empty()) return number;
+  const auto [after, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || after != word.data() + word.size() || number > limits.multiply_adds_max)
+    return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 Result<std::vector<Table>> ParseLayers(std::string_view file, std::string_view text,
@@ -56,13 +69,14 @@ Result<std::vector<Table>> ParseLayers(std::string_view file, std::string_view t
     const std::string_view name = TakeWord(line);
     if (name.empty()) continue;
     std::optional<std::vector<std::int64_t>> shape = ParseShape(TakeWord(line), limits);
-    if (!shape || !TakeWord(line).empty() || name.size() > limits.name_bytes_max) {
+    const std::optional<std::uint64_t> multiply_adds = ParseMultiplyAdds(TakeWord(line), limits);
+    if (!shape || !multiply_adds || !TakeWord(line).empty() || name.size() > limits.name_bytes_max) {
       return InvalidArgument(
-          "layers \"{}\", line {}: got \"{}\", wanted a name of at most {} bytes and a shape of 1 to {} "
-          "extents and at "
-          "most {} elements, such as: conv1.weight 64x3x7x7",
+          "layers \"{}\", line {}: got \"{}\", wanted a name of at most {} bytes, a shape of 1 to {} "
+          "extents and at most {} elements, and at most {} multiply-adds or nothing, such as: conv1.weight "
+          "64x3x7x7 118013952",
           file, number, whole.substr(0, 100), limits.name_bytes_max, limits.dimensions_max,
-          limits.elements_max);
+          limits.elements_max, limits.multiply_adds_max);
     }
     if (!names.insert(name).second) {
       return InvalidArgument("layers \"{}\", line {}: got \"{}\" a second time, wanted it once", file, number,
@@ -72,7 +86,7 @@ Result<std::vector<Table>> ParseLayers(std::string_view file, std::string_view t
       return ResourceExhausted("layers \"{}\", line {}: got more than {} tensors, wanted at most that", file,
                                number, limits.tensors_max);
     }
-    tables.push_back({std::string(name), *std::move(shape)});
+    tables.push_back({std::string(name), *std::move(shape), *multiply_adds});
   }
   if (tables.empty()) return InvalidArgument("layers \"{}\": got no tensor, wanted one or more", file);
   return tables;
@@ -93,6 +107,17 @@ Result<std::vector<Table>> ReadLayerFile(const std::string& path, const LayerLim
                              limits.file_bytes_max);
   }
   return ParseLayers(path, text, limits);
+}
+
+Result<std::vector<Table>> ReadModel(const std::string& model) {
+  if (model.ends_with(kLayersEnding)) return ReadLayerFile(model);
+  std::vector<std::string> known;
+  for (const ModelFile& file : ModelFiles()) {
+    if (file.name == model) return ParseLayers(file.name, file.text);
+    known.emplace_back(file.name);
+  }
+  return InvalidArgument("model: got \"{}\", wanted one of: {}, or the path of a file that ends in {}{}",
+                         model, fmt::join(known, ", "), kLayersEnding, DidYouMean(model, known));
 }
 
 }  // namespace leeway::problem

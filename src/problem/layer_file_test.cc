@@ -22,24 +22,27 @@ std::string LayersError(std::string_view text, const LayerLimits& limits = {}) {
   return parsed.status().message();
 }
 
-TEST(LayerFileTest, ALineIsANameAndAShape) {
+TEST(LayerFileTest, ALineIsANameAShapeAndMultiplyAdds) {
   const auto parsed =
-      ParseLayers("x", "# mine\n\nconv1.weight 64x3x7x7  # wide\r\n \tconv1.bias\t64\n\nfc 5x1");
+      ParseLayers("x", "# mine\n\nconv1.weight 64x3x7x7 118013952 # wide\r\n \tconv1.bias\t64\n\nfc 5x1 0");
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   ASSERT_EQ(parsed->size(), 3U);
   EXPECT_EQ((*parsed)[0].name, "conv1.weight");
   EXPECT_THAT((*parsed)[0].shape, ElementsAre(64, 3, 7, 7));
+  EXPECT_EQ((*parsed)[0].multiply_adds, 118'013'952U);
   EXPECT_EQ((*parsed)[1].name, "conv1.bias");
   EXPECT_THAT((*parsed)[1].shape, ElementsAre(64));
+  EXPECT_EQ((*parsed)[1].multiply_adds, 0U);
   EXPECT_THAT((*parsed)[2].shape, ElementsAre(5, 1));
 }
 
 TEST(LayerFileTest, AWrongLineIsShownWithItsNumber) {
-  for (const char* line : {"a", "a x", "a 5x", "a x5", "a 5xx5", "a 0", "a -3", "a 5y5", "a 5 5", "a 3.5",
-                           "a 5X5", "a 99999999999999999999", "a 1048576x1048577", "a 1x1x1x1x1x1x1x1x1"}) {
-    EXPECT_THAT(
-        LayersError("# one\nok 1\n" + std::string(line) + "\n"),
-        AllOf(HasSubstr("line 3: got \"" + std::string(line) + "\""), HasSubstr("conv1.weight 64x3x7x7")));
+  for (const char* line : {"a", "a x", "a 5x", "a x5", "a 5xx5", "a 0", "a -3", "a 5y5", "a 5 x", "a 5 -1",
+                           "a 5 1.5", "a 5 5 5", "a 5 1125899906842625", "a 3.5", "a 5X5",
+                           "a 99999999999999999999", "a 1048576x1048577", "a 1x1x1x1x1x1x1x1x1"}) {
+    EXPECT_THAT(LayersError("# one\nok 1\n" + std::string(line) + "\n"),
+                AllOf(HasSubstr("line 3: got \"" + std::string(line) + "\""),
+                      HasSubstr("conv1.weight 64x3x7x7 118013952")));
   }
 }
 

@@ -62,6 +62,39 @@ TEST(ModelFilesTest, EveryModelHasTheTensorsAndParametersThatItIsKnownFor) {
   EXPECT_EQ(got, known);
 }
 
+// Multiply-adds of the forward pass of one sample, in 1e9, as others count them: torchvision 0.15 (the column
+// GFLOPS of its table of weights); timm for Inception-v4; Li et al. (Pruning Filters for Efficient ConvNets,
+// 2017, Table 1) for the networks of CIFAR-10; Ioffe and Szegedy state 2 billion for theirs.
+TEST(ModelFilesTest, ForwardPassesHaveTheMultiplyAddsThatOthersCount) {
+  const std::vector<std::pair<std::string, double>> published = {
+      {"alexnet", 0.71},      {"densenet121", 2.83},       {"googlenet", 1.50}, {"inception-bn", 2.0},
+      {"inception-v4", 12.3}, {"inception-v4-slim", 12.3}, {"resnet101", 7.80}, {"resnet101-v2", 7.80},
+      {"resnet110", 0.253},   {"resnet50", 4.09},          {"resnet56", 0.125}, {"vgg16", 15.47}};
+  for (const auto& [model, billions] : published) {
+    const Result<std::vector<Table>> tensors = ReadModel(model);
+    ASSERT_TRUE(tensors.ok()) << tensors.status().ToString();
+    double sum = 0;
+    for (const Table& tensor : *tensors) sum += static_cast<double>(tensor.multiply_adds);
+    EXPECT_NEAR(sum * 1e-9, billions, 0.02 * billions) << model;
+  }
+}
+
+TEST(ModelFilesTest, EveryModelSaysItsMultiplyAdds) {
+  for (const ModelFile& file : ModelFiles()) {
+    const Result<std::vector<Table>> tensors = ParseLayers(file.name, file.text);
+    ASSERT_TRUE(tensors.ok()) << tensors.status().ToString();
+    for (const Table& tensor : *tensors) {
+      // A convolution and a linear layer use each of their weights at least once.
+      if (tensor.shape.size() < 2) continue;
+      const std::int64_t weights =
+          std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::int64_t{1}, std::multiplies<>());
+      EXPECT_EQ(tensor.multiply_adds % static_cast<std::uint64_t>(weights), 0U)
+          << file.name << " " << tensor.name;
+      EXPECT_GT(tensor.multiply_adds, 0U) << file.name << " " << tensor.name;
+    }
+  }
+}
+
 // Parameters in tenths of millions by server, as PSLD rounds them.
 using Tenths = std::vector<std::int64_t>;
 Tenths Rounded(const std::vector<double>& servers) {

@@ -19,6 +19,8 @@ namespace leeway::problem {
 struct Table {
   std::string name;
   std::vector<std::int64_t> shape;  // one element stands for grain() of the model's
+  // Of the forward pass of one sample; 0 where the source of the table does not say.
+  std::uint64_t multiply_adds = 0;
 };
 
 // The values of every table, in their order: of parameters, or of gradients.

@@ -9,9 +9,13 @@
 #include "process/core_list.h"
 #include "process/end_latch.h"
 #include "process/node_thread.h"
+#include "process/trace_file.h"
 
 namespace leeway {
 namespace {
+
+// In the picture of a trace servers stand below the workers.
+constexpr std::uint32_t kServersAfter = 1'000'000;
 
 struct ShardThread {
   ShardThread(Log& log, bool bind_any, Carrier carrier) : thread(log, bind_any, carrier) {}
@@ -22,7 +26,8 @@ struct ShardThread {
 
 class ServerThreads final : public ServerProcess {
  public:
-  explicit ServerThreads(std::uint32_t shards) : latch_(shards) {}
+  ServerThreads(std::uint32_t shards, std::unique_ptr<TraceFile> trace)
+      : trace_(std::move(trace)), latch_(shards) {}
 
   ~ServerThreads() override {
     Stop();
@@ -42,6 +47,7 @@ class ServerThreads final : public ServerProcess {
       if (core >= 0) {
         if (const Status stays = StayOn(core); !stays.ok()) log.Write(LogLevel::kWarning, stays.message());
       }
+      shard.thread.env().trace = trace_.get();
       shard.node = MakeServer(options, shard.thread.env(), policies, MakeAddressSource(options.scheduler),
                               [this, &shard](const Status& why) { NoteEnd(shard, why); });
       *started = shard.node->Start();
@@ -84,6 +90,7 @@ class ServerThreads final : public ServerProcess {
     latch_.End(why);
   }
 
+  const std::unique_ptr<TraceFile> trace_;  // null: not wanted; outlives the shards
   EndLatch latch_;
   std::vector<std::unique_ptr<ShardThread>> shards_;
 };
@@ -97,7 +104,11 @@ Result<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions&
   LW_RETURN_IF_ERROR(CheckAddress(options.scheduler).WithContext("scheduler"));
   LW_ASSIGN_OR_RETURN(const std::vector<int> cores,
                       CoresOf(options.cores, options.server, shards, AllowedCores()));
-  auto process = std::make_unique<ServerThreads>(shards);
+  TraceFile::Names names{fmt::format("server {}", options.server), kServersAfter + options.server, {}};
+  for (std::uint32_t shard = 0; shard < shards; ++shard)
+    names.threads.emplace_back(1 + shard, fmt::format("shard {}", shard));
+  LW_ASSIGN_OR_RETURN(std::unique_ptr<TraceFile> trace, TraceFile::Open(options.trace, names, log));
+  auto process = std::make_unique<ServerThreads>(shards, std::move(trace));
   ServerOptions each = options;
   each.shards = shards;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "process/compute_record.h"
+#include "process/step_trace.h"
 
 namespace leeway {
 
@@ -25,14 +27,18 @@ class WaitTimes {
   // Adds the time spent in a scope.
   class Scope {
    public:
-    Scope(WaitTimes& times, WaitCause cause)
+    // `of`: what it waits for, in words.
+    Scope(WaitTimes& times, WaitCause cause, std::string_view of)
         : record_(times.record_),
+          trace_(times.trace_),
           ns_(times.ns_[static_cast<std::size_t>(cause)]),
           begin_(std::chrono::steady_clock::now()) {
       if (record_ != nullptr) record_->BeginWait();
+      if (trace_ != nullptr) trace_->BeginWait(of);
     }
     ~Scope() {
       if (record_ != nullptr) record_->EndWait();
+      if (trace_ != nullptr) trace_->EndWait();
       const std::chrono::nanoseconds spent = std::chrono::steady_clock::now() - begin_;
       ns_.fetch_add(static_cast<std::uint64_t>(spent.count()), std::memory_order_relaxed);
     }
@@ -41,12 +47,14 @@ class WaitTimes {
 
    private:
     ComputeRecord* const record_;
+    StepTrace* const trace_;
     std::atomic<std::uint64_t>& ns_;
     const std::chrono::steady_clock::time_point begin_;
   };
 
-  // Reports later waits to `record`. REQUIRES: `record` outlives this.
+  // Reports later waits to them. REQUIRES: they outlive this.
   void Tell(ComputeRecord& record) { record_ = &record; }
+  void Tell(StepTrace& trace) { trace_ = &trace; }
 
   [[nodiscard]] std::uint64_t total_ns() const {
     std::uint64_t sum = 0;
@@ -67,6 +75,7 @@ class WaitTimes {
   static double Seconds(std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
   ComputeRecord* record_ = nullptr;
+  StepTrace* trace_ = nullptr;
   std::array<std::atomic<std::uint64_t>, kWaitFigures.size()> ns_{};
 };
 

@@ -1,4 +1,5 @@
 // The worker's calls of every iteration, and those that change the synchronization of the job.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "base/errors.h"
 #include "process/worker_client.h"
 #include "sync/sync_rules.h"
+#include "transport/loop/event_loop.h"
 
 namespace leeway {
 namespace {
@@ -29,7 +31,9 @@ void EndIf(const Status& refused, const Done& done) {
 }
 
 LentGradient Lend(std::span<const float> gradient, PushOptions& how) {
-  return {gradient, std::move(how.pin), how.hyper, how.samples};
+  // The call may wait for the node's thread, which counts as a delay of the push.
+  const TimePoint ready = std::min(how.ready, EventLoop::Now());
+  return {gradient, std::move(how.pin), how.hyper, how.samples, ready};
 }
 
 // The call that pushes a gradient on loan.
@@ -97,6 +101,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
     return queued;
   }
   tables_.OnClock();
+  if (step_trace_ != nullptr) step_trace_->Clock(iteration());
   if (record_ != nullptr) {
     record_->Clock();
     if (record_->IsDue()) ReportRecord();
@@ -112,14 +117,15 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   const Iteration needed = iteration() - 1;
   const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
   if (asks || table->pair->ready() < needed || !table->pair->Take()) {
-    const WaitTimes::Scope timed(waits_, WaitCause::kValues);
+    const WaitTimes::Scope timed(waits_, WaitCause::kValues, table->spec.name);
     const NodeCalls::What what = [table, now = iteration()] {
       return fmt::format("using table \"{}\" in iteration {}", table->spec.name, now.value());
     };
+    const TimePoint asked = EventLoop::Now();
     do {
       LW_RETURN_IF_ERROR(life_.CheckAlive());
       LW_RETURN_IF_ERROR(calls_->CallAndWait(
-          [id](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done)); }, what));
+          [id, asked](WorkerNode& node, leeway::Done done) { node.Sync(id, std::move(done), asked); }, what));
     } while (!table->pair->Take());
   } else if (life_.failed()) {
     return life_.CheckAlive();
@@ -165,7 +171,7 @@ Status WorkerClient::Wait(Ticket ticket) {
   LW_RETURN_IF_ERROR(life_.CheckFork());
   // An outcome that is there needs no clock and no words.
   if (std::optional<Status> outcome = calls_->Take(ticket)) return *std::move(outcome);
-  const WaitTimes::Scope timed(waits_, WaitCause::kTickets);
+  const WaitTimes::Scope timed(waits_, WaitCause::kTickets, "outcome of a ticket");
   return calls_->Wait(ticket, [ticket] { return fmt::format("the outcome of ticket {}", ticket); });
 }
 

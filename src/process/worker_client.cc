@@ -135,6 +135,19 @@ WorkerClient::WorkerClient(const WorkerOptions& options, Policies policies, std:
   waits_.Tell(*record_);
 }
 
+Status WorkerClient::OpenTrace() {
+  const TraceFile::Names names{fmt::format("worker {}", std::max<std::int64_t>(options_.rank, 0)),
+                               static_cast<std::uint32_t>(std::max<std::int64_t>(options_.rank, 0)),
+                               {{Trace::kUserTrack, "user's thread"},
+                                {Trace::kModulesTrack, "modules"},
+                                {Trace::kNodeTrack, "I/O thread"}}};
+  LW_ASSIGN_OR_RETURN(trace_, TraceFile::Open(options_.trace, names, log_));
+  if (trace_ == nullptr) return Status::Ok();
+  step_trace_ = std::make_unique<StepTrace>(*trace_);
+  waits_.Tell(*step_trace_);
+  return Status::Ok();
+}
+
 WorkerClient::~WorkerClient() {
   if (life_.forked()) {
     // In a forked child the node's thread is in the parent, and its memory may be in any state. Leaks both on
@@ -154,7 +167,9 @@ WorkerClient::~WorkerClient() {
 
 Status WorkerClient::Join() {
   LW_ASSIGN_OR_RETURN(const Carrier carrier, ParseCarrier(options_.link.transport));
+  LW_RETURN_IF_ERROR(OpenTrace());
   calls_->Start(carrier, [this](Env& env) {
+    env.trace = trace_.get();
     return MakeWorker(options_, env, policies_, MakeAddressSource(options_.scheduler), *this);
   });
   LW_RETURN_IF_ERROR(calls_->CallAndWait(
@@ -283,7 +298,7 @@ Status WorkerClient::MayMeet(const std::string& what) {
 
 Status WorkerClient::Barrier(const std::string& name) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  const WaitTimes::Scope timed(waits_, WaitCause::kBarriers);
+  const WaitTimes::Scope timed(waits_, WaitCause::kBarriers, name);
   return calls_->CallAndWait(
       [name](WorkerNode& node, leeway::Done done) { node.Barrier(name, std::move(done)); },
       fmt::format("barrier \"{}\"", name));
@@ -292,7 +307,7 @@ Status WorkerClient::Barrier(const std::string& name) {
 Result<BatchLease> WorkerClient::LeaseBatches(const std::string& pool, std::uint64_t batches,
                                               std::uint32_t wanted, std::span<const Iteration> used) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
-  const WaitTimes::Scope timed(waits_, WaitCause::kBatches);
+  const WaitTimes::Scope timed(waits_, WaitCause::kBatches, pool);
   // Shared: the call may outlive a wait that is broken off. Then no thread works on its batches, so the
   // client keeps them for the next call. Only the node's thread reads it until the wait is over.
   struct Question {
@@ -351,7 +366,7 @@ Status WorkerClient::Finish() {
   LW_RETURN_IF_ERROR(life_.CheckAlive());
   if (finished_) return Status::Ok();
   {
-    const WaitTimes::Scope timed(waits_, WaitCause::kEnd);
+    const WaitTimes::Scope timed(waits_, WaitCause::kEnd, "end of the job");
     LW_RETURN_IF_ERROR(Leave());
     LW_RETURN_IF_ERROR(
         calls_->CallAndWait([](WorkerNode& node, leeway::Done done) { node.Finish(std::move(done)); },

@@ -22,6 +22,8 @@
 #include "process/console_log.h"
 #include "process/local_job.h"
 #include "process/node_calls.h"
+#include "process/step_trace.h"
+#include "process/trace_file.h"
 #include "process/wait_times.h"
 
 namespace leeway {
@@ -102,6 +104,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   [[nodiscard]] bool goes_on() const override { return joined_.goes_on; }
   [[nodiscard]] WorkerCounters counters() const override;
   void SetFigure(const std::string& name, double value) override;
+  [[nodiscard]] Trace* trace() const override { return trace_.get(); }
   [[nodiscard]] std::string WaitingFor() const override {
     return life_.HasNode() ? calls_->WaitingFor() : "";
   }
@@ -131,6 +134,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
                                      const std::string& formula);
   // Clock of one group, or of all.
   Status End(std::optional<std::uint32_t> group);
+  [[nodiscard]] Status OpenTrace();
   // Sends the record so far to the scheduler with the next beat.
   void ReportRecord();
   // Joins the thread and destroys the node. No callback follows.
@@ -150,6 +154,8 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
   std::map<std::string, BatchLease> kept_leases_;  // by pool; on the node's thread
   std::atomic<bool> gated_{false};
   std::unique_ptr<ComputeRecord> record_;  // null: not wanted
+  std::unique_ptr<TraceFile> trace_;       // null: not wanted
+  std::unique_ptr<StepTrace> step_trace_;  // the same
   WaitTimes waits_;
   bool finished_ = false;
   WorkerCounters final_counters_;  // once stopped

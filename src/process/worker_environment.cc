@@ -44,6 +44,8 @@ Result<WorkerOptions> WorkerOptionsFrom(const Variables& variables) {
   options.link.transport = Text(variables, "LEEWAY_TRANSPORT", options.link.transport);
   options.plugins = Paths(Text(variables, "LEEWAY_PLUGINS"));
   options.record = Text(variables, "LEEWAY_RECORD") == "1";
+  options.trace.folder = Text(variables, "LEEWAY_TRACE");
+  options.trace.steps = Text(variables, "LEEWAY_TRACE_STEPS", options.trace.steps);
   LW_ASSIGN_OR_RETURN(options.rank, Rank(Text(variables, "LEEWAY_RANK", "-1")));
   return options;
 }

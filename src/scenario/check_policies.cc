@@ -6,6 +6,7 @@
 #include "assembly/assembly.h"
 #include "base/errors.h"
 #include "optimizer/make_optimizer.h"
+#include "scenario/sync_switches.h"
 #include "sim/flow/flow_network.h"
 #include "sim/sim_env.h"
 
@@ -32,6 +33,17 @@ Status At(const Scenario& scenario, const std::string& key, const Status& why) {
   return InvalidArgument("{}: {}", KeyWithPlace(scenario, key), why.message());
 }
 
+// A rule that comes later must be one that the job could have from the start.
+Status CheckSwitches(const Scenario& scenario, const Policies& policies) {
+  LW_ASSIGN_OR_RETURN(const std::vector<SyncSwitch> switches, SyncSwitchesOf(scenario));
+  JobOptions job = scenario.job;
+  for (const SyncSwitch& change : switches) {
+    job.rules.push_back(change.rule);
+    LW_RETURN_IF_ERROR(At(scenario, "policies.switches", Begin(job, policies)));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status CheckPolicies(const Scenario& scenario) {
@@ -39,7 +51,7 @@ Status CheckPolicies(const Scenario& scenario) {
   LW_RETURN_IF_ERROR(
       At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;
-  if (Begin(said, policies).ok()) return Status::Ok();
+  if (Begin(said, policies).ok()) return CheckSwitches(scenario, policies);
   // Checks one key after the other, each after those that it may depend on: the first failure names the
   // culprit.
   JobOptions job;

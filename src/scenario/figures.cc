@@ -52,6 +52,12 @@ double QueuedMaxMs(const RunRecord& record) {
   return Largest(record, [](const ServerLoad& server) { return server.queued_max_s * 1e3; });
 }
 
+double SlowestServerMs(const RunRecord& record) {
+  double most = 0;
+  for (const double message_s : record.server_message_s) most = std::max(most, message_s);
+  return most * 1e3;
+}
+
 double BusiestLink(const RunRecord& record) {
   return Largest(
       record, [](const ServerLoad& server) { return std::max(server.link_in_busy, server.link_out_busy); });
@@ -79,6 +85,10 @@ std::vector<Figure> FiguresOfTime() {
        "the same from the last gradient of the iteration before: adds up to the whole time less the longest "
        "computing",
        [](const RunRecord& r) { return r.pace.beyond_compute_s; }, Figure::Shown::kIfAsked},
+      {"overlap", "overlap",
+       "share of a worker's communication, from a gradient that is ready to the values of the next "
+       "iteration, in which it did not wait; from 0 to 1",
+       [](const RunRecord& r) { return r.overlap; }, Figure::Shown::kIfAsked},
       {"dprs_per_100", "DPRs / 100", "delayed pull requests of all workers and servers, per 100 iterations",
        [](const RunRecord& r) { return r.dprs_per_100; }},
       {"lead", "lead", "of workers over the blocks that their gradients were computed on, in iterations",
@@ -134,6 +144,10 @@ std::vector<Figure> FiguresOfTraffic() {
       {"busiest_processor", "busiest processor",
        "share of the time in which the busiest server works on messages", &BusiestProcessor,
        Figure::Shown::kIfAsked},
+      {"slowest_server_ms", "slowest server ms",
+       "from the sending of a worker's message until the server is done with it: the mean of the server that "
+       "takes longest, in milliseconds",
+       &SlowestServerMs, Figure::Shown::kIfAsked},
       {"messages", "messages", "through the network",
        [](const RunRecord& r) { return static_cast<double>(r.messages); }},
   };

@@ -28,10 +28,17 @@ TEST(FiguresTest, TheBusiestPartNeedNotBeOfOneServer) {
   EXPECT_DOUBLE_EQ(Of("busiest_processor", record), 0.4);
 }
 
+TEST(FiguresTest, TheSlowestServerIsTheOneThatTakesLongestForAMessage) {
+  RunRecord record;
+  record.server_message_s = {0.001, 0.004, 0.002};
+  EXPECT_DOUBLE_EQ(Of("slowest_server_ms", record), 4);
+}
+
 TEST(FiguresTest, ARunWithoutServersHasNumbersToo) {
   const RunRecord record;
   EXPECT_EQ(Of("heaviest", record), 1);
-  for (const char* figure : {"queued_ms", "queued_max_ms", "busiest_link", "busiest_processor"})
+  for (const char* figure :
+       {"queued_ms", "queued_max_ms", "busiest_link", "busiest_processor", "slowest_server_ms"})
     EXPECT_EQ(Of(figure, record), 0) << figure;
 }
 

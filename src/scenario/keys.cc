@@ -245,6 +245,9 @@ std::vector<Key> KeysOfComputing() {
       RealKey("compute.phase_factor", 1e-3, 1e3, LW_AT(compute.phase_factor), "its factor"),
       RealKey("compute.backward_share", 0, 1, LW_AT(compute.backward_share),
               "the last part of the compute time, in which gradients become ready; 0: all at the end"),
+      RealKey("compute.forward_share", 0, 1, LW_AT(compute.forward_share),
+              "the first part of the compute time, in which tables are used one after the other, by "
+              "multiply-adds; 0: all values are needed at the beginning"),
       RealKey("compute.elsewhere_s", 0, kDay, LW_AT(compute.elsewhere_s),
               "seconds of each iteration that need no core, before the rest"),
       FactorsKey("compute.slowed", LW_AT(compute.slowed),
@@ -308,6 +311,8 @@ std::vector<Key> KeysOfPolicies() {
       TextKey("policies.apply", "an apply mode, or nothing", LW_AT(job.apply), "empty: the model's own"),
       TextsKey("policies.rules", "a list of rules: \"server=1 sync=asp\"", LW_AT(job.rules),
                "tables and servers with another model"),
+      TextsKey("policies.switches", "a list of \"at=S RULE\": \"at=150 sync=asp\"", LW_AT(switches),
+               "rules that come into force while the job runs, as by leeway ctl set-sync"),
       TextKey("policies.pull", "full or partial:b,tau_ms", LW_AT(job.pull), "what a worker waits for"),
       TextKey("policies.exchange", "every:k, when_stale:s or significant:t", LW_AT(job.exchange),
               "when a worker pushes and pulls"),
@@ -431,6 +436,11 @@ Status CheckWhole(const Scenario& scenario) {
         "worker and a server share one card",
         KeyWithPlace(scenario, "cluster.together"), links.worker_bytes_per_second / kBytesPerGigabit,
         links.server_bytes_per_second / kBytesPerGigabit);
+  }
+  if (scenario.compute.forward_share + scenario.compute.backward_share > 1 + 1e-9) {
+    return InvalidArgument("{}: got {} and compute.backward_share {}, wanted at most 1 together",
+                           KeyWithPlace(scenario, "compute.forward_share"), scenario.compute.forward_share,
+                           scenario.compute.backward_share);
   }
   for (const auto& [rank, factor] : scenario.compute.factors) {
     if (rank >= scenario.job.workers) {

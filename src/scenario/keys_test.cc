@@ -16,6 +16,7 @@ TEST(KeysTest, EveryKeyTakesWhatItWrites) {
   scenario.compute.factors = {{3, 2.5}, {1, 0.5}};
   scenario.rate.at = {100, 200};
   scenario.job.rules = {"server=1 sync=asp"};
+  scenario.switches = {"at=1 sync=asp"};
   std::set<std::string> names;
   for (const KeyText& key : KeysOf(scenario)) {
     EXPECT_TRUE(names.insert(key.key).second) << key.key << " is there twice";
@@ -26,6 +27,7 @@ TEST(KeysTest, EveryKeyTakesWhatItWrites) {
   for (const KeyText& key : KeysOf(scenario)) {
     std::string bare = key.value;
     std::erase_if(bare, [](char c) { return c == '"' || c == '[' || c == ']' || c == ' '; });
+    if (key.key == "policies.switches") bare = "at=1 sync=asp";
     if (key.key == "policies.rules") bare = "server=1 sync=asp";
     const Status set = SetKey(other, key.key, Plain(bare));
     EXPECT_TRUE(set.ok()) << set.ToString();

@@ -58,6 +58,14 @@ bool Processes::IsUp(const Member& member) const {
   return found != lives_.end() && found->second.is_up;
 }
 
+std::optional<std::uint32_t> Processes::FirstInTraining() const {
+  for (std::uint32_t rank = 0; rank < workers_.size(); ++rank) {
+    const Member member{.is_server = false, .index = rank};
+    if (IsUp(member) && !HasLeft(member)) return rank;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> Processes::WhereWorkersAre() const {
   std::vector<std::string> where;
   for (const auto& worker : workers_) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ class Processes {
 
   // Whether a process of this member runs.
   [[nodiscard]] bool IsUp(const Member& member) const;
+  // The lowest rank whose process runs and has not done its last iteration; nullopt: there is no such rank.
+  [[nodiscard]] std::optional<std::uint32_t> FirstInTraining() const;
   // Where workers are and what they wait for: the first few.
   [[nodiscard]] std::vector<std::string> WhereWorkersAre() const;
 

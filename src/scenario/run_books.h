@@ -9,6 +9,7 @@
 
 #include "leeway/env.h"
 #include "leeway/worker.h"
+#include "node/worker/overlap_account.h"
 #include "scenario/run_record.h"
 
 namespace leeway::scenario {
@@ -37,6 +38,7 @@ struct RunBooks {
   // At the end; NaN if no worker reached it.
   double loss = std::numeric_limits<double>::quiet_NaN(), accuracy = std::numeric_limits<double>::quiet_NaN();
   WorkerCounters workers;    // of all together, as far as they are read
+  OverlapTimes overlap;      // the same
   std::uint64_t deaths = 0;  // of processes
   std::uint64_t lost_workers = 0, lost_servers = 0, restores = 0;
   LostCounts lost_with_servers;

@@ -61,6 +61,8 @@ struct RunRecord {
   double dprs = 0;
   double dprs_per_100 = 0;  // ... per 100 iterations of the job
   double seconds_per_100 = 0;
+  // The share of their communication that workers did not wait for; not a number if nobody communicated.
+  double overlap = 0;
   double lead = 0;  // over the blocks that gradients were computed on, in iterations, on average
   std::uint64_t applied = 0, late_dropped = 0;  // pushes, by block
   // Processes that died before their work was done, and servers that went on from a checkpoint.

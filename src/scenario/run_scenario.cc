@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "scenario/machines.h"
 #include "scenario/processes.h"
 #include "scenario/run_books.h"
+#include "scenario/sync_switches.h"
 #include "scenario/time_maps.h"
 #include "sim/cluster.h"
 #include "sim/flow/flow_network.h"
@@ -52,7 +54,7 @@ LinkOptions PatientLinks() {
 class ScenarioRun {
  public:
   ScenarioRun(const Scenario& scenario, problem::Problem& problem, std::uint64_t seed,
-              std::vector<Disturbance> disturbances)
+              std::vector<Disturbance> disturbances, std::vector<SyncSwitch> switches)
       : scenario_(scenario),
         problem_(problem),
         seed_(seed),
@@ -64,9 +66,11 @@ class ScenarioRun {
             [this](const Disturbance& what, const Member& whom) { BeginDisturbance(what, whom); },
             [this](const Disturbance& what, const Member& whom) { EndDisturbance(what, whom); }) {
     processes_ = std::make_unique<Processes>(cluster_, machines_, scenario, problem, books_, seed);
+    switches_ = std::make_unique<SyncSwitches>(cluster_, *processes_, books_, std::move(switches));
     books_.begun = [this] {
       network_->CountLoadAnew();
       disturbances_.Start();
+      switches_->Start();
     };
     books_.training = books_.present = scenario.job.workers;
   }
@@ -340,6 +344,7 @@ class ScenarioRun {
     record.skipped_blocks = books_.workers.skipped_blocks;
     record.late_pulls = books_.workers.late_answers;
     record.withdrawn = cluster_.AnswersWithdrawn() + books_.lost_with_servers.withdrawn;
+    record.overlap = books_.overlap.overlap().value_or(std::numeric_limits<double>::quiet_NaN());
     record.pace = PaceOf(books_.steps);
     CountTimes(record);
     CountServers(record);
@@ -468,6 +473,7 @@ class ScenarioRun {
   sim::Cluster cluster_;
   Machines machines_;
   DisturbanceTimes disturbances_;
+  std::unique_ptr<SyncSwitches> switches_;
 };
 
 }  // namespace
@@ -478,7 +484,8 @@ Result<RunRecord> RunScenario(const Scenario& scenario, const Registry<problem::
   if (!made.ok()) return made.status().WithContext(KeyWithPlace(scenario, "training.problem"));
   const problem::ProblemPtr& problem = *made;
   LW_ASSIGN_OR_RETURN(std::vector<Disturbance> disturbances, DisturbancesOf(scenario));
-  ScenarioRun run(scenario, *problem, seed, std::move(disturbances));
+  LW_ASSIGN_OR_RETURN(std::vector<SyncSwitch> switches, SyncSwitchesOf(scenario));
+  ScenarioRun run(scenario, *problem, seed, std::move(disturbances), std::move(switches));
   return run.Go(progress);
 }
 

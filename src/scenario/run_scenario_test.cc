@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <numeric>
+
+#include "base/testing/temp_folder.h"
 
 namespace leeway::scenario {
 namespace {
@@ -146,6 +149,33 @@ TEST(RunScenarioTest, AServersLoadIsThatOfTheBytes) {
   EXPECT_NEAR(record.pace.communication_s, record.pace.beyond_compute_s, 1e-9) << "one worker";
 }
 
+// Table "second" is on a server that takes 0.5 s for a push and its answer, from 1/3 before the end of the
+// backward pass on. A forward pass of two tables needs it 1/6 after its own beginning: just then it comes.
+TEST(RunScenarioTest, AForwardPassTableByTableHidesWhatComesLate) {
+  const leeway::testing::TempFolder folder;
+  const std::string layers = folder.PathOf("two.layers");
+  std::ofstream(layers) << "first 1000000 7\nsecond 1000000 7\n";
+  Scenario scenario;
+  scenario.job.servers = 2;
+  scenario.job.sync = "bsp";
+  scenario.job.placement = "round_robin";
+  scenario.job.block_bytes = 4'000'000;
+  scenario.problem = "ghost:" + layers + ",grain=1000";
+  scenario.iterations = 21;
+  scenario.compute.base_s = 1;
+  scenario.compute.backward_share = 2.0 / 3;
+  scenario.links.latency_s = 0;
+  scenario.links.worker_bytes_per_second = scenario.links.server_bytes_per_second = 1e12;
+  scenario.server.per_byte_s = 1e-10;
+  scenario.server.factors = {{1, 620.0}};
+  // The first iteration waits for an answer alone: half of that time.
+  EXPECT_NEAR(RunOk(scenario).seconds, 21 + 20 * (0.496 - 1.0 / 3) + 0.248, 0.02);
+  scenario.compute.forward_share = 1.0 / 3;
+  EXPECT_NEAR(RunOk(scenario).seconds, 21 + (0.248 - 1.0 / 6), 0.02);
+  scenario.server.factors = {{1, 870.0}};
+  EXPECT_NEAR(RunOk(scenario).seconds, 21 + 20 * (0.696 - 0.5) + (0.348 - 1.0 / 6), 0.02);
+}
+
 TEST(RunScenarioTest, PartialPullSkipsBlocksWhoseAnswersAreLate) {
   Scenario scenario = Small();
   scenario.job.sync = "bsp";
@@ -274,6 +304,16 @@ TEST(RunScenarioTest, TheCurveGoesOnWhenRank0HasFinished) {
   EXPECT_GE(std::ranges::count_if(record.curve, later), 2) << "one of them is that of the end";
   for (std::size_t i = 1; i < record.curve.size(); ++i)
     EXPECT_GT(record.curve[i].iteration, record.curve[i - 1].iteration);
+}
+
+TEST(RunScenarioTest, GradientsThatAreReadyEarlyHideTheirCommunication) {
+  Scenario scenario = Small();
+  scenario.compute.spread = 0;
+  EXPECT_NEAR(RunOk(scenario).overlap, 0, 1e-9) << "all are ready when the computing ends";
+  scenario.compute.backward_share = 0.9;
+  const double overlap = RunOk(scenario).overlap;
+  EXPECT_GT(overlap, 0.5);
+  EXPECT_LT(overlap, 1) << "the first table's gradient is the last one, and is waited for";
 }
 
 TEST(RunScenarioTest, WorkersHaveTheirOwnTimes) {

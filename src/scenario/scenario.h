@@ -37,6 +37,10 @@ struct ComputeModel {
   double phase_factor = 1;
   // The part of the time in which gradients become ready, table by table from the last; 0: all at its end.
   double backward_share = 0;
+  // The first part of the time, in which the forward pass uses the tables one after the other. Each waits for
+  // its own values alone. Then both passes divide by multiply-adds (docs/problems.md). 0: the worker needs
+  // all values before it computes, and the backward pass divides by elements.
+  double forward_share = 0;
   // Times measured on a real run, rank by rank, in units of base_s; a rank beyond the list takes another
   // rank's times. Drawn one by one, so the correlation of slow iterations is lost. Empty: not measured.
   std::vector<std::vector<float>> samples = {};
@@ -113,7 +117,8 @@ struct Scenario {
   AnswerDelay answer_delay;
   LinkModel links;
   ServerModel server;
-  std::vector<std::string> changes = {};  // of speeds while the job runs; disturbance.h has the words
+  std::vector<std::string> switches = {};  // of models while the job runs; sync_switches.h has the words
+  std::vector<std::string> changes = {};   // of speeds while the job runs; disturbance.h has the words
   FaultModel faults;
   JobModel jobs;
   std::string problem = "quadratic";

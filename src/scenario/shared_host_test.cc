@@ -35,6 +35,24 @@ TEST(SharedHostTest, ServersWorkOnTheSameCores) {
   EXPECT_GT(SecondsOf(scenario), without * 1.2);
 }
 
+// Encoding the values of a checkpoint costs time beside the loop: nobody waits for it on a machine with cores
+// to spare.
+TEST(SharedHostTest, JobsBesideTheLoopCostWorkersTimeOnlyOnSharedCores) {
+  Scenario scenario = OneHost();
+  scenario.iterations = 200;
+  scenario.faults.checkpoint_every = 5;
+  for (const double cores : {0.0, 2.0}) {
+    scenario.cores = cores;
+    scenario.jobs = {};
+    const double without = SecondsOf(scenario);
+    scenario.jobs.job_s = 0.3;
+    if (cores == 0)
+      EXPECT_NEAR(SecondsOf(scenario), without, 0.01 * without);
+    else
+      EXPECT_GT(SecondsOf(scenario), 1.1 * without);
+  }
+}
+
 // It computes for as long as the others do, and sleeps three times that, in which they have the cores.
 TEST(SharedHostTest, AWorkerThatSleepsLeavesItsCoreToTheOthers) {
   Scenario scenario = OneHost();

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/hash.h"
+#include "problem/compute_shares.h"
 #include "sim/nanoseconds.h"
 
 namespace leeway::scenario {
@@ -30,8 +32,29 @@ double RateAt(const RateSchedule& schedule, std::uint64_t iteration) {
   return rate;
 }
 
+// The share of the compute time after which the forward pass is done with each table. Empty: it needs all of
+// them at the beginning.
+std::vector<double> UsedShares(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
+  if (compute.forward_share <= 0) return {};
+  std::vector<double> shares = problem::ComputeSharesOf(tables, compute.forward_share).forward;
+  std::partial_sum(shares.begin(), shares.end(), shares.begin());
+  return shares;
+}
+
+// What the parts of the backward pass are in proportion to.
+std::vector<double> WorkOfTables(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
+  if (compute.forward_share > 0) return problem::ComputeSharesOf(tables, compute.forward_share).backward;
+  std::vector<double> elements;
+  for (const problem::Table& table : tables) {
+    double n = 1;
+    for (const std::int64_t d : table.shape) n *= static_cast<double>(d);
+    elements.push_back(n);
+  }
+  return elements;
+}
+
 // The share of the compute time after which the gradient of each table is ready. From the last table on, each
-// takes a part of the backward pass in proportion to its elements, unless it was measured.
+// takes a part of the backward pass in proportion to its work, unless it was measured.
 std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
   if (compute.ready.size() == tables.size()) {
     std::vector<double> shares = compute.ready;
@@ -39,18 +62,12 @@ std::vector<double> ReadyShares(const std::vector<problem::Table>& tables, const
     for (std::size_t i = shares.size(); i-- > 1;) shares[i - 1] = std::max(shares[i - 1], shares[i]);
     return shares;
   }
-  std::vector<double> elements;
-  double all = 0;
-  for (const problem::Table& table : tables) {
-    double n = 1;
-    for (const std::int64_t d : table.shape) n *= static_cast<double>(d);
-    elements.push_back(n);
-    all += n;
-  }
+  const std::vector<double> work = WorkOfTables(tables, compute);
+  const double all = std::accumulate(work.begin(), work.end(), 0.0);
   std::vector<double> shares(tables.size());
   double behind = 0;
   for (std::size_t i = tables.size(); i-- > 0;) {
-    behind += elements[i];
+    behind += work[i];
     shares[i] = 1.0 - compute.backward_share * (1.0 - behind / all);
   }
   return shares;
@@ -71,6 +88,7 @@ SimulatedWorker::SimulatedWorker(sim::Cluster& cluster, const Machines& machines
       node_(cluster.worker(rank)),
       env_(cluster.worker_env(rank)),
       compute_time_(scenario.compute, problem.batch(), Hash64({seed, kComputeTimes}), rank),
+      used_share_(UsedShares(problem.tables(), scenario.compute)),
       ready_share_(ReadyShares(problem.tables(), scenario.compute)),
       may_end_(std::move(may_end)) {
   for (const auto& [whose, factor] : scenario.compute.slowed) {
@@ -102,7 +120,7 @@ void SimulatedWorker::Begin(bool comes_late) {
 
 void SimulatedWorker::CloseBooks() {
   if (!has_left_) CountOwn();
-  if (is_computing_) --books_.computing;
+  SetComputing(false);
   if (is_in_iteration_) --books_.drawn;  // another worker draws it again
   if (has_left_ && !is_done_) --books_.present;
 }
@@ -115,6 +133,7 @@ void SimulatedWorker::CountOwn() {
   books_.workers.iterations_skipped += counters.iterations_skipped;
   books_.workers.skipped_blocks += counters.skipped_blocks;
   books_.workers.late_answers += counters.late_answers;
+  books_.overlap += node_.overlap().Total(env_.clock.Now());
 }
 
 void SimulatedWorker::MakeTables() {
@@ -156,7 +175,30 @@ void SimulatedWorker::Ask() {
   ++books_.drawn;
   is_in_iteration_ = true;
   used_ = 0;
-  UseTables();
+  if (used_share_.empty()) return UseTables();
+  BeginComputing();
+  waited_ = Duration(0);
+  UseNext();
+}
+
+// The forward pass, table by table: each waits for its own values, and is computed.
+void SimulatedWorker::UseNext() {
+  if (used_ == pairs_.size()) return EndForward();
+  const Duration wanted = Now();
+  SetComputing(false);
+  node_.Sync(TableId(static_cast<std::uint32_t>(used_)), [this, wanted](const Status& status) {
+    if (!Ok(status)) return;
+    SetComputing(true);
+    (void)pairs_[used_]->Take();
+    waited_ += Now() - wanted;
+    ComputeUntil(used_share_[used_++], [this] { UseNext(); });
+  });
+}
+
+// What a step computed and what it waited alternated. The books have the waits first.
+void SimulatedWorker::EndForward() {
+  began_ = asked_ + waited_;
+  ComputeGradientAndPush();
 }
 
 // In the order of a forward pass. Sync calls back at once for a table that is ready.
@@ -212,17 +254,30 @@ std::shared_ptr<SimulatedWorker::Gradient> SimulatedWorker::FreeGradient() {
 }
 
 void SimulatedWorker::Compute() {
-  ++books_.computing;
-  is_computing_ = true;
+  BeginComputing();
+  ComputeGradientAndPush();
+}
+
+void SimulatedWorker::SetComputing(bool computes) {
+  if (computes && !is_computing_) ++books_.computing;
+  if (!computes && is_computing_) --books_.computing;
+  is_computing_ = computes;
+}
+
+void SimulatedWorker::BeginComputing() {
+  SetComputing(true);
   const auto iteration = static_cast<std::uint64_t>(node_.iteration().value());
-  JudgeIfDue();
   began_ = Now();
   takes_ = compute_time_.Of(iteration);
   if (const double times = machines_.WorkOf(rank_); times != 1)
     takes_ = sim::Nanoseconds(static_cast<double>(takes_.count()) * times);
   books_.longest = std::max(books_.longest, takes_);
-  ComputeGradient(iteration);
   done_share_ = 0;
+}
+
+void SimulatedWorker::ComputeGradientAndPush() {
+  JudgeIfDue();
+  ComputeGradient(static_cast<std::uint64_t>(node_.iteration().value()));
   if (scenario_.compute.elsewhere_s <= 0) return PushFrom(pairs_.size());
   const Duration elsewhere = sim::SecondsAsDuration(scenario_.compute.elsewhere_s);
   (void)env_.timers.After(elsewhere, [this] { PushFrom(pairs_.size()); });
@@ -292,8 +347,8 @@ bool SimulatedWorker::Push(std::size_t table) {
 }
 
 void SimulatedWorker::Clock() {
-  --books_.computing;
-  is_computing_ = is_in_iteration_ = false;
+  SetComputing(false);
+  is_in_iteration_ = false;
   books_.steps.push_back(
       {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
   books_.over = std::max(books_.over, Now());

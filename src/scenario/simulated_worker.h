@@ -48,7 +48,13 @@ class SimulatedWorker final {
   void OfferValues();
   void Ask();
   void UseTables();
+  void UseNext();
+  void EndForward();
   void Compute();
+  // Whether it counts as one that computes: all others wait.
+  void SetComputing(bool computes);
+  void BeginComputing();
+  void ComputeGradientAndPush();
   void JudgeIfDue();
   void ComputeGradient(std::uint64_t iteration);
   [[nodiscard]] std::shared_ptr<Gradient> FreeGradient();
@@ -79,7 +85,7 @@ class SimulatedWorker final {
   std::vector<std::unique_ptr<ParameterPair>> pairs_;  // by table
   std::vector<std::shared_ptr<Gradient>> gradients_;   // lent, or free again
   std::shared_ptr<Gradient> gradient_;                 // of the iteration under way; null: the fixed one
-  std::vector<double> ready_share_;                    // of the compute time, by table
+  std::vector<double> used_share_, ready_share_;       // of the compute time, by table
   std::size_t used_ = 0;                               // tables of this iteration so far
   bool using_ = false;                                 // UseTables is at work
   double slowed_ = 1;                                  // by so much
@@ -88,7 +94,7 @@ class SimulatedWorker final {
   const std::shared_ptr<const bool> lives_ = std::make_shared<const bool>(true);
   bool comes_late_ = false, is_in_iteration_ = false, is_computing_ = false, has_left_ = false,
        is_done_ = false;
-  Duration asked_{}, began_{}, takes_{};
+  Duration asked_{}, began_{}, takes_{}, waited_{};
   double done_share_ = 0;  // of takes_
 };
 

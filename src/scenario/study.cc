@@ -115,7 +115,7 @@ Status SetTogether(const Sweep& sweep, const std::string& value, Cell& cell) {
     cell.scenario.said_at.erase(keys[i]);  // the cell's label says it
   }
   cell.settings.emplace_back(keys[0], texts[0]);
-  cell.label += (cell.label.empty() ? "" : ", ") + texts[0];
+  cell.label += (cell.label.empty() ? "" : ", ") + (texts[0].empty() ? "none" : texts[0]);
   return Status::Ok();
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "scenario/figures.h"
+#include "scenario/keys.h"
 
 namespace leeway::scenario {
 namespace {
@@ -50,6 +51,20 @@ TEST(StudyTest, CellsAreAllCombinations) {
   EXPECT_EQ(study->cells[2].scenario.job.sync, "asp");
   EXPECT_EQ(study->cells[3].scenario.job.workers, 4U);
   EXPECT_FALSE(PlanStudy(Tiny(), problem::BuiltinProblems(), {{"policies.snyc", {"bsp"}}}, 1, 1).ok());
+}
+
+TEST(StudyTest, DisturbancesCanBeSweptAndNoneOfThemIsAValue) {
+  for (const std::string sweep :
+       {"cluster.together=false,true",
+        "changes.plan=;at=1 link=server.0 slower=10,every=9 for=1 work=workers slower=2",
+        "faults.plan=;at=3 for=1 cut=worker.1", "cost.job_s=0,0.01",
+        "policies.pull=full;partial:0.9,0,late_pull=withdraw"}) {
+    const Study study = *PlanStudy(Tiny(), problem::BuiltinProblems(), {*ParseSweep(sweep)}, 1, 1);
+    ASSERT_EQ(study.cells.size(), 2U) << sweep;
+    EXPECT_NE(ToToml(study.cells[0].scenario), ToToml(study.cells[1].scenario)) << sweep;
+    EXPECT_EQ(ToToml(study.cells[0].scenario), ToToml(study.base)) << sweep;
+    EXPECT_EQ(study.cells[0].label == "none", sweep.find("=;") != std::string::npos) << sweep;
+  }
 }
 
 TEST(StudyTest, RecordsDoNotDependOnTheNumberOfThreads) {

@@ -54,7 +54,8 @@ APP_EDGES = {
     "role": ["cli", "inspect", "toml"],
     "calibrate": ["status"],
     "simulate": ["calibrate", "toml"],
-    "launch": ["calibrate", "role"],
+    "trace": [],
+    "launch": ["calibrate", "role", "trace"],
     "command": ["launch", "simulate"],
 }
 

@@ -64,6 +64,8 @@ def test_a_slip_in_an_item_is_refused(bench, old, new, wanted):
     ("mine/items/table1.toml", ITEM.replace("policies.sync=bsp;asp", "iterations+links.latency_s=1+0;2+1")),
     ("mine/items/table1.toml", ITEM.replace("iterations = 2", "compute.base_s = 2")),
     ("mine/items/table1.toml", ITEM.replace("[quick]", "[set]\nserver.factors = 2\n[quick]")),
+    ("mine/items/table1.toml", ITEM.replace("[quick]", "[set]\ncost.job_s = 1\n[quick]")),
+    ("mine/items/table1.toml", ITEM.replace("policies.sync=bsp;asp", "cluster.together=false;true")),
     ("mine/scenarios/table1.toml", SCENARIO + "[compute]\nspread = 1\n"),
     ("clusters/c.toml", CLUSTER + "[delays]\nanswer_s = 1\n"),
 ])

@@ -60,6 +60,18 @@ def test_the_books_of_the_study():
     assert any('"PSSP again" and "PSSP" agree' in note for note in honest_notes(study))
 
 
+def test_a_direction_may_take_its_cells_from_a_later_item():
+    later, _ = study_of_two_cells()
+    direction = Direction("PSSP over SSP", "seconds", "PSSP", "SSP", 0.7, "table1", "table1")
+    item = Item("figure1", None, "Figure 1", sweeps=["policies.sync=ssp:3"], directions=[direction])
+    first = ItemStudy(later.paper, item, False, item.cells(), [1, 2, 3], keys=[["none"] * 3])
+    runs = {key: run for keys, row in zip(later.keys, later.runs) for key, run in zip(keys, row)}
+    later.runs = []
+    fill([first, later], Results(runs))
+    assert first.findings[0].ratios == (0.5, 0.5, 0.5) and first.findings[0].verdict == "yes"
+    assert later.findings[0].repeats == "figure1: PSSP over SSP"
+
+
 def test_the_document_has_what_was_agreed():
     study, _ = study_of_two_cells()
     document = document_of([(study.paper, [study], judged_of(study), ["One sentence."])], "iterations = 1\n", False)
@@ -72,6 +84,13 @@ def test_the_document_has_what_was_agreed():
     bars = section["charts"][2]
     assert bars["series"][0] == {"name": "ours", "values": [21, 10.5, 10.5], "low": [20, 10, 10], "high": [22, 11, 11]}
     assert bars["series"][1]["values"] == [19.5, 12, None]
+
+
+def test_a_page_of_many_items_begins_with_their_names():
+    study, _ = study_of_two_cells()
+    for count, folded in ((1, False), (4, True)):
+        document = document_of([(study.paper, [study] * count, judged_of(study), [])], "", False)
+        assert [section.get("folded", False) for section in document["sections"]] == [False] + [folded] * count
 
 
 def test_a_net_whose_times_mean_nothing_is_drawn_against_iterations_alone():

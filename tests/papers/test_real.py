@@ -61,10 +61,20 @@ def test_overlap_waits_less_than_a_barrier_between_pushes_and_pulls(simulator, t
     assert waits["overlap, eps, 32"] < waits["overlap, range, 32"]
 
 
+def test_a_curve_without_judgements_is_refused(bench):
+    bench.write("clusters/c.toml", "[compute]\nbase_s = 0.5\n")
+    bench.write("mine/items/table1.toml", (bench.papers / "mine/items/table1.toml").read_text().replace('"dprs"', '"dprs_per_100"')
+                .replace("plots = []", 'plots = ["iterations:accuracy"]'))
+    command = [sys.executable, "-B", str(ROOT / "papers/papers.py"), "mine", "--papers", str(bench.papers), "--leeway", str(BUILD / "leeway"),
+               "--cache", str(bench.folder / "cells"), "--out", str(bench.folder / "out")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
+    assert ran.returncode == 2 and "record.judge_every: got 0, wanted more, because table1 draws a curve" in ran.stderr, ran
+
+
 def test_a_tiny_item_gives_the_same_bytes_twice(bench):
     bench.write("clusters/c.toml", "[compute]\nbase_s = 0.5\nspread = 0.1\n")
     bench.write("mine/scenarios/table1.toml",
-                'include = "../../clusters/c.toml"\niterations = 40\n[cluster]\nworkers = 3\n[training]\nproblem = "quadratic"\n')
+                'include = "../../clusters/c.toml"\niterations = 40\n[cluster]\nworkers = 3\n[training]\nproblem = "quadratic"\n[record]\njudge_every = 10\n')
     bench.write("mine/items/table1.toml", (bench.papers / "mine/items/table1.toml").read_text().replace('"dprs"', '"dprs_per_100"')
                 .replace("plots = []", 'plots = ["bars:seconds", "curve:loss", "answers"]'))
     for folder in ("a", "b"):

@@ -17,6 +17,13 @@ def test_joined_keys_change_together():
     assert combinations([sweep]) == [[("cluster.workers", "8"), ("iterations", "400")], [("cluster.workers", "16"), ("iterations", "200")]]
 
 
+def test_one_of_joined_keys_may_be_empty():
+    sweep = parse_sweep("policies.sync+policies.switches=bsp+;bsp+at=9 sync=asp")
+    assert combinations([sweep])[0] == [("policies.sync", "bsp"), ("policies.switches", "")]
+    with pytest.raises(Refusal, match="wanted 2 values"):
+        parse_sweep("a+b=1+2;+")
+
+
 def test_the_first_sweep_changes_slowest():
     cells = combinations([parse_sweep("a=1,2"), parse_sweep("b=3,4")])
     assert [[value for _, value in cell] for cell in cells] == [["1", "3"], ["1", "4"], ["2", "3"], ["2", "4"]]

@@ -234,9 +234,8 @@ def test_modules_that_reach_past_their_attributes_see_new_values(alone, model):
     assert small.close(nets[1], nets[0])
 
 
-def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
-    model = small.model()
-    optimizer = small.distributed(model)
+def watch_pushes(optimizer, monkeypatch):
+    """Returns the lists of pushes and of how many left together, which grow from now on."""
     sent, calls, worker = [], [], optimizer._session.worker
 
     class Watched:
@@ -246,6 +245,14 @@ def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
             return getattr(worker, name)
 
     monkeypatch.setattr(optimizer._session, "worker", Watched())
+    return sent, calls
+
+
+def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
+    monkeypatch.setattr("leeway.torch.pushing.HELD_S_MAX", float("inf"))  # however slow this machine is
+    model = small.model()
+    optimizer = small.distributed(model)
+    sent, calls = watch_pushes(optimizer, monkeypatch)
     seen = []
     model[0].weight.register_hook(lambda _: seen.append(len(sent)))  # when all others are ready
     for step in range(2):
@@ -257,6 +264,19 @@ def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
     # The first pass does not know that it has seen the last gradient; the second one does.
     assert seen == [0, 0, 6, 6, 12, 12]
     assert calls == [6, 6]  # a call for each would wake the I/O thread for each
+
+
+def test_a_small_gradient_does_not_wait_for_one_that_comes_late(alone, monkeypatch):
+    monkeypatch.setattr("leeway.torch.pushing.HELD_S_MAX", -1.0)  # any gap is too long
+    model = small.model()
+    optimizer = small.distributed(model)
+    _, calls = watch_pushes(optimizer, monkeypatch)
+    for step in range(3):
+        optimizer.zero_grad()
+        small.loss(model, step).backward()
+        optimizer.step()
+    # The first pass knows no gaps.
+    assert calls == [6] + [1] * 12
 
 
 def test_a_large_gradient_leaves_at_once_and_takes_the_waiting_ones_along(alone, monkeypatch):

@@ -35,6 +35,10 @@ Status CheckExchange(const Policies& policies, const std::string& spec) {
   return policies.exchanges.MakeFromSpec(spec).status();
 }
 
+Check With(const Policies& policies, PolicyCheck check) {
+  return [&policies, check](const std::string& spec) { return check(policies, spec); };
+}
+
 Status CheckRule(const Policies& policies, const std::string& text) {
   LW_ASSIGN_OR_RETURN(const SyncRule rule, ParseSyncRule(text));
   if (rule.sync.empty()) return Status::Ok();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "assembly/policies.h"
+#include "cli/flag_set.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
 
@@ -26,6 +27,9 @@ namespace leeway::app {
 [[nodiscard]] Status CheckPlacement(const Policies& policies, const std::string& spec);
 [[nodiscard]] Status CheckPull(const std::string& spec);
 [[nodiscard]] Status CheckExchange(const Policies& policies, const std::string& spec);
+// One of these as the check of a flag. Borrows `policies` for the flag's life.
+using PolicyCheck = Status (*)(const Policies& policies, const std::string& spec);
+[[nodiscard]] Check With(const Policies& policies, PolicyCheck check);
 // One rule by itself: its words, its specs and whether they fit each other. CheckRules checks what it asks of
 // the job.
 [[nodiscard]] Status CheckRule(const Policies& policies, const std::string& rule);

@@ -31,6 +31,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewBenchPredictCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewBenchSyncCommand();
 [[nodiscard]] std::unique_ptr<Command> NewBenchCheckpointCommand(const Program& program);
+[[nodiscard]] std::unique_ptr<Command> NewBenchTrainCommand();
 [[nodiscard]] std::unique_ptr<Command> NewVersionCommand();
 
 }  // namespace leeway::app

@@ -7,6 +7,7 @@
 #include "calibrate/exchange_costs.h"
 #include "command/commands.h"
 #include "launch/launcher.h"
+#include "process/trace_file.h"
 #include "role/checkpoint_flags.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
@@ -35,6 +36,7 @@ class RunCommand final : public Command {
            "  leeway run -w 4 -s 3 --resume ckpt --checkpoint-dir ckpt train.py\n"
            "  leeway run -w 4 -s 2 --record run.json train.py\n"
            "  leeway sim --from-run run.json\n"
+           "  leeway run -w 4 -s 2 --trace out.json --trace-steps 100:120 train.py\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
            "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n"
            "  leeway run -w 2 -s 1 --plugin mine.so --exchange mine:5 train.py\n\n"
@@ -95,6 +97,10 @@ class RunCommand final : public Command {
     flags.Text("--summary-json", "FILE", options_.summary_json, "write the summary here, as JSON");
     flags.Text("--record", "FILE", options_.record,
                "write the costs of computing, links and servers in this run, for leeway sim --from-run");
+    flags.Text("--trace", "FILE", options_.trace,
+               "write a trace of all processes here, for ui.perfetto.dev: pushes, pulls, waits, modules");
+    flags.Text("--trace-steps", "FROM:TO", options_.trace_steps,
+               "the steps of --trace, from FROM on and below TO [default: " + TraceOptions().steps + "]");
     flags.Switch("--no-prefix", no_prefix_, "forward lines as they are, without [w0] before them");
     flags.Switch("-q,--quiet", options_.quiet,
                  "no progress and no summary: only what workers print, warnings and errors");
@@ -115,6 +121,7 @@ class RunCommand final : public Command {
     LW_RETURN_IF_ERROR(CheckWaits());
     LW_RETURN_IF_ERROR(CheckFile("--summary-json", options_.summary_json));
     LW_RETURN_IF_ERROR(CheckFile("--record", options_.record));
+    LW_RETURN_IF_ERROR(CheckTrace());
     LW_RETURN_IF_ERROR(options_.slow_workers.Check(job.workers).WithContext("--slow-worker"));
     // There is no flag for it here: reported at the latest when it is declared dead.
     options_.scheduler.suspect_after =
@@ -136,6 +143,13 @@ class RunCommand final : public Command {
                              PrintTime(s.expel_after), PrintTime(s.link.beat));
     }
     return Status::Ok();
+  }
+
+  Status CheckTrace() const {
+    LW_RETURN_IF_ERROR(CheckFile("--trace", options_.trace));
+    if (options_.trace_steps.empty()) return Status::Ok();
+    if (options_.trace.empty()) return InvalidArgument("--trace-steps: given without --trace FILE");
+    return ParseTraceSteps(options_.trace_steps).status().WithContext("--trace-steps");
   }
 
   static Status CheckFile(const std::string& flag, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "process/address_source.h"
 #include "process/console_log.h"
 #include "process/server_process.h"
+#include "process/trace_file.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/plugin_flags.h"
@@ -44,6 +45,10 @@ class ServerCommand final : public Command {
     DeclareLinkFlags(flags, options_.link);
     DeclareCoresFlag(flags, options_.cores);
     flags.Bytes("--spare-bytes-max", options_.spare_bytes_max, 0, 1ULL << 40, "buffers kept for reuse");
+    flags.Text(
+        "--trace", "FOLDER", options_.trace.folder,
+        "write this server's part of a trace into this folder (leeway run --trace puts the parts together)");
+    flags.Text("--trace-steps", "FROM:TO", options_.trace.steps, "the steps of --trace");
     flags.Switch("-q,--quiet", quiet_, "no lines of progress");
     DeclareLogFlag(flags, log_level_);
   }
@@ -54,6 +59,7 @@ class ServerCommand final : public Command {
     }
     LW_RETURN_IF_ERROR(CheckAddress(options_.scheduler).WithContext("--scheduler"));
     LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
+    LW_RETURN_IF_ERROR(ParseTraceSteps(options_.trace.steps).status().WithContext("--trace-steps"));
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     ConsoleLog log(fmt::format("server {}", options_.server), log_level_);

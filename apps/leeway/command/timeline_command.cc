@@ -65,7 +65,7 @@ class TimelineCommand final : public Command {
   void Declare(FlagSet& flags) override {
     plugins_.Declare(flags);
     flags.Text("--sync", "SPEC", options_.sync, "synchronization model",
-               [this](const std::string& spec) { return CheckSync(plugins_.policies(), spec); });
+               With(plugins_.policies(), CheckSync));
     flags.Text("--apply", "SPEC", options_.apply, "apply mode [default: the model's own]");
     flags.Text("--pace", "MS,...", pace_, "milliseconds of a step, one worker for each number [10,12,15,40]",
                [](const std::string& text) { return ParsePace(text).status(); });

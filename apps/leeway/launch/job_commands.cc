@@ -108,6 +108,10 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
   for (const std::string& plugin : options.plugins) add("--plugin", plugin);
   add("--log", NameOf(options.log_level));
   if (options.bind_any) command.args.emplace_back("--bind-any");
+  if (!options.trace_parts.folder.empty()) {
+    add("--trace", options.trace_parts.folder);
+    add("--trace-steps", options.trace_parts.steps);
+  }
   command.environment = RoleEnvironment(program, files);
   return command;
 }
@@ -126,6 +130,10 @@ ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& option
   if (!options.plugins.empty())
     environment.Set("LEEWAY_PLUGINS", fmt::format("{}", fmt::join(options.plugins, ":")));
   if (!options.record.empty()) environment.Set("LEEWAY_RECORD", "1");
+  if (!options.trace_parts.folder.empty()) {
+    environment.Set("LEEWAY_TRACE", options.trace_parts.folder);
+    environment.Set("LEEWAY_TRACE_STEPS", options.trace_parts.steps);
+  }
   options.slow_workers.SetVariables(rank, options.scheduler.job.seed, environment);
   const std::optional<std::string> python_path = environment.Get("PYTHONPATH");
   environment.Set("PYTHONPATH", python_path && !python_path->empty()

@@ -19,6 +19,7 @@
 #include "status/job_events.h"
 #include "system/signal_inbox.h"
 #include "terminal/error_output.h"
+#include "trace/trace_parts.h"
 
 namespace leeway::app {
 namespace {
@@ -63,9 +64,7 @@ void SayHowToGoOn(const JobCheckpoints& checkpoints, const std::string& newest, 
   }
 }
 
-}  // namespace
-
-Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
+Result<int> LaunchUntilEnd(const Program& program, const LaunchOptions& options) {
   if (options.command.empty())
     return InvalidArgument("no command given; wanted a script (train.py), or a command after \"--\"");
   LW_ASSIGN_OR_RETURN(const WorkerProgram worker, FindWorkerProgram(program, options.command));
@@ -109,6 +108,26 @@ Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
     const std::string& resume = now.scheduler.checkpoint.resume;
     Say(fmt::format("{}; the job goes back to {}{}", launch.role_lost(), resume, FuzzyNote(resume)));
   }
+}
+
+}  // namespace
+
+Result<int> LaunchJob(const Program& program, const LaunchOptions& options) {
+  if (options.trace.empty()) return LaunchUntilEnd(program, options);
+  const std::string steps = options.trace_steps.empty() ? TraceOptions().steps : options.trace_steps;
+  const Result<TraceParts> parts = TraceParts::Make(options.trace, steps);
+  if (!parts.ok()) return parts.status().WithContext("--trace");
+  LaunchOptions now = options;
+  now.trace_parts = parts->options();
+  Result<int> ended = LaunchUntilEnd(program, now);
+  const Result<MergedTrace> merged = parts->Merge();
+  // A trace that cannot be written is no failure of the job.
+  if (!merged.ok()) {
+    Say("trace: " + merged.status().message());
+  } else if (!options.quiet && ended.ok()) {
+    Say(ToText(*merged, options.trace));
+  }
+  return ended;
 }
 
 }  // namespace leeway::app

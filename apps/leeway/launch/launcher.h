@@ -55,6 +55,9 @@ struct LaunchOptions {
   SlowWorkers slow_workers;
   std::string summary_json;                 // a file for the summary; empty: none
   std::string record;                       // a file for the record of the run; empty: none
+  std::string trace;                        // a file for a trace of all processes; empty: none
+  std::string trace_steps;                  // as TraceOptions::steps; empty: its default
+  TraceOptions trace_parts;                 // with `trace`: what the processes are given
   ExchangeCosts exchange_costs;             // with `record`: measured before
   LogLevel log_level = LogLevel::kWarning;  // of scheduler and servers
   bool prefix = true;                       // "[w0] " before every line of worker 0

@@ -13,15 +13,6 @@
 
 namespace leeway::app {
 
-namespace {
-
-using PolicyCheck = Status (*)(const Policies&, const std::string&);
-Check With(const Policies& policies, PolicyCheck check) {
-  return [&policies, check](const std::string& spec) { return check(policies, spec); };
-}
-
-}  // namespace
-
 void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies, JobOrigins* origins) {
   flags.Number("-w,--workers", "N", job.workers, 1, 4096, "workers");
   flags.Number("-s,--servers", "N", job.servers, 1, 1024, "server processes");

@@ -18,6 +18,11 @@ constexpr const char* kSync = "policies.sync";
 
 std::string LastWord(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
+// Two keys end with "plan".
+std::string ShortName(const std::string& key) { return LastWord(key) == "plan" ? key : LastWord(key); }
+
+std::string OrNone(const std::string& value) { return value.empty() ? "none" : value; }
+
 std::vector<std::string> SweptKeys(const StudyWords& words) {
   std::vector<std::string> keys;
   for (const std::string& sweep : words.sweeps) {
@@ -48,13 +53,21 @@ std::string Quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// A line of a file; empty without texts.
+std::string ListLine(const char* key, const std::vector<std::string>& texts) {
+  if (texts.empty()) return "";
+  std::vector<std::string> quoted;
+  for (const std::string& text : texts) quoted.push_back(Quoted(text));
+  return fmt::format("{} = [{}]\n", key, fmt::join(quoted, ", "));
+}
+
 }  // namespace
 
 std::string NameOf(const scenario::Cell& cell, const StudyWords& words) {
   if (!words.labels.empty() || cell.settings.empty()) return cell.label;
   std::vector<std::string> parts;
   for (const auto& [key, value] : cell.settings)
-    parts.push_back(key == kSync ? value : fmt::format("{}={}", LastWord(key), value));
+    parts.push_back(key == kSync ? value : fmt::format("{}={}", ShortName(key), OrNone(value)));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -80,8 +93,9 @@ std::string SubtitleOf(const scenario::Study& study, const StudyWords& words) {
     const std::size_t equals = sweep.find('=');
     std::string values = sweep.substr(equals + 1);
     const bool parted = values.find(';') != std::string::npos;
-    parts.push_back(fmt::format("{} = {}", sweep.substr(0, equals),
-                                fmt::join(SplitAt(values, parted ? ';' : ','), parted ? "; " : ", ")));
+    std::vector<std::string> shown = SplitAt(values, parted ? ';' : ',');
+    std::ranges::transform(shown, shown.begin(), OrNone);
+    parts.push_back(fmt::format("{} = {}", sweep.substr(0, equals), fmt::join(shown, parted ? "; " : ", ")));
   }
   if (!IsSwept(kSync, words)) parts.push_back(base.job.sync);
   if (!IsSwept("cluster.workers", words)) parts.push_back(Counted(base.job.workers, "worker"));
@@ -110,6 +124,14 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const scenario::Study& 
   add("Links", {"links.worker_gbit", "links.server_gbit"},
       fmt::format("workers {:.3g} Gbit/s, servers {:.3g} Gbit/s", base.links.worker_bytes_per_second * 8e-9,
                   base.links.server_bytes_per_second * 8e-9));
+  add("Cards", {"cluster.together"}, base.together ? "worker N and server N share one" : "");
+  add("Late answers", {"delays.answer_chance", "delays.answer_s"},
+      base.answer_delay.chance > 0
+          ? fmt::format("{:.3g} % by {:.3g} s", 100 * base.answer_delay.chance, base.answer_delay.seconds)
+          : "");
+  add("Switches", {"policies.switches"}, fmt::format("{}", fmt::join(base.switches, "; ")));
+  add("Changes", {"changes.plan"}, fmt::format("{}", fmt::join(base.changes, "; ")));
+  add("Faults", {"faults.plan"}, fmt::format("{}", fmt::join(base.faults.plan, "; ")));
   add("Optimizer", {"training.optimizer", "training.rate"},
       fmt::format("{}, rate {:.4g}", base.optimizer, base.rate.rate));
   std::size_t well = 0;
@@ -132,12 +154,10 @@ std::string StudyToml(const scenario::Study& study, const StudyWords& words) {
   }
   text += fmt::format("\n[study]\n");
   if (!words.title.empty()) text += fmt::format("title = {}\n", Quoted(words.title));
-  if (!words.sweeps.empty()) {
-    std::vector<std::string> sweeps;
-    for (const std::string& sweep : words.sweeps) sweeps.push_back(Quoted(sweep));
-    text += fmt::format("sweeps = [{}]\n", fmt::join(sweeps, ", "));
-  }
-  return text + fmt::format("seeds = {}\n", study.seeds.size());
+  text +=
+      ListLine("texts", words.texts) + ListLine("sweeps", words.sweeps) + ListLine("labels", words.labels);
+  text += fmt::format("seeds = {}\n", study.seeds.size());
+  return text + ListLine("figures", words.figures) + ListLine("plots", words.plots);
 }
 
 }  // namespace leeway::app

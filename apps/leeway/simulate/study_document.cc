@@ -67,13 +67,12 @@ Json Speed(const Study& study, const StudyWords& words, const std::optional<Comm
     ends["y"] = {{"label", "time"}, {"unit", "s"}};
     charts.push_back(std::move(ends));
   }
-  const std::string note = level && IterationsOfEach(study) && study.cells.size() > 1
-                               ? fmt::format(
-                                     "Every worker does the same number of iterations, so no job ends before "
-                                     "its slowest machine is "
-                                     "done. The time to {} is what a model gains.",
-                                     level->text())
-                               : "";
+  std::string note;
+  if (IterationsOfEach(study) && study.cells.size() > 1) {
+    note =
+        "Every worker does the same number of iterations, so no job ends before its slowest machine is done.";
+    if (level) note += fmt::format(" The time to {} is what a model gains.", level->text());
+  }
   return Section("How fast", note, std::move(charts));
 }
 

@@ -45,6 +45,22 @@ TEST(StudyDocumentTest, BeginsWithTheVerdictAndHasAllParts) {
   EXPECT_THAT(TitlesOf(ChartsOf(document, "bars")), Contains("Time to accuracy 0.9"));
 }
 
+TEST(StudyDocumentTest, ThePageSaysWhatFixedIterationsHide) {
+  scenario::Study study = TwoModels();
+  const auto note = [&study] { return StudyDocument(study, {})["sections"][1]["note"].get<std::string>(); };
+  EXPECT_EQ(note(),
+            "Every worker does the same number of iterations, so no job ends before its slowest machine is "
+            "done. The time to accuracy 0.9 is what a model gains.");
+  for (scenario::Cell& cell : study.cells) {
+    for (scenario::RunRecord& record : cell.records) record.curve.clear();
+  }
+  EXPECT_EQ(note(),
+            "Every worker does the same number of iterations, so no job ends before its slowest machine is "
+            "done.");
+  for (scenario::Cell& cell : study.cells) cell.scenario.pool = 40;
+  EXPECT_EQ(note(), "");
+}
+
 TEST(StudyDocumentTest, BarsHaveTheMeanAndTheRange) {
   for (const Json& chart : ChartsOf(StudyDocument(TwoModels(), {}), "bars")) {
     if (chart["title"] != "Time to the end of all iterations") continue;
@@ -67,6 +83,21 @@ TEST(StudyDocumentTest, MapsShareTheirScale) {
     EXPECT_EQ(map["max"], is_lag ? 12 : 100) << map["title"];
   }
   EXPECT_EQ(lags, 2U);
+}
+
+TEST(StudyDocumentTest, AWorkerThatMayBeDownHasNotFinished) {
+  scenario::Study study = TwoModels();
+  study.cells[1].scenario.faults.plan = {"at=1 kill=worker.0"};
+  std::vector<std::string> meanings;
+  for (const Json& map : ChartsOf(StudyDocument(study, {}), "map")) meanings.push_back(map["none"]);
+  EXPECT_THAT(meanings, Contains("has finished"));
+  EXPECT_THAT(meanings, Contains("has finished, or is down"));
+}
+
+TEST(StudyDocumentTest, AMapThatIsPaleBesideAnotherIsASentence) {
+  scenario::Study study = TwoModels();
+  study.cells[1].records[0].lag.values = {0, 0, 9, 45};
+  EXPECT_NE(StudyDocument(study, {}).dump().find("blank: bsp (at most 4 behind)."), std::string::npos);
 }
 
 TEST(StudyDocumentTest, AMapOfNothingIsASentence) {

@@ -35,8 +35,11 @@ Json AnswersOf(const scenario::RunRecord& record) {
 
 Json ServersOf(const scenario::RunRecord& record) {
   Json servers = Json::array();
-  for (const scenario::ServerLoad& server : record.servers) {
-    servers.push_back({{"bytes_in", server.bytes_in},
+  for (std::size_t i = 0; i < record.servers.size(); ++i) {
+    const scenario::ServerLoad& server = record.servers[i];
+    const bool measured = i < record.server_message_s.size();
+    servers.push_back({{"message_mean_s", measured ? Number(record.server_message_s[i]) : Json(nullptr)},
+                       {"bytes_in", server.bytes_in},
                        {"bytes_out", server.bytes_out},
                        {"link_in_busy", server.link_in_busy},
                        {"link_out_busy", server.link_out_busy},

@@ -18,5 +18,18 @@ TEST(StudyJsonTest, ANameThatIsNoUtf8IsReplaced) {
   EXPECT_EQ(json["cells"][0]["label"].get<std::string>(), "caf\uFFFD");
 }
 
+TEST(StudyJsonTest, EachServerHasItsLoadAndItsSpeed) {
+  scenario::Study study;
+  study.seeds = {1};
+  study.cells.push_back({.settings = {}, .label = "one", .scenario = {}, .records = {}});
+  study.cells[0].records.resize(1);
+  study.cells[0].records[0].servers = {{.bytes_in = 10}, {.bytes_in = 20}};
+  study.cells[0].records[0].server_message_s = {0.001, 0.004};
+  const auto servers = nlohmann::json::parse(StudyJson(study))["cells"][0]["runs"][0]["servers"];
+  ASSERT_EQ(servers.size(), 2U);
+  EXPECT_EQ(servers[1]["bytes_in"], 20);
+  EXPECT_EQ(servers[1]["message_mean_s"], 0.004);
+}
+
 }  // namespace
 }  // namespace leeway::app

@@ -87,7 +87,7 @@ Json MapChart(const Cell& cell, const scenario::TimeMap& map, const MapKind& kin
           {"rows", std::move(rows)},
           {"columns", std::move(columns)},
           {"values", std::move(values)},
-          {"none", "has finished"}};
+          {"none", cell.scenario.faults.plan.empty() ? "has finished" : "has finished, or is down"}};
 }
 
 // The highest value of the first run that ended well, in the kind's unit; below 0 if none did.
@@ -109,8 +109,8 @@ StudyMaps MapsOf(const Study& study, const std::vector<std::size_t>& cells, cons
     const Cell& cell = study.cells[i];
     const double most = MostOf(cell, kind);
     if (most < 0) continue;
-    // On the common scale a map that stays below a twentieth is blank.
-    if (most < std::max(kind.least, highest / 20)) {
+    // On the common scale a map that stays below a tenth is nearly blank.
+    if (most < std::max(kind.least, highest / 10)) {
       maps.blank.push_back(fmt::format("{} (at most {:.0f} {})", cell.label, most, kind.short_unit));
       continue;
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "status/overlap.h"
 #include "status/staleness.h"
 #include "terminal/table_text.h"
 #include "terminal/wrap_text.h"
@@ -134,6 +135,10 @@ std::string AccountText(const JobStatus& status) {
   add("  by table", Largest(status.OfWorkersBy("wait.table."), ""));
   if (const double barrier_s = status.OfWorkers("wait.step.barrier"); barrier_s >= 0.05)
     add("waited at step barriers", InSeconds(barrier_s));
+  add("overlap", OverlapText(status));
+  add("  by worker", OverlapByWorkerText(status));
+  add("  by table", OverlapWaitsText(status));
+  add("pushes", PushDelayText(status));
   add("staleness", StalenessText(status));
   add("lead", LeadText(status));
   add("DPRs of worker", Largest(status.OfShardsBy("dpr."), "w", AsCount));
@@ -155,6 +160,7 @@ nlohmann::json AccountJson(const JobStatus& status) {
   account["wait_by_table"] = status.OfWorkersBy("wait.table.");
   account["wait_by_block"] = status.OfWorkersBy("wait.block.");
   account["wait_at_step_barriers_s"] = status.OfWorkers("wait.step.barrier");
+  account["overlap"] = OverlapJson(status);
   account["held_block_s_by_table"] = HeldByTable(status);
   account["held_block_s_by_worker"] = status.OfShardsBy("waited_for.");
   account["dpr_of_worker"] = status.OfShardsBy("dpr.");

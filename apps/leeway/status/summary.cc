@@ -25,10 +25,11 @@ namespace {
 
 constexpr std::size_t kWorkerRows = 64;  // a screenful or two
 
-// Excludes waits by cause ("wait.table.conv_s"), which have a place of their own, and recorded figures, which
-// count the same seconds again.
+// Excludes waits by cause ("wait.table.conv_s") and the account of overlap, which have places of their own,
+// and recorded figures, which count the same seconds again.
 bool IsSeconds(const std::string& figure) {
-  return figure.ends_with("_s") && !figure.starts_with("wait.") && !figure.starts_with("record.");
+  return figure.ends_with("_s") && !figure.starts_with("wait.") && !figure.starts_with("record.") &&
+         !figure.starts_with("overlap.");
 }
 bool IsWaitCause(const std::string& figure) {
   return figure.starts_with("wait_") && IsSeconds(figure) && figure != "wait_s";

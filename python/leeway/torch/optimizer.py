@@ -8,7 +8,7 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, local_state, names, optimizer_state, server_optimizer
+from leeway.torch import first_values, local_state, module_trace, names, optimizer_state, server_optimizer
 from leeway.torch.constraints import Constraints
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
@@ -93,6 +93,7 @@ class _Distributed(torch.optim.Optimizer):
         self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
                                    lambda: first_values.agree(session) or self.agreed)
         session.optimizers.append(self)
+        module_trace.add(session, self._tables)
         local_state.of(session)
         self._phases.begin()
 
@@ -227,6 +228,8 @@ class _Distributed(torch.optim.Optimizer):
         """Autograd has accumulated the table's gradient; still in backward()."""
         if not self.agreed:
             first_values.agree(self._session, computed=True)
+        if self._session.module_trace is not None:
+            self._session.module_trace.on_gradient(table)
         table.gradient.on_accumulated()
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):

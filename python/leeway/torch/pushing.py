@@ -1,7 +1,8 @@
 """Pushing: pushes the gradients of one optimizer, iteration by iteration.
 
 Every push wakes the worker's I/O thread, which costs more than sending a small gradient. So Pushing holds small gradients
-back: until they are HELD_BYTES_MAX together, or until as many are ready as the backward pass before had.
+back: until they are HELD_BYTES_MAX together, or until as many are ready as the backward pass before had. It holds none back
+that would wait for long: the pass before tells how long the next gradient takes.
 """
 
 import time
@@ -14,6 +15,8 @@ from leeway.torch.first_gradients import FirstGradients
 
 # The most bytes of held gradients. A wake-up takes some 10 microseconds, as long as the copy of this many bytes.
 HELD_BYTES_MAX = 64 << 10
+# The longest time that a gradient waits for the next one: a hundred wake-ups.
+HELD_S_MAX = 1e-3
 
 
 class Pushing:
@@ -23,8 +26,10 @@ class Pushing:
         self._session = session
         self._phases = phases
         self._ready_hooks = ready_hooks
-        self._held = []              # table, slot, hyper-parameters and samples of each, in order
+        self._held = []              # table, slot, hyper-parameters, samples and time of each, in order
         self._held_bytes = 0
+        self._last, self._last_at = None, 0.0  # the table of the last gradient in this iteration, and its time
+        self._gaps = {}              # table -> seconds from its gradient to the next one, in the newest pass that had both
         self._pushed = 0             # in this iteration
         self._pushed_before = 0      # in the one before
         self._first = FirstGradients(session.worker) if not session.optimizers else None
@@ -44,11 +49,16 @@ class Pushing:
         hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
         if self._first is not None:
             self._first.add(slot.address, table.elements)
-        self._held.append((table, slot, hyper, self._optimizer.samples))
+        self._held.append((table, slot, hyper, self._optimizer.samples, began))
         self._held_bytes += 4 * table.elements
         gradient.note_pushed(slot)
         self._pushed += 1
-        if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before:
+        if self._last is not None:
+            self._gaps[self._last] = began - self._last_at
+        self._last, self._last_at = table, began
+        gap = self._gaps.get(table)
+        waits_long = gap is not None and gap > HELD_S_MAX
+        if self._held_bytes >= HELD_BYTES_MAX or self._pushed == self._pushed_before or waits_long:
             self._send()
         self._phases.push_s += time.perf_counter() - began
 
@@ -79,6 +89,7 @@ class Pushing:
     def end_iteration(self):
         """After the clock: autograd writes new gradients into tensors that are not on loan."""
         self._pushed_before, self._pushed = self._pushed, 0
+        self._last = None
         if self._first is not None:
             self._first.report()
             self._first = None
@@ -92,7 +103,7 @@ class Pushing:
     def _send(self):
         held, self._held, self._held_bytes = self._held, [], 0
         # One call for all: the I/O thread takes this core when it wakes, and would send each gradient by itself.
-        loans = self._session.worker.push_all([(table.values.table_id, slot.address, table.elements, hyper, samples)
-                                                 for table, slot, hyper, samples in held])
-        for (table, slot, _, _), loan in zip(held, loans):
+        loans = self._session.worker.push_all([(table.values.table_id, slot.address, table.elements, hyper, samples, ready)
+                                                 for table, slot, hyper, samples, ready in held])
+        for (table, slot, *_), loan in zip(held, loans):
             table.gradient.buffers.lend(slot, loan)

@@ -48,7 +48,7 @@ ServerNode::ServerNode(const ServerOptions& options, Env& env, const ServerPolic
                  Flush();
                  AcknowledgePutOff();
                }),
-      frames_(env, blocks_, pool_, options.link.frame_payload_bytes,
+      frames_(env, blocks_, pool_, options.link.frame_payload_bytes, options.shard,
               {.heard = [this](const Block& block, Term term,
                                MemberKey from) { members_.Hear(block, term, from); },
                .delayed = [this](TableId table, MemberKey from,

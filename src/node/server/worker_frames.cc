@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "node/push_flow.h"
 
 namespace leeway {
 namespace {
@@ -57,8 +58,10 @@ class ArraysFrames {
 }  // namespace
 
 WorkerFrames::WorkerFrames(Env& env, const BlockStore& blocks, BufferPool& pool,
-                           std::uint64_t payload_bytes_max, Events events)
+                           std::uint64_t payload_bytes_max, std::uint32_t shard, Events events)
     : clock_(env.clock),
+      trace_(env.trace),
+      track_(1 + shard),
       blocks_(blocks),
       pool_(pool),
       payload_bytes_max_(payload_bytes_max),
@@ -173,16 +176,36 @@ Status WorkerFrames::TakePush(MemberKey from, const FrameHead& head, std::span<c
                   .samples = push.samples,
                   .steps = push.steps,
                   .hyper = push.hyper};
+  const bool traced = trace_ != nullptr && trace_->Wants(push.iteration);
   const auto call = [&](Block& block, const wire::PushEntry& entry, Gradient gradient) {
     if (takeover) events_.heard(block, entry.term, from);
     event.term = entry.term;
     event.seq = entry.seq;
     event.base_version = entry.base_version;
+    const TimePoint from_time = traced ? trace_->Now() : TimePoint();
     block.OnPush(event, std::move(gradient), now);
+    if (traced) TracePush(event, block, from_time);
   };
   LW_RETURN_IF_ERROR(Deal(from, *landed, landing, call));
+  if (traced) trace_->Flush();
   spare_pushes_.Return(std::move(landed));
   return Status::Ok();
+}
+
+void WorkerFrames::TracePush(const PushEvent& push, const Block& block, TimePoint began) const {
+  TraceEvent event{.kind = TraceEvent::Kind::kFlowIn,
+                   .name = kPushFlow,
+                   .iteration = push.iteration,
+                   .id = PushFlowId(push.from.worker, push.from.incarnation, block.id(), push.seq),
+                   .at = began,
+                   .track = track_};
+  trace_->Add(event);
+  event.kind = TraceEvent::Kind::kSlice;
+  event.name = "apply";
+  const std::string of = fmt::format("{} of worker {}", blocks_.TableName(block), push.from.worker.value());
+  event.of = of;
+  event.until = trace_->Now();
+  trace_->Add(event);
 }
 
 Status WorkerFrames::TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body,

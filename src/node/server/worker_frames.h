@@ -12,6 +12,7 @@
 #include "base/rate_limited_log.h"
 #include "block/block.h"
 #include "leeway/env.h"
+#include "leeway/trace.h"
 #include "leeway/transport.h"
 #include "node/server/block_store.h"
 #include "node/server/landed.h"
@@ -36,9 +37,10 @@ class WorkerFrames {
     std::function<void(MemberKey to, std::span<const std::byte> body, std::span<const Pinned> payload)>
         arrays;
   };
-  // Borrows all. `payload_bytes_max`: of a frame of arrays, unless a single array is larger.
+  // Borrows all. `payload_bytes_max`: of a frame of arrays, unless a single array is larger. `shard`: its
+  // index among those of the server, for a trace.
   WorkerFrames(Env& env, const BlockStore& blocks, BufferPool& pool, std::uint64_t payload_bytes_max,
-               Events events);
+               std::uint32_t shard, Events events);
 
   // Finds memory for the payload of a frame. An error breaks the protocol.
   [[nodiscard]] Result<Landing> Land(MemberKey from, const FrameHead& head, std::span<const std::byte> body);
@@ -69,6 +71,8 @@ class WorkerFrames {
   void SayMoved(MemberKey to, const Entry& entry);
   Status TakePush(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing,
                   bool takeover);
+  // Adds a push that the block has taken since `began`. REQUIRES: there is a trace.
+  void TracePush(const PushEvent& push, const Block& block, TimePoint began) const;
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body, bool takeover);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
@@ -81,6 +85,8 @@ class WorkerFrames {
   [[nodiscard]] Block* NoteStarved(BlockId id);
 
   const Clock& clock_;
+  Trace* const trace_;
+  const std::uint32_t track_;  // in it
   const BlockStore& blocks_;
   BufferPool& pool_;
   const std::uint64_t payload_bytes_max_;

@@ -69,6 +69,7 @@ class WorkerFramesTest : public ::testing::Test {
       blocks.store,
       blocks.pool,
       24,
+      0,
       {.heard =
            [this](const Block& block, Term, MemberKey from) {
              events.push_back(fmt::format("heard {} from {}", block.id().value(), from.worker.value()));

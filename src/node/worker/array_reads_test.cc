@@ -89,7 +89,8 @@ class ArrayReadsTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   ConnectionId to;
   HeapArena arena;
   ParameterPair pair{4, nullptr, nullptr};

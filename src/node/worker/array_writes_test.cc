@@ -39,7 +39,8 @@ class ArrayWritesTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   PushLoans loans{env.timers, due, counters, [] {}};
   int freed = 0;
   ArrayWrites writes{env.arena, [this](WorkerTable&) { ++freed; }};

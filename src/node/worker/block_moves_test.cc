@@ -41,7 +41,8 @@ class BlockMovesTest : public ::testing::Test {
   testing::LinkStub links{env};
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   HeapArena arena;
   ParameterPair pair{4, nullptr, nullptr};
   TableSet tables{arena};

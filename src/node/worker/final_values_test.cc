@@ -37,7 +37,8 @@ class FinalValuesTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   OwnPulls own{env.clock, due};
   HeapArena arena;
   ParameterPair w_pair{2, nullptr, nullptr}, c_pair{2, nullptr, nullptr};

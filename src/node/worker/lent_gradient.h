@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/optimizer.h"
 #include "leeway/status.h"
@@ -23,6 +24,7 @@ struct LentGradient {
   std::shared_ptr<const void> pin;  // shared: sends under way keep it beyond the verdict
   Hyper hyper;
   std::uint32_t samples = 1;
+  TimePoint ready = TimePoint::max();  // when the user had it; later than the push: with the push
 };
 
 // An array of a table that is set, and is no gradient: 0 is the values, 1 and on are its optimizer's.

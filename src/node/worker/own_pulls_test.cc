@@ -37,7 +37,8 @@ class OwnPullsTest : public ::testing::Test {
   DueCallbacks due;
   WorkerCounters counters;
   WorkerIdentity self;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   OwnPulls pulls{env.clock, due};
   ParameterPair pair{2, nullptr, nullptr};
   BufferPool pool{1 << 20};

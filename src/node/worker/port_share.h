@@ -10,6 +10,7 @@
 #include "leeway/options.h"
 #include "leeway/pinned.h"
 #include "leeway/worker.h"
+#include "node/worker/communication.h"
 #include "node/worker/table.h"
 #include "node/worker/worker_identity.h"
 #include "wire/messages.h"
@@ -27,12 +28,14 @@ struct FrameDraft {
   std::vector<std::byte> body;
   std::vector<Pinned> payload;
   std::uint64_t payload_bytes = 0;
-  std::vector<WorkerBlock*> blocks;  // that may have something to send
+  std::vector<WorkerBlock*> blocks;        // that may have something to send
+  std::vector<const WorkerTable*> tables;  // with gradients in `push` that were not sent before
 };
 
 struct PortShare {
   const WorkerIdentity& self;
   WorkerCounters& counters;
+  Communication& communication;
   const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
   std::uint64_t flush_bytes = JobOptions{}.flush_bytes;  // the job's, once the worker has joined it
   std::uint8_t pull_flags = 0;                           // beside that of an observer

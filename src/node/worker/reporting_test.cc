@@ -37,8 +37,25 @@ class ReportingTest : public ::testing::Test {
     return options;
   }
   [[nodiscard]] WorkerView View() const {
-    return {env.clock.now, phase,  env.clock.now, false, false,   iteration, job,   roster, *scheduler,
-            requests,      tables, ports,         reads, partial, rules,     waits, step,   client_state};
+    return {env.clock.now,
+            phase,
+            env.clock.now,
+            false,
+            false,
+            iteration,
+            job,
+            roster,
+            *scheduler,
+            requests,
+            tables,
+            ports,
+            reads,
+            partial,
+            rules,
+            waits,
+            communication.account(),
+            step,
+            client_state};
   }
   std::size_t Reports() { return env.transport.TakeSent(to, wire::Kind::kReport).size(); }
   wire::pb::Report OneReport() {
@@ -67,7 +84,8 @@ class ReportingTest : public ::testing::Test {
   WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   ArrayReads reads{self, counters, due};
   PartialPull partial;
   Registry<SyncModel> models = BuiltinSyncModels();

@@ -148,6 +148,9 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
     const bool gradient = lent == nullptr || !lent->assigns;
     const bool again = block->pushes.MarkSent();
     if (gradient) ++(again ? share_.counters.resent : share_.counters.pushes);
+    const bool first = lent != nullptr && gradient && !again;
+    if (first && (draft.tables.empty() || draft.tables.back() != block->table))
+      draft.tables.push_back(block->table);
   }
   if (in_frame != nullptr) SendPushFrame(*in_frame);
   if (!draft.absent.entries.empty()) SendAbsentFrame();
@@ -186,7 +189,12 @@ void ShardPort::SendPushFrame(const LentPush& lent) {
   push.samples = lent.gradient.samples;
   push.steps = lent.steps;
   push.hyper = lent.gradient.hyper;
+  if (const auto& tables = share_.draft.tables; !tables.empty())
+    share_.communication.trace().AddFrame(share_.self, *tables.front(), lent.iteration, push.entries);
   SendDraft(wire::Kind::kPush, push);
+  FrameDraft& draft = share_.draft;
+  for (const WorkerTable* table : draft.tables) share_.communication.NoteLeft(*table, lent.iteration);
+  draft.tables.clear();
 }
 
 void ShardPort::SendAbsentFrame() { SendDraft(wire::Kind::kAbsent, share_.draft.absent); }

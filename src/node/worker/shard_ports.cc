@@ -6,9 +6,11 @@
 
 namespace leeway {
 
-ShardPorts::ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, const WorkerOptions& options)
+ShardPorts::ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, Communication& communication,
+                       const WorkerOptions& options)
     : counters_(counters),
-      share_{self, counters, options.push_bytes_in_flight_max, options.link.frame_payload_bytes} {}
+      share_{self, counters, communication, options.push_bytes_in_flight_max,
+             options.link.frame_payload_bytes} {}
 
 void ShardPorts::Add(std::unique_ptr<Link> link, std::uint32_t server) {
   const ShardId shard(static_cast<std::uint32_t>(ports_.size()));

@@ -18,8 +18,9 @@ namespace leeway {
 
 class ShardPorts {
  public:
-  // Borrows `self` and `counters` for its life.
-  ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, const WorkerOptions& options);
+  // Borrows all but `options` for its life.
+  ShardPorts(const WorkerIdentity& self, WorkerCounters& counters, Communication& communication,
+             const WorkerOptions& options);
 
   // Servers need not send an answer once a newer one was asked for.
   void TakeNewestOnly() { share_.pull_flags |= wire::Pull::kNewestOnly; }

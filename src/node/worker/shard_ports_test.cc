@@ -53,7 +53,8 @@ class ShardPortsTest : public ::testing::Test {
   testing::LinkStub links{env};
   WorkerIdentity self;
   WorkerCounters counters;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   ConnectionId to[2];
   ParameterPair pair{4, nullptr, nullptr};
   BufferPool pool{1 << 20};

@@ -43,7 +43,8 @@ Training::Training(const WorkerOptions& options, Env& env, const WorkerPolicies&
       due_(due),
       events_(std::move(events)),
       tables_(env.arena),
-      ports_(self, counters, options),
+      communication_(env.clock, env.trace),
+      ports_(self, counters, communication_, options),
       loans_(env.timers, due, counters, events_.loans_looked),
       writes_(env.arena,
               [this](WorkerTable& table) {
@@ -182,7 +183,11 @@ void Training::Clock(std::optional<std::uint32_t> group) {
 }
 
 void Training::SendOut(WorkerTable& table, std::optional<LentGradient> gradient, Done done, bool idle) {
+  const TimePoint now = env_.clock.Now();
+  const TimePoint ready = gradient ? std::min(gradient->ready, now) : now;
+  communication_.Begin(table, iteration_, ready);
   if (gradient) {
+    communication_.trace().BeginPush(table, iteration_, ready, done);
     ports_.Push(table, loans_.Take(table, iteration_, steps_, *std::move(gradient), std::move(done)));
   } else {
     ports_.MarkAbsent(table, iteration_, idle);
@@ -207,6 +212,7 @@ Status Training::Pull(TableId id, std::span<float> values, Done done) {
 
 void Training::Leave() {
   is_member_ = false;
+  communication_.account().Stop(env_.clock.Now());
   if (step_.behind()) {
     step_.PassAll(env_.clock.Now());
     // A user that reads a table between leaving and the end gets the newest values.

@@ -20,6 +20,7 @@
 #include "node/worker/answer_landings.h"
 #include "node/worker/array_writes.h"
 #include "node/worker/block_rules.h"
+#include "node/worker/communication.h"
 #include "node/worker/due_callbacks.h"
 #include "node/worker/exchange.h"
 #include "node/worker/final_values.h"
@@ -79,7 +80,7 @@ class Training {
   void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
   [[nodiscard]] Status Push(TableId id, LentGradient gradient, Done done);
   void Clock(std::optional<std::uint32_t> group);
-  void Sync(TableId id, Done usable);
+  void Sync(TableId id, Done usable, TimePoint asked);
   [[nodiscard]] Status Pull(TableId id, std::span<float> values, Done done);
   // Training begins with the last read, barrier or lease before the first gradient.
   void NoteBeforeTraining() {
@@ -124,6 +125,7 @@ class Training {
   [[nodiscard]] const BlockRules& rules() const { return rules_; }
   [[nodiscard]] const StepBarrier& step() const { return step_; }
   [[nodiscard]] const WaitAccount& waits() const { return waits_; }
+  [[nodiscard]] const OverlapAccount& overlap() const { return communication_.account(); }
 
  private:
   // Pushes the gradient and asks for the values that follow. Without a gradient the iteration is absent, and
@@ -156,6 +158,7 @@ class Training {
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
   Iteration handed_{-1};     // the last iteration with a gradient
   TableSet tables_;
+  Communication communication_;
   ShardPorts ports_;
   PushLoans loans_;
   ArrayWrites writes_;

@@ -129,7 +129,7 @@ TEST_F(TrainingTest, ATableMayBeUsedOnceItsValuesAreHere) {
   Start();
   ASSERT_TRUE(Push().ok());
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   due.Run();
   EXPECT_FALSE(usable.has_value());
   EXPECT_EQ(training.waits().open(), 1U);
@@ -138,6 +138,25 @@ TEST_F(TrainingTest, ATableMayBeUsedOnceItsValuesAreHere) {
   ASSERT_TRUE(usable.has_value() && usable->ok());
   EXPECT_EQ(training.waits().open(), 0U);
   EXPECT_EQ(counters.wait_by_ns.at("server.0"), 2'000'000'000U);
+}
+
+TEST_F(TrainingTest, TheAccountOfOverlapHasWhatWasHiddenAndWhatWasWaitedFor) {
+  Start();
+  const TimePoint asked = env.clock.now;
+  env.Advance(std::chrono::seconds(1));
+  EXPECT_TRUE(training.Push(w, {gradient, nullptr, {}, 1, asked}, Into(pushed)).ok());
+  env.Advance(std::chrono::seconds(4));
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable), TimePoint::max());
+  env.Advance(std::chrono::seconds(2));
+  Answer(0, 2);
+  const OverlapTimes times = training.overlap().Of(w);
+  EXPECT_EQ(times.communication, std::chrono::seconds(7));
+  EXPECT_EQ(times.wire, std::chrono::seconds(2));
+  EXPECT_EQ(times.queue + times.held, Duration::zero());
+  EXPECT_EQ(times.pushes, 1U);
+  EXPECT_EQ(times.delay, std::chrono::seconds(1));
+  EXPECT_EQ(training.overlap().Total(env.clock.now).communication, times.communication);
 }
 
 TEST_F(TrainingTest, WithoutOverlapPullsWaitForTheBarrier) {
@@ -162,7 +181,7 @@ TEST_F(TrainingTest, BoundedHoldsAnIterationBackUntilItsVerdictsAreHere) {
   EXPECT_TRUE(gated.back());
   ASSERT_TRUE(Push().ok());
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   Answer(0, 2);
   EXPECT_FALSE(usable.has_value());
   Verdict(1);
@@ -199,7 +218,7 @@ TEST_F(TrainingTest, AFailureReachesEveryWaitAndEveryLoan) {
   ASSERT_TRUE(Push().ok());
   env.transport.sent.clear();
   training.Clock(std::nullopt);
-  training.Sync(w, Into(usable));
+  training.Sync(w, Into(usable), env.clock.now);
   training.FailAll(Unavailable("gone"));
   due.Run();
   ASSERT_TRUE(usable.has_value() && pushed.has_value());

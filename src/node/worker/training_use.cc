@@ -29,7 +29,7 @@ void Training::RequestAll() {
   ports_.Flush();
 }
 
-void Training::Sync(TableId id, Done usable) {
+void Training::Sync(TableId id, Done usable, TimePoint asked) {
   Result<WorkerTable*> found = tables_.FindPlaced(id);
   if (!found.ok()) return due_.LaterDone(std::move(usable), found.status());
   WorkerTable& table = **found;
@@ -40,8 +40,10 @@ void Training::Sync(TableId id, Done usable) {
         std::move(usable),
         FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
   }
-  waits_.Begin(env_.clock.Now());
-  table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
+  const TimePoint now = env_.clock.Now();
+  waits_.Begin(now);
+  communication_.account().Needed(id, asked, now);
+  table.waiters.push_back({needed, now, std::move(usable)});
   table.ended_by = nullptr;
   table.ended_for = kNoWorker;
   ReleaseWaiters(table);
@@ -58,6 +60,7 @@ void Training::EndWait(const WorkerTable* table) {
 
 void Training::PublishIfWhole(WorkerTable& table) {
   if (table.front_lent == 0 && table.landing.PublishIfWhole(iteration_ - 1)) partial_.OnWhole(table);
+  communication_.NoteArrival(table);
   ReleaseWaiters(table);
 }
 
@@ -78,6 +81,7 @@ void Training::ReleaseWaiters(WorkerTable& table) {
   // for which it may have to wait for the table again, and has left no block out yet.
   SkipAhead();
   if (!any_ready() && may_use_partly()) partial_.Use(table, iteration_ - 1);
+  communication_.NoteArrival(table);
   auto& waiters = table.waiters;
   for (WorkerTable::Waiter& waiter : waiters) {
     if (!is_ready(waiter)) continue;
@@ -85,6 +89,7 @@ void Training::ReleaseWaiters(WorkerTable& table) {
     EndWait(&table);
   }
   std::erase_if(waiters, is_ready);
+  if (waiters.empty()) communication_.account().Released(table.id, env_.clock.Now());
 }
 
 void Training::ReleaseAllWaiters() {
@@ -102,6 +107,7 @@ void Training::SkipAhead() {
   const Iteration before = iteration_ - 1;
   const bool ask = !step_.behind();  // else after the barrier
   tables_.ForEachJobClock([&](WorkerTable& table) {
+    bool asks = false;
     for (WorkerBlock& block : table.blocks) {
       // Others may wait here for the iterations that are left out, and this worker for them.
       if (block.told < iteration_) ports_.MarkAbsent(block, before);
@@ -109,10 +115,12 @@ void Training::SkipAhead() {
       const bool serves = table.landing.HeldVTrain(block.index) >= oldest || table.exchanged < table.pushed;
       if (!serves && ask) {
         ports_.Pull(block, before, env_.clock.Now());
+        asks = true;
       } else if (ask && !block.pull.open()) {
         table.landing.Serve(block.index, before);
       }
     }
+    if (asks) communication_.Begin(table, before, env_.clock.Now());
     if (table.exchanged == table.pushed) table.exchanged = before;
     table.pushed = before;
     for (WorkerTable::Waiter& waiter : table.waiters) waiter.needed = before;

@@ -152,10 +152,10 @@ Status WorkerNode::Clock(std::optional<std::uint32_t> group) {
   return Status::Ok();
 }
 
-void WorkerNode::Sync(TableId table, Done usable) {
+void WorkerNode::Sync(TableId table, Done usable, TimePoint asked) {
   const Call call(reporting_, due_);
   if (life_.Is(WorkerPhase::kFailed)) return due_.LaterDone(std::move(usable), life_.failure());
-  training_.Sync(table, std::move(usable));
+  training_.Sync(table, std::move(usable), asked);
 }
 
 Status WorkerNode::Pull(TableId table, std::span<float> values, Done done) {
@@ -358,6 +358,7 @@ WorkerView WorkerNode::View() const {
           .partial = training_.partial(),
           .rules = training_.rules(),
           .waits = training_.waits(),
+          .overlap = training_.overlap(),
           .step = training_.step(),
           .client_state = client_state_};
 }

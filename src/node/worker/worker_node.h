@@ -90,8 +90,9 @@ class WorkerNode final : private LinkEvents {
   // iteration is of that one alone: tables of other groups that have no gradient are idle in it.
   Status Clock(std::optional<std::uint32_t> group = std::nullopt);
   // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
-  // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says).
-  void Sync(TableId table, Done usable);
+  // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says). The
+  // user waits since `asked`; a later time counts as now.
+  void Sync(TableId table, Done usable, TimePoint asked = TimePoint::max());
 
   // The values of a table with a clock of its own, after the worker's own pushes so far.
   Status Pull(TableId table, std::span<float> values, Done done);
@@ -139,6 +140,7 @@ class WorkerNode final : private LinkEvents {
   // As in Worker.
   [[nodiscard]] bool goes_on() const { return joining_.goes_on(); }
   [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
+  [[nodiscard]] const OverlapAccount& overlap() const { return training_.overlap(); }
   // A figure for the next report to the scheduler.
   void SetFigure(const std::string& name, double value) { reporting_.SetFigure(name, value); }
   // For tests. A block goes on under a new term; pushes above `last` that were acknowledged went with the

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/errors.h"
@@ -68,6 +69,41 @@ void ReportWaits(const WorkerView& view, const WorkerCounters& counters, wire::p
   }
 }
 
+// A report names so many tables: those whose values were waited for longest.
+constexpr std::size_t kOverlapTablesNamed = 8;
+
+// "overlap.wire_s" of the worker, "overlap.wire.fc.weight" of a table.
+void ReportOverlapOf(const std::string& end, const OverlapTimes& times, wire::pb::Report& report) {
+  auto& values = *report.mutable_values();
+  values["overlap.communication" + end] = Seconds(times.communication);
+  values["overlap.queue" + end] = Seconds(times.queue);
+  values["overlap.held" + end] = Seconds(times.held);
+  values["overlap.wire" + end] = Seconds(times.wire);
+}
+
+void ReportOverlap(const WorkerView& view, wire::pb::Report& report) {
+  const OverlapTimes total = view.overlap.Total(view.now);
+  if (total.communication == Duration::zero()) return;
+  ReportOverlapOf("_s", total, report);
+  auto& values = *report.mutable_values();
+  values["overlap.delay_s"] = Seconds(total.delay);
+  values["overlap.pushes"] = static_cast<double>(total.pushes);
+  values["overlap.slow_pushes"] = static_cast<double>(total.slow_pushes);
+  std::vector<std::pair<Duration, const WorkerTable*>> waited_for;
+  view.tables.ForEachJobClock([&](const WorkerTable& table) {
+    const Duration waited = view.overlap.Of(table.id).waited();
+    if (waited > Duration::zero()) waited_for.emplace_back(waited, &table);
+  });
+  const std::size_t named = std::min(waited_for.size(), kOverlapTablesNamed);
+  std::ranges::partial_sort(waited_for, waited_for.begin() + static_cast<std::ptrdiff_t>(named),
+                            std::ranges::greater(), &std::pair<Duration, const WorkerTable*>::first);
+  for (const auto& [waited, table] : std::span(waited_for).first(named)) {
+    const std::string_view name(table->spec.name);
+    ReportOverlapOf(fmt::format(".{}", name.substr(0, WaitCauses::kNameBytesMax)), view.overlap.Of(table->id),
+                    report);
+  }
+}
+
 void ReportMoment(const WorkerView& view, const Wait& wait, wire::pb::WorkerMoment& moment) {
   const TimePoint now = view.now;
   if (const auto training = view.waits.SinceTrainingBegan(now)) moment.set_training_s(Seconds(*training));
@@ -113,6 +149,7 @@ wire::pb::Report WorkerReports::Make(const WorkerView& view, const WorkerCounter
   for (const auto& [carrier, times] : counters.connected_over)
     values["connected." + carrier] = static_cast<double>(times);
   ReportWaits(view, counters, report);
+  ReportOverlap(view, report);
   values["wait_s"] = static_cast<double>(counters.wait_ns) * 1e-9;
   values["iteration"] = static_cast<double>(view.iteration.value());
   // The user's own figures come last: what the user measures beats what the node guesses.

@@ -10,6 +10,7 @@
 #include "node/worker/block_rules.h"
 #include "node/worker/client_state.h"
 #include "node/worker/life_cycle.h"
+#include "node/worker/overlap_account.h"
 #include "node/worker/partial_pull.h"
 #include "node/worker/roster_view.h"
 #include "node/worker/scheduler_requests.h"
@@ -38,6 +39,7 @@ struct WorkerView {
   const PartialPull& partial;
   const BlockRules& rules;
   const WaitAccount& waits;
+  const OverlapAccount& overlap;
   const StepBarrier& step;
   const ClientState& client_state;
 };

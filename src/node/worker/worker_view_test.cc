@@ -34,8 +34,25 @@ class WorkerViewTest : public ::testing::Test {
     env.transport.sent.clear();
   }
   [[nodiscard]] WorkerView View() const {
-    return {env.clock.now, phase,  since, false, false,   iteration, job,   roster, *scheduler,
-            requests,      tables, ports, reads, partial, rules,     waits, step,   client_state};
+    return {env.clock.now,
+            phase,
+            since,
+            false,
+            false,
+            iteration,
+            job,
+            roster,
+            *scheduler,
+            requests,
+            tables,
+            ports,
+            reads,
+            partial,
+            rules,
+            waits,
+            communication.account(),
+            step,
+            client_state};
   }
   // The user waits for the values of "w".
   void WaitForValues() {
@@ -59,7 +76,8 @@ class WorkerViewTest : public ::testing::Test {
   WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
-  ShardPorts ports{self, counters, WorkerOptions()};
+  Communication communication{env.clock, nullptr};
+  ShardPorts ports{self, counters, communication, WorkerOptions()};
   ArrayReads reads{self, counters, due};
   PartialPull partial;
   Registry<SyncModel> models = BuiltinSyncModels();

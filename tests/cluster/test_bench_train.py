@@ -1,0 +1,167 @@
+"""leeway bench train from outside: an emulated cluster of two machines, and that it leaves nothing behind."""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli_process import Leeway, command, leeway
+
+LAYERS = "a.weight 64x1000 3000000\na.bias 64\nb.weight 1000x40 1000000\n"
+ELEMENTS = 64_000 + 64 + 40_000
+CAP_SYS_ADMIN = 21
+PR_CAPBSET_DROP = 24
+
+
+def why_no_namespaces():
+    tried = subprocess.run(["unshare", "--net", "true"], capture_output=True, text=True, check=False)
+    return "" if tried.returncode == 0 else f"no right to make network namespaces: {tried.stderr.strip()}"
+
+
+NO_NAMESPACES = why_no_namespaces()
+needs_namespaces = pytest.mark.skipif(NO_NAMESPACES != "", reason=NO_NAMESPACES)
+
+
+@pytest.fixture(name="layers")
+def tiny_model(tmp_path):
+    path = tmp_path / "tiny.layers"
+    path.write_text(LAYERS)
+    return path
+
+
+def words(layers, *more, repeats=1):
+    return ["bench", "train", "--model", layers, "--machines", 2, "--step-ms", 10, "--warm-up", 1, "--steps", 4,
+            "--repeats", repeats, "--json", *more]
+
+
+def left_on_host():
+    """Cards of this host and its named namespaces."""
+    names = Path("/run/netns")
+    return sorted(os.listdir("/sys/class/net")), sorted(os.listdir(names)) if names.exists() else []
+
+
+def expect_rows(report, rows):
+    """Steps never take less time than their compute, so no row is faster than its machines."""
+    assert [row["row"] for row in report["rows"]] == rows
+    for row in report["rows"]:
+        assert row["runs"] == 1
+        assert 0 < row["steps_s"] <= 1.05 * row["machines"] / report["step_s"]
+        assert 0 < row["computing"] <= 1.05
+
+
+def test_without_namespaces(layers, tmp_path):
+    steps = tmp_path / "steps.jsonl"
+    ran = leeway(*words(layers, "--net", "none", "--steps-file", steps, "--rows",
+                        "traditional;wait-free sync=ssp:2 exchange=every:2"))
+    assert ran.returncode == 0, ran.stderr
+    report = json.loads(ran.stdout)
+    expect_rows(report, ["alone", "traditional", "wait-free sync=ssp:2 exchange=every:2"])
+    assert report["parameters"] == ELEMENTS
+    alone, traditional, sparing = report["rows"]
+    assert alone["bytes_a_step"] == 0
+    # A push and a pull of the model, with the heads of frames. Every other step of the last row has none.
+    assert 8 * ELEMENTS <= traditional["bytes_a_step"] <= 1.1 * 8 * ELEMENTS
+    assert traditional["exchanges_a_step"] == 1
+    assert sparing["exchanges_a_step"] == 0.5
+    noted = [json.loads(line) for line in steps.read_text().splitlines()]
+    assert len(noted) == 4 + 2 * 4 + 2 * 4
+    assert {note["step"] for note in noted} == {1, 2, 3, 4}
+    assert all(note["seconds"] > 0 for note in noted)
+
+
+@needs_namespaces
+def test_machines_behind_a_bridge(layers, tmp_path):
+    before = left_on_host()
+    scenario = tmp_path / "same.toml"
+    ran = leeway(*words(layers, "--net", "400mbit", "--scale", 2, "--apart", "--unchecked-rate", "--write-scenario", scenario,
+                        "--rows", "wait-free"))
+    assert ran.returncode == 0, ran.stderr
+    report = json.loads(ran.stdout)
+    expect_rows(report, ["alone", "wait-free"])
+    row = report["rows"][1]
+    # Half of the model, and all of it through cards.
+    assert sum(row["server_bytes"]) == 4 * ELEMENTS / 2
+    assert row["gbit_s"] > 0
+    assert left_on_host() == before
+    simulated = leeway("sim", scenario, "--json")
+    assert simulated.returncode == 0, simulated.stderr
+    study = json.loads(simulated.stdout[simulated.stdout.index("{"):])
+    cell = study["cells"][0]
+    assert cell["label"] == "wait-free" and not cell["runs"][0]["errors"]
+    assert cell["figures"]["seconds"]["mean"] >= 5 * 0.010 - 1e-9
+
+
+@needs_namespaces
+def test_nothing_outlives_a_kill(layers, tmp_path):
+    before = left_on_host()
+    own = os.stat("/proc/self/ns/net").st_ino
+    with Leeway(tmp_path, *words(layers, "--net", "400mbit", "--unchecked-rate", repeats=1000)) as bench:
+        bench.wait_for(lambda: len(networks_of(bench.family()) - {own}) == 3, "processes on the bridge and on two machines")
+        made = networks_of(bench.family()) - {own}
+        os.kill(bench.process.pid, signal.SIGKILL)
+        bench.wait()
+        bench.expect_nothing_left()
+        everyone = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+        assert not made & networks_of(everyone)
+    assert left_on_host() == before
+
+
+def networks_of(processes):
+    found = set()
+    for process in processes:
+        try:
+            found.add(os.stat(f"/proc/{process}/ns/net").st_ino)
+        except OSError:
+            pass  # gone meanwhile
+    return found
+
+
+def test_ctrl_c_keeps_the_rows_that_are_done(layers, tmp_path):
+    with Leeway(tmp_path, *words(layers, "--net", "none", repeats=1000)) as bench:
+        bench.wait_for(lambda: "run 3 of 3000" in bench.err(), "third run")
+        os.kill(bench.process.pid, signal.SIGINT)
+        assert bench.wait() == 130
+        report = json.loads(bench.out())
+        assert report["stopped"]
+        assert all(row["runs"] >= 1 for row in report["rows"])
+        bench.expect_nothing_left()
+
+
+@pytest.mark.parametrize("flags, said", [
+    (["--model", "resnet57"], '--model: model: got "resnet57", wanted one of: alexnet, '),
+    (["--net", "fast"], '--net (or none): got "fast", wanted a rate from 1mbit to 400gbit'),
+    (["--step-ms", "0"], '--step-ms: got "0", wanted a number'),
+    (["--rows", "wait-free sync=bpp"], 'row "wait-free sync=bpp": unknown sync model "bpp"'),
+    (["--rows", "wait-fre"], '(did you mean "wait-free"?)'),
+    (["--scale", "2000"], "--scale: got 2000, which leaves"),
+    (["--repeats", "0"], "--repeats: got 0 without --write-scenario"),
+    (["--net", "none", "--write-scenario", "/dev/null"], "--write-scenario: got --net none"),
+])
+def test_slips_are_found_before_anything_starts(flags, said):
+    ran = leeway("bench", "train", *flags)
+    assert ran.returncode != 0
+    assert said in ran.stderr
+
+
+@needs_namespaces
+def test_a_rate_that_no_host_carries_is_refused():
+    ran = leeway("bench", "train", "--net", "400gbit", "--machines", 2)
+    assert ran.returncode != 0
+    assert "--net: 400gbit cannot be emulated here: the cards carried " in ran.stderr
+    assert "or --scale " in ran.stderr
+
+
+def test_without_rights_it_says_what_helps():
+    def drop():
+        # A process that never had the right cannot drop it either.
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
+
+    for flags, code in (([], 1), (["--check"], 1)):
+        ran = subprocess.run(command(["bench", "train", "--machines", 2, *flags]), capture_output=True, text=True, timeout=120,
+                             preexec_fn=drop, check=False)
+        assert ran.returncode >= code
+        assert "cannot make a network namespace (" in ran.stdout + ran.stderr
+        assert "--net none" in ran.stdout + ran.stderr
