@@ -67,3 +67,17 @@ function(leeway_test target)
   set_tests_properties(${target} PROPERTIES LABELS fast)
   leeway_test_limit(${target} ${ARG_TIMEOUT})
 endfunction()
+
+# leeway_plugin(target source [UNDEFINED]): a plug-in of one file, as somebody outside of this tree builds it: with our headers and no
+# library. UNDEFINED leaves symbols open, for a test.
+function(leeway_plugin target source)
+  cmake_parse_arguments(ARG "UNDEFINED" "" "" ${ARGN})
+  add_library(${target} MODULE ${source})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden)
+  # Sanitizers leave their own symbols to the program that loads it.
+  if(NOT LEEWAY_SANITIZE AND NOT LEEWAY_FUZZ AND NOT ARG_UNDEFINED)
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)
+  endif()
+endfunction()

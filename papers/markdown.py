@@ -38,9 +38,12 @@ def item_markdown(study):
     return text
 
 
+WRITTEN_BY = "Written by `make papers`; do not edit."
+
+
 def paper_markdown(paper, studies, judged, sentences):
     """`studies`: of this paper; `judged`: its headlines; `sentences`: what came out."""
-    text = (f"# {paper.title}: the paper's figures beside ours\n\nWritten by `make papers`; do not edit. The texts on differences stand in "
+    text = (f"# {paper.title}: the paper's figures beside ours\n\n{WRITTEN_BY} The texts on differences stand in "
             f"`papers/{paper.name}/items`; the clusters are those of `papers/clusters`, which every item of a cluster includes and none "
             f"changes. Times are simulated.\n\n")
     text += "".join(f"{sentence}\n" for sentence in sentences) + ("\n" if sentences else "")

@@ -19,7 +19,7 @@ from pathlib import Path
 from cache import Cache
 from charts import headlines_table, plots_of, tables_of
 from data_file import included_files
-from markdown import paper_markdown, picture_path, table_markdown
+from markdown import WRITTEN_BY, paper_markdown, picture_path, table_markdown
 from page_document import document_of, write
 from paper import CLUSTERS, read_papers, select
 from pictures import svg_of
@@ -82,6 +82,14 @@ def print_study(study):
         print(f"papers: {study.paper.name} {study.item.name}: {error}", file=sys.stderr)
 
 
+def check_pages(options, chosen):
+    """Refuses a paper whose page somebody wrote by hand."""
+    for paper, _ in chosen:
+        page = (options.docs or options.out) / f"{paper.name}.md"
+        if page.exists() and WRITTEN_BY not in page.read_text(encoding="utf-8"):
+            raise Refusal(f"{page}: got a page that was written by hand, wanted none or one of make papers: move it, or rename the paper's folder")
+
+
 def write_all(options, chosen, studies, books):
     """Markdown, pictures and the page."""
     docs = options.docs or options.out
@@ -119,6 +127,7 @@ def run(options):
         raise Refusal(f'--docs: got one item, "{options.item}"; a paper\'s Markdown has all of them, so wanted no ITEM')
     if importlib.util.find_spec("matplotlib") is None:
         raise Refusal(f"{sys.executable} has no matplotlib, which draws the pictures; make papers takes a Python that has it")
+    check_pages(options, chosen)
     simulator = Simulator(options.leeway)
     cache = Cache(options.cache, simulator.fingerprint)
     studies, jobs = plan(chosen, simulator, cache, options)

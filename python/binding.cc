@@ -19,13 +19,14 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/spec.h"
 #include "checkpoint/checksum.h"
 #include "client.h"
 #include "dlpack_capsule.h"
+#include "exchange/exchanges.h"
 #include "leeway/trace.h"
 #include "leeway/worker.h"
 #include "status_error.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 
 namespace py = pybind11;
@@ -146,7 +147,14 @@ void BindSpecs(py::module_& m) {
     return Check(ParsePullPolicy(a)) == Check(ParsePullPolicy(b));
   });
   m.def("same_exchange", [](const std::string& a, const std::string& b) {
-    return Check(ParseExchangePolicy(a)) == Check(ParseExchangePolicy(b));
+    const Registry<ExchangePolicy> exchanges = BuiltinExchanges();
+    const auto meaning = [&exchanges](const std::string& text) {
+      Spec spec = Check(ParseSpec(text));
+      // The job refuses what nobody knows. A plug-in's policy is compared as it is written.
+      if (exchanges.Has(spec.terms[0].name)) (void)Check(exchanges.MakeFromSpec(text, &spec.terms[0]));
+      return spec;
+    };
+    return meaning(a) == meaning(b);
   });
 }
 
@@ -196,10 +204,11 @@ void BindMembership(WorkerClass& type) {
   type.def_static("join", &Client::Join, NoGil(), py::arg("scheduler"), py::arg("job"), py::arg("rank"),
                   py::arg("wait_max_s"), py::arg("transport") = "auto", py::arg("record") = false,
                   py::arg("secret_file") = "", py::arg("insecure") = false, py::arg("trace") = "",
-                  py::arg("trace_steps") = "")
+                  py::arg("trace_steps") = "", py::arg("plugins") = std::vector<std::string>())
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
-                  py::arg("rules") = std::vector<std::string>())
+                  py::arg("rules") = std::vector<std::string>(),
+                  py::arg("plugins") = std::vector<std::string>())
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })

@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "process/console_log.h"
 #include "process/local_job.h"
+#include "process/plugin_library.h"
 #include "process/worker_client.h"
 #include "status_error.h"
 
@@ -61,7 +62,8 @@ struct Client::Life {
 std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                      std::optional<double> wait_max_s, const std::string& transport,
                                      bool record, const std::string& secret_file, bool insecure,
-                                     const std::string& trace, const std::string& trace_steps) {
+                                     const std::string& trace, const std::string& trace_steps,
+                                     const std::vector<std::string>& plugins) {
   WorkerOptions options;
   options.scheduler = scheduler;
   options.job = job;
@@ -71,6 +73,7 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
   options.record = record;
   options.secret_file = secret_file;
   options.insecure = insecure;
+  options.plugins = plugins;
   options.trace.folder = trace;
   if (!trace_steps.empty()) options.trace.steps = trace_steps;
   return Connect(std::make_shared<Life>(), std::move(options));
@@ -79,7 +82,8 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
 std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string& apply,
                                       std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                       const std::string& pull, const std::string& exchange,
-                                      const std::vector<std::string>& rules) {
+                                      const std::vector<std::string>& rules,
+                                      const std::vector<std::string>& plugins) {
   WorkerOptions options;
   options.wait_max = WaitMax(wait_max_s);
   auto life = std::make_shared<Life>();
@@ -91,7 +95,8 @@ std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string
   job.pull = pull;
   job.exchange = exchange;
   job.rules = rules;
-  life->local_job = Check(LocalJob::Start(job, life->log));
+  life->local_job = Check(LocalJob::Start(job, life->log, "auto", Check(PoliciesWith(plugins))));
+  options.plugins = plugins;
   options.scheduler = life->local_job->scheduler();
   options.link.secret = life->local_job->secret();
   options.job = job.job;

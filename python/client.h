@@ -39,12 +39,14 @@ class Client {
   static std::unique_ptr<Client> Join(const std::string& scheduler, const std::string& job, std::int64_t rank,
                                       std::optional<double> wait_max_s, const std::string& transport,
                                       bool record, const std::string& secret_file, bool insecure,
-                                      const std::string& trace, const std::string& trace_steps);
+                                      const std::string& trace, const std::string& trace_steps,
+                                      const std::vector<std::string>& plugins);
   // Makes a job of this process alone, and joins it.
   static std::unique_ptr<Client> Alone(const std::string& sync, const std::string& apply,
                                        std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                        const std::string& pull, const std::string& exchange,
-                                       const std::vector<std::string>& rules);
+                                       const std::vector<std::string>& rules,
+                                       const std::vector<std::string>& plugins);
   ~Client() { Close(); }
 
   // Ends the worker, as a dead one unless it has left or shut down before. A call in another thread keeps the

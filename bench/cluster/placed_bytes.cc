@@ -15,7 +15,8 @@ Result<std::vector<double>> PlacedBytes(const JobOptions& job, std::span<const p
     row.set_dtype(static_cast<std::uint32_t>(DType::kFloat32));
   }
   const Policies policies = Policies::Builtin();
-  TableRegistry registry(job, SchedulerPolicies{policies.sync, policies.optimizers, policies.placements});
+  TableRegistry registry(
+      job, SchedulerPolicies{policies.sync, policies.optimizers, policies.placements, policies.exchanges});
   LW_RETURN_IF_ERROR(registry.Check());
   LW_RETURN_IF_ERROR(registry.Define(request, Epoch(2)).status());
   std::vector<double> servers(job.servers);

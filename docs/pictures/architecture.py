@@ -26,10 +26,11 @@ BOXES = {
     "block": (240, 430, 250, "core", "values, ledger, sums, waiting pulls"),
     "wire": (40, 430, 160, "ground", "frames, messages"),
     "monitor": (620, 430, 140, "ground", "figures -> JSON"),
-    "sync": (240, 530, 118, "policy", "bsp asp ssp"),
-    "optimizer": (374, 530, 118, "policy", "sgd adam ..."),
-    "codec": (508, 530, 118, "policy", "later"),
-    "placement": (642, 530, 118, "policy", "lpt round_robin"),
+    "sync": (240, 530, 96, "policy", "bsp asp ssp"),
+    "optimizer": (346, 530, 96, "policy", "sgd adam ..."),
+    "codec": (452, 530, 96, "policy", "later"),
+    "exchange": (558, 530, 96, "policy", "every ..."),
+    "placement": (664, 530, 96, "policy", "lpt eps ..."),
     "base": (40, 630, 350, "ground", "Status, specs, registry, hash, bytes"),
     "include/leeway": (410, 630, 350, "ground", "public API, Env, every plug-in interface"),
 }
@@ -38,8 +39,8 @@ HEIGHT = 56
 EDGES = [
     ("process", 120, "transport", 120), ("process", 310, "assembly", 310), ("sim", 590, "assembly", 590),
     ("assembly", 330, "node", 330), ("node", 365, "block", 365), ("node", 690, "monitor", 690),
-    ("block", 299, "sync", 299), ("block", 433, "optimizer", 433), ("block", 480, "codec", 540),
-    ("transport", 120, "wire", 120), ("wire", 120, "base", 120), ("sync", 299, "base", 299),
+    ("block", 288, "sync", 288), ("block", 394, "optimizer", 394), ("block", 470, "codec", 490),
+    ("transport", 120, "wire", 120), ("wire", 120, "base", 120), ("sync", 288, "base", 288),
 ]
 
 

@@ -152,10 +152,9 @@ struct ServerOptions {
 
 struct WorkerOptions {
   // Reads the variables that `leeway run` sets for its children: LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE,
-  // LEEWAY_INSECURE, LEEWAY_JOB, LEEWAY_RANK, LEEWAY_TRANSPORT, LEEWAY_RECORD, LEEWAY_TRACE and
-  // LEEWAY_TRACE_STEPS. Without `leeway run` the
-  // scheduler stays empty, so the process becomes a job of its own. An error names the wrong variable. For
-  // the user's main(): the library itself never calls it.
+  // LEEWAY_INSECURE, LEEWAY_JOB, LEEWAY_RANK, LEEWAY_TRANSPORT, LEEWAY_PLUGINS, LEEWAY_RECORD, LEEWAY_TRACE
+  // and LEEWAY_TRACE_STEPS. Without `leeway run` the scheduler stays empty, so the process becomes a job of
+  // its own. An error names the wrong variable. For the user's main(): the library itself never calls it.
   static Result<WorkerOptions> FromEnvironment();
 
   LinkOptions link;
@@ -170,6 +169,9 @@ struct WorkerOptions {
   std::int64_t rank = -1;  // -1: the scheduler picks the lowest free rank
   std::string host;  // host and id of this process, for people; Initialize fills them in when empty and 0
   std::uint64_t pid = 0;
+  // Shared libraries with policies of the user's own (leeway/plugin.h): the same as of the job's scheduler
+  // and servers.
+  std::vector<std::string> plugins;
   bool record = false;  // report the time of its own computation: leeway run --record
   TraceOptions trace;
   bool keeps_state = false;  // checkpoints wait for the user's state: Worker::GiveState

@@ -2,7 +2,9 @@
 // alone calls it. Stateless: the same question has the same answer in every process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,7 +29,11 @@ struct PlacedShard {
 };
 
 // Returns the number of blocks that all these shards own already.
-[[nodiscard]] std::uint64_t BlocksOwned(std::span<const PlacedShard> shards);
+[[nodiscard]] inline std::uint64_t BlocksOwned(std::span<const PlacedShard> shards) {
+  std::uint64_t blocks = 0;
+  for (const PlacedShard& shard : shards) blocks += shard.blocks;
+  return blocks;
+}
 
 class Placement {
  public:
@@ -42,11 +48,39 @@ class Placement {
   // loads in `shards`. The implementation here is correct for every strategy: a block stays with its owner if
   // that is still there, and the others are placed as new. REQUIRES: shards is not empty; one owner per
   // block.
-  [[nodiscard]] virtual std::vector<ShardId> Rebalance(std::span<const PlacedBlock> blocks,
-                                                       std::span<const ShardId> owners,
-                                                       std::span<const PlacedShard> shards) const;
+  [[nodiscard]] inline virtual std::vector<ShardId> Rebalance(std::span<const PlacedBlock> blocks,
+                                                              std::span<const ShardId> owners,
+                                                              std::span<const PlacedShard> shards) const;
 };
 
 using PlacementPtr = std::unique_ptr<Placement>;
+
+// Inline, and declared so in the class, so that a plug-in needs no library (leeway/plugin.h).
+inline std::vector<ShardId> Placement::Rebalance(std::span<const PlacedBlock> blocks,
+                                                 std::span<const ShardId> owners,
+                                                 std::span<const PlacedShard> shards) const {
+  std::vector<PlacedShard> kept(shards.begin(), shards.end());
+  std::map<ShardId, PlacedShard*> there;
+  for (PlacedShard& shard : kept) {
+    shard.blocks = shard.bytes = 0;
+    there[shard.shard] = &shard;
+  }
+  std::vector<PlacedBlock> left;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (const auto owner = there.find(owners[i]); owner != there.end()) {
+      ++owner->second->blocks;
+      owner->second->bytes += blocks[i].bytes;
+    } else {
+      left.push_back(blocks[i]);
+    }
+  }
+  const std::vector<ShardId> placed = Place(left, kept);
+  std::vector<ShardId> now(owners.begin(), owners.end());
+  std::size_t next = 0;
+  for (ShardId& owner : now) {
+    if (!there.contains(owner)) owner = placed[next++];
+  }
+  return now;
+}
 
 }  // namespace leeway

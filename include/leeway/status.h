@@ -50,7 +50,10 @@ class [[nodiscard]] Status {
   [[nodiscard]] Status WithContext(std::string_view context) const;
 
  private:
-  [[nodiscard]] static const std::string& NoMessage();
+  [[nodiscard]] static const std::string& NoMessage() {
+    static const std::string kNothing;
+    return kNothing;
+  }
   [[nodiscard]] std::unique_ptr<const std::string> CopyOfMessage() const {
     return message_ != nullptr ? std::make_unique<const std::string>(*message_) : nullptr;
   }

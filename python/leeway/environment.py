@@ -14,6 +14,7 @@ class Launch:
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
+    plugins: tuple = ()     # shared libraries with policies of the user's own (`leeway run --plugin`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
     trace: str = ""         # the folder of the parts of a trace (`leeway run --trace`)
     trace_steps: str = ""   # its steps, "100:120"
@@ -30,6 +31,7 @@ def read(environ=os.environ):
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
+        plugins=tuple(path for path in environ.get("LEEWAY_PLUGINS", "").split(":") if path),
         record=environ.get("LEEWAY_RECORD", "") == "1",
         trace=environ.get("LEEWAY_TRACE", ""),
         trace_steps=environ.get("LEEWAY_TRACE_STEPS", ""),

@@ -136,10 +136,11 @@ def is_initialized():
 
 
 def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max=None,
-         pull="full", exchange="every:1", rules=(), secret_file=None):
+         pull="full", exchange="every:1", rules=(), secret_file=None, plugins=None):
     """Joins the job that launched this process; without a launcher, makes a job of this one process.
 
     scheduler, secret_file, job, rank: override the launcher's.
+    plugins: paths of shared libraries that add policies (docs/adding-a-policy.md); by default the launcher's.
     sync, apply, block_bytes, pull, exchange, rules ("tables=fc* sync=ssp:3", ...): options of a job that this call makes; a
         launched job has its launcher's. block_bytes is the size of the largest block; 0 chooses it from the size of the model.
     wait_max: the longest wait without progress, in seconds; 0 or "none": no limit. It limits how long this worker's calls wait
@@ -160,6 +161,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     launch = environment.read()
     pattern = slow_pattern.read(launch.slowdown, launch.slow_pattern)
     scheduler = launch.scheduler if scheduler is None else scheduler
+    plugins = [os.fspath(path) for path in (launch.plugins if plugins is None else plugins)]
     claim = None
     if scheduler:
         job = launch.job if job is None else job
@@ -171,12 +173,12 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
         try:
             worker = Worker.join(scheduler, job, rank, wait_max, launch.transport, launch.record,
                                  launch.secret_file if secret_file is None else secret_file,
-                                 launch.insecure and secret_file is None, launch.trace, launch.trace_steps)
+                                 launch.insecure and secret_file is None, launch.trace, launch.trace_steps, plugins)
         except BaseException:
             claim.release()
             raise
     else:
-        worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules))
+        worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules), plugins)
     _Process.session = Session(worker, pattern(worker.rank, worker.size), claim)
 
 

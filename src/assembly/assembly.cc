@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "exchange/exchanges.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
 #include "sync/sync_policy.h"
@@ -9,14 +10,19 @@
 namespace leeway {
 
 Policies Policies::Builtin() {
-  return {.sync = BuiltinSyncModels(), .optimizers = BuiltinOptimizers(), .placements = BuiltinPlacements()};
+  return {.sync = BuiltinSyncModels(),
+          .exchanges = BuiltinExchanges(),
+          .optimizers = BuiltinOptimizers(),
+          .placements = BuiltinPlacements()};
 }
 
 std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env,
                                              const Policies& policies,
                                              std::function<void(const Status&)> ended) {
-  const SchedulerPolicies borrowed{
-      .sync = policies.sync, .optimizers = policies.optimizers, .placements = policies.placements};
+  const SchedulerPolicies borrowed{.sync = policies.sync,
+                                   .optimizers = policies.optimizers,
+                                   .placements = policies.placements,
+                                   .exchanges = policies.exchanges};
   return std::make_unique<SchedulerNode>(options, env, borrowed, std::move(ended));
 }
 
@@ -28,7 +34,8 @@ std::unique_ptr<ServerNode> MakeServer(const ServerOptions& options, Env& env, c
 
 std::unique_ptr<WorkerNode> MakeWorker(const WorkerOptions& options, Env& env, const Policies& policies,
                                        AddressSource scheduler, WorkerNodeEvents& events) {
-  return std::make_unique<WorkerNode>(options, env, policies.sync, std::move(scheduler), events);
+  const WorkerPolicies borrowed{.sync = policies.sync, .exchanges = policies.exchanges};
+  return std::make_unique<WorkerNode>(options, env, borrowed, std::move(scheduler), events);
 }
 
 }  // namespace leeway

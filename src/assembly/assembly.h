@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "base/registry.h"
+#include "assembly/policies.h"
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "node/scheduler/scheduler_node.h"
@@ -13,14 +13,6 @@
 #include "node/worker/worker_node.h"
 
 namespace leeway {
-
-// Every policy by name. Users start from Builtin() and Add their own.
-struct Policies {
-  Registry<SyncModel> sync;
-  Registry<Optimizer> optimizers;
-  Registry<Placement> placements;
-  static Policies Builtin();
-};
 
 // REQUIRES: `policies` outlives the node.
 [[nodiscard]] std::unique_ptr<SchedulerNode> MakeScheduler(const SchedulerOptions& options, Env& env,

@@ -1,8 +1,8 @@
-// PolicyConfig: the arguments of one spec term, as a policy's factory asks for them.
+// PolicyConfig: the arguments of one spec term, as a policy's factory asks for them (PolicyArguments), and
+// what only factories in this tree may ask.
 //
-// A factory asks for its arguments in declared order: the n-th argument asked for is also the n-th positional
-// one. Finish runs after the factory and reports every argument that was given and never asked for. Asking
-// twice gives the same value.
+// Finish runs after the factory and reports every argument that was given and never asked for. Asking twice
+// gives the same value.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "base/spec.h"
+#include "leeway/policy_arguments.h"
 #include "leeway/status.h"
 
 namespace leeway {
 
-class PolicyConfig {
+class PolicyConfig final : public PolicyArguments {
  public:
   // `kind` is for messages: "sync model", "optimizer", ...
   PolicyConfig(std::string kind, SpecTerm term);
@@ -30,21 +31,19 @@ class PolicyConfig {
     return term_.inner;
   }
 
-  // Without a default an absent argument is an error. Bounds are inclusive.
-  [[nodiscard]] Result<std::int64_t> IntInRange(std::string_view key, std::int64_t low, std::int64_t high,
-                                                std::optional<std::int64_t> absent = std::nullopt) const;
+  [[nodiscard]] Result<std::int64_t> IntInRange(
+      std::string_view key, std::int64_t low, std::int64_t high,
+      std::optional<std::int64_t> absent = std::nullopt) const override;
   [[nodiscard]] Result<double> DoubleInRange(std::string_view key, double low, double high,
-                                             std::optional<double> absent = std::nullopt) const;
+                                             std::optional<double> absent = std::nullopt) const override;
   [[nodiscard]] Result<std::string> OneOf(std::string_view key, const std::vector<std::string>& known,
-                                          std::optional<std::string> absent = std::nullopt) const;
-  // Any text. Without a default an absent argument is an error that names the wanted one.
+                                          std::optional<std::string> absent = std::nullopt) const override;
   [[nodiscard]] Result<std::string> Text(std::string_view key, std::string_view wanted,
-                                         std::optional<std::string> absent = std::nullopt) const;
-  // Key-only arguments (never positional): `release=soft`.
+                                         std::optional<std::string> absent = std::nullopt) const override;
   [[nodiscard]] Result<std::string> KeyedOneOf(std::string_view key, const std::vector<std::string>& known,
-                                               std::string absent) const;
+                                               std::string absent) const override;
   [[nodiscard]] Result<std::int64_t> KeyedIntInRange(std::string_view key, std::int64_t low,
-                                                     std::int64_t high, std::int64_t absent) const;
+                                                     std::int64_t high, std::int64_t absent) const override;
   // Any text, quoted in the spec if necessary. Without a default an absent argument is an error that names
   // the wanted one.
   [[nodiscard]] Result<std::string> KeyedText(std::string_view key, std::string_view wanted,

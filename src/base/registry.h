@@ -33,6 +33,7 @@ class Registry {
     return names;
   }
 
+  [[nodiscard]] bool Has(const std::string& name) const { return factories_.contains(name); }
   [[nodiscard]] const std::string& kind() const { return kind_; }
 
   // Returns whether a spec of one term has a known name; its arguments may still be wrong.

@@ -32,11 +32,6 @@ std::string_view StatusCodeName(StatusCode code) {
   return "unknown error";  // a code of a newer peer
 }
 
-const std::string& Status::NoMessage() {
-  static const std::string kNothing;
-  return kNothing;
-}
-
 std::string Status::ToString() const {
   if (ok()) return "ok";
   std::string text(StatusCodeName(code_));

@@ -15,6 +15,7 @@ namespace {
 
 class LocalThreads final : public LocalJob {
  public:
+  explicit LocalThreads(const Policies& policies) : policies_(policies) {}
   ~LocalThreads() override {
     if (scheduler_ == nullptr) return;
     // A worker that was shut down has just said goodbye, and the job ends by itself.
@@ -48,7 +49,7 @@ class LocalThreads final : public LocalJob {
   [[nodiscard]] const std::string& secret() const override { return secret_; }
 
  private:
-  const Policies policies_ = Policies::Builtin();
+  const Policies policies_;
   std::string secret_;
   std::unique_ptr<SchedulerProcess> scheduler_;
   std::unique_ptr<ServerProcess> server_;
@@ -57,8 +58,8 @@ class LocalThreads final : public LocalJob {
 }  // namespace
 
 Result<std::unique_ptr<LocalJob>> LocalJob::Start(const JobOptions& job, Log& log,
-                                                  const std::string& transport) {
-  auto local = std::make_unique<LocalThreads>();
+                                                  const std::string& transport, const Policies& policies) {
+  auto local = std::make_unique<LocalThreads>(policies);
   LW_RETURN_IF_ERROR(local->StartNodes(job, log, transport));
   return std::unique_ptr<LocalJob>(std::move(local));
 }

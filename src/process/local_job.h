@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "assembly/policies.h"
 #include "leeway/env.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
@@ -15,7 +16,8 @@ class LocalJob {
   // One worker, one server, with a secret of its own. It opens no port, unless `transport` is "tcp".
   // REQUIRES: `log` outlives it.
   static Result<std::unique_ptr<LocalJob>> Start(const JobOptions& job, Log& log,
-                                                 const std::string& transport = "auto");
+                                                 const std::string& transport = "auto",
+                                                 const Policies& policies = Policies::Builtin());
   virtual ~LocalJob() = default;  // ends the job
   [[nodiscard]] virtual const std::string& scheduler() const = 0;
   // For the worker's LinkOptions::secret.

@@ -14,6 +14,7 @@
 #include "leeway/arena.h"
 #include "node/link_options.h"
 #include "process/address_source.h"
+#include "process/plugin_library.h"
 #include "process/secret_file.h"
 
 namespace leeway {
@@ -62,7 +63,7 @@ Status CheckOptions(const WorkerOptions& options) {
 }
 
 // Starts a job for this worker alone and sets its address in `options`.
-Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
+Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options, const Policies& policies) {
   if (options.rank > 0) {
     return InvalidArgument(
         "rank {} without a scheduler: wanted the scheduler of the job (\"host:port\", \"local:<name>\", or "
@@ -72,7 +73,7 @@ Result<std::unique_ptr<OwnJob>> StartOwnJob(WorkerOptions& options) {
   auto own = std::make_unique<OwnJob>();
   JobOptions job;
   job.job = options.job;
-  LW_ASSIGN_OR_RETURN(own->job, LocalJob::Start(job, own->log, options.link.transport));
+  LW_ASSIGN_OR_RETURN(own->job, LocalJob::Start(job, own->log, options.link.transport, policies));
   options.scheduler = own->job->scheduler();
   options.link.secret = own->job->secret();
   return own;
@@ -105,23 +106,26 @@ Result<std::unique_ptr<Worker>> InitializeWorker(const WorkerOptions& given,
                                                  std::function<bool()> interrupted) {
   LW_RETURN_IF_ERROR(CheckOptions(given));
   WorkerOptions options = given;
+  LW_ASSIGN_OR_RETURN(Policies policies, PoliciesWith(given.plugins));
   std::unique_ptr<OwnJob> own_job;
   if (given.scheduler.empty()) {
-    LW_ASSIGN_OR_RETURN(own_job, StartOwnJob(options));
+    LW_ASSIGN_OR_RETURN(own_job, StartOwnJob(options, policies));
   } else {
     LW_ASSIGN_OR_RETURN(
         options.link.secret,
         TakeSecret({given.link.secret, given.secret_file, given.insecure}, SecretTaker::kScript));
   }
-  auto client = std::make_unique<WorkerClient>(options, std::move(interrupted), std::move(own_job));
+  auto client = std::make_unique<WorkerClient>(options, std::move(policies), std::move(interrupted),
+                                               std::move(own_job));
   LW_RETURN_IF_ERROR(client->Join());
   return std::unique_ptr<Worker>(std::move(client));
 }
 
-WorkerClient::WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted,
+WorkerClient::WorkerClient(const WorkerOptions& options, Policies policies, std::function<bool()> interrupted,
                            std::unique_ptr<OwnJob> own_job)
     : own_job_(std::move(own_job)),
       options_(WithIdentity(options)),
+      policies_(std::move(policies)),
       log_(options.rank >= 0 ? fmt::format("worker {}", options.rank) : "worker", LogLevel::kWarning),
       calls_(std::make_unique<NodeCalls>(
           NodeCalls::Limits{options.queue_max, AnswerMax(options), options.stall_warn},

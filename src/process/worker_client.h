@@ -38,7 +38,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
  public:
   // A thread that waits in a call asks `interrupted` (may be empty) ten times a second; true ends the wait
   // with kCancelled. `own_job` (may be null) ends with the worker.
-  WorkerClient(const WorkerOptions& options, std::function<bool()> interrupted,
+  WorkerClient(const WorkerOptions& options, Policies policies, std::function<bool()> interrupted,
                std::unique_ptr<OwnJob> own_job = nullptr);
   ~WorkerClient() override;
 
@@ -142,7 +142,7 @@ class WorkerClient final : public Worker, private WorkerNodeEvents {
 
   std::unique_ptr<OwnJob> own_job_;  // first: ends after the worker's thread
   const WorkerOptions options_;
-  const Policies policies_ = Policies::Builtin();
+  const Policies policies_;
   ConsoleLog log_;
   Joined joined_;
   ClientTables tables_;

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/errors.h"
+#include "base/split.h"
 
 namespace leeway {
 namespace {
@@ -14,6 +16,12 @@ namespace {
 std::string Text(const Variables& variables, const char* name, const std::string& absent = "") {
   const char* value = variables(name);
   return value == nullptr || *value == '\0' ? absent : value;
+}
+
+// "a.so:b.so".
+std::vector<std::string> Paths(const std::string& text) {
+  if (text.empty()) return {};
+  return SplitAt(text, ':');
 }
 
 Result<std::int64_t> Rank(const std::string& text) {
@@ -34,6 +42,7 @@ Result<WorkerOptions> WorkerOptionsFrom(const Variables& variables) {
   options.insecure = Text(variables, "LEEWAY_INSECURE") == "1";
   options.job = Text(variables, "LEEWAY_JOB", options.job);
   options.link.transport = Text(variables, "LEEWAY_TRANSPORT", options.link.transport);
+  options.plugins = Paths(Text(variables, "LEEWAY_PLUGINS"));
   options.record = Text(variables, "LEEWAY_RECORD") == "1";
   options.trace.folder = Text(variables, "LEEWAY_TRACE");
   options.trace.steps = Text(variables, "LEEWAY_TRACE_STEPS", options.trace.steps);

@@ -26,6 +26,7 @@ TEST(WorkerEnvironmentTest, AProcessThatNobodyLaunchedHasNoScheduler) {
   EXPECT_EQ(options->job, WorkerOptions().job);
   EXPECT_EQ(options->link.transport, LinkOptions().transport);
   EXPECT_FALSE(options->record || options->insecure);
+  EXPECT_TRUE(options->plugins.empty());
 }
 
 TEST(WorkerEnvironmentTest, EveryVariableOfALauncherHasItsOption) {
@@ -35,10 +36,12 @@ TEST(WorkerEnvironmentTest, EveryVariableOfALauncherHasItsOption) {
                                               {"LEEWAY_JOB", "j"},
                                               {"LEEWAY_RANK", "3"},
                                               {"LEEWAY_TRANSPORT", "tcp"},
+                                              {"LEEWAY_PLUGINS", "/tmp/a.so:b.so"},
                                               {"LEEWAY_RECORD", "1"},
                                               {"LEEWAY_TRACE", "/tmp/t"},
                                               {"LEEWAY_TRACE_STEPS", "7:9"}});
   ASSERT_TRUE(options.ok()) << options.status().ToString();
+  EXPECT_EQ(options->plugins, (std::vector<std::string>{"/tmp/a.so", "b.so"}));
   EXPECT_EQ(options->scheduler, "file:/tmp/a");
   EXPECT_EQ(options->secret_file, "/tmp/s");
   EXPECT_TRUE(options->insecure);

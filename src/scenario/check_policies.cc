@@ -47,7 +47,7 @@ Status CheckSwitches(const Scenario& scenario, const Policies& policies) {
 }  // namespace
 
 Status CheckPolicies(const Scenario& scenario) {
-  const Policies policies = Policies::Builtin();
+  const Policies& policies = scenario.policies;
   LW_RETURN_IF_ERROR(
       At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;

@@ -101,6 +101,7 @@ class ScenarioRun {
     options.seed = seed_;
     options.faults = false;
     options.job = scenario_.job;
+    options.policies = scenario_.policies;
     options.job.job = "scenario";
     options.job.seed = seed_;
     // A multiple of an element; one element stands for `grain_`.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "assembly/policies.h"
 #include "leeway/optimizer.h"
 #include "leeway/options.h"
 
@@ -131,6 +132,7 @@ struct Scenario {
   double seconds_max =
       std::numeric_limits<double>::infinity();  // simulated; a job that is not done is stopped
   Recording recording;
+  Policies policies = Policies::Builtin();  // what the names in `job` and `optimizer` mean
   // Where a user set each key: "uneven.toml line 7". For messages only.
   std::map<std::string, std::string> said_at = {};
 };

@@ -157,6 +157,7 @@ TimelineReport RunTimeline(const TimelineOptions& options) {
   ClusterOptions cluster_options;
   cluster_options.seed = options.seed;
   cluster_options.faults = false;
+  cluster_options.policies = options.policies;
   cluster_options.job.job = "timeline";
   cluster_options.job.workers = static_cast<std::uint32_t>(options.steps.size());
   cluster_options.job.sync = options.sync;

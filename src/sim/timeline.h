@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "assembly/policies.h"
 #include "leeway/env.h"
 
 namespace leeway::sim {
 
 struct TimelineOptions {
   std::uint64_t seed = 1;  // seeds the coins of models, and the variation of steps
+  Policies policies = Policies::Builtin();
   std::string sync = "bsp";
   std::string apply;  // empty: the model's own
   // The time of a step, of each worker; each step differs from it by up to a tenth.

@@ -1,13 +1,12 @@
 #include "sync/worker_fit.h"
 
 #include "base/errors.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 
 namespace leeway {
 
 Status CheckWorkerFit(const SyncModel& model, std::string_view sync, std::string_view pull,
-                      std::string_view exchange) {
+                      std::string_view exchange, const Registry<ExchangePolicy>& exchanges) {
   const WorkerRule rule = model.ForWorker();
   const Result<PullPolicy> pulls = ParsePullPolicy(pull);
   if (rule.cache_age_max && pulls.ok() && pulls->partial) {
@@ -17,8 +16,8 @@ Status CheckWorkerFit(const SyncModel& model, std::string_view sync, std::string
         "a partial pull reads what is; use pull \"full\", or sync \"ssp\" with it",
         sync, pull);
   }
-  const Result<ExchangePolicy> exchanges = ParseExchangePolicy(exchange);
-  if (!exchanges.ok() || *exchanges == ExchangePolicy{}) return Status::Ok();
+  const Result<ExchangePolicyPtr> policy = exchanges.MakeFromSpec(exchange);
+  if (!policy.ok() || (*policy)->EveryIteration()) return Status::Ok();
   if (rule.cache_age_max) {
     return InvalidArgument(
         "sync \"{}\" with exchange \"{}\": both say when the worker asks for newer values; use exchange "

@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+#include "base/registry.h"
+#include "leeway/exchange.h"
 #include "leeway/status.h"
 #include "leeway/sync_model.h"
 
@@ -14,6 +16,6 @@ namespace leeway {
 // An error names both policies and a remedy. `sync` is the model's spec. REQUIRES: `pull` and `exchange`
 // parse, or their errors are found elsewhere.
 [[nodiscard]] Status CheckWorkerFit(const SyncModel& model, std::string_view sync, std::string_view pull,
-                                    std::string_view exchange);
+                                    std::string_view exchange, const Registry<ExchangePolicy>& exchanges);
 
 }  // namespace leeway

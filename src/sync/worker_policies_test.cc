@@ -1,8 +1,7 @@
-// The policies that a worker applies: pull and exchange.
+// How a worker pulls, and whether it fits the model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 #include "sync/worker_fit.h"
@@ -55,61 +54,45 @@ TEST(PullPolicyTest, WhatIsWrongIsToldWithGotAndWanted) {
   }
 }
 
-TEST(ExchangePolicyTest, EachKind) {
-  using Kind = ExchangePolicy::Kind;
-  EXPECT_EQ(*ParseExchangePolicy("every:1"), ExchangePolicy{});
-  EXPECT_EQ(*ParseExchangePolicy("every:k=4"), (ExchangePolicy{.every = 4}));
-  EXPECT_EQ(*ParseExchangePolicy("when_stale:3"), (ExchangePolicy{.kind = Kind::kWhenStale, .stale_max = 3}));
-  EXPECT_EQ(*ParseExchangePolicy("significant:0.01"),
-            (ExchangePolicy{.kind = Kind::kSignificant, .significance_min = 0.01}));
+// Stands for any policy; src/exchange has the real ones.
+class Exchanges final : public ExchangePolicy {
+ public:
+  explicit Exchanges(bool every_iteration) : every_iteration_(every_iteration) {}
+  bool IsDue(const ExchangeView&) const override { return true; }
+  bool EveryIteration() const override { return every_iteration_; }
+
+ private:
+  const bool every_iteration_;
+};
+
+template <bool kEveryIteration>
+Result<ExchangePolicyPtr> MakeExchanges(const PolicyConfig&) {
+  return ExchangePolicyPtr(std::make_unique<Exchanges>(kEveryIteration));
+}
+
+Registry<ExchangePolicy> FakeExchanges() {
+  Registry<ExchangePolicy> exchanges("exchange policy");
+  exchanges.Add("always", MakeExchanges<true>);
+  exchanges.Add("sometimes", MakeExchanges<false>);
+  return exchanges;
 }
 
 TEST(WorkerFitTest, WhatContradictsAModelIsRefusedByNameAndTheRestIsNot) {
   const auto fit = [](const char* sync, const char* pull, const char* exchange) {
     const auto policy = MakeSyncPolicy(BuiltinSyncModels(), sync);
     if (!policy.ok()) return policy.status();
-    return CheckWorkerFit(*policy->model, sync, pull, exchange);
+    return CheckWorkerFit(*policy->model, sync, pull, exchange, FakeExchanges());
   };
-  EXPECT_THAT(fit("ssptable:2", "partial:0.9,50", "every:1").message(),
+  EXPECT_THAT(fit("ssptable:2", "partial:0.9,50", "always").message(),
               HasSubstr("sync \"ssptable:2\" with pull \"partial:0.9,50\""));
-  EXPECT_THAT(fit("ssptable:2", "full", "when_stale:2").message(),
-              HasSubstr("sync \"ssptable:2\" with exchange \"when_stale:2\""));
-  EXPECT_THAT(fit("bounded:1", "full", "every:2").message(),
-              HasSubstr("sync \"bounded:1\" with exchange \"every:2\""));
-  EXPECT_TRUE(fit("ssptable:2", "full", "every:1").ok());
-  EXPECT_TRUE(fit("bounded:1", "partial:0.9,50", "every:1").ok());
+  EXPECT_THAT(fit("ssptable:2", "full", "sometimes").message(),
+              HasSubstr("sync \"ssptable:2\" with exchange \"sometimes\""));
+  EXPECT_THAT(fit("bounded:1", "full", "sometimes").message(),
+              HasSubstr("sync \"bounded:1\" with exchange \"sometimes\""));
+  EXPECT_TRUE(fit("ssptable:2", "full", "always").ok());
+  EXPECT_TRUE(fit("bounded:1", "partial:0.9,50", "always").ok());
   for (const char* sync : {"bsp", "asp", "ssp:2", "drop:2", "psp:2,3", "pssp:2,0.5"}) {
-    EXPECT_TRUE(fit(sync, "partial:0.9,50", "significant:0.1").ok()) << sync;
-  }
-}
-
-TEST(ExchangePolicyTest, AsTextItIsTheSame) {
-  for (const char* spec : {"every:1", "every:1000000", "when_stale:0", "when_stale:9", "significant:0",
-                           "significant:0.01", "significant:\"1e+300\"", "significant:1e-300"}) {
-    const auto policy = ParseExchangePolicy(spec);
-    ASSERT_TRUE(policy.ok()) << policy.status().ToString();
-    const auto again = ParseExchangePolicy(ToText(*policy));
-    ASSERT_TRUE(again.ok()) << ToText(*policy) << ": " << again.status().ToString();
-    EXPECT_EQ(*again, *policy) << ToText(*policy);
-  }
-}
-
-TEST(ExchangePolicyTest, WhatIsWrongIsToldWithGotAndWanted) {
-  for (const auto& [spec, says] : std::vector<std::pair<const char*, const char*>>{
-           {"evry:3",
-            "unknown exchange policy \"evry\"; known: every, when_stale, significant (did you mean "
-            "\"every\"?)"},
-           {"every", "exchange policy \"every\": k: got nothing"},
-           {"every:0", "k: got \"0\", wanted a whole number from 1"},
-           {"every:1.5", "k: got \"1.5\""},
-           {"when_stale:-1", "s: got \"-1\""},
-           {"significant:-0.1", "t: got \"-0.1\", wanted a number of at least 0"},
-           {"significant:inf", "t: got \"inf\""},
-           {"every:1,2", "one too many"},
-       }) {
-    const auto policy = ParseExchangePolicy(spec);
-    ASSERT_FALSE(policy.ok()) << spec;
-    EXPECT_THAT(policy.status().message(), HasSubstr(says)) << spec;
+    EXPECT_TRUE(fit(sync, "partial:0.9,50", "sometimes").ok()) << sync;
   }
 }
 

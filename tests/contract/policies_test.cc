@@ -1,6 +1,7 @@
 // The contract of every policy, run over every row of each builtin.def. A row joins by an example spec here
-// (synchronization models: in sync_examples.h, placements: in placement_examples.h); a row without one fails.
-// sync_contract_test.cc and placement_contract_test.cc have the contracts of models and placements.
+// (synchronization models: in sync_examples.h, exchange policies: in exchange_examples.h, placements: in
+// placement_examples.h); a row without one fails. sync_contract_test.cc, exchange_contract_test.cc and
+// placement_contract_test.cc have their contracts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "exchange/exchanges.h"
+#include "exchange_examples.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
 #include "placement_examples.h"
@@ -60,6 +63,7 @@ void ExpectAnExamplePerRow(const Registry<Policy>& registry, const Examples& exa
 
 TEST(PoliciesTest, EveryRowHasAnExample) {
   ExpectAnExamplePerRow(BuiltinSyncModels(), SyncExamples());
+  ExpectAnExamplePerRow(BuiltinExchanges(), ExchangeExamples());
   ExpectAnExamplePerRow(BuiltinOptimizers(), OptimizerExamples());
   ExpectAnExamplePerRow(BuiltinPlacements(), PlacementExamples());
 }

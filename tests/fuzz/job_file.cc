@@ -24,10 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     LW_CHECK(value.line >= line && value.line > 0, "line {} after {}", value.line, line);
     line = value.line;
   }
+  static const Policies policies = Policies::Builtin();
   JobOptions job;
   app::FlagSet flags;
-  app::DeclareJobFlags(flags, job);
-  const Status taken = app::TakeFile(*file, flags, [](const app::Flag&) { return false; });
+  app::DeclareJobFlags(flags, job, policies);
+  const Status taken = app::TakeFile(*file, flags, /*first=*/false, [](const app::Flag&) { return false; });
   if (!taken.ok()) {
     LW_CHECK(taken.message().starts_with("job.toml line "), "{}", taken.ToString());
     return 0;
@@ -36,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Result<SyncRule> parsed = ParseSyncRule(rule);
     LW_CHECK(parsed.ok(), "{}", parsed.status().ToString());
   }
-  const Status checked = app::CheckJobFlags(job);
+  const Status checked = app::CheckJobFlags(job, policies);
   LW_CHECK(checked.ok() || !checked.message().empty());
   return 0;
 }

@@ -3,8 +3,9 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/spec.h"
+#include "exchange/exchanges.h"
 #include "fuzz_target.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 #include "sync/sync_rules.h"
 
@@ -21,13 +22,25 @@ void CheckRoundTrip(const Parse& parse, std::string_view text) {
   LW_CHECK(again.ok() && *again == *value, "{}", leeway::ToText(*value));
 }
 
+void CheckExchangeRoundTrip(std::string_view text) {
+  static const leeway::Registry<leeway::ExchangePolicy> exchanges = leeway::BuiltinExchanges();
+  leeway::SpecTerm term, again;
+  const auto policy = exchanges.MakeFromSpec(text, &term);
+  if (!policy.ok()) {
+    LW_CHECK(!policy.status().message().empty());
+    return;
+  }
+  const std::string printed = leeway::PrintSpec({{term}});
+  LW_CHECK(exchanges.MakeFromSpec(printed, &again).ok() && again == term, "{}", printed);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   CheckRoundTrip(leeway::ParseSyncRule, text);
   CheckRoundTrip(leeway::ParsePullPolicy, text);
-  CheckRoundTrip(leeway::ParseExchangePolicy, text);
+  CheckExchangeRoundTrip(text);
   if (const auto rule = leeway::ParseSyncRule(text); rule.ok()) (void)leeway::Fits(*rule, "fc1.weight", 1);
   return 0;
 }

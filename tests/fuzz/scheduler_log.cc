@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "exchange/exchanges.h"
 #include "fuzz_target.h"
 #include "node/control_frame.h"
 #include "node/scheduler/barriers.h"
@@ -31,11 +32,12 @@ Status Replay(const std::vector<wire::pb::LogRecord>& records) {
   static const Registry<SyncModel> sync = BuiltinSyncModels();
   static const Registry<Optimizer> optimizers = BuiltinOptimizers();
   static const Registry<Placement> placements = BuiltinPlacements();
+  static const Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   JobOptions job;
   job.workers = 3;
   job.servers = 2;
   Membership members(job);
-  TableRegistry tables(job, {sync, optimizers, placements});
+  TableRegistry tables(job, {sync, optimizers, placements, exchanges});
   LW_CHECK(tables.Check().ok());
   Barriers barriers;
   BatchPools pools;
@@ -53,7 +55,7 @@ Status Replay(const std::vector<wire::pb::LogRecord>& records) {
   barriers.AddAll(whole);
   pools.AddAll(whole);
   checkpoints.AddAll(whole);
-  TableRegistry again(job, {sync, optimizers, placements});
+  TableRegistry again(job, {sync, optimizers, placements, exchanges});
   LW_CHECK(again.Check().ok());
   LW_RETURN_IF_ERROR(Membership(job).Apply(whole, TimePoint()));
   const Status tables_again = again.Apply(whole);

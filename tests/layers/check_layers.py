@@ -17,14 +17,15 @@ EDGES = {
     "wire": ["base"],
     "monitor": ["base"],
     "sync": ["base"],
+    "exchange": ["base"],
     "placement": ["base"],
     "codec": ["base"],
     "optimizer": ["base"],
     "problem": ["base"],
     "block": ["base", "sync", "codec", "optimizer"],
     "checkpoint": ["base", "block"],
-    "node": ["block", "checkpoint", "wire", "monitor", "placement"],
-    "assembly": ["node", "sync", "placement", "codec", "optimizer"],
+    "node": ["block", "checkpoint", "wire", "monitor", "exchange", "placement"],
+    "assembly": ["node", "sync", "exchange", "placement", "codec", "optimizer"],
     "transport": ["wire"],
     "process": ["assembly", "transport"],
     "sim": ["assembly", "wire"],
@@ -60,10 +61,10 @@ APP_EDGES = {
 
 # Blocks and nodes see the interfaces of policies, never one of them: these headers of those folders and no others.
 # (The interfaces proper are in include/.) Their tests may take real policies from the registries.
-POLICY_FOLDERS = {"sync", "placement", "codec", "optimizer"}
-INTERFACES = {"sync/sync_policy.h", "sync/sync_rules.h", "sync/pull_policy.h", "sync/exchange_policy.h",
-              "sync/worker_fit.h", "optimizer/make_optimizer.h"}
-REGISTRIES = {"sync/sync_policy.h", "placement/placements.h", "codec/codecs.h", "optimizer/optimizers.h"}
+POLICY_FOLDERS = {"sync", "exchange", "placement", "codec", "optimizer"}
+INTERFACES = {"sync/sync_policy.h", "sync/sync_rules.h", "sync/pull_policy.h", "sync/worker_fit.h",
+               "optimizer/make_optimizer.h"}
+REGISTRIES = {"sync/sync_policy.h", "exchange/exchanges.h", "placement/placements.h", "codec/codecs.h", "optimizer/optimizers.h"}
 KERNELS = {"optimizer/kernels.h"}  # loops on spans; no policy
 SEES_INTERFACES_ONLY = {"block": INTERFACES | KERNELS, "node": INTERFACES | KERNELS}
 
@@ -84,7 +85,7 @@ HEAVY = {
 # The world reaches nodes, blocks and policies through Env alone.
 WORLDLY = (r"(sys/.*|netinet/.*|arpa/.*|unistd\.h|fcntl\.h|poll\.h|pthread\.h|thread|condition_variable|future|fstream|filesystem|"
            r"random)$")
-UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "placement", "codec", "optimizer", "block", "checkpoint",
+UNWORLDLY = ["include", "base", "wire", "monitor", "sync", "exchange", "placement", "codec", "optimizer", "block", "checkpoint",
              "node", "assembly"]
 WORLDLY_WORDS = r"\b(steady_clock|system_clock|high_resolution_clock|getenv|IsSimulated)\b"
 # Only apps/ and python/ read the environment, and one call that a user's own main() makes (decision 29).

@@ -104,3 +104,16 @@ def test_data_that_is_not_there_leaves_its_item_out(bench):
     ran = bench.run()
     assert ran.returncode == 0 and "not run: there is no no/such/data" in ran.stdout and not bench.started(), ran
     assert "Not run: there is no no/such/data." in (bench.folder / "out" / "mine.md").read_text()
+
+
+def test_a_page_that_was_written_by_hand_stays(bench):
+    docs = bench.folder / "docs"
+    docs.mkdir()
+    page = docs / "mine.md"
+    page.write_text("# Mine, by hand\n")
+    refused = bench.run("--docs", docs)
+    assert refused.returncode == 2 and "got a page that was written by hand" in refused.stderr and not bench.started(), refused
+    assert page.read_text() == "# Mine, by hand\n"
+    page.unlink()
+    assert bench.run("--docs", docs).returncode == 0
+    assert bench.run("--docs", docs).returncode == 0, "its own page"

@@ -76,7 +76,8 @@ Spread SpreadOver(const Model& model, const JobOptions& job) {
     table.set_dtype(1);
   }
   const Policies policies = Policies::Builtin();
-  TableRegistry registry(job, SchedulerPolicies{policies.sync, policies.optimizers, policies.placements});
+  TableRegistry registry(
+      job, SchedulerPolicies{policies.sync, policies.optimizers, policies.placements, policies.exchanges});
   const Status checked = registry.Check();
   EXPECT_TRUE(checked.ok()) << checked.ToString();
   const Result<TableRegistry::Defined> defined = registry.Define(request, Epoch(2));

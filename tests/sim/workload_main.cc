@@ -151,7 +151,7 @@ class WorkloadCommand : public app::Command {
     flags.Number("--seed", "S", sweep_.seed, 0, ~0ULL, "the first seed");
     flags.Number("--seeds", "N", sweep_.seeds, 1, 100'000'000, "how many seeds");
     flags.Number("--threads", "N", sweep_.threads, 1, 256, "runs at a time");
-    flags.Text("--sync", "SPEC", sync_, "synchronization model [default: drawn]", app::CheckSync);
+    flags.Text("--sync", "SPEC", sync_, "synchronization model [default: drawn]", app::CheckBuiltinSync);
     flags.Switch("--json", json_, "one JSON object on one line");
   }
 
@@ -195,7 +195,7 @@ class LedgerCommand final : public WorkloadCommand {
   Result<int> Run() override {
     if (!options_.apply.empty()) {
       if (sync_.empty()) return InvalidArgument("--apply: given without --sync, wanted both or neither");
-      const Status fits = app::CheckApply(sync_, options_.apply);
+      const Status fits = app::CheckApply(Policies::Builtin(), sync_, options_.apply);
       if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", sync_, fits.message());
     }
     options_.sync = sync_;

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <deque>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -92,15 +93,52 @@ Status AsWrongUsage(const Status& refused, std::string_view flag) {
   return refused.ok() ? refused : InvalidArgument("{}", refused.WithContext(flag).message());
 }
 
-// Takes the values of the file first, because flags override them.
-Status FillFromFile(const Parsed& parsed) {
+// The file that the command line names; nothing: it names none.
+Result<std::optional<FlagFile>> ReadFile(const Parsed& parsed) {
   for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
     const Flag& flag = parsed.flags.flags()[i];
     if (flag.kind != FlagKind::kFile || parsed.values[i].empty()) continue;
     Result<FlagFile> file = parsed.flags.read_file()(parsed.values[i].front());
     if (!file.ok()) return file.status().WithContext(flag.name());
+    return std::optional(*std::move(file));
+  }
+  return std::optional<FlagFile>();
+}
+
+const Flag* FileFlag(const FlagSet& flags) {
+  const auto found = std::ranges::find(flags.flags(), FlagKind::kFile, &Flag::kind);
+  return found == flags.flags().end() ? nullptr : &*found;
+}
+
+Status TakeFlag(const Parsed& parsed, std::size_t i) {
+  const Flag& flag = parsed.flags.flags()[i];
+  const std::vector<std::string>& values = parsed.values[i];
+  if (parsed.switches[i]) LW_RETURN_IF_ERROR(flag.take("true"));
+  if (values.size() > 1 && !flag.repeats) {
+    return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
+  }
+  if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
+    // CLI11 gives "true" for a value that was left out.
+    const bool left_out = values.empty() || values.front() == "true";
+    return AsWrongUsage(flag.take(left_out ? "" : values.front()), flag.name());
+  }
+  for (const std::string& value : values) {
+    LW_RETURN_IF_ERROR(AsWrongUsage(flag.take(value), flag.name()));
+    if (flag.note) flag.note(flag.name());
+  }
+  return Status::Ok();
+}
+
+// Takes the flags that come first, or all others; of either the values of the file before the command line's,
+// which override them.
+Status TakeFlags(const Parsed& parsed, const std::optional<FlagFile>& file, bool first) {
+  if (file) {
     const auto given = [&parsed](const Flag& other) { return parsed.app->count(other.name()) > 0; };
-    LW_RETURN_IF_ERROR(AsWrongUsage(TakeFile(*file, parsed.flags, given), flag.name()));
+    LW_RETURN_IF_ERROR(
+        AsWrongUsage(TakeFile(*file, parsed.flags, first, given), FileFlag(parsed.flags)->name()));
+  }
+  for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
+    if (parsed.flags.flags()[i].comes_first == first) LW_RETURN_IF_ERROR(TakeFlag(parsed, i));
   }
   return Status::Ok();
 }
@@ -113,25 +151,9 @@ Status Fill(Parsed& parsed, const std::vector<std::string>* rest) {
     return Unknown(*slip, parsed.flags.names(), parsed.flags.takes_rest());
   }
   if (parsed.flags.takes_words()) LW_RETURN_IF_ERROR(parsed.flags.TakeWords(extra));
-  LW_RETURN_IF_ERROR(FillFromFile(parsed));
-  for (std::size_t i = 0; i < parsed.flags.flags().size(); ++i) {
-    const Flag& flag = parsed.flags.flags()[i];
-    const std::vector<std::string>& values = parsed.values[i];
-    if (parsed.switches[i]) LW_RETURN_IF_ERROR(flag.take("true"));
-    if (values.size() > 1 && !flag.repeats) {
-      return InvalidArgument("{}: given {} times, wanted once", flag.name(), values.size());
-    }
-    if (flag.value_optional && parsed.app->count(flag.name()) > 0) {
-      // CLI11 gives "true" for a value that was left out.
-      const bool left_out = values.empty() || values.front() == "true";
-      LW_RETURN_IF_ERROR(AsWrongUsage(flag.take(left_out ? "" : values.front()), flag.name()));
-      continue;
-    }
-    for (const std::string& value : values) {
-      LW_RETURN_IF_ERROR(AsWrongUsage(flag.take(value), flag.name()));
-      if (flag.note) flag.note(flag.name());
-    }
-  }
+  LW_ASSIGN_OR_RETURN(const std::optional<FlagFile> file, ReadFile(parsed));
+  LW_RETURN_IF_ERROR(TakeFlags(parsed, file, /*first=*/true));
+  LW_RETURN_IF_ERROR(TakeFlags(parsed, file, /*first=*/false));
   if (rest != nullptr) {
     if (!parsed.flags.takes_rest())
       return InvalidArgument("unexpected \"--\": this command takes flags only");

@@ -32,6 +32,7 @@ class SailCommand final : public Command {
         "--port", "NAME",
         [this](const std::string& port) {
           ports.push_back(port);
+          taken.push_back("port " + port);
           return port == "nowhere" ? NotFound("unknown port \"nowhere\"") : Status::Ok();
         },
         "where to call");
@@ -46,9 +47,18 @@ class SailCommand final : public Command {
               .key = "crew", .line = 1, .kind = FileValue::Kind::kNumber, .texts = {"5"}, .got = "5"};
           FileValue where{
               .key = "port", .line = 2, .kind = FileValue::Kind::kText, .texts = {"home"}, .got = "home"};
-          return FlagFile{path, {how_many, where}};
+          FileValue by{
+              .key = "chart", .line = 3, .kind = FileValue::Kind::kText, .texts = {"coast"}, .got = "coast"};
+          return FlagFile{path, {how_many, where, by}};
         },
         "what was done before");
+    flags.EachFirst(
+        "--chart", "NAME",
+        [this](const std::string& chart) {
+          taken.push_back("chart " + chart);
+          return Status::Ok();
+        },
+        "by which ports are found");
     flags.Rest("ORDERS...", orders, "what to shout");
   }
   Result<int> Run() override {
@@ -64,6 +74,7 @@ class SailCommand final : public Command {
   bool flag = true;
   std::chrono::milliseconds watch{1000};
   std::vector<std::string> ports, orders;
+  std::vector<std::string> taken;  // of ports and charts, in order
   Result<int> outcome = 0;
   int runs = 0;
 
@@ -100,6 +111,11 @@ TEST_F(CommandLineTest, FlagsReachTheirTargets) {
   EXPECT_TRUE(sail().fast);
   EXPECT_THAT(sail().ports, ElementsAre("a", "b"));
   EXPECT_EQ(sail().runs, 1);
+}
+
+TEST_F(CommandLineTest, FlagsThatComeFirstAreTakenFirstWhereverTheyStand) {
+  EXPECT_EQ(Run({"sail", "--port", "a", "--log-book", "old", "--chart", "reef"}), 0) << err_;
+  EXPECT_THAT(sail().taken, ElementsAre("chart coast", "chart reef", "port home", "port a"));
 }
 
 TEST_F(CommandLineTest, AScriptNeedsNoDashesAndTakesTheRest) {

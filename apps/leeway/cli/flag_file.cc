@@ -63,7 +63,8 @@ Status Take(const FileValue& value, const Flag& flag, const std::string& where) 
 
 }  // namespace
 
-Status TakeFile(const FlagFile& file, const FlagSet& flags, const std::function<bool(const Flag&)>& given) {
+Status TakeFile(const FlagFile& file, const FlagSet& flags, bool first,
+                const std::function<bool(const Flag&)>& given) {
   std::map<std::string, const Flag*> known;
   std::vector<std::string> keys;
   for (const Flag& flag : flags.flags()) {
@@ -75,11 +76,13 @@ Status TakeFile(const FlagFile& file, const FlagSet& flags, const std::function<
     const std::string where = fmt::format("{} line {}", file.name, value.line);
     const auto found = known.find(value.key);
     if (found == known.end()) {
+      if (first) continue;  // told when the others are taken
       return InvalidArgument(
           "{}: unknown key \"{}\"{}; keys are the flags of this command with _ for -, and [[rule]]", where,
           value.key, DidYouMean(value.key, keys));
     }
     const Flag& flag = *found->second;
+    if (flag.comes_first != first) continue;
     if (!flag.repeats && given(flag)) {
       // Not taken, and yet not to be nonsense.
       if (!Fits(value, flag))

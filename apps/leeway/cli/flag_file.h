@@ -28,9 +28,9 @@ struct FlagFile {
   std::vector<FileValue> values;
 };
 
-// Gives each value to its flag unless `given` says that the command line has it. An error names file, line
-// and key.
-[[nodiscard]] Status TakeFile(const FlagFile& file, const FlagSet& flags,
+// Gives each value to its flag unless `given` says that the command line has it: values of flags that come
+// first if `first`, else those of all others. An error names file, line and key.
+[[nodiscard]] Status TakeFile(const FlagFile& file, const FlagSet& flags, bool first,
                               const std::function<bool(const Flag&)>& given);
 
 }  // namespace leeway::app

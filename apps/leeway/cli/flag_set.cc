@@ -141,6 +141,11 @@ void FlagSet::Each(std::string names, std::string value, Check take, std::string
   flags_.push_back({std::move(names), std::move(value), std::move(help), "", true, std::move(take)});
 }
 
+void FlagSet::EachFirst(std::string names, std::string value, Check take, std::string help) {
+  Each(std::move(names), std::move(value), std::move(take), std::move(help));
+  flags_.back().comes_first = true;
+}
+
 void FlagSet::NoteOrigin(std::string_view name, std::function<void(const std::string& origin)> note) {
   const auto found = std::ranges::find(flags_, name, &Flag::name);
   LW_CHECK(found != flags_.end(), "{}", name);

@@ -35,6 +35,7 @@ struct Flag {
   Check take;  // of one given value; a switch gets "true", one whose value was left out ""
   FlagKind kind = FlagKind::kText;
   bool value_optional = false;
+  bool comes_first = false;  // taken before the other flags and keys, whose checks depend on it
   // Told where each value that was taken came from, as a message names it: "--sync", "job.toml line 3: sync".
   std::function<void(const std::string& origin)> note = {};
 
@@ -89,6 +90,8 @@ class FlagSet {
   }
   // May be given several times; `take` is called for each.
   void Each(std::string names, std::string value, Check take, std::string help);
+  // The same, taken before all flags that are not of this kind, wherever it stands.
+  void EachFirst(std::string names, std::string value, Check take, std::string help);
   // "--watch" and "--watch 2s" alike: `given` becomes true, `target` changes with a value.
   void OptionalTime(std::string names, bool& given, std::chrono::milliseconds& target, std::string help);
   // "--json" and "--json FILE" alike.

@@ -122,7 +122,7 @@ class BenchCheckpointCommand final : public Command {
   void Declare(FlagSet& flags) override {
     flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of the job");
     flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of the job");
-    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckSync);
+    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckBuiltinSync);
     flags.Number("--every", "N", every_, 1, 1'000'000, "a checkpoint every so many iterations");
     flags.Number("--steps", "N", steps_, 10, 900, "batches of a turn");
     flags.Number("--pairs", "N", pairs_, 1, 1000, "turns with checkpoints, and as many without");

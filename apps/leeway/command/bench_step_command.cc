@@ -38,7 +38,7 @@ class BenchStepCommand final : public Command {
   void Declare(FlagSet& flags) override {
     flags.Number("-w,--workers", "N", workers_, 1, 64, "workers of the job");
     flags.Number("-s,--servers", "N", servers_, 1, 64, "servers of the job");
-    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckSync);
+    flags.Text("--sync", "MODEL", sync_, "synchronization model", CheckBuiltinSync);
     script_.Declare(flags);
     flags.Switch("--json", json_, "one JSON object on one line");
     flags.Rest("ARGS...", args_, "further arguments of the script");

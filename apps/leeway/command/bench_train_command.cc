@@ -62,12 +62,14 @@ class BenchTrainCommand final : public Command {
     flags.Number("--scale", "X", options_.scale, 1, 10'000,
                  "divide the sizes of tensors and the rate by X, for rates that this host cannot carry");
     flags.Text("--rows", "ROWS", rows_, "what is compared, parted by \";\"");
-    flags.Text("--sync", "MODEL", usual_.sync, "synchronization model of rows that name none", CheckSync);
+    flags.Text("--sync", "MODEL", usual_.sync, "synchronization model of rows that name none",
+               With(policies_, CheckSync));
     flags.Text("--apply", "MODE", usual_.apply, "apply mode of rows that name none");
     flags.Text("--pull", "POLICY", usual_.pull, "pull policy of rows that name none", CheckPull);
     flags.Text("--exchange", "POLICY", usual_.exchange, "exchange policy of rows that name none",
-               CheckExchange);
-    flags.Text("--placement", "NAME", usual_.placement, "placement of rows that name none", CheckPlacement);
+               With(policies_, CheckExchange));
+    flags.Text("--placement", "NAME", usual_.placement, "placement of rows that name none",
+               With(policies_, CheckPlacement));
     flags.BytesOrAuto("--block-bytes", usual_.block_bytes, 4, 64U << 20, "size of a block");
     flags.Number("--steps", "N", options_.steps, 1, 1'000'000, "steps of a worker that count, in each run");
     flags.Number("--warm-up", "N", options_.warm_up, 1, 1'000'000, "steps before them that do not");
@@ -142,15 +144,16 @@ class BenchTrainCommand final : public Command {
     return Status::Ok();
   }
 
-  static Status CheckRow(const JobOptions& job) {
-    LW_RETURN_IF_ERROR(CheckSync(job.sync));
-    LW_RETURN_IF_ERROR(CheckApply(job.sync, job.apply));
+  Status CheckRow(const JobOptions& job) const {
+    LW_RETURN_IF_ERROR(CheckSync(policies_, job.sync));
+    LW_RETURN_IF_ERROR(CheckApply(policies_, job.sync, job.apply));
     LW_RETURN_IF_ERROR(CheckPull(job.pull));
-    LW_RETURN_IF_ERROR(CheckExchange(job.exchange));
-    LW_RETURN_IF_ERROR(CheckPlacement(job.placement));
-    return CheckInJob(job.sync, job);
+    LW_RETURN_IF_ERROR(CheckExchange(policies_, job.exchange));
+    LW_RETURN_IF_ERROR(CheckPlacement(policies_, job.placement));
+    return CheckInJob(policies_, job.sync, job);
   }
 
+  const Policies policies_ = Policies::Builtin();
   bench::TrainOptions options_;
   JobOptions usual_;  // of rows that say nothing else
   std::string step_ms_ = "100", net_ = "1gbit", rows_ = "traditional; wait-free";

@@ -11,6 +11,7 @@
 #include "cli/policy_check.h"
 #include "command/commands.h"
 #include "command/ctl_scheduler.h"
+#include "role/plugin_flags.h"
 #include "terminal/quantity.h"
 
 namespace leeway::app {
@@ -35,13 +36,14 @@ class CtlSetSyncCommand final : public Command {
   }
   void Declare(FlagSet& flags) override {
     scheduler_.Declare(flags, std::chrono::seconds(30));
+    plugins_.Declare(flags);
     flags.Words("RULE", words_, 1, 4, "words such as tables=fc* server=1 sync=ssp:3");
   }
 
   Result<int> Run() override {
     LW_ASSIGN_OR_RETURN(const MonitorOptions options, scheduler_.Options());
     const std::string rule = fmt::format("{}", fmt::join(words_, " "));
-    LW_RETURN_IF_ERROR(CheckRule(rule));
+    LW_RETURN_IF_ERROR(CheckRule(plugins_.policies(), rule));
     const std::unique_ptr<MonitorClient> monitor = ConnectMonitor(options);
     monitor->AskSetSync(rule);
     LW_ASSIGN_OR_RETURN(const AskedSetSync got,
@@ -56,6 +58,7 @@ class CtlSetSyncCommand final : public Command {
 
  private:
   CtlScheduler scheduler_;
+  PluginFlags plugins_;
   std::vector<std::string> words_;
 };
 

@@ -12,6 +12,7 @@
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/loss_flags.h"
+#include "role/plugin_flags.h"
 #include "system/text_file.h"
 #include "terminal/quantity.h"
 
@@ -37,9 +38,11 @@ class RunCommand final : public Command {
            "  leeway sim --from-run run.json\n"
            "  leeway run -w 4 -s 2 --trace out.json --trace-steps 100:120 train.py\n"
            "  leeway run -w 2 -s 2 --shards 2 --apply aggregate:reduce=ordered train.py\n"
-           "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n\n"
+           "  leeway run -w 2 -s 1 -- ./mine     # C++: WorkerOptions::FromEnvironment()\n"
+           "  leeway run -w 2 -s 1 --plugin mine.so --exchange mine:5 train.py\n\n"
            "Workers find the job through LEEWAY_SCHEDULER, LEEWAY_SECRET_FILE, LEEWAY_JOB, LEEWAY_RANK and "
-           "LEEWAY_SIZE; lw.init() reads them. A worker that ends with an error of its own (exit code 1 to "
+           "LEEWAY_SIZE (and LEEWAY_PLUGINS); lw.init() reads them. A worker that ends with an error of its "
+           "own (exit code 1 to "
            "127) ends the job, and its exit code becomes that of leeway run. --on-worker-loss and --restarts "
            "decide about a worker that died.\n\n"
            "Ctrl-C interrupts the scripts (KeyboardInterrupt); the job ends with them, or after --grace. A "
@@ -50,7 +53,8 @@ class RunCommand final : public Command {
   }
 
   void Declare(FlagSet& flags) override {
-    DeclareJobFlags(flags, options_.scheduler.job, &origins_);
+    DeclareJobFlags(flags, options_.scheduler.job, plugins_.policies(), &origins_);
+    plugins_.Declare(flags);
     flags.Each(
         "--slow-worker", "PATTERN",
         [this](const std::string& text) { return options_.slow_workers.Take(text); },
@@ -111,7 +115,7 @@ class RunCommand final : public Command {
   Result<int> Run() override {
     const JobOptions& job = options_.scheduler.job;
     if (!options_.listen.empty()) LW_RETURN_IF_ERROR(CheckListenAndTell(options_.listen, options_.bind_any));
-    LW_RETURN_IF_ERROR(CheckJobFlags(job, origins_));
+    LW_RETURN_IF_ERROR(CheckJobFlags(job, plugins_.policies(), origins_));
     LW_RETURN_IF_ERROR(CheckLossFlags(options_.scheduler));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.scheduler.checkpoint));
     LW_RETURN_IF_ERROR(CheckWaits());
@@ -122,6 +126,7 @@ class RunCommand final : public Command {
     // There is no flag for it here: reported at the latest when it is declared dead.
     options_.scheduler.suspect_after =
         std::min(options_.scheduler.suspect_after, options_.scheduler.expel_after);
+    options_.plugins = plugins_.paths();
     options_.prefix = !no_prefix_;
     if (!options_.record.empty()) {
       LW_ASSIGN_OR_RETURN(options_.exchange_costs, MeasureExchange(options_.scheduler.link.transport));
@@ -154,6 +159,7 @@ class RunCommand final : public Command {
   const Program& program_;
   LaunchOptions options_;
   JobOrigins origins_;
+  PluginFlags plugins_;
   bool no_prefix_ = false;
 };
 

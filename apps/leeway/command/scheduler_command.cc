@@ -14,6 +14,7 @@
 #include "role/job_flags.h"
 #include "role/listen_address.h"
 #include "role/loss_flags.h"
+#include "role/plugin_flags.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
 #include "status/job_display.h"
@@ -50,7 +51,8 @@ class SchedulerCommand final : public Command {
     flags.Text("--address-file", "FILE", address_file_,
                "write the address here once it listens (for file:FILE)");
     flags.Text("--status-file", "FILE", status_file_, "write the job's last status here, as JSON");
-    DeclareJobFlags(flags, options_.job, &origins_);
+    DeclareJobFlags(flags, options_.job, plugins_.policies(), &origins_);
+    plugins_.Declare(flags);
     flags.Time("--gather-timeout", options_.gather_timeout,
                "how long the job waits for all workers and servers");
     flags.Time("--suspect-after", options_.suspect_after, "a node silent for this long is reported");
@@ -73,7 +75,7 @@ class SchedulerCommand final : public Command {
     // hand.
     LW_RETURN_IF_ERROR(address_file_.empty() ? CheckListen(options_.listen, options_.bind_any)
                                              : CheckListenAndTell(options_.listen, options_.bind_any));
-    LW_RETURN_IF_ERROR(CheckJobFlags(options_.job, origins_));
+    LW_RETURN_IF_ERROR(CheckJobFlags(options_.job, plugins_.policies(), origins_));
     LW_RETURN_IF_ERROR(CheckLossFlags(options_));
     LW_RETURN_IF_ERROR(TakeCheckpointFlags(options_.checkpoint));
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
@@ -90,9 +92,8 @@ class SchedulerCommand final : public Command {
     }
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopAndAskSignals());
     ConsoleLog log("scheduler", log_level_);
-    const Policies policies = Policies::Builtin();
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerProcess> process,
-                        SchedulerProcess::Start(options_, policies, log));
+                        SchedulerProcess::Start(options_, plugins_.policies(), log));
     if (!address_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(address_file_, process->address() + "\n"));
     log.Write(LogLevel::kInfo,
               fmt::format("listening at {} for {} and {}", process->address(),
@@ -175,6 +176,7 @@ class SchedulerCommand final : public Command {
   }
 
   SecretFlags secret_;
+  PluginFlags plugins_;
   SchedulerOptions options_;
   JobOrigins origins_;
   std::chrono::milliseconds grace_{30'000};

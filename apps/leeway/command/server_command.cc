@@ -9,6 +9,7 @@
 #include "process/trace_file.h"
 #include "role/job_flags.h"
 #include "role/listen_address.h"
+#include "role/plugin_flags.h"
 #include "role/secret_flags.h"
 #include "role/until_ended.h"
 #include "status/job_display.h"
@@ -39,6 +40,7 @@ class ServerCommand final : public Command {
         "where workers reach this server; port 0: any free one; local:NAME: this host alone, no TCP port");
     flags.Switch("--bind-any", options_.bind_any, "allow an address that other machines can reach");
     flags.Text("--job", "NAME", options_.job, "name of the job; the same as the scheduler's");
+    plugins_.Declare(flags);
     secret_.Declare(flags);
     DeclareLinkFlags(flags, options_.link);
     DeclareCoresFlag(flags, options_.cores);
@@ -61,9 +63,8 @@ class ServerCommand final : public Command {
     LW_ASSIGN_OR_RETURN(options_.link.secret, secret_.Take());
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     ConsoleLog log(fmt::format("server {}", options_.server), log_level_);
-    const Policies policies = Policies::Builtin();
     LW_ASSIGN_OR_RETURN(const std::unique_ptr<ServerProcess> process,
-                        ServerProcess::Start(options_, shards_, policies, log));
+                        ServerProcess::Start(options_, shards_, plugins_.policies(), log));
     Status asked;
     RoleCalls calls;
     calls.wait = [&](std::chrono::milliseconds limit) { return process->Wait(limit); };
@@ -90,6 +91,7 @@ class ServerCommand final : public Command {
   }
 
   SecretFlags secret_;
+  PluginFlags plugins_;
   ServerOptions options_;
   std::uint32_t shards_ = 1;
   LogLevel log_level_ = LogLevel::kInfo;

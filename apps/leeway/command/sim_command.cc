@@ -9,6 +9,7 @@
 #include "base/errors.h"
 #include "cli/command_line.h"
 #include "command/commands.h"
+#include "role/plugin_flags.h"
 #include "scenario/figures.h"
 #include "scenario/keys.h"
 #include "simulate/simulate.h"
@@ -32,6 +33,7 @@ class SimCommand final : public Command {
            "  leeway sim scenarios/uneven.toml --sweep policies.sync=bsp,ssp:3,asp --seeds 5\n"
            "  leeway sim scenarios/uneven.toml --sweep 'policies.sync=ssp:3;pssp:3,0.3'\n"
            "  leeway sim scenarios/uneven.toml --set record.timeline_s=5 --trace out.json\n"
+           "  leeway sim scenarios/uneven.toml --plugin mine.so --set policies.sync=mine:3\n"
            "  leeway sim --from-run run.json --sweep policies.sync=bsp,ssp:3,asp\n"
            "  leeway sim --keys\n\n"
            "A scenario file describes the cluster, the model and the policies; docs/simulator.md explains "
@@ -54,6 +56,7 @@ class SimCommand final : public Command {
         "runs for each of the values, instead of the file's own sweeps");
     flags.Text("--from-run", "FILE", simulate_.from_run,
                "instead of a scenario file: the record of a real run, which leeway run --record wrote");
+    plugins_.Declare(flags);
     flags.Switch("--quick", simulate_.quick,
                  "use the short form that the file defines; a file without quick keys runs in full, and one "
                  "line says so");
@@ -79,6 +82,7 @@ class SimCommand final : public Command {
     if (simulate_.dry_run && (json_ || !simulate_.report.empty() || !simulate_.trace.empty()))
       return InvalidArgument("got --dry-run and an output, wanted one of them: a dry run has no results");
     if (!words_.empty()) simulate_.file = words_[0];
+    simulate_.policies = plugins_.policies();
     simulate_.seed = seed_;
     simulate_.seeds = seeds_;
     simulate_.threads = threads_;
@@ -126,6 +130,7 @@ class SimCommand final : public Command {
   bool keys_ = false;
   std::vector<std::string> words_;
   SimulateOptions simulate_;
+  PluginFlags plugins_;
   bool json_ = false;
 };
 

@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/policy_check.h"
 #include "command/commands.h"
+#include "role/plugin_flags.h"
 #include "sim/timeline.h"
 #include "terminal/error_output.h"
 #include "terminal/screen.h"
@@ -62,7 +63,9 @@ class TimelineCommand final : public Command {
         KnownSyncModels());
   }
   void Declare(FlagSet& flags) override {
-    flags.Text("--sync", "SPEC", options_.sync, "synchronization model", CheckSync);
+    plugins_.Declare(flags);
+    flags.Text("--sync", "SPEC", options_.sync, "synchronization model",
+               With(plugins_.policies(), CheckSync));
     flags.Text("--apply", "SPEC", options_.apply, "apply mode [default: the model's own]");
     flags.Text("--pace", "MS,...", pace_, "milliseconds of a step, one worker for each number [10,12,15,40]",
                [](const std::string& text) { return ParsePace(text).status(); });
@@ -72,7 +75,7 @@ class TimelineCommand final : public Command {
   }
   Result<int> Run() override {
     if (!options_.apply.empty()) {
-      const Status fits = CheckApply(options_.sync, options_.apply);
+      const Status fits = CheckApply(plugins_.policies(), options_.sync, options_.apply);
       if (!fits.ok()) return InvalidArgument("--apply with --sync {}: {}", options_.sync, fits.message());
     }
     if (!pace_.empty()) {
@@ -80,9 +83,10 @@ class TimelineCommand final : public Command {
     }
     JobOptions job;
     job.workers = static_cast<std::uint32_t>(options_.steps.size());
-    if (const Status fits = CheckInJob(options_.sync, job); !fits.ok())
+    if (const Status fits = CheckInJob(plugins_.policies(), options_.sync, job); !fits.ok())
       return InvalidArgument("--sync with {} values of --pace: {}", job.workers, fits.message());
     options_.length = 10 * *std::ranges::max_element(options_.steps);
+    options_.policies = plugins_.policies();
     const sim::TimelineReport report = sim::RunTimeline(options_);
     for (const std::string& problem : report.problems) PrintError("{}\n", problem);
     if (!report.problems.empty()) return kFailedExitCode;
@@ -100,6 +104,7 @@ class TimelineCommand final : public Command {
  private:
   const Environment& environment_;
   sim::TimelineOptions options_;
+  PluginFlags plugins_;
   std::string pace_;  // empty: the defaults of TimelineOptions
   bool json_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "cli/policy_check.h"
 #include "command/commands.h"
+#include "leeway/plugin.h"
 #include "terminal/wrap_text.h"
 #include "wire/kind.h"
 
@@ -26,8 +27,10 @@ class VersionCommand final : public Command {
                std::string_view(LEEWAY_SANITIZERS).empty() ? "" : " with " LEEWAY_SANITIZERS, kCompiler);
     fmt::print("sync        {}\n", Wrapped(KnownSyncModels(), 12, 12));
     fmt::print("apply       aggregate, immediate\n");
+    fmt::print("exchange    {}\n", Wrapped(KnownExchanges(), 12, 12));
     fmt::print("optimizer   {}\n", Wrapped(KnownOptimizers(), 12, 12));
     fmt::print("placement   {}\n", Wrapped(KnownPlacements(), 12, 12));
+    fmt::print("plug-ins    version {}, {}\n", kPluginVersion, kPluginStandardLibrary);
     return 0;
   }
 

@@ -1,6 +1,7 @@
 #include "launch/job_commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/host_text.h"
 #include "process/address_source.h"
@@ -72,6 +73,7 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
   add("--log", NameOf(options.log_level));
   if (options.bind_any) command.args.emplace_back("--bind-any");
   if (options.role_restart.scheduler > 0) add("--log-dir", files.log());
+  for (const std::string& plugin : options.plugins) add("--plugin", plugin);
   for (const std::string& rule : s.job.rules) add("--rule", rule);
   add("--pull", s.job.pull);
   add("--exchange", s.job.exchange);
@@ -103,6 +105,7 @@ ChildCommand ServerCommandOf(const Program& program, const LaunchOptions& option
   add("--shards", options.scheduler.job.shards);
   add("--transport", options.scheduler.link.transport);
   add("--cores", options.server_cores);
+  for (const std::string& plugin : options.plugins) add("--plugin", plugin);
   add("--log", NameOf(options.log_level));
   if (options.bind_any) command.args.emplace_back("--bind-any");
   if (!options.trace_parts.folder.empty()) {
@@ -124,6 +127,8 @@ ChildCommand WorkerCommandOf(const Program& program, const LaunchOptions& option
   environment.Set("LEEWAY_RANK", fmt::format("{}", rank));
   environment.Set("LEEWAY_SIZE", fmt::format("{}", options.scheduler.job.workers));
   environment.Set("LEEWAY_RESTART", fmt::format("{}", restarts));
+  if (!options.plugins.empty())
+    environment.Set("LEEWAY_PLUGINS", fmt::format("{}", fmt::join(options.plugins, ":")));
   if (!options.record.empty()) environment.Set("LEEWAY_RECORD", "1");
   if (!options.trace_parts.folder.empty()) {
     environment.Set("LEEWAY_TRACE", options.trace_parts.folder);

@@ -1,6 +1,7 @@
 #include "launch/launch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,8 +17,10 @@ namespace {
 
 // The variables that a worker joins the job with.
 std::string HowToJoin(const std::string& scheduler, const LaunchFiles& files, const LaunchOptions& options) {
-  return fmt::format("LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={}", scheduler, files.secret,
-                     options.scheduler.job.job);
+  std::string words = fmt::format("LEEWAY_SCHEDULER={} LEEWAY_SECRET_FILE={} LEEWAY_JOB={}", scheduler,
+                                  files.secret, options.scheduler.job.job);
+  if (!options.plugins.empty()) words += fmt::format(" LEEWAY_PLUGINS={}", fmt::join(options.plugins, ":"));
+  return words;
 }
 
 }  // namespace

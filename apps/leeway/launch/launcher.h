@@ -33,7 +33,8 @@ enum class ServerLossPlan : std::uint8_t {
 };
 
 struct LaunchOptions {
-  SchedulerOptions scheduler;  // of which the job, its secret, the three waits, what to do about losses
+  SchedulerOptions scheduler;        // of which the job, its secret, the three waits, what to do about losses
+  std::vector<std::string> plugins;  // paths, loaded by every process of the job
   RestartOptions restart;
   RoleRestartOptions role_restart;
   ServerLossPlan on_server_loss = ServerLossPlan::kPatch;

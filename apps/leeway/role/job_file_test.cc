@@ -19,7 +19,7 @@ using ::testing::StartsWith;
 class JobFileTest : public ::testing::Test {
  protected:
   JobFileTest() {
-    DeclareJobFlags(flags, job, &origins);
+    DeclareJobFlags(flags, job, policies, &origins);
     flags.Time("--gather-timeout", gather, "how long");
     flags.TimeLimit("--wait-max", wait_max, "how long at most");
     flags.Switch("--rejoin", rejoin, "again");
@@ -34,7 +34,8 @@ class JobFileTest : public ::testing::Test {
   Status Take(const std::string& text, const std::set<std::string>& given = {}) {
     Result<FlagFile> file = ParseJobFile(text, "job.toml");
     if (!file.ok()) return file.status();
-    return TakeFile(*file, flags, [&given](const Flag& flag) { return given.contains(flag.name()); });
+    return TakeFile(*file, flags, /*first=*/false,
+                    [&given](const Flag& flag) { return given.contains(flag.name()); });
   }
   std::string Refused(const std::string& text) {
     const Status status = Take(text);
@@ -42,6 +43,7 @@ class JobFileTest : public ::testing::Test {
     return status.message();
   }
 
+  const Policies policies = Policies::Builtin();
   JobOptions job;
   JobOrigins origins;
   std::chrono::milliseconds gather{1};
@@ -86,7 +88,7 @@ TEST_F(JobFileTest, KeysAreTheNamesOfTheFlags) {
   EXPECT_THAT(slow, ElementsAre("1:2x", "3:4x"));
   ASSERT_EQ(job.rules.size(), 2U);
   EXPECT_EQ(job.rules[0], "tables=fc* server=1 sync=psp:2,50");
-  EXPECT_TRUE(CheckJobFlags(job).ok());
+  EXPECT_TRUE(CheckJobFlags(job, Policies::Builtin()).ok());
 }
 
 TEST_F(JobFileTest, BlocksByNeedAreCalledAuto) {
@@ -162,15 +164,16 @@ TEST_F(JobFileTest, WhatIsNoTomlSaysWhere) {
 
 TEST_F(JobFileTest, WhatAJobCannotHaveIsFoundBeforeAnythingIsStarted) {
   ASSERT_TRUE(Take("workers = 4\nservers = 2\n[[rule]]\nsync = \"drop:9\"\n").ok());
-  EXPECT_THAT(CheckJobFlags(job).message(), AllOf(HasSubstr("drop:9"), HasSubstr("job of 4")));
+  EXPECT_THAT(CheckJobFlags(job, Policies::Builtin()).message(),
+              AllOf(HasSubstr("drop:9"), HasSubstr("job of 4")));
   job.rules = {"server=2 sync=bsp"};
-  EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("wanted 0 to 1"));
+  EXPECT_THAT(CheckJobFlags(job, Policies::Builtin()).message(), HasSubstr("wanted 0 to 1"));
   job.rules.clear();
   job.sync = "drop:5";
-  EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("5 workers"));
+  EXPECT_THAT(CheckJobFlags(job, Policies::Builtin()).message(), HasSubstr("5 workers"));
   job.sync = "ssptable:2";
   job.pull = "partial:0.9,50";
-  EXPECT_THAT(CheckJobFlags(job).message(), HasSubstr("use pull \"full\""));
+  EXPECT_THAT(CheckJobFlags(job, Policies::Builtin()).message(), HasSubstr("use pull \"full\""));
 }
 
 TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
@@ -178,7 +181,7 @@ TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
     job = JobOptions();
     origins = JobOrigins{};
     EXPECT_TRUE(Take(text).ok()) << text;
-    return CheckJobFlags(job, origins).message();
+    return CheckJobFlags(job, Policies::Builtin(), origins).message();
   };
   EXPECT_THAT(wrong("workers = 4\n\n[[rule]]\nsync = \"drop:9\"\n"),
               AllOf(StartsWith("job.toml line 3: rule"), HasSubstr("drop:9")));
@@ -193,7 +196,8 @@ TEST_F(JobFileTest, WhatDoesNotFitTogetherIsNamedWhereItStands) {
   job.sync = "bsp";
   job.rules = {"sync=asp", "sync=drop:9"};
   origins.rules = {"job.toml line 2: rule", "--rule"};
-  EXPECT_THAT(CheckJobFlags(job, origins).message(), StartsWith("--rule: rule \"sync=drop:9\""));
+  EXPECT_THAT(CheckJobFlags(job, Policies::Builtin(), origins).message(),
+              StartsWith("--rule: rule \"sync=drop:9\""));
 }
 
 TEST_F(JobFileTest, OnlyCommentsHaveCharactersBeyondAscii) {

@@ -13,19 +13,20 @@
 
 namespace leeway::app {
 
-void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
+void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies, JobOrigins* origins) {
   flags.Number("-w,--workers", "N", job.workers, 1, 4096, "workers");
   flags.Number("-s,--servers", "N", job.servers, 1, 1024, "server processes");
   flags.Number("--shards", "N", job.shards, 1, 64,
                "shards per server: one thread each, give it a core of its own");
-  flags.Text("--sync", "SPEC", job.sync, "synchronization model of tables that name none", CheckSync);
+  flags.Text("--sync", "SPEC", job.sync, "synchronization model of tables that name none",
+             With(policies, CheckSync));
   flags.Text("--apply", "SPEC", job.apply,
              "how pushes are applied: immediate, or aggregate:reduce=ordered,window=2 [default: the sync "
              "model's own]");
   flags.Each(
       "--rule", "RULE",
-      [&job](const std::string& rule) -> Status {
-        LW_RETURN_IF_ERROR(CheckRule(rule));
+      [&job, &policies](const std::string& rule) -> Status {
+        LW_RETURN_IF_ERROR(CheckRule(policies, rule));
         job.rules.push_back(rule);
         return Status::Ok();
       },
@@ -36,7 +37,8 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
              "and tau has passed",
              CheckPull);
   flags.Text("--exchange", "SPEC", job.exchange,
-             "when a worker pushes and pulls: every:k, when_stale:s or significant:t", CheckExchange);
+             "when a worker pushes and pulls: every:k, when_stale:s or significant:t",
+             With(policies, CheckExchange));
   flags.SwitchOff(
       "--no-overlap", job.overlap,
       "a barrier of all workers between the pushes and the pulls of an iteration; for comparison only");
@@ -45,7 +47,7 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins) {
               "block by block");
   flags.Text("--placement", "SPEC", job.placement,
              "which shard owns which block: lpt evens their bytes out; docs/placements.md compares all",
-             CheckPlacement);
+             With(policies, CheckPlacement));
   flags.BytesOrAuto("--block-bytes", job.block_bytes, 64, 64U << 20,
                     "the largest block; auto: an eighth of a shard's even share of the model, from 64KiB to "
                     "4MiB");
@@ -100,12 +102,12 @@ const char* NameOf(LogLevel level) {
   return kNames[static_cast<std::size_t>(level)];
 }
 
-Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins) {
-  if (const Status fits = CheckApply(job.sync, job.apply); !fits.ok())
+Status CheckJobFlags(const JobOptions& job, const Policies& policies, const JobOrigins& origins) {
+  if (const Status fits = CheckApply(policies, job.sync, job.apply); !fits.ok())
     return InvalidArgument("{} with {} {}: {}", origins.apply, origins.sync, job.sync, fits.message());
-  LW_RETURN_IF_ERROR(CheckInJob(job.sync, job).WithContext(origins.sync));
+  LW_RETURN_IF_ERROR(CheckInJob(policies, job.sync, job).WithContext(origins.sync));
   std::size_t which = 0;
-  Status rules = CheckRules(job, which);
+  Status rules = CheckRules(policies, job, which);
   if (rules.ok() || which >= job.rules.size()) return rules;
   return rules.WithContext(which < origins.rules.size() ? origins.rules[which] : "--rule");
 }
@@ -123,10 +125,12 @@ std::string JobLesson() {
       "  apply       immediate, aggregate; aggregate:reduce=ordered gives the same bits\n"
       "              in every run\n"
       "  pull        full, partial:0.9,50\n"
-      "  exchange    every:1, every:k, when_stale:s, significant:t\n"
+      "  exchange    {}\n"
+      "              every:4 in every 4th iteration; when_stale:3 when values lack\n"
+      "              more than 3 iterations; significant:0.01 when |g| / |w| is larger\n"
       "  optimizer   {}\n"
       "  placement   {}\n",
-      listed(KnownSyncModels()), listed(KnownOptimizers()), listed(KnownPlacements()));
+      listed(KnownSyncModels()), KnownExchanges(), listed(KnownOptimizers()), listed(KnownPlacements()));
 }
 
 }  // namespace leeway::app

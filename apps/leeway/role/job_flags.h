@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "assembly/policies.h"
 #include "cli/flag_set.h"
 #include "leeway/env.h"
 #include "leeway/options.h"
@@ -20,7 +21,9 @@ struct JobOrigins {
 // --seed, --job,
 // --job-file.
 // `origins`, if given, is filled as they are taken.
-void DeclareJobFlags(FlagSet& flags, JobOptions& job, JobOrigins* origins = nullptr);
+// `policies` are asked when flags are taken.
+void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies,
+                     JobOrigins* origins = nullptr);
 // --give-up-after, --beat, --silence-max.
 void DeclareCoresFlag(FlagSet& flags, std::string& cores);
 void DeclareTransportFlag(FlagSet& flags, std::string& transport);
@@ -30,7 +33,8 @@ void DeclareLogFlag(FlagSet& flags, LogLevel& level);
 // "debug", "info", "warning", "error".
 [[nodiscard]] const char* NameOf(LogLevel level);
 // Whether the job's sync, apply and rules fit each other and its workers and servers.
-[[nodiscard]] Status CheckJobFlags(const JobOptions& job, const JobOrigins& origins = {});
+[[nodiscard]] Status CheckJobFlags(const JobOptions& job, const Policies& policies,
+                                   const JobOrigins& origins = {});
 // The names that job flags take, for help.
 [[nodiscard]] std::string JobLesson();
 

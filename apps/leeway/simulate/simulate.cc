@@ -95,6 +95,7 @@ void PrintScenarios(const scenario::Study& study) {
 // The runs of the scenario, checked; none has begun.
 Result<Finished> Plan(ScenarioFile file, const SimulateOptions& options,
                       const Registry<problem::Problem>& problems) {
+  file.scenario.policies = options.policies;
   for (const std::string& text : options.sets) {
     LW_RETURN_IF_ERROR(Set(file.scenario, text));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "assembly/policies.h"
 #include "leeway/status.h"
 #include "problem/problem.h"
 #include "scenario/study.h"
@@ -14,8 +15,9 @@
 namespace leeway::app {
 
 struct SimulateOptions {
-  std::string file;                 // of a scenario
-  std::string from_run;             // instead: the record of a real run
+  std::string file;      // of a scenario
+  std::string from_run;  // instead: the record of a real run
+  Policies policies = Policies::Builtin();
   std::vector<std::string> sets;    // "key=value"
   std::vector<std::string> sweeps;  // "key=a,b,c"; instead of the file's
   std::uint64_t seed = 1;

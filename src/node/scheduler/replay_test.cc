@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exchange/exchanges.h"
 #include "node/control_frame.h"
 #include "node/scheduler/barriers.h"
 #include "node/scheduler/batch_pools.h"
@@ -156,7 +157,8 @@ class TableReplayTest : public ::testing::Test {
     job.block_bytes = 64;
   }
   std::unique_ptr<TableRegistry> Make() {
-    auto made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements});
+    auto made =
+        std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements, exchanges});
     EXPECT_TRUE(made->Check().ok());
     return made;
   }
@@ -173,6 +175,7 @@ class TableReplayTest : public ::testing::Test {
   Registry<SyncModel> sync = BuiltinSyncModels();
   Registry<Optimizer> optimizers = BuiltinOptimizers();
   Registry<Placement> placements = BuiltinPlacements();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
 };
 
 TEST_F(TableReplayTest, TablesAreReplayedWithTheirBlocks) {

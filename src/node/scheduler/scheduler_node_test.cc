@@ -228,7 +228,7 @@ TEST_F(SchedulerNodeTest, TheStatusSaysHowLongTheJobGathered) {
 
 TEST_F(SchedulerNodeTest, BadOptionsAreRefusedAtTheStart) {
   const auto start = [this] {
-    SchedulerNode bad(options, world.env, SchedulerPolicies{sync, optimizers, placements},
+    SchedulerNode bad(options, world.env, SchedulerPolicies{sync, optimizers, placements, exchanges},
                       [](const Status&) {});
     return bad.Start();
   };

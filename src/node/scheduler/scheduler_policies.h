@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/registry.h"
+#include "leeway/exchange.h"
 #include "leeway/optimizer.h"
 #include "leeway/placement.h"
 #include "leeway/sync_model.h"
@@ -13,6 +14,7 @@ struct SchedulerPolicies {
   const Registry<SyncModel>& sync;
   const Registry<Optimizer>& optimizers;
   const Registry<Placement>& placements;
+  const Registry<ExchangePolicy>& exchanges;
 };
 
 }  // namespace leeway

@@ -36,8 +36,9 @@ bool Covers(const SyncRule& newer, const SyncRule& older) {
 
 }  // namespace
 
-SyncChoices::SyncChoices(const JobOptions& job, const Registry<SyncModel>& models)
-    : job_(job), models_(&models) {}
+SyncChoices::SyncChoices(const JobOptions& job, const Registry<SyncModel>& models,
+                         const Registry<ExchangePolicy>& exchanges)
+    : job_(job), models_(&models), exchanges_(&exchanges) {}
 
 Status SyncChoices::TakeJobRules(std::size_t* which) {
   if (job_.rules.size() > kRulesMax) {
@@ -152,7 +153,7 @@ Status SyncChoices::CheckPair(const std::string& sync, const std::string& apply)
   if (const std::uint32_t needed = policy.model->WorkersNeeded(); needed > job_.workers) {
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync, needed, job_.workers);
   }
-  return CheckWorkerFit(*policy.model, sync, job_.pull, job_.exchange);
+  return CheckWorkerFit(*policy.model, sync, job_.pull, job_.exchange, *exchanges_);
 }
 
 Status SyncChoices::Fill(const TableSpec& spec, wire::pb::Table& map) const {

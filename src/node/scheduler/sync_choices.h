@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/registry.h"
+#include "leeway/exchange.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
 #include "leeway/sync_model.h"
@@ -30,8 +31,9 @@ class SyncChoices {
  public:
   static constexpr std::size_t kRulesMax = 256;
 
-  // Borrows the models for its life.
-  SyncChoices(const JobOptions& job, const Registry<SyncModel>& models);
+  // Borrows the registries for its life.
+  SyncChoices(const JobOptions& job, const Registry<SyncModel>& models,
+              const Registry<ExchangePolicy>& exchanges);
 
   // Takes the job's rules. The specs of each rule must be known, and fit each other and the job. A rule with
   // an apply mode alone must fit the model that a table without a model of its own has by then, on every
@@ -73,7 +75,9 @@ class SyncChoices {
   [[nodiscard]] Result<SyncChoice> Of(const TableSpec& spec, std::uint32_t server) const;
 
   JobOptions job_;
-  const Registry<SyncModel>* models_;  // not null; a pointer, since these are assigned
+  // Not null; pointers, since choices are assigned.
+  const Registry<SyncModel>* models_;
+  const Registry<ExchangePolicy>* exchanges_;
   // Specs that were tried and are sound, a few: one that means many tables is tried once.
   mutable std::set<std::string> sound_;
   std::vector<Kept> job_rules_;

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "exchange/exchanges.h"
 #include "node/scheduler/table_registry.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
@@ -26,7 +27,8 @@ class SyncChoicesTest : public ::testing::Test {
     job.servers = 3;
   }
   std::unique_ptr<TableRegistry> Make() {
-    auto made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements});
+    auto made =
+        std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements, exchanges});
     const Status checked = made->Check();
     EXPECT_TRUE(checked.ok()) << checked.ToString();
     return made;
@@ -35,7 +37,9 @@ class SyncChoicesTest : public ::testing::Test {
     if (registry_ == nullptr) registry_ = Make();
     return *registry_;
   }
-  Status CheckJob() { return TableRegistry(job, SchedulerPolicies{sync, optimizers, placements}).Check(); }
+  Status CheckJob() {
+    return TableRegistry(job, SchedulerPolicies{sync, optimizers, placements, exchanges}).Check();
+  }
   Status Define(const std::string& name, const std::string& sync_spec = "", const std::string& apply = "",
                 TableClock clock = TableClock::kJob) {
     wire::pb::DefineTables request;
@@ -66,6 +70,7 @@ class SyncChoicesTest : public ::testing::Test {
   Registry<SyncModel> sync = BuiltinSyncModels();
   Registry<Optimizer> optimizers = BuiltinOptimizers();
   Registry<Placement> placements = BuiltinPlacements();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   std::unique_ptr<TableRegistry> registry_;
 };
 
@@ -156,7 +161,7 @@ TEST_F(SyncChoicesTest, AnApplyModeAloneMustFitTheModelThatItWillMeet) {
     job.apply = "";
     job.rules = std::move(rules);
     std::size_t which = 99;
-    return SyncChoices(job, sync).TakeJobRules(&which).ok() ? 99 : which;
+    return SyncChoices(job, sync, exchanges).TakeJobRules(&which).ok() ? 99 : which;
   };
   EXPECT_EQ(wrong("bsp", {"apply=aggregate"}), 99U);
   EXPECT_EQ(wrong("asp", {"apply=aggregate"}), 0U);
@@ -165,7 +170,7 @@ TEST_F(SyncChoicesTest, AnApplyModeAloneMustFitTheModelThatItWillMeet) {
   EXPECT_EQ(wrong("bsp", {"server=1 sync=asp", "server=0 apply=aggregate"}), 99U);
   EXPECT_EQ(wrong("asp", {"tables=fc* sync=bsp", "tables=fc* apply=aggregate"}), 99U);
   EXPECT_EQ(wrong("asp", {"tables=fc* sync=bsp", "tables=conv? apply=aggregate"}), 1U);
-  EXPECT_THAT(SyncChoices(job, sync).TakeJobRules().message(),
+  EXPECT_THAT(SyncChoices(job, sync, exchanges).TakeJobRules().message(),
               AllOf(HasSubstr("sync \"asp\""), HasSubstr("sync=SPEC apply=aggregate")));
 }
 

@@ -14,7 +14,6 @@
 #include "node/scheduler/sync_choices.h"
 #include "node/scheduler/table_check.h"
 #include "optimizer/make_optimizer.h"
-#include "sync/exchange_policy.h"
 #include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 
@@ -58,7 +57,10 @@ Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::En
 
 TableRegistry::TableRegistry(const JobOptions& job, const SchedulerPolicies& policies,
                              std::uint64_t payload_bytes_max)
-    : job_(job), policies_(policies), payload_bytes_max_(payload_bytes_max), choices_(job, policies.sync) {
+    : job_(job),
+      policies_(policies),
+      payload_bytes_max_(payload_bytes_max),
+      choices_(job, policies.sync, policies.exchanges) {
   for (std::uint32_t i = 0; i < job.servers * job.shards; ++i) {
     shards_.push_back({ShardId(i), ServerId(i / job.shards)});
   }
@@ -73,7 +75,8 @@ Status TableRegistry::Check() {
   if (!placement.ok()) return placement.status().WithContext("placement of the job");
   placement_ = *std::move(placement);
   LW_RETURN_IF_ERROR(ParsePullPolicy(job_.pull).status().WithContext("pull of the job"));
-  LW_RETURN_IF_ERROR(ParseExchangePolicy(job_.exchange).status().WithContext("exchange of the job"));
+  LW_RETURN_IF_ERROR(
+      policies_.exchanges.MakeFromSpec(job_.exchange).status().WithContext("exchange of the job"));
   TableSpec defaults;
   defaults.sync = job_.sync;
   defaults.apply = job_.apply;

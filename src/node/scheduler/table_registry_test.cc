@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "exchange/exchanges.h"
 #include "optimizer/optimizers.h"
 #include "placement/placements.h"
 #include "sync/sync_policy.h"
@@ -22,7 +23,7 @@ class TableRegistryTest : public ::testing::Test {
   }
   TableRegistry& registry() {
     if (made == nullptr) {
-      made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements});
+      made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements, exchanges});
       const Status checked = made->Check();
       EXPECT_TRUE(checked.ok()) << checked.ToString();
     }
@@ -45,6 +46,7 @@ class TableRegistryTest : public ::testing::Test {
   Registry<SyncModel> sync = BuiltinSyncModels();
   Registry<Optimizer> optimizers = BuiltinOptimizers();
   Registry<Placement> placements = BuiltinPlacements();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   std::unique_ptr<TableRegistry> made;
 };
 
@@ -100,7 +102,8 @@ TEST_F(TableRegistryTest, ByNeedATableIsOneBlockIfItsOptimizerNeedsAllOfIt) {
 
 TEST_F(TableRegistryTest, ByNeedABlockFitsAFrame) {
   job.block_bytes = 0;
-  made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements}, 4096);
+  made =
+      std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements, exchanges}, 4096);
   ASSERT_TRUE(made->Check().ok());
   ASSERT_TRUE(Define({Table("w", {4096})}).ok());
   EXPECT_THAT(BlocksOf(registry().all()[0]), ElementsAre(1024, 1024, 1024, 1024));
@@ -131,7 +134,8 @@ TEST_F(TableRegistryTest, ATableWhoseOptimizerNeedsAllOfItIsOneBlock) {
 }
 
 TEST_F(TableRegistryTest, ATableThatIsTooLargeForOneBlockIsRefusedIfItMustBeOne) {
-  made = std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements}, 280);
+  made =
+      std::make_unique<TableRegistry>(job, SchedulerPolicies{sync, optimizers, placements, exchanges}, 280);
   ASSERT_TRUE(made->Check().ok());
   wire::pb::Table fits = Table("fits", {10, 7}), large = Table("large", {71});
   fits.set_optimizer("lars");
@@ -274,7 +278,7 @@ TEST_F(TableRegistryTest, TooManyBlocksAreRefusedWithAdvice) {
 
 TEST_F(TableRegistryTest, TheJobsOwnSpecsAreChecked) {
   const auto check = [this] {
-    return TableRegistry(job, SchedulerPolicies{sync, optimizers, placements}).Check();
+    return TableRegistry(job, SchedulerPolicies{sync, optimizers, placements, exchanges}).Check();
   };
   EXPECT_TRUE(check().ok());
   job.placement = "round_robbin";

@@ -16,30 +16,40 @@ void NoteSignificance(WorkerTable& table, std::span<const float> gradient) {
   table.significance = static_cast<float>(std::min(1.0, Significance(gradient, table.pair.Front())));
 }
 
-}  // namespace
+// A table in one iteration, as its exchange policy sees it.
+class TableView final : public ExchangeView {
+ public:
+  TableView(const WorkerTable& table, Iteration iteration, std::span<const float> gradient)
+      : table_(table), iteration_(iteration), gradient_(gradient) {}
+  [[nodiscard]] Iteration iteration() const override { return iteration_; }
+  [[nodiscard]] Iteration exchanged() const override { return table_.exchanged; }
+  [[nodiscard]] std::optional<std::int64_t> Age() const override {
+    std::int64_t age = 0;
+    for (const WorkerBlock& block : table_.blocks) {
+      const std::optional<std::int64_t> of_block = table_.AgeOf(block, iteration_);
+      if (!of_block) return std::nullopt;
+      age = std::max(age, *of_block);
+    }
+    return age;
+  }
+  [[nodiscard]] std::optional<double> Significance() const override {
+    if (gradient_.empty()) return std::nullopt;
+    return leeway::Significance(gradient_, table_.pair.Front());
+  }
 
-bool Exchange::AddsUp() const { return policy_.kind != ExchangePolicy::Kind::kEvery || policy_.every > 1; }
+ private:
+  const WorkerTable& table_;
+  const Iteration iteration_;
+  const std::span<const float> gradient_;
+};
+
+}  // namespace
 
 bool Exchange::IsDue(const WorkerTable& table, Iteration iteration, std::span<const float> gradient) const {
   // A sum is in no checkpoint. It must be in the blocks when they are cut, or a worker that goes on from
   // there lacks its gradients.
   if (iteration + 1 >= cut_at_ && table.exchanged + 1 < cut_at_) return true;
-  switch (policy_.kind) {
-    case ExchangePolicy::Kind::kEvery: {
-      // In iterations k - 1, 2k - 1, ...; one that was passed over is made up for.
-      const std::int64_t k = policy_.every;
-      return (iteration.value() + 1) / k > (table.exchanged.value() + 1) / k;
-    }
-    case ExchangePolicy::Kind::kWhenStale:
-      // The next iteration would read values that are more than s iterations old.
-      return std::ranges::any_of(table.blocks, [&](const WorkerBlock& block) {
-        return !table.HoldsWithin(block, iteration, policy_.stale_max);
-      });
-    case ExchangePolicy::Kind::kSignificant:
-      // A table that this worker has nothing for is exchanged, or it would never see what others do to it.
-      return gradient.empty() || Significance(gradient, table.pair.Front()) > policy_.significance_min;
-  }
-  return true;
+  return policy_->IsDue(TableView(table, iteration, gradient));
 }
 
 Status Exchange::Check(const WorkerTable& table, Iteration iteration, std::span<const float> gradient) const {

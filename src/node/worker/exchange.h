@@ -1,18 +1,19 @@
 // Exchange: which gradients go out in an iteration, and which add up in the worker until one goes out.
 //
-// Decides and adds up; the node pushes. Thread rule: the node's.
+// Asks the job's exchange policy and adds up; the node pushes. Thread rule: the node's.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "block/buffer_pool.h"
+#include "leeway/exchange.h"
 #include "leeway/ids.h"
 #include "leeway/status.h"
 #include "leeway/worker.h"
 #include "node/worker/lent_gradient.h"
 #include "node/worker/table.h"
-#include "sync/exchange_policy.h"
 
 namespace leeway {
 
@@ -21,9 +22,10 @@ class Exchange {
   // Borrows `counters` for its life.
   explicit Exchange(WorkerCounters& counters) : counters_(counters) {}
 
-  void SetPolicy(const ExchangePolicy& policy) { policy_ = policy; }
+  // Without a policy every iteration exchanges. REQUIRES: policy is not null.
+  void SetPolicy(ExchangePolicyPtr policy) { policy_ = std::move(policy); }
   // Not every iteration exchanges.
-  [[nodiscard]] bool AddsUp() const;
+  [[nodiscard]] bool AddsUp() const { return policy_ != nullptr && !policy_->EveryIteration(); }
   // A checkpoint holds what blocks have of the iterations below `at`: sums go out before.
   void OnCut(Iteration at) { cut_at_ = at; }
   // An error if the gradient would spoil the gradients of other iterations in the sum.
@@ -42,7 +44,7 @@ class Exchange {
                            std::span<const float> gradient) const;
 
   WorkerCounters& counters_;
-  ExchangePolicy policy_;
+  ExchangePolicyPtr policy_;
   Iteration cut_at_{-1};
 };
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+
+#include "exchange/exchanges.h"
 
 namespace leeway {
 namespace {
@@ -22,11 +25,8 @@ class ExchangeTest : public ::testing::Test {
     table.blocks[0].model = model;
     table.landing.AddBlock(0, 2);
   }
-  void Every(std::int64_t k) {
-    ExchangePolicy policy;
-    policy.every = k;
-    exchange.SetPolicy(policy);
-  }
+  void Use(const std::string& spec) { exchange.SetPolicy(*BuiltinExchanges().MakeFromSpec(spec)); }
+  void Every(std::int64_t k) { Use(fmt::format("every:{}", k)); }
   // The values that go out in this iteration; empty: it is absent.
   std::vector<float> HandIn(std::int64_t iteration) {
     const auto out = exchange.HandIn(table, Iteration(iteration), {gradient, nullptr, {}, 1}, pool);
@@ -90,10 +90,7 @@ TEST_F(ExchangeTest, ANonFiniteGradientIsRefusedOnlyWhereItWouldSpoilASum) {
 }
 
 TEST_F(ExchangeTest, OnlyAGradientThatIsLargeEnoughGoesOut) {
-  ExchangePolicy policy;
-  policy.kind = ExchangePolicy::Kind::kSignificant;
-  policy.significance_min = 0.5;
-  exchange.SetPolicy(policy);
+  Use("significant:0.5");
   std::ranges::fill(pair.Back(), 100.0F);
   pair.Publish(Iteration(0));
   ASSERT_TRUE(pair.Take());

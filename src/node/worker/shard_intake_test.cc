@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "exchange/exchanges.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/testing/link_stub.h"
 #include "sync/sync_policy.h"
@@ -58,12 +59,13 @@ class ShardIntakeTest : public ::testing::Test {
   testing::FakeEnv env;
   testing::LinkStub links{env};
   Registry<SyncModel> models = BuiltinSyncModels();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
   Training training{WorkerOptions(),
                     env.env,
-                    models,
+                    {.sync = models, .exchanges = exchanges},
                     self,
                     counters,
                     due,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -96,10 +97,15 @@ struct alignas(64) WorkerTable {
   [[nodiscard]] std::int64_t CountOwn(Iteration from, Iteration last) const {
     return idle->CountOwn(from, last);
   }
-  // Whether the values held of the block lack at most `age_max` own iterations up to `progress`.
-  [[nodiscard]] bool HoldsWithin(const WorkerBlock& block, Iteration progress, std::int64_t age_max) const {
+  // How many own iterations up to `progress` the values held of the block lack; nullopt: not known.
+  [[nodiscard]] std::optional<std::int64_t> AgeOf(const WorkerBlock& block, Iteration progress) const {
     const Iteration v_train = landing.HeldVTrain(block.index);
-    return v_train >= Iteration(-1) && CountOwn(v_train, progress) <= age_max;
+    if (v_train < Iteration(-1)) return std::nullopt;
+    return CountOwn(v_train, progress);
+  }
+  [[nodiscard]] bool HoldsWithin(const WorkerBlock& block, Iteration progress, std::int64_t age_max) const {
+    const std::optional<std::int64_t> age = AgeOf(block, progress);
+    return age && *age <= age_max;
   }
 
   struct Waiter {

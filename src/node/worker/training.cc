@@ -35,7 +35,7 @@ Status CheckGradient(const WorkerTable& table, const LentGradient& gradient) {
 
 }  // namespace
 
-Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+Training::Training(const WorkerOptions& options, Env& env, const WorkerPolicies& policies,
                    const WorkerIdentity& self, WorkerCounters& counters, DueCallbacks& due, Events events)
     : env_(env),
       self_(self),
@@ -53,7 +53,8 @@ Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncMo
                 events_.shown();
                 ports_.Flush();
               }),
-      rules_(models),
+      rules_(policies.sync),
+      exchanges_(policies.exchanges),
       exchange_(counters),
       partial_(env.timers, counters,
                [this] {
@@ -65,10 +66,10 @@ Training::Training(const WorkerOptions& options, Env& env, const Registry<SyncMo
 
 Status Training::TakeJob(const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job.pull));
-  LW_ASSIGN_OR_RETURN(const ExchangePolicy exchange, ParseExchangePolicy(job.exchange));
+  LW_ASSIGN_OR_RETURN(ExchangePolicyPtr exchange, exchanges_.MakeFromSpec(job.exchange));
   partial_.SetPolicy(pull);
   if (pull.partial && pull.late == PullPolicy::Late::kWithdraw) ports_.TakeNewestOnly();
-  exchange_.SetPolicy(exchange);
+  exchange_.SetPolicy(std::move(exchange));
   if (!job.overlap) step_.Enable();
   ports_.SetFlushBytes(job.flush_bytes);
   job_sync_ = job.sync;

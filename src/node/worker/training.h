@@ -32,6 +32,7 @@
 #include "node/worker/table_set.h"
 #include "node/worker/wait_account.h"
 #include "node/worker/worker_identity.h"
+#include "node/worker/worker_policies.h"
 
 namespace leeway {
 
@@ -45,8 +46,8 @@ class Training {
     std::function<void()> loans_looked;        // as PushLoans says it
   };
   // Borrows all but `options` and `events` for its life.
-  Training(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
-           const WorkerIdentity& self, WorkerCounters& counters, DueCallbacks& due, Events events);
+  Training(const WorkerOptions& options, Env& env, const WorkerPolicies& policies, const WorkerIdentity& self,
+           WorkerCounters& counters, DueCallbacks& due, Events events);
 
   // Takes the job's policies; an error if one is not known.
   [[nodiscard]] Status TakeJob(const JobOptions& job);
@@ -162,6 +163,7 @@ class Training {
   PushLoans loans_;
   ArrayWrites writes_;
   BlockRules rules_;
+  const Registry<ExchangePolicy>& exchanges_;
   Exchange exchange_;
   PartialUse partial_;
   StepBarrier step_;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/errors.h"
+#include "exchange/exchanges.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/testing/link_stub.h"
 #include "sync/sync_policy.h"
@@ -81,6 +82,7 @@ class TrainingTest : public ::testing::Test {
   testing::FakeEnv env;
   testing::LinkStub links{env};
   Registry<SyncModel> models = BuiltinSyncModels();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   WorkerIdentity self;
   WorkerCounters counters;
   DueCallbacks due;
@@ -88,7 +90,7 @@ class TrainingTest : public ::testing::Test {
   std::vector<bool> gated;
   Training training{WorkerOptions(),
                     env.env,
-                    models,
+                    {.sync = models, .exchanges = exchanges},
                     self,
                     counters,
                     due,

@@ -26,7 +26,7 @@ class Call {
 
 }  // namespace
 
-WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
+WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const WorkerPolicies& policies,
                        AddressSource scheduler, WorkerNodeEvents& events)
     : env_(env),
       events_(events),
@@ -34,7 +34,7 @@ WorkerNode::WorkerNode(const WorkerOptions& options, Env& env, const Registry<Sy
       scheduler_(env, options.link, std::move(scheduler), 0, "the scheduler", *this),
       requests_(env.clock, scheduler_,
                 [this](std::function<void()> callback) { due_.Later(std::move(callback)); }),
-      training_(options, env, models, joining_.self(), counters_, due_,
+      training_(options, env, policies, joining_.self(), counters_, due_,
                 {.at_barrier =
                      [this] {
                        requests_.Barrier(StepBarrier::kName, training_.iteration(), training_.steps(),

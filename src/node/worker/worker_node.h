@@ -15,12 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "base/registry.h"
 #include "leeway/env.h"
 #include "leeway/ids.h"
 #include "leeway/options.h"
 #include "leeway/status.h"
-#include "leeway/sync_model.h"
 #include "leeway/table.h"
 #include "leeway/worker.h"
 #include "node/link.h"
@@ -36,6 +34,7 @@
 #include "node/worker/shard_intake.h"
 #include "node/worker/training.h"
 #include "node/worker/user_activity.h"
+#include "node/worker/worker_policies.h"
 #include "node/worker/worker_view.h"
 #include "wire/messages.h"
 
@@ -60,9 +59,8 @@ class WorkerNodeEvents : public UserActivity {
 
 class WorkerNode final : private LinkEvents {
  public:
-  // `models` outlives the node.
-  WorkerNode(const WorkerOptions& options, Env& env, const Registry<SyncModel>& models,
-             AddressSource scheduler, WorkerNodeEvents& events);
+  WorkerNode(const WorkerOptions& options, Env& env, const WorkerPolicies& policies, AddressSource scheduler,
+             WorkerNodeEvents& events);
 
   // Joins the job; done when the scheduler says that all have gathered and every shard is connected.
   void Join(Done done);

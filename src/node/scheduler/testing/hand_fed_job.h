@@ -7,6 +7,7 @@
 #include <string>
 
 #include "checkpoint/manifest.h"
+#include "exchange/exchanges.h"
 #include "node/scheduler/membership.h"
 #include "node/scheduler/table_registry.h"
 #include "node/scheduler/testing/hand_fed_actions.h"
@@ -65,7 +66,8 @@ class HandFedJob {
   Registry<SyncModel> sync = BuiltinSyncModels();
   Registry<Optimizer> optimizers = BuiltinOptimizers();
   Registry<Placement> placements = BuiltinPlacements();
-  SchedulerPolicies policies{sync, optimizers, placements};
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
+  SchedulerPolicies policies{sync, optimizers, placements, exchanges};
   JobOptions options = [] {
     JobOptions job;
     job.job = "j";

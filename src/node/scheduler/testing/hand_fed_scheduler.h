@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "exchange/exchanges.h"
 #include "node/scheduler/scheduler_node.h"
 #include "node/testing/fake_env.h"
 #include "node/testing/handshake.h"
@@ -29,9 +30,9 @@ class HandFedScheduler : public ::testing::Test {
     options.job.block_bytes = 16;
   }
   void StartNode() {
-    node =
-        std::make_unique<SchedulerNode>(options, world.env, SchedulerPolicies{sync, optimizers, placements},
-                                        [this](const Status& why) { ended.push_back(why); });
+    node = std::make_unique<SchedulerNode>(options, world.env,
+                                           SchedulerPolicies{sync, optimizers, placements, exchanges},
+                                           [this](const Status& why) { ended.push_back(why); });
     const Status started = node->Start();
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
@@ -168,6 +169,7 @@ class HandFedScheduler : public ::testing::Test {
   Registry<SyncModel> sync = BuiltinSyncModels();
   Registry<Optimizer> optimizers = BuiltinOptimizers();
   Registry<Placement> placements = BuiltinPlacements();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   std::vector<Status> ended;
   wire::pb::Welcome welcome;
   ConnectionId w0, w1, s0, s1;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "exchange/exchanges.h"
 #include "node/testing/fake_env.h"
 #include "node/testing/handshake.h"
 #include "node/worker/worker_node.h"
@@ -32,7 +33,8 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     job.set_servers(2);
     job.set_shards(1);
     node.emplace(
-        options, env.env, models, []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
+        options, env.env, WorkerPolicies{.sync = models, .exchanges = exchanges},
+        []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
         static_cast<WorkerNodeEvents&>(*this));
   }
 
@@ -247,6 +249,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   ParameterPair u_pair{2, nullptr, nullptr};
   ParameterPair c_pair{2, nullptr, nullptr};
   Registry<SyncModel> models = BuiltinSyncModels();
+  Registry<ExchangePolicy> exchanges = BuiltinExchanges();
   wire::pb::Job job;  // as the scheduler will tell it
   std::string sync;   // of all tables
   std::uint32_t u_group = 0;
