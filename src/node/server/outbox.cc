@@ -28,10 +28,14 @@ void Outbox::AddVerdict(MemberKey to, const wire::VerdictEntry& verdict) {
   LetterTo(to).verdicts.push_back(verdict);
 }
 
+void Outbox::AddResumed(MemberKey to, const wire::ResumedEntry& resumed) {
+  LetterTo(to).resumed.push_back(resumed);
+}
+
 void Outbox::AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values) {
   Letter& letter = LetterTo(to);
   letter.answers.push_back(answer);
-  letter.answers.back().payload_bytes = values ? static_cast<std::uint32_t>(values->bytes().size()) : 0;
+  letter.answers.back().SetWhole(values ? static_cast<std::uint32_t>(values->bytes().size()) : 0);
   letter.values.push_back(std::move(values));
 }
 
@@ -39,6 +43,7 @@ void Outbox::Flush(const Sessions& sessions, Inbound& inbound) {
   for (Letter& letter : std::span(letters_).first(used_)) {
     if (const ConnectionId id = sessions.Of(letter.to); id != ConnectionId{}) {
       SendVerdicts(letter, id, inbound);
+      SendResumed(letter, id, inbound);
       if (held_.IsFor(letter.to)) {
         HoldAnswers(letter);
       } else {
@@ -46,6 +51,7 @@ void Outbox::Flush(const Sessions& sessions, Inbound& inbound) {
       }
     }
     letter.verdicts.clear();
+    letter.resumed.clear();
     letter.answers.clear();
     letter.values.clear();
   }
@@ -68,18 +74,29 @@ void Outbox::SendHeld(MemberKey to, ConnectionId id, Inbound& inbound) {
   }
 }
 
-void Outbox::SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound) {
-  verdicts_.worker = letter.to.worker;
-  verdicts_.incarnation = letter.to.incarnation;
-  std::span<const wire::VerdictEntry> left = letter.verdicts;
+template <typename Message, typename Entry>
+void Outbox::SendInFrames(MemberKey to, std::span<const Entry> left, wire::Kind kind, Message& message,
+                          ConnectionId id, Inbound& inbound) {
+  message.worker = to.worker;
+  message.incarnation = to.incarnation;
   while (!left.empty()) {
     const auto now = left.first(std::min<std::size_t>(left.size(), wire::kEntriesMax));
-    verdicts_.entries.assign(now.begin(), now.end());
+    message.entries.assign(now.begin(), now.end());
     left = left.subspan(now.size());
     body_.clear();
-    wire::Encode(verdicts_, body_);
-    Send(id, wire::Kind::kVerdicts, inbound);
+    wire::Encode(message, body_);
+    Send(id, kind, inbound);
   }
+}
+
+void Outbox::SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound) {
+  SendInFrames(letter.to, std::span(letter.verdicts), wire::Kind::kVerdicts, verdicts_, id, inbound);
+}
+
+void Outbox::SendResumed(const Letter& letter, ConnectionId id, Inbound& inbound) {
+  if (letter.resumed.empty()) return;
+  wire::Resumed message;
+  SendInFrames(letter.to, std::span(letter.resumed), wire::Kind::kResumed, message, id, inbound);
 }
 
 void Outbox::SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound) {

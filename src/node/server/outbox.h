@@ -32,6 +32,7 @@ class Outbox {
       : answer_bytes_max_(answer_bytes_max), held_(timers, std::move(more)) {}
 
   void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
+  void AddResumed(MemberKey to, const wire::ResumedEntry& resumed);
   // `values` null: unchanged.
   void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values);
   void Flush(const Sessions& sessions, Inbound& inbound);
@@ -45,11 +46,16 @@ class Outbox {
   struct Letter {
     MemberKey to;
     std::vector<wire::VerdictEntry> verdicts;
+    std::vector<wire::ResumedEntry> resumed;
     std::vector<wire::AnswerEntry> answers;
     std::vector<ConstBufferRef> values;  // one per answer
   };
 
   Letter& LetterTo(MemberKey to);
+  template <typename Message, typename Entry>
+  void SendInFrames(MemberKey to, std::span<const Entry> left, wire::Kind kind, Message& message,
+                    ConnectionId id, Inbound& inbound);
+  void SendResumed(const Letter& letter, ConnectionId id, Inbound& inbound);
   void SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound);
   void SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound);
   void HoldAnswers(Letter& letter);

@@ -120,6 +120,7 @@ class FakeTransport final : public Transport {
       frame.payload_at.push_back(piece.bytes.data());
     }
     if (frame.kind == wire::Kind::kHello) hellos[id] = frame.body;
+    if (on_sent) on_sent(frame);
     sent.push_back(std::move(frame));
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override {
@@ -232,6 +233,7 @@ class FakeTransport final : public Transport {
   Status listen_error;
   std::vector<std::pair<ConnectionId, std::string>> connects;
   std::vector<SentFrame> sent;
+  std::function<void(const SentFrame&)> on_sent;          // told of each as well
   std::map<ConnectionId, std::vector<std::byte>> hellos;  // the node's own, as sent
   std::set<ConnectionId> closed;                          // by the node
   std::map<ConnectionId, TimePoint> received;             // what LastReceived says; set by the test

@@ -22,6 +22,7 @@ struct FrameDraft {
   wire::Init init;
   wire::Push push;
   wire::Absent absent;
+  wire::Resume resume;
   wire::Pull pull;
   wire::Assign assign;
   std::vector<std::byte> body;

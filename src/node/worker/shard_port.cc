@@ -66,19 +66,14 @@ void ShardPort::Flush() {
 }
 
 void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
-  FrameDraft& draft = share_.draft;
+  wire::Resume& resume = share_.draft.resume;
   for (WorkerBlock* block : blocks) {
     if (!block->resuming || block->resume_sent) continue;
-    const Iteration next = block->NextIteration();
-    if (!draft.absent.entries.empty() &&
-        (next != draft.absent.iteration || draft.absent.entries.size() == wire::kEntriesMax)) {
-      SendAbsentFrame();
-    }
     block->resume_sent = true;
-    draft.absent.iteration = next;
-    draft.absent.entries.push_back({block->id, block->term, Seq(0), 0});
+    resume.entries.push_back({block->id, block->term, block->NextIteration()});
+    if (resume.entries.size() == wire::kEntriesMax) SendDraft(wire::Kind::kResume, resume);
   }
-  if (!draft.absent.entries.empty()) SendAbsentFrame();
+  if (!resume.entries.empty()) SendDraft(wire::Kind::kResume, resume);
 }
 
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
@@ -134,8 +129,8 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
       SendAssign(*block, *next);
     } else if (lent != nullptr) {
       in_frame = lent;
-      draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version,
-                                    static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
+      draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version});
+      draft.push.entries.back().SetWhole(static_cast<std::uint32_t>(block->bytes()));
       draft.payload.push_back(
           {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), next->lent});
       draft.payload_bytes += block->bytes();
@@ -161,8 +156,8 @@ void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
     block->pull.MarkSent();
     // A pull into the user's own memory names no version: the memory may hold anything.
     const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
-    draft.pull.entries.push_back(
-        {block->id, block->term, block->pull.progress(), cached, block->table->significance});
+    draft.pull.entries.push_back({block->id, block->term, block->pull.progress(), cached,
+                                  block->table->significance, block->pull.ask()});
     ++share_.counters.pulls;
     if (draft.pull.entries.size() == wire::kEntriesMax) SendPullFrame();
   }
