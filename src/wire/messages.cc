@@ -328,7 +328,7 @@ Wrong CheckHead(const Read& m) {
 }
 Wrong CheckHead(const Pull& m) {
   if ((m.flags & ~Pull::kFlags) == 0) return {};
-  return {"flags", "0 to 3 (1: observer, 2: newest only)", m.flags};
+  return {"flags", "0 to 7 (1: observer, 2: newest only, 4: by priority)", m.flags};
 }
 Wrong CheckHead(const Absent& m) { return CheckIteration("iteration", m.iteration, 0); }
 Wrong CheckHead(const Push& m) {

@@ -143,7 +143,10 @@ struct Pull {
   static constexpr std::uint8_t kObserver = 1;
   // The worker throws an answer away once it has asked for a newer one: the server need not send it.
   static constexpr std::uint8_t kNewestOnly = 2;
-  static constexpr std::uint8_t kFlags = kObserver | kNewestOnly;  // all that this version knows
+  // The server may let the answers leave by the priorities of their entries.
+  static constexpr std::uint8_t kByPriority = 4;
+  static constexpr std::uint8_t kFlags =
+      kObserver | kNewestOnly | kByPriority;  // all that this version knows
 
   WorkerId worker;
   Incarnation incarnation;

@@ -87,8 +87,12 @@ struct SentFrame {
   ConnectionId to;
   wire::Kind kind{};
   std::vector<std::byte> body;
-  std::vector<std::byte> payload;
-  std::vector<const void*> payload_at;  // where each piece of the payload lay: shows that nothing was copied
+  std::vector<std::byte> payload{};
+  std::vector<const void*>
+      payload_at{};  // where each piece of the payload lay: shows that nothing was copied
+  FrameOrder::Kind order{};
+  std::uint8_t priority = 0;
+  std::vector<BlockId> blocks{};
 
   [[nodiscard]] std::vector<float> floats() const {
     std::vector<float> values(payload.size() / sizeof(float));
@@ -112,13 +116,16 @@ class FakeTransport final : public Transport {
     return id;
   }
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload) override {
+            std::span<const Pinned> payload, const FrameOrder& order) override {
     if (!connections_.contains(id)) return;
-    SentFrame frame{id, static_cast<wire::Kind>(kind), {body.begin(), body.end()}, {}, {}};
+    SentFrame frame{id, static_cast<wire::Kind>(kind), {body.begin(), body.end()}};
     for (const Pinned& piece : payload) {
       frame.payload.insert(frame.payload.end(), piece.bytes.begin(), piece.bytes.end());
       frame.payload_at.push_back(piece.bytes.data());
     }
+    frame.order = order.kind;
+    frame.priority = order.priority;
+    frame.blocks.assign(order.blocks.begin(), order.blocks.end());
     if (frame.kind == wire::Kind::kHello) hellos[id] = frame.body;
     if (on_sent) on_sent(frame);
     sent.push_back(std::move(frame));
