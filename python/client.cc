@@ -73,7 +73,8 @@ std::unique_ptr<Client> Client::Join(const std::string& scheduler, const std::st
 std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string& apply,
                                       std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                       const std::string& pull, const std::string& exchange,
-                                      const std::vector<std::string>& rules) {
+                                      const std::vector<std::string>& rules, bool priorities,
+                                      const std::string& pull_at) {
   WorkerOptions options;
   options.wait_max = WaitMax(wait_max_s);
   auto life = std::make_shared<Life>();
@@ -85,6 +86,8 @@ std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string
   job.pull = pull;
   job.exchange = exchange;
   job.rules = rules;
+  job.priorities = priorities;
+  job.pull_at = pull_at;
   life->local_job = Check(LocalJob::Start(job, life->log));
   options.scheduler = life->local_job->scheduler();
   options.link.secret = life->local_job->secret();

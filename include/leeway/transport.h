@@ -80,7 +80,7 @@ struct FrameOrder {
   enum class Kind : std::uint8_t {
     kInOrder,     // no frame passes it, and it passes none
     kControl,     // before all others
-    kVerdicts,    // before frames with a priority
+    kVerdicts,    // and other brief frames: before those with a priority
     kByPriority,  // the lower the priority the sooner; waiting raises it, so that none starves
   };
   Kind kind = Kind::kInOrder;

@@ -133,11 +133,11 @@ def is_initialized():
 
 
 def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=0, wait_max=None,
-         pull="full", exchange="every:1", rules=(), secret_file=None):
+         pull="full", exchange="every:1", rules=(), secret_file=None, priorities=True, pull_at="ready"):
     """Joins the job that launched this process; without a launcher, makes a job of this one process.
 
     scheduler, secret_file, job, rank: override the launcher's.
-    sync, apply, block_bytes, pull, exchange, rules ("tables=fc* sync=ssp:3", ...): options of a job that this call makes; a
+    sync, apply, block_bytes, pull, exchange, rules ("tables=fc* sync=ssp:3", ...), priorities, pull_at: options of a job that this call makes; a
         launched job has its launcher's. block_bytes is the size of the largest block; 0 chooses it from the size of the model.
     wait_max: the longest wait without progress, in seconds; 0 or "none": no limit. It limits how long this worker's calls wait
         for a server, the scheduler or a file (by default 600). It also limits how long other workers wait for this one while
@@ -173,7 +173,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
             claim.release()
             raise
     else:
-        worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules))
+        worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules), priorities, pull_at)
     _Process.session = Session(worker, pattern(worker.rank, worker.size), claim)
 
 

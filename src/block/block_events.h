@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 
 #include "block/buffer_pool.h"
 #include "leeway/env.h"
@@ -80,11 +81,13 @@ struct PullEvent {
   Epoch epoch_min{};
   bool observer = false;
   float significance = 1.0F;
-  Ask ask{};  // comes back with the answer
+  Ask ask{};                               // comes back with the answer
+  std::optional<std::uint8_t> priority{};  // so does this
 };
 
 struct BlockAnswer {
   Ask ask{};
+  std::optional<std::uint8_t> priority{};  // of the pull
   Iteration v_train{};
   Version version{};
   ConstBufferRef values{};  // null: unchanged, the worker holds `version`

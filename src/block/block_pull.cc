@@ -38,6 +38,7 @@ void Block::Answer(const PullEvent& pull, WorkerId held_for, Duration held) {
   }
   events_.OnAnswer(place_.id, place_.term, pull.from,
                    {.ask = pull.ask,
+                    .priority = pull.priority,
                     .v_train = progress_.v_train(),
                     .version = values.version(),
                     .values = unchanged ? nullptr : values.current(),

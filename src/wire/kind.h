@@ -64,6 +64,12 @@ enum class Kind : std::uint8_t {
   kProbe = 54,     // scheduler -> worker: measure this server
 };
 
+// Whether a frame of this kind may leave before others that came earlier: nothing that it says depends on
+// them.
+[[nodiscard]] constexpr bool MayPassOthers(Kind kind) {
+  return kind == Kind::kPing || kind == Kind::kPong || kind == Kind::kWhy || kind == Kind::kWhyReply;
+}
+
 // "Push", ...; "kind 77" for an unknown one.
 [[nodiscard]] std::string_view KindName(Kind kind);
 

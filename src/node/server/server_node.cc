@@ -178,7 +178,7 @@ void ServerNode::OnAnswer(BlockId block, Term term, MemberKey to, const BlockAns
   entry.version = answer.version;
   entry.held_for = answer.held_for;
   entry.held_us = Microseconds(answer.held);
-  outbox_.AddAnswer(to, entry, answer.values);
+  outbox_.AddAnswer(to, entry, answer.values, answer.priority);
 }
 
 void ServerNode::OnRoster(const wire::pb::Roster& roster) {

@@ -62,6 +62,33 @@ TEST_F(ServerNodeTest, AWorkerThatWantsTheNewestOnlyGetsItsAnswers) {
   EXPECT_EQ(node->answers_withdrawn(), 0U) << "all had left";
 }
 
+TEST_F(ServerNodeTest, AnswersLeaveByTheirPrioritiesWhereTheWorkerSaysSo) {
+  SetUpTable("asp");
+  const ConnectionId w0 = HelloWorker(0);
+  Init(w0, 0, 1, {10, 20});
+  Init(w0, 0, 3, {30, 40});
+  const auto verdicts = world.transport.TakeSent(w0, Kind::kVerdicts);
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_EQ(verdicts[0].order, FrameOrder::Kind::kVerdicts);
+  EXPECT_THAT(verdicts[0].blocks, ElementsAre(BlockId(1)));
+  wire::Pull pull{WorkerId(0), Incarnation(1), Epoch(0), 0, {}};
+  pull.entries.push_back({BlockId(1), Term(1), Iteration(0), Version(0), 1.0F, Ask(1), 9});
+  pull.entries.push_back({BlockId(3), Term(1), Iteration(0), Version(0), 1.0F, Ask(1), 2});
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].order, FrameOrder::Kind::kInOrder);
+  EXPECT_THAT(answers[0].floats(), ElementsAre(10, 20, 30, 40));
+  pull.flags = wire::Pull::kByPriority;
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].order, FrameOrder::Kind::kByPriority);
+  EXPECT_EQ(answers[0].priority, 2);
+  EXPECT_THAT(answers[0].blocks, ElementsAre(BlockId(3), BlockId(1)));
+  EXPECT_THAT(answers[0].floats(), ElementsAre(30, 40, 10, 20)) << "the more urgent one comes first";
+}
+
 TEST_F(ServerNodeTest, NothingIsCopiedOnTheWayInOrOut) {
   SetUpTable("asp");
   const ConnectionId w0 = HelloWorker(0);

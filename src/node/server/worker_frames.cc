@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -255,6 +256,8 @@ Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
       continue;
     }
     if ((pull_.flags & wire::Pull::kNewestOnly) != 0) events_.wants_newest(from, entry.block, entry.ask);
+    std::optional<std::uint8_t> priority;
+    if ((pull_.flags & wire::Pull::kByPriority) != 0) priority = entry.priority;
     const std::uint64_t delayed = block->counters().delayed;
     block->OnPull({.from = from,
                    .term = entry.term,
@@ -263,7 +266,8 @@ Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
                    .epoch_min = pull_.epoch_min,
                    .observer = (pull_.flags & wire::Pull::kObserver) != 0,
                    .significance = entry.significance,
-                   .ask = entry.ask},
+                   .ask = entry.ask,
+                   .priority = priority},
                   now);
     if (block->counters().delayed == delayed) continue;
     events_.delayed(block->table(), from, entry.progress);

@@ -41,6 +41,7 @@ void Training::Sync(TableId id, Done usable) {
         std::move(usable),
         FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
   }
+  if (learns_order_) use_order_.NoteUse(id);
   waits_.Begin(env_.clock.Now());
   table.waiters.push_back({needed, env_.clock.Now(), std::move(usable)});
   table.ended_by = nullptr;
