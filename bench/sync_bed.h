@@ -51,6 +51,7 @@ class SyncBed final : public BlockEvents {
 
   void OnVerdict(BlockId, Term, MemberKey, Seq, Verdict, Iteration) override {}
   void OnAnswer(BlockId, Term, MemberKey, const BlockAnswer&) override {}
+  void OnResumed(BlockId, Term, MemberKey, Seq, Iteration) override {}
   void OnWakeAt(BlockId, TimePoint) override {}
   void OnReached(BlockId) override {}
 

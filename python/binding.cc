@@ -207,8 +207,9 @@ void BindMembership(WorkerClass& type) {
                   py::arg("trace_steps") = "", py::arg("plugins") = std::vector<std::string>())
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
-                  py::arg("rules") = std::vector<std::string>(),
-                  py::arg("plugins") = std::vector<std::string>())
+                   py::arg("rules") = std::vector<std::string>(),
+                   py::arg("plugins") = std::vector<std::string>(), py::arg("priorities") = true,
+                   py::arg("pull_at") = "ready")
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })

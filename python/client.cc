@@ -83,7 +83,8 @@ std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string
                                       std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                       const std::string& pull, const std::string& exchange,
                                       const std::vector<std::string>& rules,
-                                      const std::vector<std::string>& plugins) {
+                                      const std::vector<std::string>& plugins, bool priorities,
+                                      const std::string& pull_at) {
   WorkerOptions options;
   options.wait_max = WaitMax(wait_max_s);
   auto life = std::make_shared<Life>();
@@ -95,6 +96,8 @@ std::unique_ptr<Client> Client::Alone(const std::string& sync, const std::string
   job.pull = pull;
   job.exchange = exchange;
   job.rules = rules;
+  job.priorities = priorities;
+  job.pull_at = pull_at;
   life->local_job = Check(LocalJob::Start(job, life->log, "auto", Check(PoliciesWith(plugins))));
   options.plugins = plugins;
   options.scheduler = life->local_job->scheduler();

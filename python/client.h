@@ -46,7 +46,8 @@ class Client {
                                        std::uint32_t block_bytes, std::optional<double> wait_max_s,
                                        const std::string& pull, const std::string& exchange,
                                        const std::vector<std::string>& rules,
-                                       const std::vector<std::string>& plugins);
+                                       const std::vector<std::string>& plugins, bool priorities,
+                                       const std::string& pull_at);
   ~Client() { Close(); }
 
   // Ends the worker, as a dead one unless it has left or shut down before. A call in another thread keeps the

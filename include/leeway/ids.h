@@ -62,10 +62,13 @@ using Seq =
     StrongInt<struct SeqTag, std::uint64_t, true>;  // dense per (worker life, block), from 1; 0: no push
 using Version = StrongInt<struct VersionTag, std::uint64_t,
                           true>;  // changes of a block's values; 0: no version, 1: the initial values
+using Ask = StrongInt<struct AskTag, std::uint32_t, true>;  // pulls of one block by one worker life, from 1
+using View = StrongInt<struct ViewTag, std::uint64_t>;      // a published encoding of a block; 0: none
 using Iteration = StrongInt<struct IterationTag, std::int64_t, true>;  // from 0; -1 is before the first
 
 inline constexpr Iteration kIterationMax{std::numeric_limits<std::int64_t>::max()};
 inline constexpr WorkerId kNoWorker{std::numeric_limits<std::uint32_t>::max()};
+inline constexpr ShardId kNoShard{std::numeric_limits<std::uint32_t>::max()};
 
 }  // namespace leeway
 

@@ -60,6 +60,11 @@ struct JobOptions {
   // pulls. The server answers one part while the next is on its way, so both directions of its link are busy.
   // 1: block by block. A part has at most 32 blocks, however small they are.
   std::uint32_t flush_bytes = 256U << 10;
+  // Over TCP a sender lets frames leave first whose tables an iteration uses first. Each worker learns that
+  // order in its first iterations.
+  bool priorities = true;
+  // "ready": the pull of a table leaves with its push. "clock": all pulls leave at Clock().
+  std::string pull_at = "ready";
   std::string placement = "lpt";
   // The size limit of a block, a multiple of 4. 0: the scheduler chooses it from the bytes of the model and
   // the number of shards, so that even a small model spreads over all servers

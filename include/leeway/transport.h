@@ -1,8 +1,9 @@
 // Transport: connections that carry frames, as a node sees them.
 //
 // A frame is a kind, a small body and a payload (src/wire/frame.h has the bytes). Implementations frame bytes
-// and check lengths; they do not know the meaning of a frame. Frames of one connection arrive whole, in
-// order, at most once. A lost connection may lose any suffix of the frames sent. Thread rule: as for Env.
+// and check lengths; they do not know the meaning of a frame. Frames of one connection arrive whole, at most
+// once, and in order, but for what their FrameOrder permits. A lost connection may lose any suffix of the
+// frames sent. Thread rule: as for Env.
 #pragma once
 
 #include <cstddef>
@@ -74,6 +75,20 @@ struct FrameLimits {
   Carriers carriers = Carriers::kStream;
 };
 
+// How a frame may be ordered among the frames of its connection that wait to leave.
+struct FrameOrder {
+  enum class Kind : std::uint8_t {
+    kInOrder,     // no frame passes it, and it passes none
+    kControl,     // before all others
+    kVerdicts,    // and other brief frames: before those with a priority
+    kByPriority,  // the lower the priority the sooner; waiting raises it, so that none starves
+  };
+  Kind kind = Kind::kInOrder;
+  std::uint8_t priority = 0;
+  // The blocks that the frame names, valid during the call. Frames that name a common block keep their order.
+  std::span<const BlockId> blocks = {};
+};
+
 class TransportEvents {
  public:
   virtual ~TransportEvents() = default;
@@ -105,8 +120,14 @@ class Transport {
   // Queues one frame. The body is copied. The payload stays pinned until it has left, or until a receiver
   // that reads it in place has finished. A connection that is not yet up queues the frame; a closed one drops
   // it.
+  // A transport may leave each frame its place, whatever `order` says.
   virtual void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-                    std::span<const Pinned> payload) = 0;
+                    std::span<const Pinned> payload, const FrameOrder& order) = 0;
+  // The same for a frame that keeps its place.
+  void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
+            std::span<const Pinned> payload) {
+    Send(id, kind, body, payload, FrameOrder());
+  }
   // Changes the limits on frames of `id` from the next header on. A new connection has the defaults of
   // FrameLimits.
   virtual void SetLimits(ConnectionId id, const FrameLimits& limits) = 0;

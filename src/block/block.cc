@@ -121,7 +121,6 @@ void Block::NoteSent(WorkerId worker, Iteration iteration, TimePoint now) {
 }
 
 void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
-  if (absent.seq == Seq(0)) return Resume(absent, now);
   if (!Admits(absent.from, absent.term, absent.seq)) return;
   if (absent.iteration >= kIterationEnd) return Conclude(absent.from, absent.seq, Verdict::kRefused, now);
   const bool is_idle = absent.idle && sync_.KeepsOrder(progress_);
@@ -132,21 +131,21 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);
 }
 
-void Block::Resume(const AbsentEvent& where, TimePoint now) {
-  const Progress::Standing standing = progress_.StandingOf(where.from);
-  if (where.term != place_.term || standing == Progress::Standing::kUnknown)
-    return SayMoved(where.from, Seq(0));
-  if (standing == Progress::Standing::kReplaced) return SayFenced(where.from, Seq(0));
+void Block::OnResume(const ResumeEvent& resume, TimePoint now) {
+  const Progress::Standing standing = progress_.StandingOf(resume.from);
+  if (resume.term != place_.term || standing == Progress::Standing::kUnknown)
+    return SayMoved(resume.from, Seq(0));
+  if (standing == Progress::Standing::kReplaced) return SayFenced(resume.from, Seq(0));
   // Pushes that it sent before and that are not in the ledger were lost with the owner before: nobody waits
   // for them.
-  if (standing == Progress::Standing::kMember && where.iteration < kIterationEnd &&
+  if (standing == Progress::Standing::kMember && resume.next < kIterationEnd &&
       !LW_MUTATED(lost_is_awaited)) {
-    progress_.Skipped(where.from.worker, where.iteration - 1);
+    progress_.Skipped(resume.from.worker, resume.next - 1);
     AdvanceWhilePossible(now);
   }
   ++counters_.resumed;
-  Say(where.from, ledger_.LastOf(where.from), Verdict::kGap);
-  Release(where.from.worker, now);
+  events_.OnResumed(place_.id, place_.term, resume.from, ledger_.LastOf(resume.from), progress_.v_train());
+  Release(resume.from.worker, now);
 }
 
 void Block::OnAssign(const AssignEvent& assign, Gradient array) {

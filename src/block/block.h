@@ -81,8 +81,9 @@ class Block {
   // optimizer has run since the version that the worker reads, whose gradients it would undo; kRefused if it
   // does not fit. The worker's progress stays as it is.
   void OnAssign(const AssignEvent& assign, Gradient array);
-  // With seq 0 it is no absent push: a worker that goes on under a new term says which iteration it will send
-  // next (it is absent from all before), and is told the last seq that was taken from it (kGap).
+  // A worker that goes on under a new term says which iteration it will send next. It is absent from all
+  // before, and is told the last seq that was taken from it.
+  void OnResume(const ResumeEvent& resume, TimePoint now);
   void OnAbsent(const AbsentEvent& absent, TimePoint now);
   void OnPull(const PullEvent& pull, TimePoint now);
   // The members as of `epoch`, whole. Older epochs are ignored.
@@ -149,7 +150,6 @@ class Block {
   bool Admits(MemberKey from, Term term, Seq seq);
   // Whether the push is within the open iterations; if not, notes it and says so.
   bool FitsWindow(const PushEvent& push, TimePoint now);
-  void Resume(const AbsentEvent& where, TimePoint now);
   // Nothing if the gradient was taken back by its owner while it was read: then there was no push.
   std::optional<Verdict> Take(const PushEvent& push, Gradient gradient);
   // The worker's contribution to `iteration` is here, or its absence.
@@ -162,7 +162,7 @@ class Block {
   void NotifyIfReached();
 
   void AnswerOrWait(const PullEvent& pull, TimePoint now);
-  void Answer(const PullEvent& pull, WorkerId held_for = kNoWorker);
+  void Answer(const PullEvent& pull, WorkerId held_for = kNoWorker, Duration held = {});
   // Asks the model again about a pull that was delayed: answers it, or lets it wait on as the same DPR.
   // Returns how long the pull had waited if it is answered.
   Duration AskAgain(const WaitingPull& waiting, WorkerId held_for, TimePoint now);

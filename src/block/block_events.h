@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 
 #include "block/buffer_pool.h"
 #include "leeway/env.h"
@@ -54,6 +55,13 @@ struct AbsentEvent {
   bool idle = false;  // another optimizer steps in this iteration: it counts in no lead (see IdleIterations)
 };
 
+// A worker goes on under a new term: pushes of iterations before `next` that the block lacks do not come.
+struct ResumeEvent {
+  MemberKey from{};
+  Term term{};
+  Iteration next{};
+};
+
 // Sets one array of the block: 0 is its values, 1 and on are those of its optimizer, which has run `steps`
 // times then.
 struct AssignEvent {
@@ -73,15 +81,19 @@ struct PullEvent {
   Epoch epoch_min{};
   bool observer = false;
   float significance = 1.0F;
+  Ask ask{};                               // comes back with the answer
+  std::optional<std::uint8_t> priority{};  // so does this
 };
 
 struct BlockAnswer {
-  Iteration progress{};
+  Ask ask{};
+  std::optional<std::uint8_t> priority{};  // of the pull
   Iteration v_train{};
   Version version{};
   ConstBufferRef values{};  // null: unchanged, the worker holds `version`
   // The worker whose contribution, or end, released the pull; kNoWorker: it was not held up for a worker.
   WorkerId held_for = kNoWorker;
+  Duration held{};  // how long the model made the pull wait
 };
 
 // The events that a block raises, always during one of its own calls.
@@ -89,11 +101,13 @@ class BlockEvents {
  public:
   virtual ~BlockEvents() = default;
   // Of a push or absent push. Seq 0 concerns no push: kInitialized answers an Init; kMoved and kFenced with
-  // seq 0 answer an Init or a pull. kGap carries the last seq taken, kOpen that of the push which got
-  // kWindow.
+  // seq 0 answer an Init, a pull or a resume. kGap carries the last seq taken, kOpen that of the push which
+  // got kWindow.
   virtual void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                          Iteration v_train) = 0;
   virtual void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) = 0;
+  // Answers OnResume: pushes of this life up to `last` have been taken.
+  virtual void OnResumed(BlockId block, Term term, MemberKey to, Seq last, Iteration v_train) = 0;
   // A gradient was applied or summed. Its staleness: how many versions come between the one that it was
   // computed on and the one that it changes. Not called where the push names no version that is known here.
   // For statistics only: an implementation may ignore it.

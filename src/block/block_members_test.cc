@@ -201,17 +201,17 @@ TEST(BlockMembersTest, AWorkerThatGoesOnUnderANewTermIsAbsentFromWhatWasLost) {
   block.Pull(0, 4);
   block.Forget();
   const auto go_on = [&](std::uint32_t worker, std::int64_t next) {
-    block->OnAbsent({.from = HandFedBlock::Key(worker), .term = Term(1), .iteration = Iteration(next)},
+    block->OnResume({.from = HandFedBlock::Key(worker), .term = Term(1), .next = Iteration(next)},
                     block.Now());
   };
   go_on(0, 5);
-  EXPECT_THAT(block.Heard(), ElementsAre("GAP 0#1 v1"));
+  EXPECT_THAT(block.Heard(), ElementsAre("RESUMED 0#1 v1"));
   go_on(1, 4);
-  EXPECT_THAT(block.Heard(), ElementsAre("GAP 1#1 v4")) << "worker 1 still gives iteration 4";
+  EXPECT_THAT(block.Heard(), ElementsAre("RESUMED 1#1 v4")) << "worker 1 still gives iteration 4";
   block.Push(1, 4);
   EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 1#2 v5", "ANSWER 0 p4 v5 r3"));
   EXPECT_EQ(block.values()[0], 3.0F);
-  block->OnAbsent({.from = HandFedBlock::Key(7), .term = Term(1), .iteration = Iteration(0)}, block.Now());
+  block->OnResume({.from = HandFedBlock::Key(7), .term = Term(1), .next = Iteration(0)}, block.Now());
   EXPECT_THAT(block.Heard(), ElementsAre("MOVED 7#0 v5")) << "a stranger";
 }
 

@@ -24,7 +24,7 @@ void Block::AnswerOrWait(const PullEvent& pull, TimePoint now) {
   if (pulls_.Delay(pull, now)) ++counters_.delayed;
 }
 
-void Block::Answer(const PullEvent& pull, WorkerId held_for) {
+void Block::Answer(const PullEvent& pull, WorkerId held_for, Duration held) {
   const Values& values = updater_.values();
   const bool unchanged = pull.cached_version == values.version();
   ++counters_.answers;
@@ -37,11 +37,13 @@ void Block::Answer(const PullEvent& pull, WorkerId held_for) {
     if (progress_.StandingOf(pull.from) != Progress::Standing::kGone) updater_.Sent(pull.from.worker);
   }
   events_.OnAnswer(place_.id, place_.term, pull.from,
-                   {.progress = pull.progress,
+                   {.ask = pull.ask,
+                    .priority = pull.priority,
                     .v_train = progress_.v_train(),
                     .version = values.version(),
                     .values = unchanged ? nullptr : values.current(),
-                    .held_for = held_for});
+                    .held_for = held_for,
+                    .held = held});
 }
 
 Duration Block::AskAgain(const WaitingPull& waiting, WorkerId held_for, TimePoint now) {
@@ -54,7 +56,7 @@ Duration Block::AnswerDelayed(const WaitingPull& waiting, WorkerId held_for, Tim
   const Duration waited = now - waiting.since;
   counters_.delayed_wait += waited;
   progress_.Held(waiting.pull.from.worker, waited);
-  Answer(waiting.pull, held_for);
+  Answer(waiting.pull, held_for, waited);
   return waited;
 }
 

@@ -217,7 +217,8 @@ TEST(BlockPullTest, WhatTheWorkerHoldsIsNotSentAgain) {
   block->OnPull(pull, block.Now());
   EXPECT_THAT(block.Heard(), ElementsAre("UNCHANGED 0 p-1 v0 r1"));
   block.Push(0, 0);
-  pull.progress = Iteration(0);
+  pull = block.NextPull(0, 0);
+  pull.cached_version = Version(1);
   block->OnPull(pull, block.Now());
   EXPECT_THAT(block.Heard(), ElementsAre("SUMMED 0#1 v1", "ANSWER 0 p0 v1 r2"));
   EXPECT_EQ(block->counters().unchanged, 1U);

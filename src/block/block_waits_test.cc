@@ -111,6 +111,19 @@ TEST(BlockWaitsTest, AHoldFromBeforeThePushIsNoPartOfThePaceAfterIt) {
   EXPECT_EQ(block->progress().PushInterval(WorkerId(0)), Duration(100));
 }
 
+TEST(BlockWaitsTest, AnAnswerSaysHowLongTheModelMadeItsPullWait) {
+  HandFedBlock block({.sync = "bsp"});
+  block.Begin(2);
+  block.Push(0, 0);
+  block.now_ns = 5'000;
+  block.Pull(0, 0);
+  block.now_ns = 47'000;
+  block.Push(1, 0);
+  EXPECT_EQ(block.held_us(0), 42);
+  block.Pull(1, 0);
+  EXPECT_EQ(block.held_us(1), 0) << "it did not wait";
+}
+
 TEST(BlockWaitsTest, ADelayedPullOfAnotherLifeIsADelayedPullOfItsOwn) {
   HandFedBlock block({.sync = "bsp", .apply = "immediate"});
   block.Begin(2);

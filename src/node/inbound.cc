@@ -63,10 +63,10 @@ Result<std::string> Inbound::Listen(const std::string& address) {
 }
 
 void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
-                   std::span<const Pinned> payload) {
+                   std::span<const Pinned> payload, const FrameOrder& order) {
   Peer* const peer = peers_.Find(id);
   if (peer == nullptr || peer->choked) return;
-  if (!waiting_) return Transmit(id, peer, kind, body, payload);
+  if (!waiting_) return Transmit(id, peer, kind, body, payload, order);
   LW_CHECK(payload.empty(), "{} with a payload cannot be held", wire::KindName(kind));
   if (held_.Add(id, kind, body)) return waiting_();
   env_.log.Write(LogLevel::kWarning,
@@ -77,12 +77,13 @@ void Inbound::Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> 
 }
 
 void Inbound::Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
-                       std::span<const Pinned> payload) {
+                       std::span<const Pinned> payload, FrameOrder order) {
   if (peer != nullptr) {
     peer->last_sent = env_.clock.Now();
     if (kind == wire::Kind::kWelcome) peer->greeted = true;
   }
-  env_.transport.Send(id, static_cast<std::uint8_t>(kind), body, payload);
+  if (wire::MayPassOthers(kind)) order.kind = FrameOrder::Kind::kControl;
+  env_.transport.Send(id, static_cast<std::uint8_t>(kind), body, payload, order);
 }
 
 void Inbound::CloseAfterSend(ConnectionId id) {
@@ -104,7 +105,7 @@ void Inbound::Release(std::uint64_t up_to) {
 
 void Inbound::SendHeld(const HeldFrames::Held& held) {
   if (held.close) return env_.transport.CloseAfterSend(held.to);
-  Transmit(held.to, peers_.Find(held.to), held.kind, held.body, {});
+  Transmit(held.to, peers_.Find(held.to), held.kind, held.body, {}, {});
 }
 
 void Inbound::EndHold(bool drop) {

@@ -57,7 +57,7 @@ class Inbound final : private TransportEvents {
   // Returns the address as bound.
   [[nodiscard]] Result<std::string> Listen(const std::string& address);
   void Send(ConnectionId id, wire::Kind kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload = {});
+            std::span<const Pinned> payload = {}, const FrameOrder& order = {});
   void SendControl(ConnectionId id, wire::Kind kind, const google::protobuf::MessageLite& message);
   // Says goodbye with `why` and closes; OnGone does not follow.
   void Close(ConnectionId id, const Status& why);
@@ -119,7 +119,7 @@ class Inbound final : private TransportEvents {
   void SayGoodbye(ConnectionId id, const Status& why);
   // Sends without holding. `peer` is null if it was closed meanwhile: it still gets the frames from before.
   void Transmit(ConnectionId id, Peer* peer, wire::Kind kind, std::span<const std::byte> body,
-                std::span<const Pinned> payload);
+                std::span<const Pinned> payload, FrameOrder order = {});
   void CloseAfterSend(ConnectionId id);
   // Closes at once, and drops the frames that are held for it.
   void CloseNow(ConnectionId id);

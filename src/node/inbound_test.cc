@@ -151,7 +151,7 @@ TEST_F(InboundTest, RefusesAnotherVersionNamingBothRanges) {
   hello.set_version_min(7);
   hello.set_version_max(9);
   const wire::pb::Welcome refusal = Refused(hello);
-  EXPECT_EQ(refusal.error(), "no common protocol version: you speak 7-9, this node speaks 4-4");
+  EXPECT_EQ(refusal.error(), "no common protocol version: you speak 7-9, this node speaks 5-5");
   EXPECT_EQ(refusal.error_code(), static_cast<std::uint32_t>(StatusCode::kProtocol));
   EXPECT_TRUE(diary.hellos.empty());
 }

@@ -43,8 +43,9 @@ void Link::Readdress() {
   Lose(Unavailable("{} is no longer at {}", peer_, address_));
 }
 
-void Link::Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
-  if (state_ == State::kUp) SendNow(kind, body, payload);
+void Link::Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+                const FrameOrder& order) {
+  if (state_ == State::kUp) SendNow(kind, body, payload, order);
 }
 
 void Link::SendControl(wire::Kind kind, const google::protobuf::MessageLite& message) {
@@ -53,9 +54,11 @@ void Link::SendControl(wire::Kind kind, const google::protobuf::MessageLite& mes
 
 TimePoint Link::last_heard() const { return std::max(last_heard_, env_.transport.LastReceived(connection_)); }
 
-void Link::SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
+void Link::SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+                   FrameOrder order) {
   last_sent_ = env_.clock.Now();
-  env_.transport.Send(connection_, static_cast<std::uint8_t>(kind), body, payload);
+  if (wire::MayPassOthers(kind)) order.kind = FrameOrder::Kind::kControl;
+  env_.transport.Send(connection_, static_cast<std::uint8_t>(kind), body, payload, order);
 }
 
 void Link::Connect() {

@@ -65,7 +65,8 @@ class Link final : private TransportEvents {
   void Readdress();
   [[nodiscard]] bool up() const { return state_ == State::kUp; }
   // Drops the frame unless up.
-  void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {});
+  void Send(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload = {},
+            const FrameOrder& order = {});
   void SendControl(wire::Kind kind, const google::protobuf::MessageLite& message);
   [[nodiscard]] const std::string& peer() const { return peer_; }
   // The carrier ("local", "uds", "tcp"); empty unless connected.
@@ -99,7 +100,8 @@ class Link final : private TransportEvents {
   void OnFrameBeforeProof(wire::Kind kind, std::span<const std::byte> body);
   void OnWelcome(std::span<const std::byte> body);
   void OnGoodbye(std::span<const std::byte> body);
-  void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  void SendNow(wire::Kind kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+               FrameOrder order = {});
   void SayIfNotShared(const std::string& host_key);
   void ArmBeat();
   void OnBeat();

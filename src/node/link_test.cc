@@ -318,7 +318,7 @@ TEST_F(LinkTest, AVersionThatWasNotOfferedIsAnError) {
   link.Start();
   Welcome(wire::kVersionMax + 1);
   ASSERT_EQ(diary.failed.size(), 1U);
-  EXPECT_THAT(diary.failed[0].message(), HasSubstr("chose protocol version 5, wanted one of 4-4"));
+  EXPECT_THAT(diary.failed[0].message(), HasSubstr("chose protocol version 6, wanted one of 5-5"));
 }
 
 TEST_F(LinkTest, AGoodbyeWithAReasonIsFinalOneWithoutIsNot) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/errors.h"
+#include "node/worker/use_order.h"
 
 namespace leeway {
 namespace {
@@ -119,6 +120,13 @@ void ClientTables::Unmark(const Marked& marked) {
   for (const auto& [table, pushed] : marked) {
     if (!table->own_clock()) table->pushed = pushed;
   }
+}
+
+void ClientTables::MarkSynced(TableId id, ClientTable& table) {
+  table.synced = clocks_;
+  if (table.own_clock() || (table.use_told && clocks_ >= UseOrder::kIterations)) return;
+  table.use_told = true;
+  uses_.push_back(id);
 }
 
 void ClientTables::OnFinalValues() {

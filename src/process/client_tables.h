@@ -28,6 +28,7 @@ struct ClientTable {
   ParameterPair* pair = nullptr;
   std::int64_t pushed = -1;  // how many Clocks came before the last Push
   std::int64_t synced = -1;  // and before the last Sync
+  bool use_told = false;     // the node knows that it is used
   Status refusal;            // of Start
   TableSpec spec;
   [[nodiscard]] bool own_clock() const { return clock == TableClock::kOwn; }
@@ -62,13 +63,17 @@ class ClientTables {
   static void Unmark(const Marked& marked);
 
   [[nodiscard]] bool IsSynced(const ClientTable& table) const { return table.synced == clocks_; }
-  void MarkSynced(ClientTable& table) const { table.synced = clocks_; }
+  void MarkSynced(TableId id, ClientTable& table);
+  // The tables that were used since the last call, in order: all of them in the first iterations, then only
+  // those that are used for the first time.
+  [[nodiscard]] std::vector<TableId> TakeUses() { return std::exchange(uses_, {}); }
   void OnClock() { ++clocks_; }
   // The next Sync of every table takes the final values, even after a Sync in this iteration.
   void OnFinalValues();
 
  private:
   std::int64_t clocks_ = 0;  // iterations that this process has ended
+  std::vector<TableId> uses_;
   // One for each CreateTable, also for tables that the node refused.
   std::vector<std::unique_ptr<ParameterPair>> pairs_;
   std::vector<std::unique_ptr<ClientTable>> tables_;  // by id

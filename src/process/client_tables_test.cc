@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "node/worker/use_order.h"
 
 namespace leeway {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr Iteration kNow{5};
@@ -110,13 +112,24 @@ TEST_F(ClientTablesTest, AGradientAndItsRoomHaveTheSizeOfTheTable) {
 TEST_F(ClientTablesTest, ASyncHoldsUntilTheNextClockOrTheFinalValues) {
   ClientTable& table = Table(kJobTable);
   EXPECT_FALSE(tables.IsSynced(table));
-  tables.MarkSynced(table);
+  tables.MarkSynced(kJobTable, table);
   EXPECT_TRUE(tables.IsSynced(table));
   tables.OnClock();
   EXPECT_FALSE(tables.IsSynced(table));
-  tables.MarkSynced(table);
+  tables.MarkSynced(kJobTable, table);
   tables.OnFinalValues();
   EXPECT_FALSE(tables.IsSynced(table));
+}
+
+TEST_F(ClientTablesTest, TheFirstIterationsTellWhichTablesTheyUsed) {
+  ClientTable& table = Table(kJobTable);
+  for (int i = 0; i < UseOrder::kIterations; ++i) {
+    tables.MarkSynced(kJobTable, table);
+    EXPECT_THAT(tables.TakeUses(), ElementsAre(kJobTable)) << i;
+    tables.OnClock();
+  }
+  tables.MarkSynced(kJobTable, table);
+  EXPECT_TRUE(tables.TakeUses().empty()) << "told before";
 }
 
 TEST_F(ClientTablesTest, ATableIsReadyWithTheValuesOfTheIterationBefore) {

@@ -89,7 +89,8 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
   LW_RETURN_IF_ERROR(life_.CheckMember());
   // Raised before the node hears of it, because the node may then raise it further.
   iteration_.fetch_add(1, std::memory_order_relaxed);
-  Status queued = calls_->Tell([this, group](WorkerNode& node) {
+  Status queued = calls_->Tell([this, group, uses = tables_.TakeUses()](WorkerNode& node) {
+    if (!uses.empty()) node.NoteUses(uses);
     waits_.ForEachFigure([&node](const char* name, double s) { node.SetFigure(name, s); });
     // An error means that the worker has failed meanwhile: the next call reports it.
     (void)node.Clock(group);
@@ -130,7 +131,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   } else if (life_.failed()) {
     return life_.CheckAlive();
   }
-  tables_.MarkSynced(*table);
+  tables_.MarkSynced(id, *table);
   return table->pair->Front();
 }
 

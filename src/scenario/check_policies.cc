@@ -63,6 +63,7 @@ Status CheckPolicies(const Scenario& scenario) {
       {"policies.apply", [&] { job.apply = said.apply; }},
       {"policies.overlap", [&] { job.overlap = said.overlap; }},
       {"policies.flush_bytes", [&] { job.flush_bytes = said.flush_bytes; }},
+      {"policies.pull_at", [&] { job.pull_at = said.pull_at; }},
       {"policies.pull", [&] { job.pull = said.pull; }},
       {"policies.exchange", [&] { job.exchange = said.exchange; }},
       {"policies.placement", [&] { job.placement = said.placement; }},

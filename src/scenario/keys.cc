@@ -323,6 +323,10 @@ std::vector<Key> KeysOfPolicies() {
       CountKey<std::uint32_t>("policies.flush_bytes", 1, 1U << 30, LW_AT(job.flush_bytes),
                               "a shard's pushes leave in parts of so many bytes, each with its pulls behind "
                               "it; 1: block by block"),
+      SwitchKey("policies.priorities", LW_AT(job.priorities),
+                "messages of the tables that an iteration uses first leave first"),
+      TextKey("policies.pull_at", "ready or clock", LW_AT(job.pull_at),
+              "ready: a pull leaves with its push; clock: all pulls leave when the iteration ends"),
       CountKey<std::uint32_t>("policies.block_bytes", 0, 1U << 30, LW_AT(job.block_bytes),
                               "tables are cut into these; 0: by need, as leeway run does"),
   };

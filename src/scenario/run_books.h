@@ -19,6 +19,7 @@ struct Step {
   std::uint32_t rank = 0;
   std::uint32_t iteration = 0;
   Duration asked{}, began{}, ended{};
+  Duration first{};  // it had the table that it uses first
 };
 
 // The counters of servers that died: verdicts, delayed pulls, answers taken back.

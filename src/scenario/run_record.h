@@ -22,6 +22,7 @@ struct IterationSpan {
   std::uint32_t rank = 0;
   std::uint64_t iteration = 0;
   double asked_s = 0, began_s = 0, ended_s = 0;
+  double first_s = 0;  // the table that it uses first is there
 };
 
 // The times of one worker in a run.

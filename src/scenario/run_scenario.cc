@@ -446,8 +446,12 @@ class ScenarioRun {
   void FillTimeline(RunRecord& record) const {
     const double from = scenario_.recording.timeline_from_s, to = from + scenario_.recording.timeline_s;
     for (const Step& step : books_.steps) {
-      const IterationSpan span{step.rank, step.iteration, InSeconds(step.asked - books_.origin),
-                               InSeconds(step.began - books_.origin), InSeconds(step.ended - books_.origin)};
+      const IterationSpan span{step.rank,
+                               step.iteration,
+                               InSeconds(step.asked - books_.origin),
+                               InSeconds(step.began - books_.origin),
+                               InSeconds(step.ended - books_.origin),
+                               InSeconds(step.first - books_.origin)};
       if (span.asked_s < to && span.ended_s > from) record.timeline.push_back(span);
     }
     std::ranges::sort(record.timeline, [](const IterationSpan& a, const IterationSpan& b) {

@@ -191,6 +191,7 @@ void SimulatedWorker::UseNext() {
     SetComputing(true);
     (void)pairs_[used_]->Take();
     waited_ += Now() - wanted;
+    if (used_ == 0) first_ = Now();
     ComputeUntil(used_share_[used_++], [this] { UseNext(); });
   });
 }
@@ -209,7 +210,7 @@ void SimulatedWorker::UseTables() {
     node_.Sync(TableId(static_cast<std::uint32_t>(at)), [this](const Status& status) {
       if (!Ok(status)) return;
       (void)pairs_[used_]->Take();
-      ++used_;
+      if (used_++ == 0) first_ = Now();
       UseTables();
     });
     if (used_ == at) {
@@ -350,7 +351,7 @@ void SimulatedWorker::Clock() {
   SetComputing(false);
   is_in_iteration_ = false;
   books_.steps.push_back(
-      {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now()});
+      {rank_, static_cast<std::uint32_t>(node_.iteration().value()), asked_, began_, Now(), first_});
   books_.over = std::max(books_.over, Now());
   gradient_.reset();
   (void)Ok(node_.Clock());

@@ -94,7 +94,7 @@ class SimulatedWorker final {
   const std::shared_ptr<const bool> lives_ = std::make_shared<const bool>(true);
   bool comes_late_ = false, is_in_iteration_ = false, is_computing_ = false, has_left_ = false,
        is_done_ = false;
-  Duration asked_{}, began_{}, takes_{}, waited_{};
+  Duration asked_{}, first_{}, began_{}, takes_{}, waited_{};
   double done_share_ = 0;  // of takes_
 };
 

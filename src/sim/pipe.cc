@@ -8,15 +8,23 @@
 namespace leeway::sim {
 
 void Pipe::Queue(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload,
-                 bool verdict) {
-  stream_bytes_ += wire::kHeaderBytes + body.size() + head.payload_bytes;
-  if (verdict) verdict_ends_.push_back(stream_bytes_);
-  queue_.Push(head, body, payload);
+                 bool verdict, const FrameOrder& order) {
+  queue_.Push(head, body, payload, verdict, order);
 }
 
-void Pipe::QueueRaw(std::span<const std::byte> bytes) {
+void Pipe::QueueRaw(std::span<const std::byte> bytes) { queue_.PushRaw(bytes); }
+
+std::vector<std::byte> Pipe::Leave(std::size_t n) {
+  std::vector<std::size_t> ends;
+  std::vector<std::byte> bytes = queue_.Leave(n, ends);
+  for (const std::size_t end : ends) verdict_ends_.push_back(stream_bytes_ + end);
   stream_bytes_ += bytes.size();
-  queue_.PushRaw(bytes);
+  return bytes;
+}
+
+void Pipe::DropQueued() {
+  verdicts_lost_ = verdicts_lost_ || queue_.marked() > 0;
+  queue_.Clear();
 }
 
 void Pipe::Fly(Chunk chunk) {

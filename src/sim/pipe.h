@@ -34,10 +34,10 @@ class Pipe {
  public:
   // `verdict` marks a frame whose loss leaves a worker without a verdict that a server has given.
   void Queue(const FrameHead& head, std::span<const std::byte> body, std::span<const Pinned> payload,
-             bool verdict);
+             bool verdict, const FrameOrder& order = {});
   void QueueRaw(std::span<const std::byte> bytes);
   // Takes at most `n` queued bytes, which leave now.
-  [[nodiscard]] std::vector<std::byte> Leave(std::size_t n) { return queue_.Leave(n); }
+  [[nodiscard]] std::vector<std::byte> Leave(std::size_t n);
   // Puts a chunk in flight behind all others; it arrives no earlier than they do. A torn pipe drops bytes.
   void Fly(Chunk chunk);
   // The next chunk arrives. REQUIRES: flying().
@@ -45,7 +45,7 @@ class Pipe {
   // Loses everything in flight after the first `keep` bytes, and all bytes that leave from now on.
   void Tear(std::uint64_t keep);
   // Drops the queue.
-  void DropQueued() { queue_.Clear(); }
+  void DropQueued();
 
   [[nodiscard]] bool flying() const { return !flight_.empty(); }
   [[nodiscard]] Duration next_arrival() const { return flight_.front().arrives; }
@@ -54,13 +54,16 @@ class Pipe {
   [[nodiscard]] std::uint64_t bytes_queued() const { return queue_.bytes(); }
   [[nodiscard]] std::uint64_t bytes_in_flight() const { return bytes_in_flight_; }
   // Returns whether a marked frame was queued and has not arrived whole.
-  [[nodiscard]] bool VerdictUnderWay() const { return !verdict_ends_.empty(); }
+  [[nodiscard]] bool VerdictUnderWay() const {
+    return verdicts_lost_ || queue_.marked() > 0 || !verdict_ends_.empty();
+  }
 
  private:
   SendQueue queue_;
   std::deque<Chunk> flight_;
-  std::deque<std::uint64_t> verdict_ends_;  // where in the stream marked frames end
-  std::uint64_t stream_bytes_ = 0;          // ever queued
+  std::deque<std::uint64_t> verdict_ends_;  // where in the stream marked frames that have left end
+  bool verdicts_lost_ = false;              // a marked frame was dropped from the queue
+  std::uint64_t stream_bytes_ = 0;          // that ever left
   std::uint64_t arrived_bytes_ = 0;
   std::uint64_t bytes_in_flight_ = 0;
   Duration last_arrival_{};

@@ -56,6 +56,29 @@ TEST(PipeTest, APinThatQueuesMoreWhenItIsDroppedFindsTheQueueInOrder) {
   EXPECT_EQ(pipe.bytes_queued(), wire::kHeaderBytes + 4);
 }
 
+TEST(PipeTest, FramesThatHaveNotBegunToLeaveDoSoByPriority) {
+  Pipe pipe;
+  const auto queue = [&pipe](const std::string& body, std::uint8_t priority) {
+    pipe.Queue({.kind = 7, .body_bytes = static_cast<std::uint32_t>(body.size()), .payload_bytes = 0},
+               AsBytes(body), {}, body == "c", {FrameOrder::Kind::kByPriority, priority, {}});
+  };
+  queue("a", 9);
+  std::vector<std::byte> bytes = pipe.Leave(3);  // of "a"
+  queue("b", 9);
+  queue("c", 0);
+  EXPECT_TRUE(pipe.VerdictUnderWay());
+  for (const std::byte byte : pipe.Leave(1000)) bytes.push_back(byte);
+  const std::size_t frame = wire::kHeaderBytes + 1;
+  ASSERT_EQ(bytes.size(), 3 * frame);
+  std::string bodies;
+  for (std::size_t i = 1; i <= 3; ++i) bodies += static_cast<char>(bytes[i * frame - 1]);
+  EXPECT_EQ(bodies, "acb");
+  pipe.Fly(
+      {Chunk::Kind::kBytes, {}, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(2 * frame)}});
+  (void)pipe.Land();
+  EXPECT_FALSE(pipe.VerdictUnderWay()) << "the marked frame has arrived, second of three";
+}
+
 TEST(PipeTest, ChunksStayInOrderWhateverTheirLatency) {
   Pipe pipe;
   pipe.Fly({Chunk::Kind::kBytes, Duration(100), std::vector<std::byte>(1)});

@@ -99,14 +99,14 @@ void SimNetwork::TryAccept(const ConnectionRef& connection) {
 }
 
 void SimNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-                      std::span<const Pinned> payload) {
+                      std::span<const Pinned> payload, const FrameOrder& order) {
   const ConnectionRef connection = Find(id);
   if (connection == nullptr) return;
   ConnectionEnd& end = *connection->ends[SideOf(id)];
   if (end.state != State::kConnecting && end.state != State::kOpen) return;
   FrameHead head{.kind = kind, .body_bytes = static_cast<std::uint32_t>(body.size()), .payload_bytes = 0};
   for (const Pinned& part : payload) head.payload_bytes += part.bytes.size();
-  end.out.Queue(head, body, payload, CarriesVerdict(kind, body));
+  end.out.Queue(head, body, payload, CarriesVerdict(kind, body), order);
   if (end.state == State::kOpen) ScheduleLeave(connection, SideOf(id), queue_.now());
 }
 

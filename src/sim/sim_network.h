@@ -60,7 +60,7 @@ class SimNetwork final : public Network {
                              TransportEvents& events);
   ConnectionId Connect(HostId host, const void* owner, const std::string& address, TransportEvents& events);
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload);
+            std::span<const Pinned> payload, const FrameOrder& order);
   // Bytes that need not be a frame: for tests of what a bad peer may send.
   void SendRaw(ConnectionId id, std::span<const std::byte> bytes);
   void SetLimits(ConnectionId id, const FrameLimits& limits);

@@ -26,8 +26,8 @@ class SimTransport final : public Transport {
     return network_.Connect(host_, this, address, events);
   }
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload) override {
-    network_.Send(id, kind, body, payload);
+            std::span<const Pinned> payload, const FrameOrder& order) override {
+    network_.Send(id, kind, body, payload, order);
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override { network_.SetLimits(id, limits); }
   void Close(ConnectionId id) override { network_.Close(id); }

@@ -72,6 +72,15 @@ std::string_view KindName(Kind kind) {
     LW_NAME(Assign);
     LW_NAME(Read);
     LW_NAME(Arrays);
+    LW_NAME(Resume);
+    LW_NAME(Resumed);
+    LW_NAME(Notify);
+    LW_NAME(ReSync);
+    LW_NAME(Plan);
+    LW_NAME(HandOver);
+    LW_NAME(Held);
+    LW_NAME(Commit);
+    LW_NAME(Probe);
   }
 #undef LW_NAME
   const NumberedName& name = kNumberedNames[static_cast<std::uint8_t>(kind)];

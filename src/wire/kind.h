@@ -7,8 +7,8 @@
 namespace leeway::wire {
 
 // The range of protocol versions this build speaks; a hello carries it, a welcome names the one chosen.
-inline constexpr std::uint32_t kVersionMin = 4;
-inline constexpr std::uint32_t kVersionMax = 4;
+inline constexpr std::uint32_t kVersionMin = 5;
+inline constexpr std::uint32_t kVersionMax = 5;
 
 enum class Kind : std::uint8_t {
   // Control: the body is the protobuf message of the same name in control.proto.
@@ -49,10 +49,26 @@ enum class Kind : std::uint8_t {
   kVerdicts = 35,
   kPull = 36,
   kAnswers = 37,
-  kAssign = 38,  // worker -> shard: set these arrays of blocks
-  kRead = 39,    // worker -> shard: send the values of blocks, or their optimizers' state
-  kArrays = 40,  // and back
+  kAssign = 38,   // worker -> shard: set these arrays of blocks
+  kRead = 39,     // worker -> shard: send the values of blocks, or their optimizers' state
+  kArrays = 40,   // and back
+  kResume = 41,   // worker -> shard: I go on here under this term; what do you have of mine?
+  kResumed = 42,  // and back
+  // Reserved: these numbers have their names, no node sends such a frame, and each refuses it by name.
+  kNotify = 48,    // worker -> scheduler: the gradients of an iteration have left (speculation)
+  kReSync = 49,    // and back: begin this iteration again with newer values
+  kPlan = 50,      // scheduler -> shard: a block is to move
+  kHandOver = 51,  // shard -> shard: the block
+  kHeld = 52,      // shard -> scheduler: the target has the block whole
+  kCommit = 53,    // scheduler -> shard: the block is the target's
+  kProbe = 54,     // scheduler -> worker: measure this server
 };
+
+// Whether a frame of this kind may leave before others that came earlier: nothing that it says depends on
+// them.
+[[nodiscard]] constexpr bool MayPassOthers(Kind kind) {
+  return kind == Kind::kPing || kind == Kind::kPong || kind == Kind::kWhy || kind == Kind::kWhyReply;
+}
 
 // "Push", ...; "kind 77" for an unknown one.
 [[nodiscard]] std::string_view KindName(Kind kind);

@@ -19,6 +19,12 @@ TEST(KindTest, KnownKindsHaveTheNamesOfTheirMessages) {
             pb::CheckpointReply().GetTypeName().substr(sizeof("leeway.wire.pb.") - 1));
 }
 
+TEST(KindTest, ReservedKindsHaveNames) {
+  const char* const names[] = {"Notify", "ReSync", "Plan", "HandOver", "Held", "Commit", "Probe"};
+  for (std::uint8_t i = 0; i < std::size(names); ++i)
+    EXPECT_EQ(KindName(Kind{static_cast<std::uint8_t>(48 + i)}), names[i]);
+}
+
 TEST(KindTest, UnknownKindsAreNumbered) {
   EXPECT_EQ(KindName(Kind{0}), "kind 0");
   EXPECT_EQ(KindName(Kind{77}), "kind 77");

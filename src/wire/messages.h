@@ -2,6 +2,9 @@
 //
 // Encode appends to `body`; Decode checks every length, every enum and that the payload sizes of the entries
 // add up to the frame's payload. Pure functions on bytes. docs/protocol.md has the layouts as tables.
+//
+// Some fields are for features that no node has yet. They have one value each in this version, given as
+// their default here; Decode refuses any other by name.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,11 @@ inline constexpr std::uint32_t kEntriesMax = 65'536;  // blocks in one frame
 // No iteration on the wire is above this, so that a receiver may add to one without overflow.
 inline constexpr Iteration kIterationWireMax{std::int64_t{1} << 62};
 
+// How the bytes of a gradient or of values are encoded.
+enum class Format : std::uint16_t {
+  kFloat32 = 1,  // little-endian, one after the other
+};
+
 // Initial values of blocks; answered by a verdict kInitialized with seq 0.
 struct InitEntry {
   BlockId block;
@@ -37,10 +45,14 @@ struct PushEntry {
   BlockId block;
   Term term;
   Seq seq;
-  Version base_version;  // that the gradient was computed on
-  std::uint32_t payload_bytes = 0;
-  DType dtype = DType::kFloat32;
-  std::uint8_t codec = 0;  // 0: none
+  Version base_version;             // that the gradient was computed on
+  std::uint32_t payload_bytes = 0;  // of the block's `total`, from `offset` on: always all of them
+  std::uint32_t offset = 0;
+  std::uint32_t total = 0;
+  Format format = Format::kFloat32;
+
+  // The whole block in one piece.
+  void SetWhole(std::uint32_t bytes) { payload_bytes = total = bytes; }
 };
 struct Push {
   WorkerId worker;
@@ -69,6 +81,32 @@ struct Absent {
   std::vector<AbsentEntry> entries;
 };
 
+// A worker goes on under a new term, and asks what the owner has of it. Pushes of earlier iterations that the
+// owner lacks will not come.
+struct ResumeEntry {
+  BlockId block;
+  Term term;
+  Iteration next;  // of the next push that the owner gets
+};
+struct Resume {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<ResumeEntry> entries;
+};
+
+// The answer: pushes up to `last` have been taken.
+struct ResumedEntry {
+  BlockId block;
+  Term term;
+  Seq last;
+  Iteration v_train;
+};
+struct Resumed {
+  WorkerId worker;
+  Incarnation incarnation;
+  std::vector<ResumedEntry> entries;
+};
+
 using leeway::ConsumesSeq;
 using leeway::Verdict;
 
@@ -78,6 +116,10 @@ struct VerdictEntry {
   Seq seq;
   Verdict verdict = Verdict::kApplied;
   Iteration v_train;
+  // Of kMoved: who has the block now, and its term there. Nobody, as far as this version knows: ask the
+  // scheduler.
+  ShardId owner = kNoShard;
+  Term owner_term{};
 };
 struct Verdicts {
   WorkerId worker;
@@ -91,13 +133,20 @@ struct PullEntry {
   Iteration progress;
   Version cached_version;  // the newest the worker holds; 0: none
   float significance = 1.0F;
+  Ask ask;                    // comes back with the answer
+  std::uint8_t priority = 0;  // of the table: 0 is needed first
+  View held_view{};           // that the worker holds
+  std::uint8_t flags = 0;     // 1: answer at once, 2: with full values
 };
 struct Pull {
   // Not a member (any more): answered as soon as there are values and the epoch is known.
   static constexpr std::uint8_t kObserver = 1;
   // The worker throws an answer away once it has asked for a newer one: the server need not send it.
   static constexpr std::uint8_t kNewestOnly = 2;
-  static constexpr std::uint8_t kFlags = kObserver | kNewestOnly;  // all that this version knows
+  // The server may let the answers leave by the priorities of their entries.
+  static constexpr std::uint8_t kByPriority = 4;
+  static constexpr std::uint8_t kFlags =
+      kObserver | kNewestOnly | kByPriority;  // all that this version knows
 
   WorkerId worker;
   Incarnation incarnation;
@@ -107,16 +156,34 @@ struct Pull {
 };
 
 struct AnswerEntry {
+  enum class Content : std::uint8_t {
+    kBytes = 1,
+    kUnchanged = 2,   // the worker holds this version; version 0: there are no values, and will be none
+    kNoGradient = 3,  // of an iteration in which all were absent (relay)
+  };
+
   BlockId block;
   Term term;
-  Iteration progress;  // of the pull that it answers
+  Ask ask;  // of the pull that it answers
   Iteration v_train;
   Version version;
-  std::uint32_t payload_bytes = 0;  // 0: unchanged, the worker holds this version
-  DType dtype = DType::kFloat32;
-  std::uint8_t codec = 0;
+  std::uint32_t payload_bytes = 0;  // as of a push
+  std::uint32_t offset = 0;
+  std::uint32_t total = 0;
+  Content content = Content::kUnchanged;
+  Format format = Format::kFloat32;
   // The worker whose push, or end, released the pull; kNoWorker: the pull was not held up for a worker.
   WorkerId held_for = kNoWorker;
+  std::uint32_t held_us = 0;  // how long the model made the pull wait; the highest number: so long or longer
+  View view{};                // that the bytes encode
+  View base{};                // that a delta starts from; 0: the values are whole
+  Iteration mean{-1};         // whose mean gradient this is (relay); -1: of none
+
+  // The whole block in one piece; 0: no bytes.
+  void SetWhole(std::uint32_t bytes) {
+    payload_bytes = total = bytes;
+    content = bytes > 0 ? Content::kBytes : Content::kUnchanged;
+  }
 };
 struct Answers {
   WorkerId worker;

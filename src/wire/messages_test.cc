@@ -35,7 +35,18 @@ class MessageDraw {
     for (PushEntry& e : m.entries) {
       e.seq = ASeq();
       e.base_version = Version(random_());
-      e.payload_bytes = U32();
+      e.SetWhole(U32());
+    }
+  }
+  void Fill(Resume& m) {
+    FillHead(m);
+    for (ResumeEntry& e : m.entries) e.next = AnIteration(0);
+  }
+  void Fill(Resumed& m) {
+    FillHead(m);
+    for (ResumedEntry& e : m.entries) {
+      e.last = Seq(random_());
+      e.v_train = AnIteration(-1);
     }
   }
   void Fill(Absent& m) {
@@ -58,21 +69,24 @@ class MessageDraw {
   void Fill(Pull& m) {
     FillHead(m);
     m.epoch_min = Epoch(random_());
-    m.flags = static_cast<std::uint8_t>(random_() % 4);
+    m.flags = static_cast<std::uint8_t>(random_() % 8);
     for (PullEntry& e : m.entries) {
       e.progress = AnIteration(-1);
       e.cached_version = Version(random_());
       e.significance = Finite();
+      e.ask = Ask(U32() | 1);
+      e.priority = static_cast<std::uint8_t>(random_());
     }
   }
   void Fill(Answers& m) {
     FillHead(m);
     for (AnswerEntry& e : m.entries) {
-      e.progress = AnIteration(-1);
+      e.ask = Ask(U32() | 1);
       e.v_train = AnIteration(-1);
       e.version = Version(random_());
-      e.payload_bytes = U32();
+      e.SetWhole(random_() % 3 == 0 ? 0 : U32());
       e.held_for = WorkerId(U32());
+      e.held_us = U32();
     }
   }
   void Fill(Assign& m) {
@@ -150,7 +164,8 @@ void Poke(Bytes& body, std::size_t offset, T value) {
 
 template <typename Message>
 class MessagesTest : public testing::Test {};
-using AllMessages = testing::Types<Init, Push, Absent, Verdicts, Pull, Answers, Assign, Read, Arrays>;
+using AllMessages =
+    testing::Types<Init, Push, Absent, Verdicts, Pull, Answers, Assign, Read, Arrays, Resume, Resumed>;
 TYPED_TEST_SUITE(MessagesTest, AllMessages);
 
 // Equal bytes of all fields is equality of all fields: every field is in the layout, as
@@ -226,6 +241,7 @@ TYPED_TEST(MessagesTest, AsManyEntriesAsAFrameMayHoldAreTaken) {
   MessageDraw(3).Fill(message);
   message.entries.resize(1);
   if constexpr (requires { message.entries[0].seq; }) message.entries[0].seq = Seq(1);
+  if constexpr (requires { message.entries[0].ask; }) message.entries[0].ask = Ask(1);
   message.entries.resize(kEntriesMax, message.entries[0]);
   EXPECT_TRUE(Decode(Encoded(message), PayloadOf(message), out).ok());
   message.entries.push_back(message.entries[0]);
@@ -292,6 +308,7 @@ WrongField Wrong(std::size_t offset, T value, std::string message) {
             m.entries.resize(1);
             m.entries[0].block = BlockId(9);
             if constexpr (requires { m.entries[0].seq; }) m.entries[0].seq = Seq(1);
+            if constexpr (requires { m.entries[0].ask; }) m.entries[0].ask = Ask(1);
             Bytes body = Encoded(m);
             EXPECT_TRUE(Decode(body, 0, out).ok()) << "right before the poke";
             Poke(body, offset, value);
@@ -316,48 +333,90 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
       Wrong<Push>(52, kNan, "Push of worker 3: dampening: got nan, wanted a finite number"),
       Wrong<Push>(56 + 8, std::uint64_t{0},
                   "Push of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
-      Wrong<Push>(56 + 28, std::uint8_t{2},
-                  "Push of worker 3: entry 0 (block 9): dtype: got 2, wanted 1 (float32)"),
-      Wrong<Push>(56 + 29, std::uint8_t{1},
-                  "Push of worker 3: entry 0 (block 9): codec: got 1, wanted 0 (none)"),
-      Wrong<Absent>(12, std::int64_t{-1}, "Absent of worker 3: iteration: got -1, wanted 0 to 2^62"),
-      Wrong<Absent>(20 + 16, std::uint8_t{2},
+      Wrong<Push>(56 + 28, std::uint32_t{8},
+                  "Push of worker 3: entry 0 (block 9): offset: got 8, wanted 0 (the whole block)"),
+      Wrong<Push>(56 + 32, std::uint32_t{8},
+                  "Push of worker 3: entry 0 (block 9): total: got 8, wanted as many as payload_bytes (the "
+                  "whole block)"),
+      Wrong<Push>(56 + 36, std::uint16_t{2},
+                  "Push of worker 3: entry 0 (block 9): format: got 2, wanted 1 (float32)"),
+      Wrong<Push>(56 + 39, std::uint8_t{1}, "Push of worker 3: entry 0 (block 9): padding: got 1, wanted 0"),
+      Wrong<Absent>(12, std::uint32_t{5}, "Absent of worker 3: padding: got 5, wanted 0"),
+      Wrong<Absent>(16, std::int64_t{-1}, "Absent of worker 3: iteration: got -1, wanted 0 to 2^62"),
+      Wrong<Absent>(24 + 8, std::uint64_t{0},
+                    "Absent of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
+      Wrong<Absent>(24 + 16, std::uint8_t{2},
                     "Absent of worker 3: entry 0 (block 9): flags: got 2, wanted 0 or 1 (idle)"),
-      Wrong<Absent>(20 + 16, std::uint8_t{0x81},
+      Wrong<Absent>(24 + 16, std::uint8_t{0x81},
                     "Absent of worker 3: entry 0 (block 9): flags: got 129, wanted 0 or 1 (idle)"),
-      Wrong<Verdicts>(12 + 16, std::int64_t{-2},
+      Wrong<Verdicts>(16 + 16, std::int64_t{-2},
                       "Verdicts of worker 3: entry 0 (block 9): v_train: got -2, wanted -1 to 2^62"),
-      Wrong<Verdicts>(12 + 24, std::uint8_t{0},
+      Wrong<Verdicts>(16 + 32, std::uint8_t{0},
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 0, wanted 1-6 or 16-20"),
-      Wrong<Verdicts>(12 + 24, std::uint8_t{7},
+      Wrong<Verdicts>(16 + 32, std::uint8_t{7},
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 7, wanted 1-6 or 16-20"),
-      Wrong<Verdicts>(12 + 24, std::uint8_t{15},
+      Wrong<Verdicts>(16 + 32, std::uint8_t{15},
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 15, wanted 1-6 or 16-20"),
-      Wrong<Verdicts>(12 + 24, std::uint8_t{21},
+      Wrong<Verdicts>(16 + 32, std::uint8_t{21},
                       "Verdicts of worker 3: entry 0 (block 9): verdict: got 21, wanted 1-6 or 16-20"),
-      Wrong<Pull>(20, std::uint8_t{4},
-                  "Pull of worker 3: flags: got 4, wanted 0 to 3 (1: observer, 2: newest only)"),
-      Wrong<Pull>(21 + 8, std::int64_t{-2},
+      Wrong<Verdicts>(16 + 24, std::uint32_t{2},
+                      "Verdicts of worker 3: entry 0 (block 9): owner: got 2, wanted 4294967295 (nobody: the "
+                      "scheduler says who has the block)"),
+      Wrong<Verdicts>(
+          16 + 28, std::uint32_t{2},
+          "Verdicts of worker 3: entry 0 (block 9): owner_term: got 2, wanted 0 (without an owner)"),
+      Wrong<Resume>(16 + 8, std::int64_t{-1},
+                    "Resume of worker 3: entry 0 (block 9): next: got -1, wanted 0 to 2^62"),
+      Wrong<Resumed>(16 + 16, kTooFar,
+                     "Resumed of worker 3: entry 0 (block 9): v_train: got 4611686018427387905, wanted -1 to "
+                     "2^62"),
+      Wrong<Pull>(
+          12, std::uint8_t{8},
+          "Pull of worker 3: flags: got 8, wanted 0 to 7 (1: observer, 2: newest only, 4: by priority)"),
+      Wrong<Pull>(24 + 8, std::int64_t{-2},
                   "Pull of worker 3: entry 0 (block 9): progress: got -2, wanted -1 to 2^62"),
-      Wrong<Pull>(21 + 24, kNan,
+      Wrong<Pull>(
+          24 + 24, std::uint64_t{3},
+          "Pull of worker 3: entry 0 (block 9): held_view: got 3, wanted 0 (no views in this version)"),
+      Wrong<Pull>(24 + 32, std::uint32_t{0},
+                  "Pull of worker 3: entry 0 (block 9): ask: got 0, wanted at least 1"),
+      Wrong<Pull>(24 + 36, kNan,
                   "Pull of worker 3: entry 0 (block 9): significance: got nan, wanted a finite number"),
-      Wrong<Answers>(12 + 8, std::int64_t{-2},
-                     "Answers of worker 3: entry 0 (block 9): progress: got -2, wanted -1 to 2^62"),
+      Wrong<Pull>(24 + 41, std::uint8_t{1},
+                  "Pull of worker 3: entry 0 (block 9): flags: got 1, wanted 0 (neither 1, at once, nor 2, "
+                  "full, in this version)"),
       Wrong<Answers>(
-          12 + 16, kTooFar,
+          16 + 24, std::uint64_t{1},
+          "Answers of worker 3: entry 0 (block 9): view: got 1, wanted 0 (no views in this version)"),
+      Wrong<Answers>(
+          16 + 32, std::uint64_t{1},
+          "Answers of worker 3: entry 0 (block 9): base: got 1, wanted 0 (no views in this version)"),
+      Wrong<Answers>(
+          16 + 40, std::int64_t{0},
+          "Answers of worker 3: entry 0 (block 9): mean: got 0, wanted -1 (no relay in this version)"),
+      Wrong<Answers>(16 + 48, std::uint32_t{0},
+                     "Answers of worker 3: entry 0 (block 9): ask: got 0, wanted at least 1"),
+      Wrong<Answers>(
+          16 + 8, kTooFar,
           "Answers of worker 3: entry 0 (block 9): v_train: got 4611686018427387905, wanted -1 to 2^62"),
-      Wrong<Answers>(12 + 36, std::uint8_t{0},
-                     "Answers of worker 3: entry 0 (block 9): dtype: got 0, wanted 1 (float32)"),
-      Wrong<Answers>(12 + 37, std::uint8_t{3},
-                     "Answers of worker 3: entry 0 (block 9): codec: got 3, wanted 0 (none)"),
-      Wrong<Assign>(12 + 8, std::uint64_t{0},
+      Wrong<Answers>(16 + 64, std::uint32_t{8},
+                     "Answers of worker 3: entry 0 (block 9): offset: got 8, wanted 0 (the whole block)"),
+      Wrong<Answers>(16 + 72, std::uint16_t{0},
+                     "Answers of worker 3: entry 0 (block 9): format: got 0, wanted 1 (float32)"),
+      Wrong<Answers>(16 + 74, std::uint8_t{1},
+                     "Answers of worker 3: entry 0 (block 9): content: got 1, wanted 2 (unchanged) without "
+                     "payload_bytes"),
+      Wrong<Answers>(16 + 74, std::uint8_t{3},
+                     "Answers of worker 3: entry 0 (block 9): content: got 3, wanted 1 (bytes) or 2 "
+                     "(unchanged); no 3 (no gradient) in this version"),
+      Wrong<Assign>(16 + 8, std::uint64_t{0},
                     "Assign of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
-      Wrong<Assign>(12 + 36, std::uint8_t{9},
+      Wrong<Assign>(16 + 36, std::uint8_t{9},
                     "Assign of worker 3: entry 0 (block 9): array: got 9, wanted 0 to 8"),
-      Wrong<Read>(20, std::uint8_t{3}, "Read of worker 3: what: got 3, wanted 1 (values) or 2 (state)"),
-      Wrong<Arrays>(20 + 28, std::uint8_t{9},
+      Wrong<Read>(12, std::uint8_t{3}, "Read of worker 3: what: got 3, wanted 1 (values) or 2 (state)"),
+      Wrong<Arrays>(24 + 28, std::uint8_t{9},
                     "Arrays of worker 3: entry 0 (block 9): array: got 9, wanted 0 to 8"),
-      Wrong<Arrays>(20 + 29, std::uint8_t{9},
+      Wrong<Arrays>(24 + 29, std::uint8_t{9},
                     "Arrays of worker 3: entry 0 (block 9): arrays: got 9, wanted 0 to 8"),
   };
   for (const WrongField& c : cases) {
@@ -380,68 +439,6 @@ TEST(MessageFieldsTest, ArraysHaveAPayloadAndTheirAbsenceHasNone) {
             "Arrays of worker 3: entry 0 (block 9): payload_bytes: got 0, wanted some if arrays is above 0");
   EXPECT_EQ(decoded(8, 0).message(),
             "Arrays of worker 3: entry 0 (block 9): payload_bytes: got 8, wanted 0 if arrays is 0");
-}
-
-Bytes FromHex(std::string_view hex) {
-  Bytes bytes;
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'A' + 10; };
-  for (std::size_t i = 0; i < hex.size();) {
-    if (hex[i] == ' ') {
-      ++i;
-      continue;
-    }
-    bytes.push_back(static_cast<std::byte>(digit(hex[i]) * 16 + digit(hex[i + 1])));
-    i += 2;
-  }
-  return bytes;
-}
-
-// These bytes are version 4 of the protocol: docs/protocol.md shows the same tables.
-TEST(MessageLayoutTest, TheLayoutsAreAsDocumented) {
-  const WorkerId worker(0x01020304);
-  const Incarnation incarnation(2);
-  const BlockId block(0x0B0C);
-  const Term term(5);
-  const std::string head = "04030201 02000000 01000000 ";
-  const std::string entry = "0C0B0000 05000000 ";
-
-  EXPECT_EQ(Encoded(Init{worker, incarnation, {{block, term, 0x100}}}), FromHex(head + entry + "00010000"));
-  EXPECT_EQ(
-      Encoded(Push{worker,
-                   incarnation,
-                   Iteration(7),
-                   32,
-                   9,
-                   {1.0F, 2.0F, 0.5F, 0.25F, 4.0F, -1.0F},
-                   {{block, term, Seq(6), Version(8), 0x100, DType::kFloat32, 0}}}),
-      FromHex(
-          head +
-          "20000000 0700000000000000 0900000000000000 0000803F 00000040 0000003F 0000803E 00008040 000080BF" +
-          entry + "0600000000000000 0800000000000000 00010000 01 00"));
-  EXPECT_EQ(Encoded(Absent{worker, incarnation, Iteration(7), {{block, term, Seq(6), AbsentEntry::kIdle}}}),
-            FromHex(head + "0700000000000000" + entry + "0600000000000000 01"));
-  EXPECT_EQ(Encoded(Verdicts{worker, incarnation, {{block, term, Seq(6), Verdict::kGap, Iteration(-1)}}}),
-            FromHex(head + entry + "0600000000000000 FFFFFFFFFFFFFFFF 10"));
-  EXPECT_EQ(
-      Encoded(Pull{worker, incarnation, Epoch(3), true, {{block, term, Iteration(-1), Version(8), 0.5F}}}),
-      FromHex(head + "0300000000000000 01" + entry + "FFFFFFFFFFFFFFFF 0800000000000000 0000003F"));
-  EXPECT_EQ(
-      Encoded(Answers{
-          worker,
-          incarnation,
-          {{block, term, Iteration(6), Iteration(7), Version(8), 0x100, DType::kFloat32, 0, WorkerId(9)}}}),
-      FromHex(head + entry + "0600000000000000 0700000000000000 0800000000000000 00010000 01 00 09000000"));
-  EXPECT_EQ(Encoded(Assign{worker, incarnation, {{block, term, Seq(4), Version(5), 6, 0x100, 2}}}),
-            FromHex(head + entry + "0400000000000000 0500000000000000 0600000000000000 00010000 02"));
-  EXPECT_EQ(Encoded(Read{worker, incarnation, 9, ReadWhat::kState, {{block, term, Version(5)}}}),
-            FromHex(head + "0900000000000000 02" + entry + "0500000000000000"));
-  EXPECT_EQ(Encoded(Arrays{worker, incarnation, 9, {{block, term, Version(5), 6, 0x100, 2, 3}}}),
-            FromHex(head + "0900000000000000" + entry + "0500000000000000 0600000000000000 00010000 02 03"));
-}
-
-TEST(VerdictTest, OnlyTheFiveVerdictsOfPushesConsumeASequence) {
-  for (int v = 0; v < 256; ++v)
-    EXPECT_EQ(ConsumesSeq(Verdict{static_cast<std::uint8_t>(v)}), v >= 1 && v <= 5) << v;
 }
 
 }  // namespace

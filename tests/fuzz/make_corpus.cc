@@ -47,18 +47,29 @@ void WriteMessage(Corpus& corpus, std::uint8_t pick, const std::string& name, co
   corpus.Write("messages", name, input);
 }
 
+PushEntry PushOf(BlockId block, Term term) {
+  PushEntry entry{block, term, Seq(4), Version(3)};
+  entry.SetWhole(64);
+  return entry;
+}
+
+AnswerEntry AnswerOf(BlockId block, Term term, std::uint32_t bytes) {
+  AnswerEntry entry{block, term, Ask(2), Iteration(3), Version(3)};
+  entry.SetWhole(bytes);
+  entry.held_us = 250;
+  return entry;
+}
+
 void WriteMessages(Corpus& corpus) {
   const WorkerId worker(1);
   const Incarnation incarnation(1);
   const BlockId block(4);
   const Term term(1);
   WriteMessage(corpus, 0, "init", Init{worker, incarnation, {{block, term, 64}, {BlockId(5), term, 16}}}, 80);
-  WriteMessage(corpus, 1, "push",
-               Push{worker, incarnation, Iteration(3), 32, 3, {}, {{block, term, Seq(4), Version(3), 64}}},
+  WriteMessage(corpus, 1, "push", Push{worker, incarnation, Iteration(3), 32, 3, {}, {PushOf(block, term)}},
                64);
   WriteMessage(corpus, 1, "push_other_payload",
-               Push{worker, incarnation, Iteration(3), 32, 3, {}, {{block, term, Seq(4), Version(3), 64}}},
-               63);
+               Push{worker, incarnation, Iteration(3), 32, 3, {}, {PushOf(block, term)}}, 63);
   WriteMessage(corpus, 2, "absent",
                Absent{worker,
                       incarnation,
@@ -69,20 +80,21 @@ void WriteMessages(Corpus& corpus) {
                         incarnation,
                         {{block, term, Seq(4), Verdict::kSummed, Iteration(3)},
                          {BlockId(5), term, Seq(1), Verdict::kGap, Iteration(3)}}});
-  WriteMessage(corpus, 4, "pull",
-               Pull{worker, incarnation, Epoch(2), 0, {{block, term, Iteration(-1), Version(0)}}});
+  WriteMessage(
+      corpus, 4, "pull",
+      Pull{worker, incarnation, Epoch(2), 0, {{block, term, Iteration(-1), Version(0), 1.0F, Ask(1), 3}}});
   WriteMessage(corpus, 5, "answers",
-               Answers{worker,
-                       incarnation,
-                       {{block, term, Iteration(2), Iteration(3), Version(3), 64},
-                        {BlockId(5), term, Iteration(2), Iteration(3), Version(2)}}},
-               64);
+               Answers{worker, incarnation, {AnswerOf(block, term, 64), AnswerOf(BlockId(5), term, 0)}}, 64);
   WriteMessage(corpus, 6, "assign",
                Assign{worker, incarnation, {{block, term, Seq(5), Version(3), 7, 64, 2}}}, 64);
   WriteMessage(corpus, 7, "read",
                Read{worker, incarnation, 9, ReadWhat::kState, {{block, term, Version(3)}}});
   WriteMessage(corpus, 8, "arrays", Arrays{worker, incarnation, 9, {{block, term, Version(3), 7, 64, 1, 1}}},
                64);
+  WriteMessage(
+      corpus, 9, "resume",
+      Resume{worker, incarnation, {{block, Term(2), Iteration(3)}, {BlockId(5), term, Iteration(3)}}});
+  WriteMessage(corpus, 10, "resumed", Resumed{worker, incarnation, {{block, Term(2), Seq(4), Iteration(3)}}});
   WriteMessage(corpus, 4, "no_entries", Pull{worker, incarnation, Epoch(2), Pull::kObserver, {}});
 }
 
@@ -221,6 +233,7 @@ pb::LogRecord WholeRecord() {
     block.set_elements(3);
     block.set_shard(i);
     block.set_term(1);
+    block.set_since(1);
   }
   table.mutable_blocks(1)->mutable_restore()->set_file("/c/x");
   pb::LoggedBarrier& barrier = *record.add_barriers();

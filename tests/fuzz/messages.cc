@@ -1,4 +1,4 @@
-// Any body under any of the nine decoders: no crash, and an accepted body encodes to the same bytes.
+// Any body under any of the eleven decoders: no crash, and an accepted body encodes to the same bytes.
 //
 // Input: a byte that picks the message, a u64 for the frame's payload_bytes, then the body.
 #include "wire/messages.h"
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 1 + sizeof payload_bytes) return 0;
   std::memcpy(&payload_bytes, data + 1, sizeof payload_bytes);
   const auto body = std::as_bytes(std::span(data, size)).subspan(1 + sizeof payload_bytes);
-  switch (data[0] % 9) {
+  switch (data[0] % 11) {
     case 0:
       TryDecode<Init>(body, payload_bytes);
       break;
@@ -61,8 +61,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 7:
       TryDecode<Read>(body, payload_bytes);
       break;
-    default:
+    case 8:
       TryDecode<Arrays>(body, payload_bytes);
+      break;
+    case 9:
+      TryDecode<Resume>(body, payload_bytes);
+      break;
+    default:
+      TryDecode<Resumed>(body, payload_bytes);
   }
   return 0;
 }

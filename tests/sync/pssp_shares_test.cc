@@ -88,6 +88,7 @@ class SharesJob final : public BlockEvents {
     waiting_[to.worker.value()] = false;
     Compute(to.worker.value());
   }
+  void OnResumed(BlockId, Term, MemberKey, Seq, Iteration) override {}
   void OnWakeAt(BlockId, TimePoint) override {}
   void OnReached(BlockId) override {}
 

@@ -79,6 +79,8 @@ ChildCommand SchedulerCommandOf(const Program& program, const LaunchOptions& opt
   add("--exchange", s.job.exchange);
   if (!s.job.overlap) command.args.emplace_back("--no-overlap");
   add("--flush-bytes", s.job.flush_bytes);
+  add("--priorities", s.job.priorities ? "on" : "off");
+  add("--pull-at", s.job.pull_at);
   if (!s.job.apply.empty()) add("--apply", s.job.apply);
   const CheckpointOptions& c = s.checkpoint;
   if (!c.folder.empty()) {

@@ -45,6 +45,14 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies, 
   flags.Bytes("--flush-bytes", job.flush_bytes, 1, 1U << 30,
               "a worker's pushes to a shard leave in parts of this size, each with its pulls behind it; 1: "
               "block by block");
+  flags.OneOf("--priorities", "WHAT", job.priorities, {{"on", true}, {"off", false}},
+              "on: over TCP, frames of tables that an iteration uses first leave first; off: as they come");
+  flags.Text("--pull-at", "WHEN", job.pull_at,
+             "ready: a pull leaves with its push; clock: all pulls leave at Clock()",
+             [](const std::string& when) -> Status {
+               if (when == "ready" || when == "clock") return Status::Ok();
+               return InvalidArgument("got \"{}\", wanted ready or clock", when);
+             });
   flags.Text("--placement", "SPEC", job.placement,
              "which shard owns which block: lpt evens their bytes out; docs/placements.md compares all",
              With(policies, CheckPlacement));

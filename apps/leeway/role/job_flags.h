@@ -17,7 +17,8 @@ struct JobOrigins {
   std::vector<std::string> rules;  // of each
 };
 
-// -w, -s, --shards, --sync, --apply, --rule, --pull, --exchange, --no-overlap, --placement, --block-bytes,
+// -w, -s, --shards, --sync, --apply, --rule, --pull, --exchange, --no-overlap, --priorities, --pull-at,
+// --placement, --block-bytes,
 // --seed, --job,
 // --job-file.
 // `origins`, if given, is filled as they are taken.

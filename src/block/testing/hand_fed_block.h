@@ -138,7 +138,8 @@ class HandFedBlock final : public BlockEvents {
         Now());
   }
   PullEvent NextPull(std::uint32_t worker, std::int64_t progress, std::uint32_t life = 1) {
-    return {.from = Key(worker, life), .term = Term(1), .progress = Iteration(progress)};
+    const Ask ask(static_cast<std::uint32_t>(progress + 2));  // so that the answer tells its progress
+    return {.from = Key(worker, life), .term = Term(1), .progress = Iteration(progress), .ask = ask};
   }
   void Pull(std::uint32_t worker, std::int64_t progress, std::uint32_t life = 1) {
     block_->OnPull(NextPull(worker, progress, life), Now());
@@ -148,6 +149,8 @@ class HandFedBlock final : public BlockEvents {
   std::array<std::uint64_t, 2> staleness(std::uint32_t worker) { return staleness_[WorkerId(worker)]; }
   // The worker that the pull behind the newest answer to `worker` had waited for.
   WorkerId held_for(std::uint32_t worker) { return held_for_[worker]; }
+  // How long the model made that pull wait.
+  std::int64_t held_us(std::uint32_t worker) { return held_us_[worker]; }
   // The lines since the last call.
   std::vector<std::string> Heard() { return std::exchange(lines_, {}); }
   void Forget() { lines_.clear(); }
@@ -223,9 +226,14 @@ class HandFedBlock final : public BlockEvents {
     EXPECT_EQ(block, BlockId(7));
     EXPECT_EQ(term, Term(1));
     lines_.push_back(fmt::format("{} {} p{} v{} r{}", answer.values ? "ANSWER" : "UNCHANGED", Name(to),
-                                 answer.progress.value(), answer.v_train.value(), answer.version.value()));
+                                 std::int64_t{answer.ask.value()} - 2, answer.v_train.value(),
+                                 answer.version.value()));
     if (answer.values) held_[to.worker.value()] = answer.values;
     held_for_[to.worker.value()] = answer.held_for;
+    held_us_[to.worker.value()] = answer.held.count() / 1000;
+  }
+  void OnResumed(BlockId, Term, MemberKey to, Seq last, Iteration v_train) override {
+    lines_.push_back(fmt::format("RESUMED {}#{} v{}", Name(to), last.value(), v_train.value()));
   }
   void OnStaleness(WorkerId from, std::uint64_t versions) override {
     staleness_[from][0] += versions;
@@ -247,6 +255,7 @@ class HandFedBlock final : public BlockEvents {
   std::vector<std::string> lines_;
   std::map<std::uint32_t, ConstBufferRef> held_;
   std::map<std::uint32_t, WorkerId> held_for_;
+  std::map<std::uint32_t, std::int64_t> held_us_;
   std::map<WorkerId, std::array<std::uint64_t, 2>> staleness_;
   std::unique_ptr<Block> block_;
 };

@@ -42,6 +42,8 @@ Status CheckSameOptions(const wire::pb::Job& log, const wire::pb::Job& options) 
   LW_RETURN_IF_ERROR(CheckSame("exchange", log.exchange(), options.exchange()));
   LW_RETURN_IF_ERROR(CheckSame("no_overlap", log.no_overlap(), options.no_overlap()));
   LW_RETURN_IF_ERROR(CheckSame("flush_bytes", FlushBytesOf(log), FlushBytesOf(options)));
+  LW_RETURN_IF_ERROR(CheckSame("no_priorities", log.no_priorities(), options.no_priorities()));
+  LW_RETURN_IF_ERROR(CheckSame("pull_at_clock", log.pull_at_clock(), options.pull_at_clock()));
   LW_RETURN_IF_ERROR(CheckSame("placement", log.placement(), options.placement()));
   LW_RETURN_IF_ERROR(CheckSame("block_bytes", log.block_bytes(), options.block_bytes()));
   return CheckSame("seed", log.seed(), options.seed());
@@ -58,6 +60,9 @@ Status CheckJob(const JobOptions& job) {
   LW_RETURN_IF_ERROR(CheckLength("exchange", job.exchange, kJobSpecBytesMax));
   LW_RETURN_IF_ERROR(CheckLength("placement", job.placement, kJobSpecBytesMax));
   if (job.flush_bytes == 0) return InvalidArgument("flush_bytes of the job: got 0, wanted at least 1");
+  if (job.pull_at != "ready" && job.pull_at != "clock") {
+    return InvalidArgument("pull_at of the job: got \"{}\", wanted ready or clock", job.pull_at);
+  }
   LW_RETURN_IF_ERROR(CheckCount("workers", job.workers));
   LW_RETURN_IF_ERROR(CheckCount("servers", job.servers));
   LW_RETURN_IF_ERROR(CheckCount("shards per server", job.shards));
@@ -113,6 +118,8 @@ void FillJob(const JobOptions& job, wire::pb::Job& out) {
   out.set_pull(job.pull);
   out.set_exchange(job.exchange);
   out.set_no_overlap(!job.overlap);
+  out.set_no_priorities(!job.priorities);
+  out.set_pull_at_clock(job.pull_at == "clock");
   // A log of the time before this option has none either, and goes on with the default.
   if (job.flush_bytes != JobOptions{}.flush_bytes) out.set_flush_bytes(job.flush_bytes);
 }

@@ -34,6 +34,12 @@ TEST_F(JobCheckTest, NoPartOfAFlushIsEmpty) {
   EXPECT_THAT(CheckJob(job.options).message(), HasSubstr("flush_bytes of the job: got 0, wanted at least 1"));
 }
 
+TEST_F(JobCheckTest, PullsLeaveAtOneOfTwoTimes) {
+  job.options.pull_at = "noon";
+  EXPECT_THAT(CheckJob(job.options).message(),
+              HasSubstr("pull_at of the job: got \"noon\", wanted ready or clock"));
+}
+
 TEST_F(JobCheckTest, ACheckpointThatHasNoTablesYetMayBeAskedForAgain) {
   EXPECT_EQ(Checkpoint(true, false).code(), StatusCode::kNotFound);
   EXPECT_EQ(Checkpoint(true, true).code(), StatusCode::kFailedPrecondition);

@@ -20,6 +20,12 @@
 namespace leeway {
 namespace {
 
+// The block goes on with a new owner, which has nothing of the state that the owner before had.
+void SetTerm(wire::pb::Block& block, Term term) {
+  block.set_term(term.value());
+  block.set_since(term.value());
+}
+
 wire::pb::Restore RestoreOf(const ManifestBlock& block, const Manifest& manifest, const std::string& folder) {
   wire::pb::Restore restore;
   restore.set_file(JoinPath(folder, manifest.files[block.file].name));
@@ -265,7 +271,7 @@ Result<std::vector<TableRegistry::Entry>> TableRegistry::Cut(std::vector<TableSp
       block.set_block(static_cast<std::uint32_t>(next++));
       block.set_offset(offset);
       block.set_elements(std::min(per_block, elements - offset));
-      block.set_term(1);
+      SetTerm(block, Term(1));
     }
     entry.spec = std::move(spec);
   }
@@ -342,7 +348,7 @@ Status TableRegistry::Resume(const Manifest& manifest, const std::string& folder
       block.set_block(from.record.block.value());
       block.set_offset(from.offset);
       block.set_elements(from.elements);
-      block.set_term(from.record.term.value() + 1);  // frames of the run before are of a lower one
+      SetTerm(block, from.record.term + 1);  // frames of the run before are of a lower one
       *block.mutable_restore() = RestoreOf(from, manifest, folder);
       block.mutable_restore()->set_start(begins.value());
       block.mutable_restore()->set_rebase(true);
@@ -380,7 +386,7 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   changed_.merge(changed);
   for (const auto& [block, from] : patches) {
     // Frames to the owner before are of a lower term.
-    if (!LW_MUTATED(term_not_raised)) block->set_term(block->term() + 1);
+    if (!LW_MUTATED(term_not_raised)) SetTerm(*block, Term(block->term()) + 1);
     // Of an earlier run: the block begins as it did when this run began.
     if (of_this_run) *block->mutable_restore() = RestoreOf(*from, manifest, folder);
     block->mutable_restore()->set_patch(true);
@@ -393,7 +399,7 @@ std::size_t TableRegistry::Empty(ShardId shard) {
   for (Entry& entry : tables_) {
     for (wire::pb::Block& block : *entry.map.mutable_blocks()) {
       if (ShardId(block.shard()) != shard) continue;
-      block.set_term(block.term() + 1);
+      SetTerm(block, Term(block.term()) + 1);
       block.set_emptied(block.term());
       changed_.insert(TableId(entry.map.id()));
       ++blocks;

@@ -6,6 +6,7 @@
 
 #include "base/errors.h"
 #include "base/hash.h"
+#include "node/map_block.h"
 #include "optimizer/make_optimizer.h"
 
 namespace leeway {
@@ -54,7 +55,7 @@ Status BlockStore::CheckBlock(const wire::pb::Table& table, const wire::pb::Bloc
     return Protocol("table \"{}\": block {} got {} elements, wanted {} as before", table.name(),
                     block.block(), block.elements(), known->elements());
   }
-  return Status::Ok();
+  return CheckUnmoved(block);
 }
 
 Result<BlockStore::Taken> BlockStore::Take(const wire::pb::TableMap& map, const ShardPlace& place,

@@ -10,14 +10,14 @@ HeldAnswers::Frame::~Frame() {
   if (const std::shared_ptr<Lane> at = lane.lock()) owner->OnLeft(*at);
 }
 
-void HeldAnswers::OnPull(MemberKey from, BlockId block, Iteration progress) {
+void HeldAnswers::OnPull(MemberKey from, BlockId block, Ask ask) {
   std::shared_ptr<Lane>& lane = lanes_[from];
   if (lane == nullptr) {
     lane = std::make_shared<Lane>();
     lane->to = from;
   }
   const auto found = lane->place.find(block);
-  if (found == lane->place.end() || lane->waiting.at(found->second).answer.progress >= progress) return;
+  if (found == lane->place.end() || lane->waiting.at(found->second).answer.ask >= ask) return;
   Drop(*lane, block);
   ++withdrawn_;
 }
@@ -53,10 +53,9 @@ bool HeldAnswers::TakeFrame(MemberKey to, std::uint64_t bytes_max, wire::Answers
   std::uint64_t bytes = 0;
   while (!lane.waiting.empty() && answers.entries.size() < wire::kEntriesMax) {
     Held& first = lane.waiting.begin()->second;
-    const std::uint64_t size = first.values == nullptr ? 0 : first.values->bytes().size();
+    const std::uint64_t size = first.answer.payload_bytes;
     if (bytes > 0 && bytes + size > bytes_max) break;
     answers.entries.push_back(first.answer);
-    answers.entries.back().payload_bytes = static_cast<std::uint32_t>(size);
     if (size > 0) payload.push_back({first.values->bytes(), frame});
     frame->values.push_back(std::move(first.values));
     bytes += size;

@@ -28,9 +28,8 @@ class HeldAnswers {
   HeldAnswers(const HeldAnswers&) = delete;
   HeldAnswers& operator=(const HeldAnswers&) = delete;
 
-  // This life wants only the newest values, and asks for those after `progress`: takes back the answer of an
-  // earlier pull.
-  void OnPull(MemberKey from, BlockId block, Iteration progress);
+  // This life wants only the newest values, and asks anew: takes back the answer of an earlier pull.
+  void OnPull(MemberKey from, BlockId block, Ask ask);
   // Whether answers to this life wait here.
   [[nodiscard]] bool IsFor(MemberKey to) const { return !lanes_.empty() && lanes_.contains(to); }
   // Takes an answer, in place of one for the same block. `values` null: unchanged. REQUIRES: IsFor.

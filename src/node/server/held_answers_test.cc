@@ -22,13 +22,12 @@ constexpr std::uint64_t kOneBlock = kElements * sizeof(float);
 
 class HeldAnswersTest : public ::testing::Test {
  protected:
-  void Pull(std::uint32_t block, std::int64_t progress) {
-    held->OnPull(kWorker, BlockId(block), Iteration(progress));
-  }
-  void Answer(std::uint32_t block, std::int64_t progress, bool unchanged = false) {
+  void Pull(std::uint32_t block, std::uint32_t ask) { held->OnPull(kWorker, BlockId(block), Ask(ask)); }
+  void Answer(std::uint32_t block, std::uint32_t ask, bool unchanged = false) {
     wire::AnswerEntry entry;
     entry.block = BlockId(block);
-    entry.progress = Iteration(progress);
+    entry.ask = Ask(ask);
+    entry.SetWhole(unchanged ? 0 : kOneBlock);
     held->Hold(kWorker, entry, unchanged ? nullptr : ConstBufferRef(pool.Take(kElements)));
   }
   // The blocks of the next frame; empty if none may leave.

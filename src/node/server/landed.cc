@@ -5,19 +5,6 @@
 namespace leeway {
 namespace {
 
-Status CheckFormat(const wire::PushEntry& entry) {
-  if (entry.dtype != DType::kFloat32) {
-    return Protocol("push of block {}: got dtype {}, wanted {}", entry.block.value(),
-                    static_cast<int>(entry.dtype), static_cast<int>(DType::kFloat32));
-  }
-  if (entry.codec != 0)
-    return Protocol("push of block {}: got codec {}, wanted 0 (none)", entry.block.value(), entry.codec);
-  return Status::Ok();
-}
-
-Status CheckFormat(const wire::InitEntry&) { return Status::Ok(); }
-Status CheckFormat(const wire::AssignEntry&) { return Status::Ok(); }
-
 BufferRef TakeFor(const wire::PushEntry& entry, const BlockStore&, BufferPool& pool) {
   return pool.Take(entry.payload_bytes / sizeof(float), Arena::Use::kKept);
 }
@@ -76,7 +63,6 @@ Status DecodeLanded(const FrameHead& head, std::span<const std::byte> body, Memb
   LW_RETURN_IF_ERROR(wire::Decode(body, head.payload_bytes, message));
   LW_RETURN_IF_ERROR(CheckSender({message.worker, message.incarnation}, from, kind));
   for (const auto& entry : message.entries) {
-    LW_RETURN_IF_ERROR(CheckFormat(entry));
     const Block* block = blocks.Find(entry.block);
     if (block != nullptr && entry.payload_bytes != block->elements() * sizeof(float)) {
       return Protocol("{} of block {} from worker {}: got {} bytes, wanted {} ({} values)",

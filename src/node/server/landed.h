@@ -108,8 +108,8 @@ class SparePushes {
   std::vector<std::shared_ptr<LandedPush>> spare_;  // shared: each is the lease of a landing, in its turn
 };
 
-// Decodes a frame into `out` and checks it: every entry for a block that is here has the block's size, its
-// dtype and no codec. Bytes for a block that is not here are thrown away, whatever their size: the frame may
+// Decodes a frame into `out` and checks it: every entry for a block that is here has the block's size.
+// Bytes for a block that is not here are thrown away, whatever their size: the frame may
 // hold entries for blocks that are here. So are bytes that find no memory. After an error the worker has
 // broken the protocol. Instantiated for Push, Init and Assign.
 template <typename Message>

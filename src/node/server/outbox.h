@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,8 +34,10 @@ class Outbox {
       : answer_bytes_max_(answer_bytes_max), held_(timers, std::move(more)) {}
 
   void AddVerdict(MemberKey to, const wire::VerdictEntry& verdict);
-  // `values` null: unchanged.
-  void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values);
+  void AddResumed(MemberKey to, const wire::ResumedEntry& resumed);
+  // `values` null: unchanged. Answers with a priority may pass others.
+  void AddAnswer(MemberKey to, const wire::AnswerEntry& answer, ConstBufferRef values,
+                 std::optional<std::uint8_t> priority);
   void Flush(const Sessions& sessions, Inbound& inbound);
   // The answers to workers that want only the newest values.
   [[nodiscard]] HeldAnswers& held() { return held_; }
@@ -41,21 +45,31 @@ class Outbox {
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
+  struct Answer {
+    wire::AnswerEntry entry;
+    ConstBufferRef values;
+    std::optional<std::uint8_t> priority;
+  };
   // Verdicts and answers to one life. A flush empties a letter and keeps its memory for the next event.
   struct Letter {
     MemberKey to;
     std::vector<wire::VerdictEntry> verdicts;
-    std::vector<wire::AnswerEntry> answers;
-    std::vector<ConstBufferRef> values;  // one per answer
+    std::vector<wire::ResumedEntry> resumed;
+    std::vector<Answer> answers;
   };
 
   Letter& LetterTo(MemberKey to);
+  template <typename Message, typename Entry>
+  void SendInFrames(MemberKey to, std::span<const Entry> left, wire::Kind kind, Message& message,
+                    ConnectionId id, Inbound& inbound);
+  void SendResumed(const Letter& letter, ConnectionId id, Inbound& inbound);
   void SendVerdicts(const Letter& letter, ConnectionId id, Inbound& inbound);
   void SendAnswers(Letter& letter, ConnectionId id, Inbound& inbound);
   void HoldAnswers(Letter& letter);
   // Sends the held answers to this life that may leave now.
   void SendHeld(MemberKey to, ConnectionId id, Inbound& inbound);
-  void Send(ConnectionId id, wire::Kind kind, Inbound& inbound);
+  // Sends body_ and payload_, and empties payload_.
+  void Send(ConnectionId id, wire::Kind kind, Inbound& inbound, const FrameOrder& order = {});
 
   const std::uint64_t answer_bytes_max_;
   HeldAnswers held_;
@@ -66,6 +80,7 @@ class Outbox {
   wire::Answers answers_;
   std::vector<Pinned> payload_;
   std::vector<std::byte> body_;
+  std::vector<BlockId> named_;  // by the frame at hand
   std::uint64_t bytes_sent_ = 0;
 };
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "base/errors.h"
@@ -24,6 +27,12 @@ void PrepareFirstVersions(Env& env, std::span<Block* const> created) {
     if (!work) continue;
     env.compute.Run(std::move(work), [first] {});  // keeps the buffer until then
   }
+}
+
+// For the wire: what is longer than the field can say is as long as it can.
+std::uint32_t Microseconds(Duration duration) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(us, 0, UINT32_MAX));
 }
 
 }  // namespace
@@ -54,7 +63,7 @@ ServerNode::ServerNode(const ServerOptions& options, Env& env, const ServerPolic
                .delayed = [this](TableId table, MemberKey from,
                                  Iteration progress) { reports_.NoteDelay(table, from, progress); },
                .wants_newest = [this](MemberKey from, BlockId block,
-                                      Iteration progress) { outbox_.held().OnPull(from, block, progress); },
+                                      Ask ask) { outbox_.held().OnPull(from, block, ask); },
                .moved = [this](MemberKey to,
                                const wire::VerdictEntry& verdict) { outbox_.AddVerdict(to, verdict); },
                .arrays =
@@ -164,11 +173,12 @@ void ServerNode::OnAnswer(BlockId block, Term term, MemberKey to, const BlockAns
   wire::AnswerEntry entry;
   entry.block = block;
   entry.term = term;
-  entry.progress = answer.progress;
+  entry.ask = answer.ask;
   entry.v_train = answer.v_train;
   entry.version = answer.version;
   entry.held_for = answer.held_for;
-  outbox_.AddAnswer(to, entry, answer.values);
+  entry.held_us = Microseconds(answer.held);
+  outbox_.AddAnswer(to, entry, answer.values, answer.priority);
 }
 
 void ServerNode::OnRoster(const wire::pb::Roster& roster) {

@@ -78,6 +78,9 @@ class ServerNode final : private InboundEvents, private SchedulerEvents, private
   void OnVerdict(BlockId block, Term term, MemberKey to, Seq seq, Verdict verdict,
                  Iteration v_train) override;
   void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) override;
+  void OnResumed(BlockId block, Term term, MemberKey to, Seq last, Iteration v_train) override {
+    outbox_.AddResumed(to, {block, term, last, v_train});
+  }
   void OnStaleness(WorkerId from, std::uint64_t versions) override { reports_.NoteStaleness(from, versions); }
   void OnWakeAt(BlockId block, TimePoint when) override { alarms_.Set(block, when); }
   void OnReached(BlockId block) override { cut_.OnReached(block); }

@@ -40,7 +40,7 @@ TEST_F(ServerNodeTest, APushGetsItsVerdictAndAPullItsAnswer) {
   EXPECT_THAT(answers[0].floats(), ElementsAre(11, 22));
   const auto entry = DecodeAs<wire::Answers>(answers[0]).entries.at(0);
   EXPECT_EQ(entry.block, BlockId(1));
-  EXPECT_EQ(entry.progress, Iteration(0));
+  EXPECT_EQ(entry.ask, Ask(1));
   EXPECT_EQ(entry.version, Version(2));
 }
 
@@ -51,7 +51,7 @@ TEST_F(ServerNodeTest, AWorkerThatWantsTheNewestOnlyGetsItsAnswers) {
   Init(w0, 0, 3, {30, 40});
   wire::Pull pull{WorkerId(0), Incarnation(1), Epoch(0), wire::Pull::kNewestOnly, {}};
   for (const std::uint32_t block : {1U, 3U})
-    pull.entries.push_back({BlockId(block), Term(1), Iteration(0), Version(0), 1.0F});
+    pull.entries.push_back({BlockId(block), Term(1), Iteration(0), Version(0), 1.0F, Ask(1)});
   ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
   const auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
   ASSERT_EQ(answers.size(), 1U);
@@ -60,6 +60,33 @@ TEST_F(ServerNodeTest, AWorkerThatWantsTheNewestOnlyGetsItsAnswers) {
   ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
   EXPECT_EQ(world.transport.TakeSent(w0, Kind::kAnswers).size(), 1U) << "both unchanged";
   EXPECT_EQ(node->answers_withdrawn(), 0U) << "all had left";
+}
+
+TEST_F(ServerNodeTest, AnswersLeaveByTheirPrioritiesWhereTheWorkerSaysSo) {
+  SetUpTable("asp");
+  const ConnectionId w0 = HelloWorker(0);
+  Init(w0, 0, 1, {10, 20});
+  Init(w0, 0, 3, {30, 40});
+  const auto verdicts = world.transport.TakeSent(w0, Kind::kVerdicts);
+  ASSERT_EQ(verdicts.size(), 2U);
+  EXPECT_EQ(verdicts[0].order, FrameOrder::Kind::kVerdicts);
+  EXPECT_THAT(verdicts[0].blocks, ElementsAre(BlockId(1)));
+  wire::Pull pull{WorkerId(0), Incarnation(1), Epoch(0), 0, {}};
+  pull.entries.push_back({BlockId(1), Term(1), Iteration(0), Version(0), 1.0F, Ask(1), 9});
+  pull.entries.push_back({BlockId(3), Term(1), Iteration(0), Version(0), 1.0F, Ask(1), 2});
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  auto answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].order, FrameOrder::Kind::kInOrder);
+  EXPECT_THAT(answers[0].floats(), ElementsAre(10, 20, 30, 40));
+  pull.flags = wire::Pull::kByPriority;
+  ASSERT_TRUE(world.transport.DeliverData(w0, Kind::kPull, pull).ok());
+  answers = world.transport.TakeSent(w0, Kind::kAnswers);
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].order, FrameOrder::Kind::kByPriority);
+  EXPECT_EQ(answers[0].priority, 2);
+  EXPECT_THAT(answers[0].blocks, ElementsAre(BlockId(3), BlockId(1)));
+  EXPECT_THAT(answers[0].floats(), ElementsAre(30, 40, 10, 20)) << "the more urgent one comes first";
 }
 
 TEST_F(ServerNodeTest, NothingIsCopiedOnTheWayInOrOut) {
@@ -187,14 +214,14 @@ TEST_F(ServerNodeTest, AnEntryOfTheWrongSizeIsNamedAndItsSenderCutOff) {
   EXPECT_THAT(GoodbyeTo(w2), HasSubstr("block 1 from worker 0: got 0 bytes, wanted 8"));
 }
 
-TEST_F(ServerNodeTest, ACodecThatDoesNotExistIsNamed) {
+TEST_F(ServerNodeTest, AFormatThatDoesNotExistIsNamed) {
   SetUpTable("asp");
   const ConnectionId w0 = HelloWorker(0);
   wire::PushEntry entry = Entry(1, 1, 2);
-  entry.codec = 3;
+  entry.format = wire::Format{3};
   (void)Push(w0, 0, 0, {entry}, {1, 1});
   EXPECT_FALSE(world.transport.IsOpen(w0));
-  EXPECT_THAT(GoodbyeTo(w0), HasSubstr("codec"));
+  EXPECT_THAT(GoodbyeTo(w0), HasSubstr("format: got 3, wanted 1 (float32)"));
 }
 
 TEST_F(ServerNodeTest, AFrameInTheNameOfAnotherWorkerIsCutOff) {

@@ -45,6 +45,7 @@ class ServerRestoreTest : public HandFedServer {
     for (const wire::pb::CutBlock& written : replies.at(0).blocks()) {
       wire::pb::Block& block = *map.mutable_tables(0)->mutable_blocks(static_cast<int>(written.block()));
       block.set_term(2);
+      block.set_since(2);
       wire::pb::Restore& restore = *block.mutable_restore();
       restore.set_file(JoinPath("/c/" + CheckpointName(1), replies.at(0).file()));
       restore.set_offset(written.offset());
@@ -108,9 +109,15 @@ TEST_F(ServerRestoreTest, ARecordOfAnEarlierRunIsTakenOverWhereThisRunBegan) {
   EXPECT_EQ(Values(1), (std::vector<float>{1, 2}));
   // The worker is in iteration 9 by now. It says so, and the block waits for it there.
   const ConnectionId worker = HelloWorker(0);
-  const wire::Absent here{WorkerId(0), Incarnation(1), Iteration(9), {{BlockId(1), Term(2), Seq(0)}}};
-  ASSERT_TRUE(world.transport.DeliverData(worker, Kind::kAbsent, here).ok());
-  EXPECT_THAT(Verdicts(worker), ElementsAre("1:0:16")) << "the last seq that it has of this life: none";
+  const wire::Resume here{WorkerId(0), Incarnation(1), {{BlockId(1), Term(2), Iteration(9)}}};
+  ASSERT_TRUE(world.transport.DeliverData(worker, Kind::kResume, here).ok());
+  const auto resumed = world.transport.TakeSent(worker, Kind::kResumed);
+  ASSERT_EQ(resumed.size(), 1U);
+  const wire::ResumedEntry entry = DecodeAs<wire::Resumed>(resumed[0]).entries.at(0);
+  EXPECT_EQ(entry.block, BlockId(1));
+  EXPECT_EQ(entry.term, Term(2));
+  EXPECT_EQ(entry.last, Seq(0)) << "it has nothing of this life";
+  EXPECT_EQ(entry.v_train, Iteration(9));
   EXPECT_EQ(node->FindBlock(BlockId(1))->v_train(), Iteration(9));
 }
 

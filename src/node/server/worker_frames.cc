@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -106,9 +107,10 @@ Status WorkerFrames::CheckKind(wire::Kind kind) {
     case wire::Kind::kPull:
     case wire::Kind::kAssign:
     case wire::Kind::kRead:
+    case wire::Kind::kResume:
       return Status::Ok();
     default:
-      return Protocol("{} from a worker, wanted Init, Push, Absent, Pull, Assign, Read or Why",
+      return Protocol("{} from a worker, wanted Init, Push, Absent, Resume, Pull, Assign, Read or Why",
                       wire::KindName(kind));
   }
 }
@@ -122,6 +124,8 @@ Status WorkerFrames::Take(MemberKey from, const FrameHead& head, std::span<const
       return TakeInit(from, head, body, std::move(landing));
     case wire::Kind::kAbsent:
       return TakeAbsent(from, body, takeover);
+    case wire::Kind::kResume:
+      return TakeResume(from, body, takeover);
     case wire::Kind::kPull:
       return TakePull(from, body);
     case wire::Kind::kAssign:
@@ -248,6 +252,22 @@ Status WorkerFrames::TakeAbsent(MemberKey from, std::span<const std::byte> body,
   return Status::Ok();
 }
 
+Status WorkerFrames::TakeResume(MemberKey from, std::span<const std::byte> body, bool takeover) {
+  wire::Resume resume;
+  LW_RETURN_IF_ERROR(wire::Decode(body, 0, resume));
+  LW_RETURN_IF_ERROR(CheckSender({resume.worker, resume.incarnation}, from, wire::Kind::kResume));
+  const TimePoint now = clock_.Now();
+  for (const wire::ResumeEntry& entry : resume.entries) {
+    if (Block* block = blocks_.Find(entry.block); block != nullptr) {
+      if (takeover) events_.heard(*block, entry.term, from);
+      block->OnResume({from, entry.term, entry.next}, now);
+    } else {
+      SayMoved(from, entry);
+    }
+  }
+  return Status::Ok();
+}
+
 Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
   LW_RETURN_IF_ERROR(wire::Decode(body, 0, pull_));
   LW_RETURN_IF_ERROR(CheckSender({pull_.worker, pull_.incarnation}, from, wire::Kind::kPull));
@@ -258,7 +278,9 @@ Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
       SayMoved(from, entry);
       continue;
     }
-    if ((pull_.flags & wire::Pull::kNewestOnly) != 0) events_.wants_newest(from, entry.block, entry.progress);
+    if ((pull_.flags & wire::Pull::kNewestOnly) != 0) events_.wants_newest(from, entry.block, entry.ask);
+    std::optional<std::uint8_t> priority;
+    if ((pull_.flags & wire::Pull::kByPriority) != 0) priority = entry.priority;
     const std::uint64_t delayed = block->counters().delayed;
     block->OnPull({.from = from,
                    .term = entry.term,
@@ -266,7 +288,9 @@ Status WorkerFrames::TakePull(MemberKey from, std::span<const std::byte> body) {
                    .cached_version = entry.cached_version,
                    .epoch_min = pull_.epoch_min,
                    .observer = (pull_.flags & wire::Pull::kObserver) != 0,
-                   .significance = entry.significance},
+                   .significance = entry.significance,
+                   .ask = entry.ask,
+                   .priority = priority},
                   now);
     if (block->counters().delayed == delayed) continue;
     events_.delayed(block->table(), from, entry.progress);

@@ -29,8 +29,8 @@ class WorkerFrames {
     std::function<void(const Block& block, Term term, MemberKey from)> heard;
     // A block holds up a pull.
     std::function<void(TableId table, MemberKey from, Iteration progress)> delayed;
-    // A worker that wants the newest values only asks for those after `progress`.
-    std::function<void(MemberKey from, BlockId block, Iteration progress)> wants_newest;
+    // A worker that wants the newest values only asks anew.
+    std::function<void(MemberKey from, BlockId block, Ask ask)> wants_newest;
     // The shard does not have the block.
     std::function<void(MemberKey to, const wire::VerdictEntry& verdict)> moved;
     // A frame of arrays, which answers a read.
@@ -75,6 +75,7 @@ class WorkerFrames {
   void TracePush(const PushEvent& push, const Block& block, TimePoint began) const;
   Status TakeInit(MemberKey from, const FrameHead& head, std::span<const std::byte> body, Landing&& landing);
   Status TakeAbsent(MemberKey from, std::span<const std::byte> body, bool takeover);
+  Status TakeResume(MemberKey from, std::span<const std::byte> body, bool takeover);
   Status TakePull(MemberKey from, std::span<const std::byte> body);
   Status TakeAssign(MemberKey from, const FrameHead& head, std::span<const std::byte> body,
                     Landing&& landing);

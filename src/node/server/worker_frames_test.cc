@@ -42,7 +42,8 @@ class WorkerFramesTest : public ::testing::Test {
     push.worker = WorkerId(0);
     push.incarnation = Incarnation(1);
     for (const std::uint32_t block : to) {
-      push.entries.push_back({BlockId(block), Term(1), Seq(1), Version(1), 2 * sizeof(float)});
+      push.entries.push_back({BlockId(block), Term(1), Seq(1), Version(1)});
+      push.entries.back().SetWhole(2 * sizeof(float));
     }
     return push;
   }
@@ -51,7 +52,7 @@ class WorkerFramesTest : public ::testing::Test {
             Incarnation(1),
             Epoch(0),
             false,
-            {{BlockId(block), Term(1), Iteration(progress), Version(0)}}};
+            {{BlockId(block), Term(1), Iteration(progress), Version(0), 1.0F, Ask(7)}}};
   }
   void AddMembers(std::uint32_t n) {
     std::vector<MemberState> members;
@@ -80,9 +81,9 @@ class WorkerFramesTest : public ::testing::Test {
                                           progress.value()));
            },
        .wants_newest =
-           [this](MemberKey from, BlockId block, Iteration progress) {
-             events.push_back(fmt::format("newest of {} for {} after {}", block.value(), from.worker.value(),
-                                          progress.value()));
+           [this](MemberKey from, BlockId block, Ask ask) {
+             events.push_back(
+                 fmt::format("newest of {} for {}: {}", block.value(), from.worker.value(), ask.value()));
            },
        .moved =
            [this](MemberKey, const wire::VerdictEntry& verdict) {
@@ -168,7 +169,7 @@ TEST_F(WorkerFramesTest, APullForTheNewestOnlySaysSo) {
   EXPECT_THAT(events, ElementsAre());
   pull.flags = wire::Pull::kNewestOnly;
   ASSERT_TRUE(Deliver(Kind::kPull, pull).ok());
-  EXPECT_THAT(events, ElementsAre("newest of 0 for 0 after 4"));
+  EXPECT_THAT(events, ElementsAre("newest of 0 for 0: 7"));
 }
 
 TEST_F(WorkerFramesTest, APullThatABlockHoldsUpIsDelayedAndOneThatItAnswersIsNot) {
@@ -252,6 +253,30 @@ TEST_F(WorkerFramesTest, AFrameInTheNameOfAnotherWorkerBreaksTheProtocol) {
   EXPECT_THAT(Deliver(Kind::kPush, PushOf({0}), {1, 1}, LifeOf(1)).message(),
               HasSubstr("in the name of worker 0"));
   EXPECT_THAT(blocks.said, IsEmpty());
+}
+
+TEST_F(WorkerFramesTest, ReservedKindsAreRefusedByName) {
+  for (const Kind kind : {Kind::kNotify, Kind::kReSync, Kind::kPlan, Kind::kHandOver, Kind::kHeld,
+                          Kind::kCommit, Kind::kProbe}) {
+    EXPECT_THAT(WorkerFrames::CheckKind(kind).message(),
+                HasSubstr(fmt::format("{} from a worker, wanted Init", wire::KindName(kind))));
+  }
+}
+
+TEST_F(WorkerFramesTest, AWorkerThatGoesOnUnderANewTermIsAnsweredByItsBlock) {
+  blocks.Make("bsp", 1);
+  blocks.Initialize();
+  AddMembers(1);
+  ASSERT_TRUE(Deliver(Kind::kPush, PushOf({0}), {1, 1}).ok());
+  blocks.said.clear();
+  events.clear();
+  const wire::Resume resume{WorkerId(0),
+                            Incarnation(1),
+                            {{BlockId(0), Term(1), Iteration(4)}, {BlockId(7), Term(1), Iteration(4)}}};
+  ASSERT_TRUE(Deliver(Kind::kResume, resume).ok());
+  EXPECT_THAT(blocks.said, ElementsAre("block 0 to 0: resumed after 1"));
+  EXPECT_THAT(events, ElementsAre("heard 0 from 0", "moved 7 push 0"));
+  EXPECT_EQ(blocks.At(0).v_train(), Iteration(4)) << "nobody waits for what was lost";
 }
 
 TEST_F(WorkerFramesTest, OnlyKindsThatBringValuesMayHaveAPayload) {

@@ -87,8 +87,12 @@ struct SentFrame {
   ConnectionId to;
   wire::Kind kind{};
   std::vector<std::byte> body;
-  std::vector<std::byte> payload;
-  std::vector<const void*> payload_at;  // where each piece of the payload lay: shows that nothing was copied
+  std::vector<std::byte> payload{};
+  std::vector<const void*>
+      payload_at{};  // where each piece of the payload lay: shows that nothing was copied
+  FrameOrder::Kind order{};
+  std::uint8_t priority = 0;
+  std::vector<BlockId> blocks{};
 
   [[nodiscard]] std::vector<float> floats() const {
     std::vector<float> values(payload.size() / sizeof(float));
@@ -112,14 +116,18 @@ class FakeTransport final : public Transport {
     return id;
   }
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload) override {
+            std::span<const Pinned> payload, const FrameOrder& order) override {
     if (!connections_.contains(id)) return;
-    SentFrame frame{id, static_cast<wire::Kind>(kind), {body.begin(), body.end()}, {}, {}};
+    SentFrame frame{id, static_cast<wire::Kind>(kind), {body.begin(), body.end()}};
     for (const Pinned& piece : payload) {
       frame.payload.insert(frame.payload.end(), piece.bytes.begin(), piece.bytes.end());
       frame.payload_at.push_back(piece.bytes.data());
     }
+    frame.order = order.kind;
+    frame.priority = order.priority;
+    frame.blocks.assign(order.blocks.begin(), order.blocks.end());
     if (frame.kind == wire::Kind::kHello) hellos[id] = frame.body;
+    if (on_sent) on_sent(frame);
     sent.push_back(std::move(frame));
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override {
@@ -232,6 +240,7 @@ class FakeTransport final : public Transport {
   Status listen_error;
   std::vector<std::pair<ConnectionId, std::string>> connects;
   std::vector<SentFrame> sent;
+  std::function<void(const SentFrame&)> on_sent;          // told of each as well
   std::map<ConnectionId, std::vector<std::byte>> hellos;  // the node's own, as sent
   std::set<ConnectionId> closed;                          // by the node
   std::map<ConnectionId, TimePoint> received;             // what LastReceived says; set by the test

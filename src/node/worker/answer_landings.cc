@@ -1,6 +1,7 @@
 #include "node/worker/answer_landings.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -16,10 +17,9 @@ Result<Slot> ChooseSlot(ShardId from, TableSet& tables, const wire::AnswerEntry&
   WorkerBlock* block = tables.FindBlock(entry.block);
   if (block == nullptr)
     return Protocol("an answer for block {}, which no table of this worker has", entry.block.value());
-  if (entry.payload_bytes != block->bytes() || entry.codec != 0) {
-    return Protocol("table \"{}\" block {}: an answer of {} bytes in codec {}, wanted {} bytes in codec 0",
-                    block->table->spec.name, entry.block.value(), entry.payload_bytes, entry.codec,
-                    block->bytes());
+  if (entry.payload_bytes != block->bytes()) {
+    return Protocol("table \"{}\" block {}: an answer of {} bytes, wanted {}", block->table->spec.name,
+                    entry.block.value(), entry.payload_bytes, block->bytes());
   }
   Slot slot;
   std::span<std::byte> place;
@@ -47,10 +47,10 @@ Result<Slot> ChooseSlot(ShardId from, TableSet& tables, const wire::AnswerEntry&
 
 bool AnswerLandings::IsWanted(ShardId from, const WorkerBlock& block, const wire::AnswerEntry& entry) {
   if (block.term != entry.term || block.shard != from || !block.pull.open()) return false;
-  if (block.table->IsOwnClock()) return entry.progress == block.pull.progress();
-  if (block.drops_late && entry.progress <= block.passed) return false;
-  return entry.progress <= block.pull.progress() &&
-         entry.progress > block.table->landing.arrived(block.index);
+  if (block.table->IsOwnClock()) return entry.ask == block.pull.ask();
+  const std::optional<Iteration> progress = block.pull.ProgressOf(entry.ask);
+  if (!progress || (block.drops_late && *progress <= block.passed)) return false;
+  return *progress > block.table->landing.arrived(block.index);
 }
 
 std::shared_ptr<AnswerLanding> AnswerLandings::Take() {

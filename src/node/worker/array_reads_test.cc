@@ -34,6 +34,7 @@ class ArrayReadsTest : public ::testing::Test {
       wire::pb::Block* block = map.add_blocks();
       block->set_block(id);
       block->set_term(1);
+      block->set_since(1);
       block->set_offset(id * 2);
       block->set_elements(2);
     }

@@ -31,6 +31,7 @@ class BlockMovesTest : public ::testing::Test {
       block->set_block(id);
       block->set_shard(id == 0 ? 0 : second_shard);
       block->set_term(id == 0 ? 1 : term);
+      block->set_since(id == 0 ? 1 : term);
       block->set_offset(id * 2);
       block->set_elements(2);
     }

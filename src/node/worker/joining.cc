@@ -25,6 +25,8 @@ JobOptions JobFromWire(const wire::pb::Job& from) {
   if (!from.pull().empty()) job.pull = from.pull();
   if (!from.exchange().empty()) job.exchange = from.exchange();
   job.overlap = !from.no_overlap();
+  job.priorities = !from.no_priorities();
+  if (from.pull_at_clock()) job.pull_at = "clock";
   if (from.flush_bytes() > 0) job.flush_bytes = from.flush_bytes();
   return job;
 }

@@ -23,6 +23,7 @@ struct FrameDraft {
   wire::Init init;
   wire::Push push;
   wire::Absent absent;
+  wire::Resume resume;
   wire::Pull pull;
   wire::Assign assign;
   std::vector<std::byte> body;
@@ -30,6 +31,8 @@ struct FrameDraft {
   std::uint64_t payload_bytes = 0;
   std::vector<WorkerBlock*> blocks;        // that may have something to send
   std::vector<const WorkerTable*> tables;  // with gradients in `push` that were not sent before
+  std::vector<BlockId> named;              // by the frame that is being built
+  std::uint8_t priority = 255;             // of the most urgent of them
 };
 
 struct PortShare {
@@ -39,6 +42,7 @@ struct PortShare {
   const std::uint64_t push_bytes_in_flight_max, frame_payload_bytes;
   std::uint64_t flush_bytes = JobOptions{}.flush_bytes;  // the job's, once the worker has joined it
   std::uint8_t pull_flags = 0;                           // beside that of an observer
+  bool priorities = false;                               // as JobOptions::priorities, once it has joined
   FrameDraft draft = {};
 };
 

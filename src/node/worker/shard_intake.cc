@@ -70,6 +70,25 @@ Status ShardIntake::OnVerdicts(Training& training, ShardPort& port, std::span<co
   return Status::Ok();
 }
 
+Status ShardIntake::OnResumed(Training& training, ShardPort& port, std::span<const std::byte> body,
+                              std::uint64_t payload_bytes) {
+  wire::Resumed resumed;
+  LW_RETURN_IF_ERROR(wire::Decode(body, payload_bytes, resumed));
+  LW_RETURN_IF_ERROR(self_.CheckAddressee(resumed.worker, resumed.incarnation));
+  for (const wire::ResumedEntry& entry : resumed.entries) {
+    WorkerBlock* block = training.tables().FindBlock(entry.block);
+    if (block == nullptr)
+      return Protocol("a word on block {}, which no table of this worker has", entry.block.value());
+    // Of an owner or a term before the last move, or said twice.
+    if (block->shard != port.shard() || block->term != entry.term || !block->resuming) continue;
+    block->told = std::max(block->told, entry.v_train);
+    // The scheduler counts for a worker that has left.
+    moves_.OnResumed(*block, entry.last, port, !self_.observer);
+  }
+  reads_.Send(training.ports());
+  return Status::Ok();
+}
+
 Status ShardIntake::OnVerdict(Training& training, ShardPort& port, const wire::VerdictEntry& entry) {
   WorkerBlock* block = training.tables().FindBlock(entry.block);
   if (block == nullptr)
@@ -97,12 +116,6 @@ Status ShardIntake::OnVerdict(Training& training, ShardPort& port, const wire::V
       events_.initialized();
       break;
     case wire::Verdict::kGap:
-      if (block->resuming) {
-        // The scheduler counts for a worker that has left.
-        moves_.OnResumed(*block, entry.seq, port, !self_.observer);
-        reads_.Send(training.ports());
-        break;
-      }
       port.ChangeQueue(*block, [&](PushQueue& queue) { queue.OnGap(entry.seq); });
       break;
     case wire::Verdict::kWindow:

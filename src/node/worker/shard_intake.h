@@ -45,6 +45,8 @@ class ShardIntake {
   // The rest of these frames is here, or the whole of one without a payload.
   [[nodiscard]] Status OnVerdicts(Training& training, ShardPort& port, std::span<const std::byte> body,
                                   std::uint64_t payload_bytes);
+  [[nodiscard]] Status OnResumed(Training& training, ShardPort& port, std::span<const std::byte> body,
+                                 std::uint64_t payload_bytes);
   [[nodiscard]] Status OnAnswers(Training& training, ShardPort& port, std::span<const std::byte> body,
                                  const Landing& landing);
   [[nodiscard]] Status OnArrays(Training& training, const ShardPort& port, std::span<const std::byte> body,

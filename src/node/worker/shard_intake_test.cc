@@ -38,6 +38,7 @@ class ShardIntakeTest : public ::testing::Test {
     map.set_sync("bsp");
     map.add_blocks()->set_elements(2);
     map.mutable_blocks(0)->set_term(term);
+    map.mutable_blocks(0)->set_since(term);
     return map;
   }
   Status Verdict(wire::Verdict verdict, std::uint64_t seq, std::uint32_t id = 0) {

@@ -66,19 +66,15 @@ void ShardPort::Flush() {
 }
 
 void ShardPort::SendResumes(const std::vector<WorkerBlock*>& blocks) {
-  FrameDraft& draft = share_.draft;
+  wire::Resume& resume = share_.draft.resume;
   for (WorkerBlock* block : blocks) {
     if (!block->resuming || block->resume_sent) continue;
-    const Iteration next = block->NextIteration();
-    if (!draft.absent.entries.empty() &&
-        (next != draft.absent.iteration || draft.absent.entries.size() == wire::kEntriesMax)) {
-      SendAbsentFrame();
-    }
     block->resume_sent = true;
-    draft.absent.iteration = next;
-    draft.absent.entries.push_back({block->id, block->term, Seq(0), 0});
+    Name(*block);
+    resume.entries.push_back({block->id, block->term, block->NextIteration()});
+    if (resume.entries.size() == wire::kEntriesMax) SendDraft(wire::Kind::kResume, resume);
   }
-  if (!draft.absent.entries.empty()) SendAbsentFrame();
+  if (!resume.entries.empty()) SendDraft(wire::Kind::kResume, resume);
 }
 
 void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
@@ -90,6 +86,7 @@ void ShardPort::SendInits(const std::vector<WorkerBlock*>& blocks) {
       SendInitFrame();
     }
     block->init_sent = true;
+    Name(*block);
     draft.init.entries.push_back({block->id, block->term, static_cast<std::uint32_t>(block->bytes())});
     draft.payload.push_back(
         {std::as_bytes(block->init->gradient.values.subspan(block->offset, block->elements)), block->init});
@@ -130,12 +127,13 @@ bool ShardPort::SendPushRound(std::span<WorkerBlock* const> blocks) {
                                           draft.absent.entries.size() == wire::kEntriesMax)) {
       SendAbsentFrame();
     }
+    Name(*block);
     if (lent != nullptr && lent->assigns) {
       SendAssign(*block, *next);
     } else if (lent != nullptr) {
       in_frame = lent;
-      draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version,
-                                    static_cast<std::uint32_t>(block->bytes()), DType::kFloat32, 0});
+      draft.push.entries.push_back({block->id, block->term, next->seq, next->base_version});
+      draft.push.entries.back().SetWhole(static_cast<std::uint32_t>(block->bytes()));
       draft.payload.push_back(
           {std::as_bytes(lent->gradient.values.subspan(block->offset, block->elements)), next->lent});
       draft.payload_bytes += block->bytes();
@@ -162,14 +160,22 @@ void ShardPort::SendPulls(std::span<WorkerBlock* const> blocks) {
   for (WorkerBlock* block : blocks) {
     if (!block->pull.to_send() || !block->pushes.all_sent()) continue;
     block->pull.MarkSent();
+    Name(*block);
     // A pull into the user's own memory names no version: the memory may hold anything.
     const Version cached = block->table->into.empty() ? block->table->landing.Held(block->index) : Version(0);
-    draft.pull.entries.push_back(
-        {block->id, block->term, block->pull.progress(), cached, block->table->significance});
+    draft.pull.entries.push_back({block->id, block->term, block->pull.progress(), cached,
+                                  block->table->significance, block->pull.ask(),
+                                  share_.priorities ? block->table->priority : std::uint8_t{0}});
     ++share_.counters.pulls;
     if (draft.pull.entries.size() == wire::kEntriesMax) SendPullFrame();
   }
   if (!draft.pull.entries.empty()) SendPullFrame();
+}
+
+void ShardPort::Name(const WorkerBlock& block) {
+  if (!share_.priorities) return;
+  share_.draft.named.push_back(block.id);
+  share_.draft.priority = std::min(share_.draft.priority, block.table->priority);
 }
 
 template <typename Message>
@@ -221,7 +227,16 @@ void ShardPort::SendPullFrame() {
 void ShardPort::Send(wire::Kind kind) {
   FrameDraft& draft = share_.draft;
   share_.counters.bytes_sent += draft.body.size() + draft.payload_bytes;
-  link_->Send(kind, draft.body, draft.payload);
+  FrameOrder order;
+  if (share_.priorities) {
+    // A pull costs nothing, and an answer that is late for it leaves the way back idle.
+    const bool is_brief = draft.payload_bytes == 0;
+    order = {is_brief ? FrameOrder::Kind::kVerdicts : FrameOrder::Kind::kByPriority, draft.priority,
+             draft.named};
+  }
+  link_->Send(kind, draft.body, draft.payload, order);
+  draft.named.clear();
+  draft.priority = 255;
   draft.body.clear();
   draft.payload.clear();
   draft.payload_bytes = 0;

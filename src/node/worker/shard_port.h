@@ -83,6 +83,8 @@ class alignas(64) ShardPort {
   // Encodes a message of the draft in this worker's name, sends it and empties it.
   template <typename Message>
   void SendDraft(wire::Kind kind, Message& message);
+  // The frame that is being built names this block.
+  void Name(const WorkerBlock& block);
   void SendInitFrame();
   void SendPushFrame(const LentPush& lent);
   void SendAbsentFrame();

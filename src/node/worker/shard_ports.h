@@ -24,6 +24,11 @@ class ShardPorts {
 
   // Servers need not send an answer once a newer one was asked for.
   void TakeNewestOnly() { share_.pull_flags |= wire::Pull::kNewestOnly; }
+  // As JobOptions::priorities.
+  void UsePriorities() {
+    share_.priorities = true;
+    share_.pull_flags |= wire::Pull::kByPriority;
+  }
   // As JobOptions::flush_bytes.
   void SetFlushBytes(std::uint32_t bytes) { share_.flush_bytes = bytes; }
   // Adds the port of the next shard.

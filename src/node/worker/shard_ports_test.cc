@@ -30,6 +30,7 @@ class ShardPortsTest : public ::testing::Test {
       block->set_block(id);
       block->set_shard(id);
       block->set_term(1);
+      block->set_since(1);
       block->set_offset(id * 2);
       block->set_elements(2);
     }

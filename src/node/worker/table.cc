@@ -1,6 +1,7 @@
 #include "node/worker/table.h"
 
 #include "base/errors.h"
+#include "node/map_block.h"
 
 namespace leeway {
 namespace {
@@ -15,7 +16,7 @@ Status CheckBlock(const TableSpec& spec, const wire::pb::Block& block, std::uint
     return Protocol("table \"{}\": block {} of the map is on shard {} of {}", spec.name, block.block(),
                     block.shard(), shards);
   }
-  return Status::Ok();
+  return CheckUnmoved(block);
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ struct alignas(64) WorkerTable {
   // back.
   std::uint32_t front_lent = 0;
   float significance = 1.0F;       // of the last gradient
+  std::uint8_t priority = 255;     // 0: needed first
   IdleIterations* idle = nullptr;  // of its group, as this worker clocks it; never null in a node
 
   const TableSpec spec;

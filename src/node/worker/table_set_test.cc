@@ -29,6 +29,7 @@ class TableSetTest : public ::testing::Test {
       wire::pb::Block* block = map.add_blocks();
       block->set_block(id);
       block->set_term(1);
+      block->set_since(1);
       block->set_offset(map.blocks_size() == 1 ? 0 : 2);
       block->set_elements(2);
     }
@@ -62,6 +63,18 @@ TEST_F(TableSetTest, OnlyAPlacedTableIsFound) {
   EXPECT_THAT(tables.FindPlaced(id).status().message(), HasSubstr("was refused: no optimizer \"x\""));
   EXPECT_TRUE(TableSet::Place(table, Map("w", 0, 1), 1).ok());
   EXPECT_EQ(*tables.FindPlaced(id), &table);
+}
+
+TEST_F(TableSetTest, AMapOfBlocksThatMoveIsRefused) {
+  (void)*tables.Create({.name = "w", .shape = {4}}, w);
+  WorkerTable& table = *tables.TakeCreated().at(0);
+  wire::pb::Table map = Map("w", 0, 1);
+  map.mutable_blocks(1)->set_term(3);
+  EXPECT_THAT(TableSet::Place(table, map, 1).message(),
+              HasSubstr("block 1 of the map: since: got term 1, wanted its term 3"));
+  map.mutable_blocks(0)->set_plan(9);
+  EXPECT_THAT(TableSet::Place(table, map, 1).message(),
+              HasSubstr("block 0 of the map: plan: got 9, wanted 0"));
 }
 
 TEST_F(TableSetTest, BlocksAreFoundByIdOnceIndexed) {

@@ -72,6 +72,9 @@ Status Training::TakeJob(const JobOptions& job) {
   exchange_.SetPolicy(std::move(exchange));
   if (!job.overlap) step_.Enable();
   ports_.SetFlushBytes(job.flush_bytes);
+  if (job.priorities) ports_.UsePriorities();
+  learns_order_ = job.priorities;
+  pulls_at_clock_ = job.pull_at == "clock";
   job_sync_ = job.sync;
   return Status::Ok();
 }
@@ -171,6 +174,11 @@ void Training::Clock(std::optional<std::uint32_t> group) {
     SendOut(table, exchange_.Close(table, iteration_), {}, group && table.spec.group != *group);
   });
   if (!waits_.training()) NoteBeforeTraining();
+  if (pulls_at_clock_)
+    tables_.ForEachJobClock([this](WorkerTable& table) { RequestBlocks(table, iteration_); });
+  if (use_order_.EndIteration()) {
+    tables_.ForEachJobClock([this](WorkerTable& table) { table.priority = use_order_.PriorityOf(table.id); });
+  }
   ++iteration_;
   ++steps_;
   waits_.NoteStep(env_.clock.Now());
@@ -193,7 +201,7 @@ void Training::SendOut(WorkerTable& table, std::optional<LentGradient> gradient,
     ports_.MarkAbsent(table, iteration_, idle);
     due_.LaterDone(std::move(done), Status::Ok());
   }
-  RequestBlocks(table, iteration_);
+  if (!pulls_at_clock_) RequestBlocks(table, iteration_);
 }
 
 Status Training::Pull(TableId id, std::span<float> values, Done done) {

@@ -30,6 +30,7 @@
 #include "node/worker/shard_ports.h"
 #include "node/worker/step_barrier.h"
 #include "node/worker/table_set.h"
+#include "node/worker/use_order.h"
 #include "node/worker/wait_account.h"
 #include "node/worker/worker_identity.h"
 #include "node/worker/worker_policies.h"
@@ -80,6 +81,10 @@ class Training {
   void Assign(TableId id, AssignedArray array, LentGradient values, Done done);
   [[nodiscard]] Status Push(TableId id, LentGradient gradient, Done done);
   void Clock(std::optional<std::uint32_t> group);
+  // As in WorkerNode.
+  void NoteUses(std::span<const TableId> tables) {
+    if (learns_order_) use_order_.NoteAllUses(tables);
+  }
   void Sync(TableId id, Done usable, TimePoint asked);
   [[nodiscard]] Status Pull(TableId id, std::span<float> values, Done done);
   // Training begins with the last read, barrier or lease before the first gradient.
@@ -153,6 +158,8 @@ class Training {
   DueCallbacks& due_;
   const Events events_;
   std::string job_sync_;
+  bool learns_order_ = false, pulls_at_clock_ = false;  // as JobOptions says
+  UseOrder use_order_;
   bool is_member_ = false, ended_ = false;
   Iteration iteration_{0};
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself

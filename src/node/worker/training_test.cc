@@ -35,6 +35,7 @@ class TrainingTest : public ::testing::Test {
     table->set_name("w");
     wire::pb::Block* block = table->add_blocks();
     block->set_term(1);
+    block->set_since(1);
     block->set_elements(2);
     ASSERT_TRUE(training.Place(training.tables().TakeCreated(), map).ok());
     Answer(-1, 1);
@@ -48,10 +49,12 @@ class TrainingTest : public ::testing::Test {
     answers.incarnation = Incarnation(1);
     wire::AnswerEntry entry;
     entry.term = Term(1);
-    entry.progress = Iteration(progress);
+    const PullState& pull = training.tables().FindBlock(BlockId(0))->pull;
+    entry.ask = pull.ask();
+    while (entry.ask > Ask(1) && pull.ProgressOf(entry.ask) != Iteration(progress)) --entry.ask;
     entry.v_train = Iteration(progress + 1);
     entry.version = Version(version);
-    entry.payload_bytes = 8;
+    entry.SetWhole(8);
     answers.entries.push_back(entry);
     std::vector<std::byte> body;
     wire::Encode(answers, body);

@@ -1,5 +1,6 @@
 // Values in: asking for them, taking them, and when a table may be used.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/errors.h"
@@ -40,6 +41,7 @@ void Training::Sync(TableId id, Done usable, TimePoint asked) {
         std::move(usable),
         FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
   }
+  if (learns_order_) use_order_.NoteUse(id);
   const TimePoint now = env_.clock.Now();
   waits_.Begin(now);
   communication_.account().Needed(id, asked, now);
@@ -170,32 +172,34 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
                         AnswerLanding::Slot& slot) {
   WorkerTable& table = *block.table;
   ++counters_.answers;
-  if (block.term == entry.term && entry.progress <= block.passed) ++counters_.late_answers;
-  if (!self_.observer)
-    counters_.lead_sum += static_cast<std::uint64_t>(table.CountOwn(entry.v_train, entry.progress));
+  // An answer to a question that is forgotten is late; nobody knows of which iteration.
+  const std::optional<Iteration> progress = block.pull.ProgressOf(entry.ask);
+  if (block.term == entry.term && (!progress || *progress <= block.passed)) ++counters_.late_answers;
+  if (!self_.observer && progress)
+    counters_.lead_sum += static_cast<std::uint64_t>(table.CountOwn(entry.v_train, *progress));
   const bool has_values = entry.payload_bytes > 0;
   if (!has_values) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
   const bool wanted = has_values ? slot.use != AnswerLanding::Slot::Use::kNothing
                                  : AnswerLandings::IsWanted(port.shard(), block, entry);
-  if (!wanted) return;
+  if (!wanted || !progress) return;
   if (has_values) block.seen = block.term;
   table.ended_by = &block;
   table.ended_for = entry.held_for;
   if (table.IsOwnClock()) {
-    block.pull.Settle(entry.progress);
+    block.pull.Settle(*progress);
     return own_pulls_.OnAnswer(table, has_values, ports_);
   }
   if (has_values) {
-    table.landing.Arrived(block.index, entry.progress, entry.version, std::move(slot.staged));
-  } else if (!table.landing.Unchanged(block.index, entry.progress, entry.version)) {
+    table.landing.Arrived(block.index, *progress, entry.version, std::move(slot.staged));
+  } else if (!table.landing.Unchanged(block.index, *progress, entry.version)) {
     // An answer that was cut off has overwritten the version that the server takes us to hold: ask again.
     block.pull.AskAgain();
     port.Touch(block);
     return;
   }
   table.landing.Stamp(block.index, entry.v_train);
-  block.pull.Settle(entry.progress);
+  block.pull.Settle(*progress);
   // Iterations may have passed since it was asked for that need no newer values.
   if (!block.pull.open() && !step_.behind()) table.landing.Serve(block.index, iteration_ - 1);
 }

@@ -195,6 +195,7 @@ TEST_F(WorkerArraysTest, AReadOfMoreBlocksThanAFrameHoldsIsSentInSeveral) {
     wire::pb::Block* block = table->add_blocks();
     block->set_block(i);
     block->set_term(1);
+    block->set_since(1);
     block->set_offset(i);
     block->set_elements(1);
   }
@@ -242,8 +243,9 @@ TEST_F(WorkerArraysTest, AnAssignThatAServerLosesIsNoLostPush) {
   map.set_request(ParseAs<wire::pb::DefineTables>(asked[0]).request());
   *map.add_tables() = Map(1).tables(1);
   map.mutable_tables(0)->mutable_blocks(0)->set_term(2);
+  map.mutable_tables(0)->mutable_blocks(0)->set_since(2);
   Control(scheduler, wire::Kind::kTableMap, map);
-  Verdict(0, 2, 0, wire::Verdict::kGap, 2);
+  Resumed(0, 2, 0, 2);
   EXPECT_EQ(node->counters().lost, 1U) << "the gradient, of one push";
   EXPECT_THAT(env.log.lines.back(), HasSubstr("lost 1 pushes and 1 arrays"));
 }

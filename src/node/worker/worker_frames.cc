@@ -122,6 +122,10 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
       LW_RETURN_IF_ERROR(intake_.OnVerdicts(training_, port, body, head.payload_bytes));
       AfterVerdicts();
       return Status::Ok();
+    case wire::Kind::kResumed:
+      LW_RETURN_IF_ERROR(intake_.OnResumed(training_, port, body, head.payload_bytes));
+      AfterVerdicts();
+      return Status::Ok();
     case wire::Kind::kAnswers:
       LW_RETURN_IF_ERROR(intake_.OnAnswers(training_, port, body, landing));
       EnterNextPhase();
@@ -132,7 +136,8 @@ Status WorkerNode::OnShardFrame(ShardPort& port, const FrameHead& head, std::spa
       return Parsed<wire::pb::WhyReply>(kind, body,
                                         [this](const auto& message) { reporting_.OnReply(message, false); });
     default:
-      return Protocol("a {} frame, wanted Verdicts, Answers, Arrays or WhyReply", wire::KindName(kind));
+      return Protocol("a {} frame, wanted Verdicts, Resumed, Answers, Arrays or WhyReply",
+                      wire::KindName(kind));
   }
 }
 

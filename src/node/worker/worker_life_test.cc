@@ -161,7 +161,7 @@ TEST_F(WorkerLifeTest, OpenPullsAreAskedAgainAsAnObserver) {
   const std::vector<SentFrame> pulls = env.transport.TakeSent(shard[0], wire::Kind::kPull);
   ASSERT_EQ(pulls.size(), 1U);
   const auto pull = DecodeAs<wire::Pull>(pulls[0]);
-  EXPECT_EQ(pull.flags, wire::Pull::kObserver);
+  EXPECT_EQ(pull.flags, wire::Pull::kObserver | wire::Pull::kByPriority);
   EXPECT_EQ(pull.epoch_min, Epoch(5));
   EXPECT_EQ(pull.entries.size(), 2U);
 }
@@ -181,7 +181,7 @@ TEST_F(WorkerLifeTest, FinishWaitsForTheLastMemberAndPullsFinalValuesOfAllTables
   const std::vector<SentFrame> pulls = env.transport.TakeSent(shard[1], wire::Kind::kPull);
   ASSERT_EQ(pulls.size(), 1U);
   const auto pull = DecodeAs<wire::Pull>(pulls[0]);
-  EXPECT_EQ(pull.flags, wire::Pull::kObserver);
+  EXPECT_EQ(pull.flags, wire::Pull::kObserver | wire::Pull::kByPriority);
   EXPECT_EQ(pull.epoch_min, Epoch(3));
   EXPECT_EQ(pull.entries.size(), 2U) << "also the table with its own clock";
   Answer(0, 0, 1, 9, {7, 7});

@@ -89,6 +89,9 @@ class WorkerNode final : private LinkEvents {
   // iteration, or to a later one if blocks whose model skips ahead are there already. With a group the
   // iteration is of that one alone: tables of other groups that have no gradient are idle in it.
   Status Clock(std::optional<std::uint32_t> group = std::nullopt);
+  // The tables that this iteration has used, in the order of their first use: Sync may not have been asked
+  // for all of them.
+  void NoteUses(std::span<const TableId> tables) { training_.NoteUses(tables); }
   // Calls back once the table may be used in this iteration (pair.ready() >= iteration - 1); at once if it
   // may now. Until a gradient is handed in, the iteration may become a later one here (iteration() says). The
   // user waits since `asked`; a later time counts as now.

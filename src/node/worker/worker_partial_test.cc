@@ -137,7 +137,7 @@ TEST_F(WorkerPartialTest, WithdrawThrowsLateAnswersAwayTooAndTellsServers) {
   ASSERT_TRUE(node->Clock().ok());
   const auto pulls = env.transport.TakeSent(shard[1], wire::Kind::kPull);
   ASSERT_FALSE(pulls.empty());
-  EXPECT_EQ(DecodeAs<wire::Pull>(pulls.back()).flags, wire::Pull::kNewestOnly);
+  EXPECT_EQ(DecodeAs<wire::Pull>(pulls.back()).flags, wire::Pull::kNewestOnly | wire::Pull::kByPriority);
   Answer(1, 1, 0, 2, {8, 8});
   Answer(0, 0, 1, 3, {11, 0});
   Answer(0, 2, 1, 3, {1, 1});

@@ -203,18 +203,18 @@ TEST_F(WorkerPushTest, AMovedBlockIsLookedUpAndSentToItsNewPlace) {
   *map.add_tables() = Map(0).tables(1);
   map.mutable_tables(0)->mutable_blocks(0)->set_shard(1);
   map.mutable_tables(0)->mutable_blocks(0)->set_term(2);
+  map.mutable_tables(0)->mutable_blocks(0)->set_since(2);
   Control(scheduler, wire::Kind::kTableMap, map);
   // First it asks what the new owner has.
-  const std::vector<SentFrame> where = env.transport.TakeSent(shard[1], wire::Kind::kAbsent);
+  const std::vector<SentFrame> where = env.transport.TakeSent(shard[1], wire::Kind::kResume);
   ASSERT_EQ(where.size(), 1U);
-  EXPECT_EQ(DecodeAs<wire::Absent>(where[0]).entries[0].seq, Seq(0));
-  EXPECT_EQ(DecodeAs<wire::Absent>(where[0]).entries[0].term, Term(2));
-  EXPECT_EQ(DecodeAs<wire::Absent>(where[0]).iteration, Iteration(0));
+  EXPECT_EQ(DecodeAs<wire::Resume>(where[0]).entries[0].term, Term(2));
+  EXPECT_EQ(DecodeAs<wire::Resume>(where[0]).entries[0].next, Iteration(0));
   EXPECT_THAT(Sent(0), IsEmpty());
   EXPECT_THAT(Sent(1), IsEmpty());
-  Verdict(1, 2, 0, wire::Verdict::kGap);
+  Resumed(1, 2, 0, 1);
   EXPECT_TRUE(env.transport.TakeSent(shard[1], wire::Kind::kPush).empty()) << "said under the term before";
-  Verdict(1, 2, 0, wire::Verdict::kGap, 2);
+  Resumed(1, 2, 0, 2);
   const std::vector<SentFrame> moved = env.transport.TakeSent(shard[1], wire::Kind::kPush);
   ASSERT_EQ(moved.size(), 1U);
   EXPECT_EQ(DecodeAs<wire::Push>(moved[0]).entries[0].term, Term(2));

@@ -199,6 +199,7 @@ TEST_F(WorkerSurveyTest, AWorkerThatWaitsForManyTablesNamesAFew) {
     wire::pb::Block* block = table->add_blocks();
     block->set_block(i);
     block->set_term(1);
+    block->set_since(1);
     block->set_elements(2);
   }
   node->Start(Into(started));

@@ -30,8 +30,8 @@ class FlowNetwork::NodeTransport final : public Transport {
     return network_.Connect(*this, address, events);
   }
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload) override {
-    network_.Send(id, kind, body, payload);
+            std::span<const Pinned> payload, const FrameOrder& order) override {
+    network_.Send(id, kind, body, payload, order);
   }
   void SetLimits(ConnectionId id, const FrameLimits& limits) override { network_.SetLimits(id, limits); }
   void Close(ConnectionId id) override { network_.Close(id); }
@@ -247,7 +247,7 @@ void FlowNetwork::Answer(EndIndex index) {
 }
 
 void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-                       std::span<const Pinned> payload) {
+                       std::span<const Pinned> payload, const FrameOrder& order) {
   if (!Knows(id)) return;
   const EndIndex index = IndexOf(id);
   End& end = at(index);
@@ -264,7 +264,7 @@ void FlowNetwork::Send(ConnectionId id, std::uint8_t kind, std::span<const std::
   message.sent = message.ready = queue_.now();
   const NodeCost& cost = hosts_[end.host.index()].cost;
   end.queued_bytes += wire::kHeaderBytes + body.size() + message.payload_bytes;
-  messages_.Append(end.out, number);
+  orders_.Queue(index, end.out, number, order);
   if (bytes > 0 && cost.per_byte_ns > 0) {
     message.ready = Duration::max();
     Work(*end.node, Nanoseconds(bytes * cost.per_byte_ns), [this, index, number] {
@@ -300,7 +300,7 @@ void FlowNetwork::StartNext(EndIndex index) {
       const double takes = path.is_within() ? 0.0 : message.wire_bytes * 1e9 / rate;
       if (!path.is_within()) CountTraffic(index, message, queue_.now() - message.ready);
       end.queued_bytes -= wire::kHeaderBytes + message.body.size() + message.payload_bytes;
-      Fly(index, messages_.TakeFirst(end.out), Nanoseconds(takes));
+      Fly(index, orders_.TakeFirst(index, end.out), Nanoseconds(takes));
       continue;
     }
     end.busy = true;
@@ -337,7 +337,7 @@ void FlowNetwork::CountTraffic(EndIndex from, const Message& message, Duration w
 void FlowNetwork::Through(EndIndex index) {
   End& end = at(index);
   end.busy = false;
-  const MessageId id = messages_.TakeFirst(end.out);
+  const MessageId id = orders_.TakeFirst(index, end.out);
   const Message& message = messages_[id];
   const Path path = PathOf(index);
   const Duration alone = Nanoseconds(message.wire_bytes * 1e9 / std::min(path.from.rate, path.to.rate));
@@ -462,6 +462,7 @@ void FlowNetwork::Shut(EndIndex index) {
   // The rest of the message under way is not sent.
   if (std::exchange(end.busy, false) && stalled_.erase(index) == 0) (void)TakeOff(index);
   MessageList dropped = std::exchange(end.out, {});
+  orders_.Forget(index);
   // An end that is still connecting hears of it after the answer to its connect.
   if (peer(index).state != State::kClosed) {
     const MessageId last = messages_.New();

@@ -25,6 +25,7 @@
 #include "leeway/transport.h"
 #include "sim/event_queue.h"
 #include "sim/flow/host_load.h"
+#include "sim/flow/message_orders.h"
 #include "sim/flow/message_store.h"
 #include "sim/flow/shared_cores.h"
 #include "sim/flow/shared_link.h"
@@ -175,7 +176,7 @@ class FlowNetwork final : public Network {
   Result<std::string> Listen(NodeTransport& node, const std::string& address, TransportEvents& events);
   ConnectionId Connect(NodeTransport& node, const std::string& address, TransportEvents& events);
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload);
+            std::span<const Pinned> payload, const FrameOrder& order);
   void SetLimits(ConnectionId id, const FrameLimits& limits);
   void Close(ConnectionId id);
   void CloseAfterSend(ConnectionId id);
@@ -222,6 +223,7 @@ class FlowNetwork final : public Network {
   std::vector<FrameLimits> limits_{1};  // the defaults, and all others that some end ever got: few
   std::map<std::string, Listener> listeners_;
   MessageStore messages_;
+  MessageOrders orders_{messages_};
   std::uint32_t next_port_ = 10'000;
   FlowCounters counters_;
   std::vector<std::span<const std::byte>> views_;  // of the message that is handed over

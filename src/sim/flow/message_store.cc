@@ -41,6 +41,15 @@ void MessageStore::Append(MessageList& list, MessageId id) {
   list.last = id;
 }
 
+void MessageStore::Insert(MessageList& list, MessageId id) {
+  const wire::SendOrder::Rank& rank = messages_[id].rank;
+  if (list.first == list.last || messages_[list.last].rank < rank) return Append(list, id);
+  MessageId before = list.first;
+  while (messages_[messages_[before].next].rank < rank) before = messages_[before].next;
+  messages_[id].next = messages_[before].next;
+  messages_[before].next = id;
+}
+
 MessageId MessageStore::TakeFirst(MessageList& list) {
   const MessageId id = list.first;
   list.first = messages_[id].next;

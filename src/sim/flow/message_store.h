@@ -10,13 +10,14 @@
 #include "leeway/transport.h"
 #include "sim/flow/inline_list.h"
 #include "sim/flow/stable_list.h"
+#include "wire/send_order.h"
 
 namespace leeway::sim {
 
 using MessageId = std::uint32_t;
 inline constexpr MessageId kNoMessage = UINT32_MAX;
 
-// Most bodies and payloads fit into it: a message of a single block takes three cache lines.
+// Most bodies and payloads fit into it: a message of a single block takes four cache lines.
 struct alignas(64) Message {
   std::uint8_t kind = 0;
   bool is_end = false;  // no frame: tells the peer that the sender has closed
@@ -26,9 +27,10 @@ struct alignas(64) Message {
   std::uint64_t payload_bytes = 0;
   double wire_bytes = 0;
   InlineList<Pinned, 1> payload;
-  InlineList<std::byte, 88> body;
+  InlineList<std::byte, 128> body;
+  wire::SendOrder::Rank rank;  // among the waiting messages of its connection
 };
-static_assert(sizeof(Message) == 192);
+static_assert(sizeof(Message) == 256);
 
 struct MessageList {
   MessageId first = kNoMessage, last = kNoMessage;
@@ -45,6 +47,8 @@ class MessageStore {
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }
   [[nodiscard]] const Message& operator[](MessageId id) const { return messages_[id]; }
   void Append(MessageList& list, MessageId id);
+  // Before the first message that its rank is below, but never as the first. REQUIRES: the list is not empty.
+  void Insert(MessageList& list, MessageId id);
   [[nodiscard]] MessageId TakeFirst(MessageList& list);
 
  private:

@@ -39,7 +39,35 @@ void SendQueue::EndFrame() {
   ++frames_;
 }
 
-void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
+void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+                     const FrameOrder& order) {
+  const bool commit = bytes_ < kCommitBytes || order.kind == FrameOrder::Kind::kInOrder;
+  if (waiting_.empty() && commit) return Commit(kind, body, payload);
+  std::uint64_t bytes = wire::kHeaderBytes + body.size();
+  waiting_copied_bytes_ += bytes;
+  for (const Pinned& piece : payload) {
+    bytes += piece.bytes.size();
+    (piece.bytes.size() < copy_bytes_max_ ? waiting_copied_bytes_ : waiting_pinned_bytes_) +=
+        piece.bytes.size();
+  }
+  ++waiting_frames_;
+  waiting_.Add({kind, {body.begin(), body.end()}, {payload.begin(), payload.end()}}, order, bytes);
+}
+
+void SendQueue::CommitWaiting() {
+  while (!waiting_.empty() && bytes_ < kCommitBytes) {
+    const Waiting frame = waiting_.TakeFirst();
+    --waiting_frames_;
+    waiting_copied_bytes_ -= wire::kHeaderBytes + frame.body.size();
+    for (const Pinned& piece : frame.payload) {
+      (piece.bytes.size() < copy_bytes_max_ ? waiting_copied_bytes_ : waiting_pinned_bytes_) -=
+          piece.bytes.size();
+    }
+    Commit(frame.kind, frame.body, frame.payload);
+  }
+}
+
+void SendQueue::Commit(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload) {
   FrameHead head{.kind = kind, .body_bytes = static_cast<std::uint32_t>(body.size()), .payload_bytes = 0};
   for (const Pinned& piece : payload) head.payload_bytes += piece.bytes.size();
   PushHead(head, body);
@@ -97,6 +125,11 @@ std::size_t SendQueue::Gather(std::span<iovec> out, std::size_t bytes_max) const
 
 void SendQueue::Consume(std::size_t n) {
   LW_CHECK(n <= bytes_, "{} of {}", n, bytes_);
+  Drop(n);
+  CommitWaiting();
+}
+
+void SendQueue::Drop(std::size_t n) {
   bytes_ -= n;
   while (n > 0) {
     Run& run = runs_.front();
@@ -122,6 +155,9 @@ void SendQueue::Consume(std::size_t n) {
 
 void SendQueue::Clear() {
   const std::deque<Run> dropped = std::exchange(runs_, {});
+  const wire::OrderedFrames<Waiting> dropped_too = std::exchange(waiting_, {});
+  waiting_copied_bytes_ = waiting_pinned_bytes_ = 0;
+  waiting_frames_ = 0;
   front_consumed_ = 0;
   bytes_ = pinned_bytes_ = 0;
   frames_ = 0;

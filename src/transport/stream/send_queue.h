@@ -3,6 +3,9 @@
 // Headers, bodies and small payload pieces are copied next to each other into shared runs of bytes, so that
 // many small frames leave as one piece; large payload pieces are pinned where they lie. Knows no socket.
 // Belongs to a connection.
+//
+// The queue commits frames to their places up to kCommitBytes ahead. Frames beyond that wait, and leave in
+// the order of wire::SendOrder.
 #pragma once
 
 #include <sys/uio.h>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "leeway/transport.h"
+#include "wire/send_order.h"
 
 namespace leeway {
 
@@ -23,7 +27,11 @@ class SendQueue {
   // Pieces of fewer bytes than `copy_bytes_max` are copied.
   explicit SendQueue(std::size_t copy_bytes_max) : copy_bytes_max_(copy_bytes_max) {}
 
-  void Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // So much is ready for the next write, and no more is committed than that needs.
+  static constexpr std::uint64_t kCommitBytes = 256 * 1024;
+
+  void Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+            const FrameOrder& order = {});
   // A frame whose payload of so many bytes is not in the stream; its body has the trailer already.
   void PushShared(std::uint8_t kind, std::span<const std::byte> body, std::uint64_t payload_bytes);
   // A note of the carrier; with its first byte goes the descriptor `fd`, unless that is -1. `fd` stays open
@@ -40,11 +48,11 @@ class SendQueue {
   void Clear();
 
   [[nodiscard]] bool empty() const { return bytes_ == 0; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] std::uint64_t pinned_bytes() const { return pinned_bytes_; }
-  [[nodiscard]] std::uint64_t copied_bytes() const { return bytes_ - pinned_bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_ + waiting_copied_bytes_ + waiting_pinned_bytes_; }
+  [[nodiscard]] std::uint64_t pinned_bytes() const { return pinned_bytes_ + waiting_pinned_bytes_; }
+  [[nodiscard]] std::uint64_t copied_bytes() const { return bytes() - pinned_bytes(); }
   // Frames of which something is left.
-  [[nodiscard]] std::size_t frames() const { return frames_; }
+  [[nodiscard]] std::size_t frames() const { return frames_ + waiting_frames_; }
 
  private:
   // One contiguous run: copied bytes, or bytes that a pin holds.
@@ -59,6 +67,17 @@ class SendQueue {
     }
   };
 
+  // A frame that waits for its place.
+  struct Waiting {
+    std::uint8_t kind = 0;
+    std::vector<std::byte> body;
+    std::vector<Pinned> payload;
+  };
+
+  void Commit(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  void CommitWaiting();
+  // The first `n` committed bytes have left.
+  void Drop(std::size_t n);
   // The run to append `bytes` copied bytes to.
   Run& CopyRun(std::size_t bytes);
   void Copy(std::span<const std::byte> bytes);
@@ -68,9 +87,12 @@ class SendQueue {
   std::size_t copy_bytes_max_;
   std::deque<Run> runs_;
   std::size_t front_consumed_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t pinned_bytes_ = 0;
-  std::size_t frames_ = 0;
+  std::uint64_t bytes_ = 0;         // committed
+  std::uint64_t pinned_bytes_ = 0;  // of these
+  std::size_t frames_ = 0;          // committed
+  wire::OrderedFrames<Waiting> waiting_;
+  std::uint64_t waiting_copied_bytes_ = 0, waiting_pinned_bytes_ = 0;
+  std::size_t waiting_frames_ = 0;
   std::vector<std::byte> spare_;  // the last emptied run's memory, for the next one
 };
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "wire/frame.h"
 
@@ -107,6 +109,53 @@ TEST(SendQueueTest, ClearDropsEveryPin) {
   EXPECT_TRUE(queue.empty());
   queue.Push(2, {}, {});
   EXPECT_EQ(QueuePieces(queue), std::vector<std::string>{QueueHeader(2, 0, 0)});
+}
+
+// The kinds of the frames in the order in which they leave.
+std::vector<int> KindsThatLeave(SendQueue& queue, std::size_t frame_bytes) {
+  std::vector<int> kinds;
+  while (!queue.empty()) {
+    std::array<iovec, 1> piece;
+    (void)queue.Gather(piece, wire::kHeaderBytes);
+    kinds.push_back(static_cast<const std::uint8_t*>(piece[0].iov_base)[2]);
+    queue.Consume(frame_bytes);
+  }
+  return kinds;
+}
+
+TEST(SendQueueTest, FramesBeyondWhatIsCommittedLeaveByPriority) {
+  SendQueue queue(kCopyBelow);
+  const auto pin = std::make_shared<std::string>(SendQueue::kCommitBytes, 'x');
+  const std::size_t frame_bytes = wire::kHeaderBytes + pin->size();
+  const auto push = [&](std::uint8_t kind, std::uint8_t priority) {
+    const BlockId block(kind);
+    queue.Push(kind, {}, std::vector<Pinned>{{QueueBytes(*pin), pin}},
+               {FrameOrder::Kind::kByPriority, priority, std::span(&block, 1)});
+  };
+  push(1, 255);  // committed at once
+  push(2, 255);
+  push(3, 9);
+  push(4, 0);
+  EXPECT_EQ(queue.frames(), 4U);
+  EXPECT_EQ(queue.bytes(), 4 * frame_bytes);
+  EXPECT_EQ(queue.pinned_bytes(), 4 * pin->size());
+  EXPECT_EQ(KindsThatLeave(queue, frame_bytes), (std::vector<int>{1, 4, 3, 2}));
+  EXPECT_EQ(pin.use_count(), 1);
+  EXPECT_EQ(queue.bytes() + queue.pinned_bytes() + queue.copied_bytes() + queue.frames(), 0U);
+  for (std::uint8_t kind = 1; kind < 5; ++kind) push(kind, 0);
+  queue.Clear();
+  EXPECT_EQ(pin.use_count(), 1);
+  EXPECT_EQ(queue.bytes() + queue.pinned_bytes() + queue.copied_bytes() + queue.frames(), 0U);
+}
+
+TEST(SendQueueTest, AFrameInOrderStaysBehindThoseThatWait) {
+  SendQueue queue(kCopyBelow);
+  const std::string body(2 * SendQueue::kCommitBytes, 'x');
+  queue.Push(1, QueueBytes(body), {}, {FrameOrder::Kind::kByPriority, 3, {}});
+  queue.Push(2, QueueBytes(body), {}, {FrameOrder::Kind::kByPriority, 3, {}});
+  queue.Push(3, QueueBytes(body), {});
+  queue.Push(4, QueueBytes(body), {}, {FrameOrder::Kind::kControl, 0, {}});
+  EXPECT_EQ(KindsThatLeave(queue, wire::kHeaderBytes + body.size()), (std::vector<int>{1, 2, 3, 4}));
 }
 
 }  // namespace

@@ -132,9 +132,9 @@ Status SocketConnection::ReadNotes() {
 }
 
 void SocketConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
-                            std::span<const Pinned> payload) {
+                            std::span<const Pinned> payload, const FrameOrder& order) {
   if (queue_.empty()) last_progress_ = context_.loop.TurnTime();
-  queue_.Push(kind, body, payload);
+  queue_.Push(kind, body, payload, order);
 }
 
 void SocketConnection::PushNote(NoteKind kind, std::span<const std::byte> body, int fd) {

@@ -87,7 +87,8 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] bool AtFrameBoundary() const { return reader_->AtBoundary(); }
   [[nodiscard]] TimePoint last_received() const { return last_received_; }
 
-  void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+            const FrameOrder& order = {});
   // Sends as much as the kernel takes now. True: nothing is left.
   bool Flush();
   // Writes a note past the queue, which is for a new socket; false if the kernel does not take all of it.

@@ -264,13 +264,13 @@ void StreamConnection::OnSendFailed(int error) {
 }
 
 void StreamConnection::Send(std::uint8_t kind, std::span<const std::byte> body,
-                            std::span<const Pinned> payload) {
+                            std::span<const Pinned> payload, const FrameOrder& order) {
   if (state_ == State::kEnded || lingering_ || (state_ == State::kOpen && !failure_.ok())) return;
   const bool piped = IsPiped();
   if (piped) {
     shared_->Send(kind, body, payload);
   } else {
-    socket_.Send(kind, body, payload);
+    socket_.Send(kind, body, payload, order);
   }
   if (Status status = CheckQueues(); !status.ok()) {
     failure_ = std::move(status);

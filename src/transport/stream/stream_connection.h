@@ -54,7 +54,9 @@ class StreamConnection final : private SocketConnection::Events {
   void Adopt(Socket socket, const std::string& peer);
   void OnResolved(const Result<std::vector<SocketAddress>>& found);
 
-  void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload);
+  // Shared memory keeps the order of frames.
+  void Send(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
+            const FrameOrder& order);
   void SetLimits(const FrameLimits& limits);
   // No event comes any more. Drops all queued frames.
   void Abandon();

@@ -89,8 +89,8 @@ ConnectionId StreamTransport::Connect(const std::string& address, TransportEvent
 }
 
 void StreamTransport::Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-                           std::span<const Pinned> payload) {
-  if (StreamConnection* connection = Find(id)) connection->Send(kind, body, payload);
+                           std::span<const Pinned> payload, const FrameOrder& order) {
+  if (StreamConnection* connection = Find(id)) connection->Send(kind, body, payload, order);
 }
 
 void StreamTransport::SetLimits(ConnectionId id, const FrameLimits& limits) {

@@ -32,7 +32,7 @@ class StreamTransport final : public Transport, private StreamConnection::Owner,
   Result<std::string> Listen(const std::string& address, TransportEvents& events) override;
   ConnectionId Connect(const std::string& address, TransportEvents& events) override;
   void Send(ConnectionId id, std::uint8_t kind, std::span<const std::byte> body,
-            std::span<const Pinned> payload) override;
+            std::span<const Pinned> payload, const FrameOrder& order) override;
   void SetLimits(ConnectionId id, const FrameLimits& limits) override;
   void Close(ConnectionId id) override;
   void CloseAfterSend(ConnectionId id) override;

@@ -34,6 +34,7 @@ class HandFedBlocks final : private BlockEvents {
       block.set_offset(elements * i);
       block.set_elements(elements);
       block.set_term(1);
+      block.set_since(1);
     }
     const auto taken = store.Take(map, {}, world_.clock.now);
     ASSERT_TRUE(taken.ok()) << taken.status().ToString();
@@ -62,6 +63,10 @@ class HandFedBlocks final : private BlockEvents {
   void OnAnswer(BlockId block, Term, MemberKey to, const BlockAnswer& answer) override {
     said.push_back(
         fmt::format("block {} to {}: version {}", block.value(), to.worker.value(), answer.version.value()));
+  }
+  void OnResumed(BlockId block, Term, MemberKey to, Seq last, Iteration) override {
+    said.push_back(
+        fmt::format("block {} to {}: resumed after {}", block.value(), to.worker.value(), last.value()));
   }
   void OnWakeAt(BlockId, TimePoint) override {}
   void OnReached(BlockId block) override { reached.push_back(block); }

@@ -75,6 +75,7 @@ class HandFedServer : public ::testing::Test {
       block.set_elements(elements);
       block.set_shard(i % 2);
       block.set_term(1);
+      block.set_since(1);
     }
     return map;
   }
@@ -111,7 +112,7 @@ class HandFedServer : public ::testing::Test {
     entry.block = BlockId(block);
     entry.term = Term(1);
     entry.seq = Seq(seq);
-    entry.payload_bytes = Bytes(floats);
+    entry.SetWhole(Bytes(floats));
     return entry;
   }
   Status Push(ConnectionId id, std::uint32_t rank, std::int64_t iteration,
@@ -129,7 +130,7 @@ class HandFedServer : public ::testing::Test {
     pull.worker = WorkerId(rank);
     pull.incarnation = Incarnation(1);
     for (const std::uint32_t block : blocks) {
-      pull.entries.push_back({BlockId(block), Term(1), Iteration(progress), Version(0), 1.0F});
+      pull.entries.push_back({BlockId(block), Term(1), Iteration(progress), Version(0), 1.0F, Ask(1)});
     }
     return world.transport.DeliverData(id, Kind::kPull, pull);
   }

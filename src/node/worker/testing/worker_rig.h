@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +33,11 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     job.set_workers(2);
     job.set_servers(2);
     job.set_shards(1);
+    env.transport.on_sent = [this](const SentFrame& frame) {
+      if (frame.kind != wire::Kind::kPull) return;
+      for (const auto& entry : DecodeAs<wire::Pull>(frame).entries)
+        asked_[{entry.block, entry.progress}] = entry.ask;
+    };
     node.emplace(
         options, env.env, WorkerPolicies{.sync = models, .exchanges = exchanges},
         []() -> Result<std::string> { return std::string("10.0.0.1:7000"); },
@@ -133,6 +139,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
         block->set_block(id);
         block->set_shard(on);
         block->set_term(1);
+        block->set_since(1);
         block->set_offset(offset);
         block->set_elements(2);
         offset += 2;
@@ -166,18 +173,28 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
     verdicts.entries.push_back({BlockId(block), Term(term), Seq(seq), verdict, Iteration(v_train)});
     Deliver(on, wire::Kind::kVerdicts, verdicts);
   }
-  [[nodiscard]] static wire::Answers AnswerOf(std::uint32_t block, std::int64_t progress,
-                                              std::uint64_t version, std::size_t elements) {
+  void Resumed(std::size_t on, std::uint32_t block, std::uint64_t last, std::uint32_t term,
+               std::int64_t v_train = 0) {
+    wire::Resumed resumed;
+    resumed.worker = WorkerId(kRank);
+    resumed.incarnation = Incarnation(1);
+    resumed.entries.push_back({BlockId(block), Term(term), Seq(last), Iteration(v_train)});
+    Deliver(on, wire::Kind::kResumed, resumed);
+  }
+  // The answer to the worker's pull for this progress, or to one that it has not made.
+  [[nodiscard]] wire::Answers AnswerOf(std::uint32_t block, std::int64_t progress, std::uint64_t version,
+                                       std::size_t elements) const {
     wire::Answers answers;
     answers.worker = WorkerId(kRank);
     answers.incarnation = Incarnation(1);
     wire::AnswerEntry entry;
     entry.block = BlockId(block);
     entry.term = Term(1);
-    entry.progress = Iteration(progress);
+    const auto asked = asked_.find({BlockId(block), Iteration(progress)});
+    entry.ask = asked == asked_.end() ? Ask(999) : asked->second;
     entry.v_train = Iteration(progress + 1);
     entry.version = Version(version);
-    entry.payload_bytes = static_cast<std::uint32_t>(elements * sizeof(float));
+    entry.SetWhole(static_cast<std::uint32_t>(elements * sizeof(float)));
     answers.entries.push_back(entry);
     return answers;
   }
@@ -265,6 +282,8 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   bool several_threads = false;
 
  private:
+  std::map<std::pair<BlockId, Iteration>, Ask> asked_;
+
   void OnFailed(const Status& why) override {
     EXPECT_FALSE(failed.has_value()) << "failed twice";
     failed = why;
