@@ -33,7 +33,7 @@ struct TraceEvent {
 
 class Trace {
  public:
-  // The tracks of a worker. Those of a server are 1 + the index of the shard.
+  // The tracks of a worker. A server's tracks are 1 + the index of the shard.
   static constexpr std::uint32_t kUserTrack = 1, kModulesTrack = 2, kNodeTrack = 3;
 
   virtual ~Trace() = default;
@@ -42,7 +42,7 @@ class Trace {
   // The time now. Unlike a node's clock it goes on during a turn.
   [[nodiscard]] virtual TimePoint Now() const = 0;
   virtual void Add(const TraceEvent& event) = 0;
-  // What was added so far survives the death of this process.
+  // All events that were added before survive the death of this process.
   virtual void Flush() = 0;
 };
 

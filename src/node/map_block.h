@@ -1,4 +1,4 @@
-// What a map says of a block that no node of this version can do.
+// Words of a map about a block that no node of this version can follow.
 #pragma once
 
 #include "base/errors.h"

@@ -41,7 +41,7 @@ std::vector<double> UsedShares(const std::vector<problem::Table>& tables, const 
   return shares;
 }
 
-// What the parts of the backward pass are in proportion to.
+// The weights of the parts of the backward pass.
 std::vector<double> WorkOfTables(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
   if (compute.forward_share > 0) return problem::ComputeSharesOf(tables, compute.forward_share).backward;
   std::vector<double> elements;
@@ -196,7 +196,7 @@ void SimulatedWorker::UseNext() {
   });
 }
 
-// What a step computed and what it waited alternated. The books have the waits first.
+// Computing and waiting alternate in a step. The books put all waits first.
 void SimulatedWorker::EndForward() {
   began_ = asked_ + waited_;
   ComputeGradientAndPush();

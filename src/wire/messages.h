@@ -116,8 +116,8 @@ struct VerdictEntry {
   Seq seq;
   Verdict verdict = Verdict::kApplied;
   Iteration v_train;
-  // Of kMoved: who has the block now, and its term there. Nobody, as far as this version knows: ask the
-  // scheduler.
+  // Of kMoved: the shard that has the block now, and the block's term there. Nobody, as far as this version
+  // knows: ask the scheduler.
   ShardId owner = kNoShard;
   Term owner_term{};
 };

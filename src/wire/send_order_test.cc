@@ -89,7 +89,7 @@ TEST_F(SendOrderTest, AgeRaisesPrioritySoThatNothingStarves) {
   EXPECT_LE(passed, 3 * SendOrder::kBytesPerPriority);
 }
 
-// Whatever comes and leaves when, two frames with a common block never change places.
+// Two frames with a common block never change places, in any order of arrivals and departures.
 TEST_F(SendOrderTest, NoMixOfFramesBreaksTheOrderOfABlock) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);

@@ -11,8 +11,8 @@ import threading
 
 ROSTER, PUSH, VERDICTS, ANSWERS = 6, 33, 35, 37
 _HEADER = struct.Struct("<HBBIQ")
-_ANSWERS_HEAD = struct.Struct("<III")
-_ANSWER = struct.Struct("<IIqqQIBBI")
+_ANSWERS_HEAD = struct.Struct("<III4x")
+_ANSWER = struct.Struct("<IIqQQQqIIIIIIHB5x")
 
 
 class Frame:
@@ -28,7 +28,7 @@ class Frame:
         frames, at = [], 0
         for i in range(count):
             entry = self.body[_ANSWERS_HEAD.size + i * _ANSWER.size:][:_ANSWER.size]
-            size = _ANSWER.unpack(entry)[5]
+            size = _ANSWER.unpack(entry)[10]
             body = _ANSWERS_HEAD.pack(worker, incarnation, 1) + entry
             frames.append((size, Frame(ANSWERS, body, self.payload[at:at + size])))
             at += size

@@ -60,7 +60,7 @@ def test_without_namespaces(layers, tmp_path):
     assert report["parameters"] == ELEMENTS
     alone, traditional, sparing = report["rows"]
     assert alone["bytes_a_step"] == 0
-    # A push and a pull of the model, with the heads of frames. Those of the last step may still be on their way at the end, and
+    # A push and a pull of the model, with the heads of frames. Frames of the last step may still be on their way at the end, and
     # those before the first at the beginning.
     assert 3 / 4 * 8 * ELEMENTS <= traditional["bytes_a_step"] <= 1.1 * 5 / 4 * 8 * ELEMENTS
     assert traditional["exchanges_a_step"] == 1

@@ -1,4 +1,4 @@
-"""What is sent when changes nothing of what is trained: overlap, priorities and the time of pulls, for seven kinds of models."""
+"""The order of sending changes no bit of the result: overlap, priorities and the time of pulls, for seven kinds of models."""
 
 import contextlib
 import itertools
@@ -17,7 +17,7 @@ KINDS = ("cnn", "transformer", "accumulated", "attention", "lstm", "weight_norm"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """What each way ends with, by rank. All jobs run beside each other."""
+    """The parameters at the end of each way, by rank. All jobs run beside each other."""
     folders = {way: tmp_path_factory.mktemp("-".join(way)) for way in WAYS}
     with contextlib.ExitStack() as jobs:
         running = []

@@ -27,7 +27,7 @@ class TraceParts {
   [[nodiscard]] static Result<TraceParts> Make(const std::string& file, const std::string& steps);
   // Whether a trace is wanted.
   [[nodiscard]] explicit operator bool() const { return !file_.empty(); }
-  // What the processes are given.
+  // The options that the processes get.
   [[nodiscard]] const TraceOptions& options() const { return options_; }
   // Writes the file, and removes the parts. Its times are microseconds since Make.
   [[nodiscard]] Result<MergedTrace> Merge() const;

@@ -8,7 +8,7 @@
 namespace leeway {
 namespace {
 
-// A frame that has begun holds up what is more urgent. Smaller frames cost more than they gain: 256 KiB take
+// A frame that has begun holds up more urgent frames. Smaller frames cost more than they gain: 256 KiB take
 // 2 ms at 1 Gbit/s.
 constexpr std::uint64_t kPriorityBytesMax = 256 * 1024;
 

@@ -29,7 +29,7 @@ void PrepareFirstVersions(Env& env, std::span<Block* const> created) {
   }
 }
 
-// For the wire: what is longer than the field can say is as long as it can.
+// The wire's field is short: a longer time is sent as the longest that fits.
 std::uint32_t Microseconds(Duration duration) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(us, 0, UINT32_MAX));

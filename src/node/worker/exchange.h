@@ -5,8 +5,9 @@
 
 #include <optional>
 #include <span>
-#include <utility>
+#include <string>
 
+#include "base/registry.h"
 #include "block/buffer_pool.h"
 #include "leeway/exchange.h"
 #include "leeway/ids.h"
@@ -19,11 +20,15 @@ namespace leeway {
 
 class Exchange {
  public:
-  // Borrows `counters` for its life.
-  explicit Exchange(WorkerCounters& counters) : counters_(counters) {}
+  // Borrows both for its life.
+  Exchange(WorkerCounters& counters, const Registry<ExchangePolicy>& policies)
+      : counters_(counters), policies_(policies) {}
 
-  // Without a policy every iteration exchanges. REQUIRES: policy is not null.
-  void SetPolicy(ExchangePolicyPtr policy) { policy_ = std::move(policy); }
+  // Makes the policy of this spec; an error if it is not known. Without a policy every iteration exchanges.
+  [[nodiscard]] Status TakePolicy(const std::string& spec) {
+    LW_ASSIGN_OR_RETURN(policy_, policies_.MakeFromSpec(spec));
+    return Status::Ok();
+  }
   // Not every iteration exchanges.
   [[nodiscard]] bool AddsUp() const { return policy_ != nullptr && !policy_->EveryIteration(); }
   // A checkpoint holds what blocks have of the iterations below `at`: sums go out before.
@@ -44,6 +49,7 @@ class Exchange {
                            std::span<const float> gradient) const;
 
   WorkerCounters& counters_;
+  const Registry<ExchangePolicy>& policies_;
   ExchangePolicyPtr policy_;
   Iteration cut_at_{-1};
 };

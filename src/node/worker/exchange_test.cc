@@ -25,7 +25,7 @@ class ExchangeTest : public ::testing::Test {
     table.blocks[0].model = model;
     table.landing.AddBlock(0, 2);
   }
-  void Use(const std::string& spec) { exchange.SetPolicy(*BuiltinExchanges().MakeFromSpec(spec)); }
+  void Use(const std::string& spec) { ASSERT_TRUE(exchange.TakePolicy(spec).ok()); }
   void Every(std::int64_t k) { Use(fmt::format("every:{}", k)); }
   // The values that go out in this iteration; empty: it is absent.
   std::vector<float> HandIn(std::int64_t iteration) {
@@ -34,7 +34,8 @@ class ExchangeTest : public ::testing::Test {
   }
 
   WorkerCounters counters;
-  Exchange exchange{counters};
+  const Registry<ExchangePolicy> policies = BuiltinExchanges();
+  Exchange exchange{counters, policies};
   IdleIterations idle;
   ParameterPair pair{2, nullptr, nullptr};
   BufferPool pool{1 << 20};

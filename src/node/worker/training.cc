@@ -54,8 +54,7 @@ Training::Training(const WorkerOptions& options, Env& env, const WorkerPolicies&
                 ports_.Flush();
               }),
       rules_(policies.sync),
-      exchanges_(policies.exchanges),
-      exchange_(counters),
+      exchange_(counters, policies.exchanges),
       partial_(env.timers, counters,
                [this] {
                  ReleaseAllWaiters();
@@ -66,14 +65,15 @@ Training::Training(const WorkerOptions& options, Env& env, const WorkerPolicies&
 
 Status Training::TakeJob(const JobOptions& job) {
   LW_ASSIGN_OR_RETURN(const PullPolicy pull, ParsePullPolicy(job.pull));
-  LW_ASSIGN_OR_RETURN(ExchangePolicyPtr exchange, exchanges_.MakeFromSpec(job.exchange));
+  LW_RETURN_IF_ERROR(exchange_.TakePolicy(job.exchange));
   partial_.SetPolicy(pull);
   if (pull.partial && pull.late == PullPolicy::Late::kWithdraw) ports_.TakeNewestOnly();
-  exchange_.SetPolicy(std::move(exchange));
   if (!job.overlap) step_.Enable();
   ports_.SetFlushBytes(job.flush_bytes);
-  if (job.priorities) ports_.UsePriorities();
-  learns_order_ = job.priorities;
+  if (job.priorities) {
+    ports_.UsePriorities();
+    use_order_.emplace();
+  }
   pulls_at_clock_ = job.pull_at == "clock";
   job_sync_ = job.sync;
   return Status::Ok();
@@ -176,8 +176,9 @@ void Training::Clock(std::optional<std::uint32_t> group) {
   if (!waits_.training()) NoteBeforeTraining();
   if (pulls_at_clock_)
     tables_.ForEachJobClock([this](WorkerTable& table) { RequestBlocks(table, iteration_); });
-  if (use_order_.EndIteration()) {
-    tables_.ForEachJobClock([this](WorkerTable& table) { table.priority = use_order_.PriorityOf(table.id); });
+  if (use_order_ && use_order_->EndIteration()) {
+    tables_.ForEachJobClock(
+        [this](WorkerTable& table) { table.priority = use_order_->PriorityOf(table.id); });
   }
   ++iteration_;
   ++steps_;

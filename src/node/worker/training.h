@@ -83,7 +83,7 @@ class Training {
   void Clock(std::optional<std::uint32_t> group);
   // As in WorkerNode.
   void NoteUses(std::span<const TableId> tables) {
-    if (learns_order_) use_order_.NoteAllUses(tables);
+    if (use_order_) use_order_->NoteAllUses(tables);
   }
   void Sync(TableId id, Done usable, TimePoint asked);
   [[nodiscard]] Status Pull(TableId id, std::span<float> values, Done done);
@@ -158,9 +158,8 @@ class Training {
   DueCallbacks& due_;
   const Events events_;
   std::string job_sync_;
-  bool learns_order_ = false, pulls_at_clock_ = false;  // as JobOptions says
-  UseOrder use_order_;
-  bool is_member_ = false, ended_ = false;
+  bool is_member_ = false, ended_ = false, pulls_at_clock_ = false;
+  std::optional<UseOrder> use_order_;  // if the job has priorities
   Iteration iteration_{0};
   std::uint64_t steps_ = 0;  // iterations that this worker ended itself
   Iteration handed_{-1};     // the last iteration with a gradient
@@ -170,7 +169,6 @@ class Training {
   PushLoans loans_;
   ArrayWrites writes_;
   BlockRules rules_;
-  const Registry<ExchangePolicy>& exchanges_;
   Exchange exchange_;
   PartialUse partial_;
   StepBarrier step_;

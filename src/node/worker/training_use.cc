@@ -41,7 +41,7 @@ void Training::Sync(TableId id, Done usable, TimePoint asked) {
         std::move(usable),
         FailedPrecondition("table \"{}\" has a clock of its own: read it with Pull", table.spec.name));
   }
-  if (learns_order_) use_order_.NoteUse(id);
+  if (use_order_) use_order_->NoteUse(id);
   const TimePoint now = env_.clock.Now();
   waits_.Begin(now);
   communication_.account().Needed(id, asked, now);

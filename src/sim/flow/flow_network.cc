@@ -66,7 +66,9 @@ class FlowNetwork::NodeTransport final : public Transport {
   const Clock& clock_;
 };
 
-FlowNetwork::FlowNetwork(EventQueue& queue, const FlowOptions& options) : queue_(queue), options_(options) {}
+FlowNetwork::FlowNetwork(EventQueue& queue, const FlowOptions& options) : queue_(queue), options_(options) {
+  static_assert(sizeof(End) == 64);
+}
 FlowNetwork::~FlowNetwork() = default;
 
 HostId FlowNetwork::AddHost() {

@@ -109,7 +109,6 @@ class FlowNetwork final : public Network {
     Duration last_arrival{0};  // of the messages that this end has sent
     Duration last_received{-1};
   };
-  static_assert(sizeof(End) == 64);
   struct Connection {
     End ends[2];  // [0] connected, [1] accepted
     std::string address;
