@@ -40,12 +40,20 @@ bool SetText(JobOptions& job, const JobOptions&, const std::string& value) {
   return true;
 }
 
-constexpr std::array<RowKey, 7> kRowKeys = {
+bool SetPriorities(JobOptions& job, const JobOptions&, const std::string& value) {
+  if (value != "on" && value != "off") return false;
+  job.priorities = value == "on";
+  return true;
+}
+
+constexpr std::array<RowKey, 9> kRowKeys = {
     {{"sync", SetText<&JobOptions::sync>},
      {"apply", SetText<&JobOptions::apply>},
      {"pull", SetText<&JobOptions::pull>},
      {"exchange", SetText<&JobOptions::exchange>},
      {"placement", SetText<&JobOptions::placement>},
+     {"pull_at", SetText<&JobOptions::pull_at>},
+     {"priorities", SetPriorities},
      {"machines",
       [](JobOptions& job, const JobOptions& usual, const std::string& value) {
         return SetCount(job.workers, usual.workers, value) && SetCount(job.servers, usual.workers, value);
@@ -65,6 +73,8 @@ Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual
                            fmt::join(known, "=VALUE, "), DidYouMean(word.substr(0, equals), known));
   }
   if (key->set(row.job, usual, word.substr(equals + 1))) return Status::Ok();
+  if (key->set == SetPriorities)
+    return InvalidArgument("row \"{}\": got \"{}\", wanted priorities=on or priorities=off", row.text, word);
   return InvalidArgument("row \"{}\": got \"{}\", wanted a number from 1 to {}, the machines of the cluster",
                          row.text, word, usual.workers);
 }

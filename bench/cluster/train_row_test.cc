@@ -24,7 +24,7 @@ std::string RowsError(const std::string& text) {
 TEST(TrainRowTest, RowsChangeTheUsualJob) {
   const auto rows = ParseTrainRows(
       "traditional; wait-free;wait-free  sync=ssp:5,release=soft exchange=when_stale:5 machines=2;"
-      "wait-free servers=1 placement=eps pull=partial:0.1,20 apply=immediate",
+      "wait-free servers=1 placement=eps pull=partial:0.1,20 apply=immediate priorities=off pull_at=clock",
       UsualJob());
   ASSERT_TRUE(rows.ok()) << rows.status().ToString();
   ASSERT_EQ(rows->size(), 5U);
@@ -46,6 +46,9 @@ TEST(TrainRowTest, RowsChangeTheUsualJob) {
   EXPECT_EQ((*rows)[4].job.placement, "eps");
   EXPECT_EQ((*rows)[4].job.pull, "partial:0.1,20");
   EXPECT_EQ((*rows)[4].job.apply, "immediate");
+  EXPECT_TRUE((*rows)[3].job.priorities);
+  EXPECT_FALSE((*rows)[4].job.priorities);
+  EXPECT_EQ((*rows)[4].job.pull_at, "clock");
 }
 
 TEST(TrainRowTest, OneMachineAloneIsThereOnce) {
@@ -64,6 +67,7 @@ TEST(TrainRowTest, AWrongWordIsNamed) {
   EXPECT_THAT(RowsError("wait-free;wait-free"), HasSubstr("got it twice"));
   for (const char* row : {"wait-free machines=5", "wait-free machines=0", "wait-free servers=x"})
     EXPECT_THAT(RowsError(row), HasSubstr("wanted a number from 1 to 4"));
+  EXPECT_THAT(RowsError("wait-free priorities=no"), HasSubstr("wanted priorities=on or priorities=off"));
 }
 
 }  // namespace

@@ -18,13 +18,15 @@ constexpr double kBridgeLatency = 50e-6;
 // The keys that differ between rows, which change together, and their values for one row.
 constexpr const char* kCellKeys =
     "policies.overlap+compute.forward_share+compute.backward_share+cluster.workers+cluster.servers+policies."
-    "sync+policies.apply+policies.pull+policies.exchange+policies.placement";
+    "sync+policies.apply+policies.pull+policies.exchange+policies.placement+policies.pull_at+policies."
+    "priorities";
 
 std::string CellOf(const TrainRow& row, double forward_share) {
   const bool overlaps = row.pass == TrainPass::kWaitFree;
-  return fmt::format("{}+{}+{}+{}+{}+{}+{}+{}+{}+{}", overlaps, overlaps ? forward_share : 0,
+  return fmt::format("{}+{}+{}+{}+{}+{}+{}+{}+{}+{}+{}+{}", overlaps, overlaps ? forward_share : 0,
                      overlaps ? 1 - forward_share : 0, row.job.workers, row.job.servers, row.job.sync,
-                     row.job.apply, row.job.pull, row.job.exchange, row.job.placement);
+                     row.job.apply, row.job.pull, row.job.exchange, row.job.placement, row.job.pull_at,
+                     row.job.priorities);
 }
 
 }  // namespace
