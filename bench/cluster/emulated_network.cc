@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "base/errors.h"
+#include "bench/capture.h"
 #include "bench/child.h"
 
 namespace leeway::bench {
@@ -49,36 +49,25 @@ Result<Descriptor> NewNetwork() {
 // Runs `tool -batch -` on these lines inside a namespace. Its complaint becomes the error.
 Status RunBatch(const Descriptor& network, const std::string& tool, const std::string& lines) {
   LW_ASSIGN_OR_RETURN(const std::string path, FindNetworkTool(tool));
-  int in[2] = {-1, -1}, out[2] = {-1, -1};
-  if (pipe2(in, O_CLOEXEC) != 0) return ResourceExhausted("cannot make a pipe: {}", ErrnoText(errno));
-  const Descriptor in_read(in[0]);
-  Descriptor in_write(in[1]);
-  if (pipe2(out, O_CLOEXEC) != 0) return ResourceExhausted("cannot make a pipe: {}", ErrnoText(errno));
-  const Descriptor out_read(out[0]);
-  Descriptor out_write(out[1]);
-  const pid_t child = ForkBound();
-  if (child < 0) return ResourceExhausted("cannot start {}: {}", path, ErrnoText(errno));
-  if (child == 0) {
-    if (!Enter(network).ok() || dup2(in_read.fd(), STDIN_FILENO) < 0 ||
-        dup2(out_write.fd(), STDOUT_FILENO) < 0 || dup2(out_write.fd(), STDERR_FILENO) < 0)
-      _exit(126);
-    execl(path.c_str(), path.c_str(), "-batch", "-", static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  out_write = Descriptor();
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) return ResourceExhausted("cannot make a pipe: {}", ErrnoText(errno));
+  const Descriptor read_end(ends[0]);
+  Descriptor write_end(ends[1]);
   // The lines of one call are far shorter than a pipe.
-  const bool written = write(in_write.fd(), lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
-  in_write = Descriptor();
-  std::string said;
-  std::array<char, 1024> bytes{};
-  for (ssize_t n = 0; (n = read(out_read.fd(), bytes.data(), bytes.size())) != 0;) {
-    if (n > 0) said.append(bytes.data(), static_cast<std::size_t>(n));
-    if (n < 0 && errno != EINTR) break;
-  }
-  const int code = WaitForExit(child);
-  if (code == 0 && written) return Status::Ok();
-  std::ranges::replace(said, '\n', ' ');
-  return FailedPrecondition("{} ended with exit code {}: {}; {}", path, code, said, kNetworkRights);
+  const bool written =
+      write(write_end.fd(), lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
+  write_end = Descriptor();
+  LW_ASSIGN_OR_RETURN(Captured ended, Capture([&] {
+                        if (!Enter(network).ok() || dup2(read_end.fd(), STDIN_FILENO) < 0 ||
+                            dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+                          return 126;
+                        execl(path.c_str(), path.c_str(), "-batch", "-", static_cast<char*>(nullptr));
+                        return 127;
+                      }));
+  if (ended.exit_code == 0 && written) return Status::Ok();
+  std::ranges::replace(ended.out, '\n', ' ');
+  return FailedPrecondition("{} ended with exit code {}: {}; {}", path, ended.exit_code, ended.out,
+                            kNetworkRights);
 }
 
 std::string BucketLine(const std::string& card, LinkRate rate) {

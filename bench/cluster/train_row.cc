@@ -25,7 +25,9 @@ const std::array<std::pair<std::string_view, TrainPass>, 3> kPasses = {
 struct RowKey {
   std::string_view name;
   bool (*set)(JobOptions& job, const JobOptions& usual, const std::string& value);
+  const char* wanted = "";  // instead of a wrong value; {} is the number of machines
 };
+constexpr const char* kSomeMachines = "a number from 1 to {}, the machines of the cluster";
 
 bool SetCount(std::uint32_t& target, std::uint32_t most, const std::string& value) {
   const auto number = NumberFrom<std::uint32_t>(value);
@@ -40,12 +42,6 @@ bool SetText(JobOptions& job, const JobOptions&, const std::string& value) {
   return true;
 }
 
-bool SetPriorities(JobOptions& job, const JobOptions&, const std::string& value) {
-  if (value != "on" && value != "off") return false;
-  job.priorities = value == "on";
-  return true;
-}
-
 constexpr std::array<RowKey, 9> kRowKeys = {
     {{"sync", SetText<&JobOptions::sync>},
      {"apply", SetText<&JobOptions::apply>},
@@ -53,14 +49,23 @@ constexpr std::array<RowKey, 9> kRowKeys = {
      {"exchange", SetText<&JobOptions::exchange>},
      {"placement", SetText<&JobOptions::placement>},
      {"pull_at", SetText<&JobOptions::pull_at>},
-     {"priorities", SetPriorities},
+     {"priorities",
+      [](JobOptions& job, const JobOptions&, const std::string& value) {
+        if (value != "on" && value != "off") return false;
+        job.priorities = value == "on";
+        return true;
+      },
+      "priorities=on or priorities=off"},
      {"machines",
       [](JobOptions& job, const JobOptions& usual, const std::string& value) {
         return SetCount(job.workers, usual.workers, value) && SetCount(job.servers, usual.workers, value);
-      }},
-     {"servers", [](JobOptions& job, const JobOptions& usual, const std::string& value) {
+      },
+      kSomeMachines},
+     {"servers",
+      [](JobOptions& job, const JobOptions& usual, const std::string& value) {
         return SetCount(job.servers, usual.workers, value);
-      }}}};
+      },
+      kSomeMachines}}};
 
 Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual) {
   const std::size_t equals = word.find('=');
@@ -73,10 +78,8 @@ Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual
                            fmt::join(known, "=VALUE, "), DidYouMean(word.substr(0, equals), known));
   }
   if (key->set(row.job, usual, word.substr(equals + 1))) return Status::Ok();
-  if (key->set == SetPriorities)
-    return InvalidArgument("row \"{}\": got \"{}\", wanted priorities=on or priorities=off", row.text, word);
-  return InvalidArgument("row \"{}\": got \"{}\", wanted a number from 1 to {}, the machines of the cluster",
-                         row.text, word, usual.workers);
+  return InvalidArgument("row \"{}\": got \"{}\", wanted {}", row.text, word,
+                         fmt::format(fmt::runtime(key->wanted), usual.workers));
 }
 
 Result<TrainRow> ParseTrainRow(const std::string& text, const JobOptions& usual) {
