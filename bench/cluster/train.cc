@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "base/errors.h"
 #include "bench/cluster/ceiling.h"
@@ -20,12 +19,7 @@ constexpr double kTurnStartSeconds = 1.5;
 
 std::uint64_t ElementsOf(const std::vector<problem::Table>& tables) {
   std::uint64_t all = 0;
-  for (const problem::Table& table : tables) {
-    all += std::accumulate(table.shape.begin(), table.shape.end(), std::uint64_t{1},
-                           [](std::uint64_t product, std::int64_t extent) {
-                             return product * static_cast<std::uint64_t>(extent);
-                           });
-  }
+  for (const problem::Table& table : tables) all += table.elements();
   return all;
 }
 
@@ -140,7 +134,7 @@ std::string TrainModelName(const std::string& model) {
 Result<std::vector<problem::Table>> ReadTrainModel(const std::string& model, std::uint32_t scale) {
   LW_ASSIGN_OR_RETURN(std::vector<problem::Table> tables, problem::ReadModel(TrainModelName(model)));
   for (problem::Table& table : tables) {
-    const auto elements = static_cast<std::int64_t>(ElementsOf({table}));
+    const auto elements = static_cast<std::int64_t>(table.elements());
     table.shape = {(elements + scale - 1) / scale};
   }
   return tables;

@@ -142,7 +142,8 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
     scheduler, secret_file, job, rank: override the launcher's.
     plugins: paths of shared libraries that add policies (docs/adding-a-policy.md); by default the launcher's.
     sync, apply, block_bytes, pull, exchange, rules ("tables=fc* sync=ssp:3", ...), priorities, pull_at: options of a job that
-        this call makes; a launched job has its launcher's. block_bytes is the size of the largest block; 0 chooses it from the size of the model.
+        this call makes; a launched job has its launcher's. block_bytes is the size of the largest block; 0 chooses it from
+        the size of the model.
     wait_max: the longest wait without progress, in seconds; 0 or "none": no limit. It limits how long this worker's calls wait
         for a server, the scheduler or a file (by default 600). It also limits how long other workers wait for this one while
         it lives and makes no call (by default as `leeway run --wait-max` says: as long as it lives).

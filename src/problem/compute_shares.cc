@@ -4,15 +4,6 @@
 #include <numeric>
 
 namespace leeway::problem {
-namespace {
-
-double ElementsOf(const Table& table) {
-  double elements = 1;
-  for (const std::int64_t extent : table.shape) elements *= static_cast<double>(extent);
-  return elements;
-}
-
-}  // namespace
 
 ComputeShares ComputeSharesOf(std::span<const Table> tables, double forward_share) {
   const bool has_work =
@@ -20,7 +11,7 @@ ComputeShares ComputeSharesOf(std::span<const Table> tables, double forward_shar
   std::vector<double> work;
   work.reserve(tables.size());
   for (const Table& table : tables)
-    work.push_back(has_work ? static_cast<double>(table.multiply_adds) : ElementsOf(table));
+    work.push_back(static_cast<double>(has_work ? table.multiply_adds : table.elements()));
   const double all = std::accumulate(work.begin(), work.end(), 0.0);
   ComputeShares shares;
   for (const double part : work) {

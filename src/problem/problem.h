@@ -21,6 +21,12 @@ struct Table {
   std::vector<std::int64_t> shape;  // one element stands for grain() of the model's
   // Of the forward pass of one sample; 0 where the source of the table does not say.
   std::uint64_t multiply_adds = 0;
+
+  [[nodiscard]] std::uint64_t elements() const {
+    std::uint64_t n = 1;
+    for (const std::int64_t extent : shape) n *= static_cast<std::uint64_t>(extent);
+    return n;
+  }
 };
 
 // The values of every table, in their order: of parameters, or of gradients.

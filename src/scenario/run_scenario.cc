@@ -158,11 +158,8 @@ class ScenarioRun {
   [[nodiscard]] std::uint32_t BlockBytes() const {
     if (scenario_.job.block_bytes != 0) return scenario_.job.block_bytes;
     std::uint64_t model_bytes = 0;
-    for (const problem::Table& table : problem_.tables()) {
-      std::uint64_t elements = 1;
-      for (const std::int64_t extent : table.shape) elements *= static_cast<std::uint64_t>(extent);
-      model_bytes += elements * sizeof(float) * grain_;
-    }
+    for (const problem::Table& table : problem_.tables())
+      model_bytes += table.elements() * sizeof(float) * grain_;
     const std::uint64_t shards = std::uint64_t{scenario_.job.servers} * scenario_.job.shards;
     return static_cast<std::uint32_t>(BlockBytesByNeed(model_bytes, shards));
   }

@@ -45,11 +45,7 @@ std::vector<double> UsedShares(const std::vector<problem::Table>& tables, const 
 std::vector<double> WorkOfTables(const std::vector<problem::Table>& tables, const ComputeModel& compute) {
   if (compute.forward_share > 0) return problem::ComputeSharesOf(tables, compute.forward_share).backward;
   std::vector<double> elements;
-  for (const problem::Table& table : tables) {
-    double n = 1;
-    for (const std::int64_t d : table.shape) n *= static_cast<double>(d);
-    elements.push_back(n);
-  }
+  for (const problem::Table& table : tables) elements.push_back(static_cast<double>(table.elements()));
   return elements;
 }
 

@@ -15,9 +15,7 @@ class HeldValues {
   // Every value is NaN at first. `offset` floats come before each table, to lie at another alignment.
   explicit HeldValues(const Problem& problem, std::size_t offset = 0) {
     for (const Table& table : problem.tables()) {
-      std::size_t elements = 1;
-      for (const std::int64_t extent : table.shape) elements *= static_cast<std::size_t>(extent);
-      memory_.emplace_back(offset + elements, std::numeric_limits<float>::quiet_NaN());
+      memory_.emplace_back(offset + table.elements(), std::numeric_limits<float>::quiet_NaN());
       tables_.push_back(std::span(memory_.back()).subspan(offset));
     }
     views_.assign(tables_.begin(), tables_.end());
