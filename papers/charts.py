@@ -81,7 +81,7 @@ def figures_table(study):
 
 
 def measured_notes(study):
-    """What the numbers of a measured item are, and on what machine."""
+    """Says how the numbers of a measured item came about, and on which machine."""
     runs = len(study.seeds)
     notes = [f"Measured: medians of {runs} runs, in turns; in brackets how far the runs are apart, over the median." if runs > 1 else
              "Measured once, so nothing is known of the spread."]

@@ -12,7 +12,7 @@ OF_MACHINES = ("compute.", "links.", "server.", "cost.", "cluster.together", "cl
 def check_item(item, path, may_change=False):
     """The cluster's file. `may_change`: of an item that shows what the choices of a cluster change."""
     if item.is_measured:
-        return _check_measured(item, path)
+        return _check_measured(item)
     files = included_files(item.scenario)
     cluster = next((file for file in files if file.resolve().parent.name == "clusters"), None)
     if cluster is None:
@@ -29,16 +29,16 @@ def check_item(item, path, may_change=False):
     return cluster
 
 
-# What an item may say of its runs.
+# Flags that an item may set: they describe its runs.
 OF_RUNS = ("steps", "warm-up", "repeats", "block-bytes")
 
 
-def _check_measured(item, path):
+def _check_measured(item):
     """Machines, rates and step times of a measured item stand in its cluster's file."""
-    files = included_files(path)
+    files = included_files(item.file)
     cluster = next((file for file in files if file.resolve().parent.name == "clusters"), None)
     if cluster is None:
-        raise Refusal(f"{path}: includes no file of papers/clusters, wanted the cluster that it runs on")
+        raise Refusal(f"{item.file}: includes no file of papers/clusters, wanted the cluster that it runs on")
     own = files[:files.index(cluster)]
     said = [(file, key) for file in own for part in ("bench", "quick") for key in read_toml(file).get(part, {})]
     said += [(file, "step_ms") for file in own if "step_ms" in read_toml(file)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_file import flat_keys, plain, read_all
-from refusal import Refusal, unknown
+from refusal import check_keys, Refusal, unknown
 from measured import FIGURES, Measurement
 from slope import read_slope
 from sweep import combinations, parse_sweep
@@ -199,13 +199,7 @@ def _read_measured(data, path):
 
 def read_direction(data, where):
     """A direction as a table of a file."""
-    known = Direction.__dataclass_fields__
-    for key in data:
-        if key not in known:
-            raise Refusal(f"{where}: directions: {unknown('key', key, list(known))}")
-    for key in ("what", "figure", "of", "over"):
-        if not isinstance(data.get(key), str):
-            raise Refusal(f"{where}: directions: {key}: got {data.get(key)!r}, wanted a text")
+    check_keys(data, Direction, ("what", "figure", "of", "over"), f"{where}: directions")
     if "paper" in data and not _is_numbers([data["paper"]]):
         raise Refusal(f"{where}: directions: paper: got {data['paper']!r}, wanted the paper's ratio")
     return Direction(**data)

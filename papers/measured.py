@@ -11,9 +11,10 @@ SIMULATED = "simulated_"
 
 # Of each run by itself.
 BY_RUN = ("steps_s", "computing", "waiting", "overlap", "gbit_s", "idle")
-# Made of them, or the same in all runs.
+# Those, figures made of them, and figures that are the same in all runs.
 FIGURES = (*BY_RUN, "speedup", "ceiling", "step_ms", "beyond_compute_ms", "hidden",
-           "simulated_steps_s", "simulated_speedup", "simulated_beyond_compute_ms", "simulated_over_measured")
+           "simulated_steps_s", "simulated_speedup", "simulated_step_ms", "simulated_beyond_compute_ms",
+           "simulated_over_measured")
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,18 @@ def runs_of(report, simulation, row):
 
 def _simulated(simulation, row, workers, compute_s):
     if row == "alone":
-        return {"steps_s": 1 / compute_s, "speedup": 1.0, "beyond_compute_ms": 0.0}
+        return {"steps_s": 1 / compute_s, "speedup": 1.0, "step_ms": 1e3 * compute_s, "beyond_compute_ms": 0.0}
     run = (simulation or {}).get(row)
     if run is None:
-        return dict.fromkeys(("steps_s", "speedup", "beyond_compute_ms"))
+        return dict.fromkeys(("steps_s", "speedup", "step_ms", "beyond_compute_ms"))
     steps = run["iterations"] / workers
     step_s = run["compute_s"] / steps + run["wait_s"] / (steps - 1)  # the first step waits for nothing
-    return {"steps_s": workers / step_s, "speedup": workers * compute_s / step_s, "beyond_compute_ms": 1e3 * (step_s - compute_s)}
+    return {"steps_s": workers / step_s, "speedup": workers * compute_s / step_s, "step_ms": 1e3 * step_s,
+            "beyond_compute_ms": 1e3 * (step_s - compute_s)}
 
 
 def machine_notes(reports, labels):
-    """What a reader must know of the machine: who else used it, and whether its processor was the limit. `labels`: row -> label."""
+    """Says whether others used the machine, and whether its processor was the limit. `labels`: row -> label."""
     notes = []
     loud = [report for report in reports if not is_quiet(report)]
     if loud:

@@ -98,7 +98,7 @@ def write_all(options, chosen, studies, books):
     for paper, items in chosen:
         of_paper = [study for study in studies if study.paper is paper]
         judged = judge(paper, studies)
-        entry = (paper, of_paper, judged, sentences_of(paper, books[paper.name], judged, options.quick) + measured_sentences(of_paper))
+        entry = (paper, of_paper, judged, sentences_of(paper, books[paper.name], judged, options.quick) + measured_sentences(of_paper, options.quick))
         pages.append(entry)
         (docs / paper.page_name()).mkdir(parents=True, exist_ok=True)
         for study in of_paper:

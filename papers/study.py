@@ -28,7 +28,7 @@ class ItemStudy:
     findings: list = field(default_factory=list)
     skipped: str = ""
     measurements: list = field(default_factory=list)  # of a measured item: one for each model
-    reports: list = field(default_factory=list)  # of those that ended well
+    reports: list = field(default_factory=list)  # of measurements that ended well
 
     @property
     def is_measured(self):

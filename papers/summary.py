@@ -36,13 +36,13 @@ def sentences_of(paper, book, judged, quick):
     return sentences
 
 
-def measured_sentences(studies):
-    """Of a paper's measured items: what they want and reach, which machine it was, and what was left out."""
+def measured_sentences(studies, quick):
+    """Says of a paper's measured items which floors they reach, on which machine they ran, and which were left out."""
     ran = [study for study in studies if study.is_measured and not study.skipped]
     verdicts = [verdict_of(study, wanted)[2] for study in ran for wanted in study.item.wanted]
     reports = {measurement.key: report for study in ran for measurement, report in zip(study.measurements, study.reports)}
     sentences = []
-    if verdicts:
+    if verdicts and not quick:
         sentences.append(f"Of {len(verdicts)} floors and agreements that the items want, {_counted(verdicts.count('yes'), 'is', 'are')} reached.")
     loud = sum(not is_quiet(report) for report in reports.values())
     if loud:

@@ -1,10 +1,10 @@
-"""What an item wants of its own numbers: a figure, or a ratio of two rows, that reaches a floor or agrees with another figure."""
+"""Demands of an item on its own numbers: a figure, or a ratio of two rows, reaches a floor or agrees with another figure."""
 
 from dataclasses import dataclass
 from statistics import median
 
 from bookkeeping import is_number, ratios
-from refusal import Refusal, unknown
+from refusal import check_keys, Refusal, unknown
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,7 @@ class Wanted:
 
 def read_wanted(data, where, labels):
     """One as a table of a file. `labels`: of the item's cells."""
-    known = list(Wanted.__dataclass_fields__)
-    for key in data:
-        if key not in known:
-            raise Refusal(f"{where}: wanted: {unknown('key', key, known)}")
-    for key in ("what", "figure", "of"):
-        if not isinstance(data.get(key), str):
-            raise Refusal(f"{where}: wanted: {key}: got {data.get(key)!r}, wanted a text")
+    check_keys(data, Wanted, ("what", "figure", "of"), f"{where}: wanted")
     for key in ("of", "over"):
         if key in data and data[key] not in labels:
             raise Refusal(f"{where}: wanted: {unknown('cell', str(data[key]), labels)}")

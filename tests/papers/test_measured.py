@@ -177,5 +177,5 @@ def test_a_tiny_measurement_for_real():
     assert process.returncode == 0 and report is not None, error
     for row in rows:
         runs = runs_of(report, None, row)
-        assert len(runs) == 2 and all(run["steps_s"] > 0 and 0 < run["computing"] <= 1 for run in runs)
+        assert len(runs) == 2 and all(run["steps_s"] > 0 and run["computing"] > 0 for run in runs)
     assert all(run["overlap"] is not None for run in runs_of(report, None, "wait-free cut=2"))
