@@ -90,7 +90,7 @@ def measured_notes(study):
     for cell in study.cells:
         spread = spread_of(study.values(cell.label, "simulated_over_measured"))
         if spread is not None and abs(spread.median - 1) > APART_MAX:
-            apart.append(f"{cell.label} ({spread.median:.2f})")
+            apart.append(f"\"{cell.label}\" ({spread.median:.2f})")
     if apart:
         notes.append(f"**Simulated speeds are more than {100 * APART_MAX:.0f} % from the measured ones** (simulated over measured): {', '.join(apart)}.")
     elif any(spread_of(study.values(cell.label, "simulated_over_measured")) for cell in study.cells):

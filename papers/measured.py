@@ -80,7 +80,7 @@ def machine_notes(reports, labels):
                          for report in loud)
         notes.append(f"**The machine was not quiet**: others used its processor ({said}). These are no results.")
     short = [f"{report['model']}: {', '.join(rows)}" for report in reports if (rows := [
-        labels[row["row"]] for row in report["rows"] if row["row"] in labels and row["idle"] is not None and row["idle"] < IDLE_MIN])]
+        f'"{labels[row["row"]]}"' for row in report["rows"] if row["row"] in labels and row["idle"] is not None and row["idle"] < IDLE_MIN])]
     if short:
         notes.append(f"Less than {100 * IDLE_MIN:.0f} % of the processor was idle, so it was measured and not the network ({'; '.join(short)}).")
     return notes

@@ -66,7 +66,7 @@ def test_rows_are_measured_and_simulated_beside_each_other(real):
     text = page(real)
     assert "| small, wait-free   | 32.32 (2 %) |" in text and "Measured: medians of 3 runs, in turns" in text, text
     assert "small: 100 ms of compute a step, 1 Gbit/s cards; counted steps 20, after 6; bare sockets carried 0.95 Gbit/s" in text
-    assert "more than 15 % from the measured ones** (simulated over measured): small, traditional (2.06)" in text
+    assert "more than 15 % from the measured ones** (simulated over measured): \"small, traditional\" (2.06)" in text
     assert "| a floor     |    2.000 | at least 1.3             | yes     |" in text, text
     assert "overlap 0.500 within 0.1 | no" in text
     assert "Run by run over 3 runs." in text
@@ -82,7 +82,7 @@ def test_measurements_come_last_and_one_at_a_time(real):
 
 def test_a_row_that_used_the_whole_processor_is_named(real):
     assert real.run("mine", "figure2", STAND_IN_IDLE="0.05").returncode == 0
-    assert "so it was measured and not the network (small: one machine, traditional, wait-free; large: one machine" in page(real)
+    assert "so it was measured and not the network (small: \"one machine\", \"traditional\", \"wait-free\"; large: \"one machine\"" in page(real)
 
 
 def test_a_measurement_on_a_quiet_machine_is_kept_until_the_rows_or_the_program_change(real):
