@@ -80,7 +80,7 @@ class Runner:
         return self._results
 
     def _has_room(self, job):
-        return len(self._running) < (1 if job.alone else self._processes) and not any(running.job.alone for running in self._running)
+        return len(self._running) < (1 if job.alone else self._processes)  # those that run alone come last
 
     def _take(self, job, run):
         if job.has_figures and not self._seen:

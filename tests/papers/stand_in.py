@@ -58,7 +58,8 @@ if "--dry-run" in words:
 with open(words[1], encoding="utf-8") as scenario:
     written = scenario.read()
 if written.startswith("# bench"):
-    log("simulated rows")
+    time.sleep(0.3)
+    log("simulated rows end")
     # 3 steps of 0.1 s; the second and third wait 0.02 s.
     run = {"iterations": 12, "compute_s": 0.3, "wait_s": 0.04, "errors": []}
     model, rows = written.split("\n")[1].split(" ", 1)

@@ -77,7 +77,7 @@ def test_rows_are_measured_and_simulated_beside_each_other(real):
 def test_measurements_come_last_and_one_at_a_time(real):
     assert real.run("mine").returncode == 0
     assert measured(real) == ["measured small begins", "measured small ends", "measured large begins", "measured large ends"]
-    assert all(line.startswith("measured") for line in real.started()[-4:])
+    assert all(line.startswith("measured") for line in real.started()[-4:]), "all simulations have ended before"
 
 
 def test_a_row_that_used_the_whole_processor_is_named(real):
