@@ -144,7 +144,9 @@ TrainTotals TotalsOf(const WorkerCounters& from, const WorkerCounters& to,
   const double exchanges = static_cast<double>(options.steps) * static_cast<double>(options.tables.size());
   return {.bytes_sent = static_cast<double>(to.bytes_sent - from.bytes_sent),
           .bytes_received = static_cast<double>(to.bytes_received - from.bytes_received),
-          .exchanges = 1 - static_cast<double>(to.exchanges_skipped - from.exchanges_skipped) / exchanges};
+          .exchanges = 1 - static_cast<double>(to.exchanges_skipped - from.exchanges_skipped) / exchanges,
+          .communication_s = static_cast<double>(to.communication_ns - from.communication_ns) * 1e-9,
+          .waited_s = static_cast<double>(to.communication_waited_ns - from.communication_waited_ns) * 1e-9};
 }
 
 Status TrainEmulated(const Child::Parent& parent, const EmulatedWorkerOptions& options,
@@ -189,7 +191,8 @@ std::string LineOf(const TrainStep& step) {
 }
 
 std::string LineOf(const TrainTotals& totals) {
-  return fmt::format("totals {} {} {}", totals.bytes_sent, totals.bytes_received, totals.exchanges);
+  return fmt::format("totals {} {} {} {} {}", totals.bytes_sent, totals.bytes_received, totals.exchanges,
+                     totals.communication_s, totals.waited_s);
 }
 
 bool ReadLine(const std::string& line, TrainStep& step) {
@@ -201,7 +204,9 @@ bool ReadLine(const std::string& line, TrainStep& step) {
 bool ReadLine(const std::string& line, TrainTotals& totals) {
   std::istringstream words(line);
   std::string kind;
-  return words >> kind >> totals.bytes_sent >> totals.bytes_received >> totals.exchanges && kind == "totals";
+  return words >> kind >> totals.bytes_sent >> totals.bytes_received >> totals.exchanges >>
+             totals.communication_s >> totals.waited_s &&
+         kind == "totals";
 }
 
 }  // namespace leeway::bench

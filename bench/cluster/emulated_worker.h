@@ -34,6 +34,7 @@ struct TrainStep {
 struct TrainTotals {
   double bytes_sent = 0, bytes_received = 0;
   double exchanges = 0;  // of tables with the servers, over steps and tables: 1 without a policy that skips
+  double communication_s = 0, waited_s = 0;  // by the worker's account of overlap
 };
 
 // Tells the parent "step ..." after each step and "totals ..." after the last, then waits for its end. The

@@ -163,6 +163,7 @@ class RowProcesses {
       }
     }
     window.Report(turn);
+    if (communication_s_ > 0) turn.overlap = 1 - waited_s_ / communication_s_;
     return Status::Ok();
   }
 
@@ -180,6 +181,8 @@ class RowProcesses {
     done_[worker] = true;
     const auto workers = static_cast<double>(workers_.size());
     turn.exchanges += totals.exchanges / workers;
+    communication_s_ += totals.communication_s;
+    waited_s_ += totals.waited_s;
     turn.bytes_a_step += (totals.bytes_sent + totals.bytes_received) / plan_.steps / workers;
     return Status::Ok();
   }
@@ -231,8 +234,9 @@ class RowProcesses {
 
   const RowTurnPlan& plan_;
   std::string address_, secret_;
-  std::vector<bool> done_;  // by worker: it has told its totals
-  std::size_t warm_ = 0;    // workers whose counted steps have begun
+  std::vector<bool> done_;                     // by worker: it has told its totals
+  std::size_t warm_ = 0;                       // workers whose counted steps have begun
+  double communication_s_ = 0, waited_s_ = 0;  // of all workers
   Children scheduler_, servers_, workers_;
 };
 

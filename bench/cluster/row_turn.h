@@ -2,6 +2,7 @@
 // the machines of an emulated network, from the first process to the end of the last.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -32,6 +33,7 @@ struct RowTurn {
   double gbit_s = 0;        // through the busiest card, in its busier direction
   double idle = 0;          // unused share of this host's processor
   double exchanges = 1;     // of a table with its servers, for each step
+  double overlap = NAN;     // hidden share of the communication, by the workers' accounts; NaN without any
   double bytes_a_step = 0;  // sent and received by a worker, what stays on its machine too
   double seconds = 0;       // the whole run took
   std::vector<TrainStep> counted = {};

@@ -8,6 +8,7 @@
 #include "bench/cluster/ceiling.h"
 #include "bench/cluster/placed_bytes.h"
 #include "bench/figures.h"
+#include "problem/cut_tables.h"
 #include "problem/layer_file.h"
 
 namespace leeway::bench {
@@ -42,11 +43,7 @@ class TrainTurns {
  public:
   TrainTurns(const TrainOptions& options, std::span<const problem::Table> tables,
              const EmulatedNetwork* network, TrainReport& report)
-      : options_(options),
-        tables_(tables),
-        shares_(problem::ComputeSharesOf(tables, options.forward_share)),
-        network_(network),
-        report_(report) {}
+      : options_(options), tables_(tables), network_(network), report_(report) {}
 
   Status Run() {
     for (std::uint32_t repeat = 0; repeat < options_.repeats; ++repeat) {
@@ -66,9 +63,10 @@ class TrainTurns {
       options_.progress(
           fmt::format("run {} of {}, {} left: {}", done_ + 1, all, LastedText(SecondsLeft()), row.row.text));
     }
+    const std::vector<problem::Table> tables = problem::CutTables(tables_, row.row.cut);
     const RowTurnPlan plan{.row = row.row,
-                           .tables = tables_,
-                           .shares = shares_,
+                           .tables = tables,
+                           .shares = problem::ComputeSharesOf(tables, options_.forward_share),
                            .step_s = options_.step_s,
                            .warm_up = options_.warm_up,
                            .steps = options_.steps,
@@ -100,7 +98,6 @@ class TrainTurns {
 
   const TrainOptions& options_;
   const std::span<const problem::Table> tables_;
-  const problem::ComputeShares shares_;
   const EmulatedNetwork* const network_;
   TrainReport& report_;
   std::size_t done_ = 0;
@@ -157,7 +154,7 @@ Result<TrainReport> RunTrain(const TrainOptions& options) {
   report.has_multiply_adds =
       std::ranges::any_of(tables, [](const problem::Table& table) { return table.multiply_adds > 0; });
   for (const TrainRow& row : options.rows) {
-    Result<std::vector<double>> bytes = PlacedBytes(row.job, tables);
+    Result<std::vector<double>> bytes = PlacedBytes(row.job, problem::CutTables(tables, row.cut));
     if (!bytes.ok()) return bytes.status().WithContext(fmt::format("row \"{}\"", row.text));
     report.rows.push_back({.row = row, .turns = {}, .server_bytes = *std::move(bytes)});
   }

@@ -97,12 +97,17 @@ std::string ToJson(const TrainReport& report) {
           .Real("ceiling", row.ceiling)
           .Real("computing", MedianOf(row, &RowTurn::computing))
           .Real("waiting", MedianOf(row, &RowTurn::waiting))
+          .Real("overlap", MedianOf(row, &RowTurn::overlap))
           .Real("gbit_s", MedianOf(row, &RowTurn::gbit_s))
           .Real("idle", MedianOf(row, &RowTurn::idle))
           .Real("exchanges_a_step", MedianOf(row, &RowTurn::exchanges))
           .Real("bytes_a_step", MedianOf(row, &RowTurn::bytes_a_step), 9)
           .Reals("server_bytes", row.server_bytes, 12)
           .Reals("steps_s_runs", EachTurn(row, &RowTurn::steps_s))
+          .Reals("computing_runs", EachTurn(row, &RowTurn::computing))
+          .Reals("waiting_runs", EachTurn(row, &RowTurn::waiting))
+          .Reals("overlap_runs", EachTurn(row, &RowTurn::overlap))
+          .Reals("gbit_s_runs", EachTurn(row, &RowTurn::gbit_s))
           .Reals("idle_runs", EachTurn(row, &RowTurn::idle));
     }
     rows.push_back(line.Done());

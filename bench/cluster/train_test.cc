@@ -106,10 +106,16 @@ TEST(TrainTest, LinesOfAWorkerAreReadAsTheyWereWritten) {
   EXPECT_DOUBLE_EQ(step.waited_s, 0.125);
   TrainTotals totals;
   EXPECT_FALSE(ReadLine("step 1 2 3 4", totals));
-  ASSERT_TRUE(
-      ReadLine(LineOf(TrainTotals{.bytes_sent = 1e10, .bytes_received = 7, .exchanges = 0.5}), totals));
+  ASSERT_TRUE(ReadLine(LineOf(TrainTotals{.bytes_sent = 1e10,
+                                          .bytes_received = 7,
+                                          .exchanges = 0.5,
+                                          .communication_s = 1.5,
+                                          .waited_s = 0.25}),
+                       totals));
   EXPECT_DOUBLE_EQ(totals.bytes_sent, 1e10);
   EXPECT_DOUBLE_EQ(totals.exchanges, 0.5);
+  EXPECT_DOUBLE_EQ(totals.communication_s, 1.5);
+  EXPECT_DOUBLE_EQ(totals.waited_s, 0.25);
 }
 
 TEST(TrainTest, ARowAloneHasNoScenario) {
@@ -122,6 +128,15 @@ TEST(TrainTest, ARowAloneHasNoScenario) {
   EXPECT_THAT(*text, HasSubstr("together = true"));
   EXPECT_THAT(*text, HasSubstr("problem = \"ghost:model=resnet110,grain=1\""));
   EXPECT_THAT(*text, HasSubstr("=true+0.333"));
+}
+
+TEST(TrainTest, AScenarioHasTheCutOfItsRows) {
+  TrainOptions options;
+  options.rows = *ParseTrainRows("wait-free cut=4", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options), HasSubstr("problem = \"ghost:model=resnet110,grain=1,cut=4\""));
+  options.rows = *ParseTrainRows("wait-free cut=4; wait-free", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options),
+              HasSubstr("+ghost:model=resnet110,grain=1,cut=4;true+0.3333333333333333+"));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class BenchTrainCommand final : public Command {
            "A row is \"alone\" (one machine without servers; always there), \"traditional\" (gradients leave "
            "after the backward pass, with a barrier before the pulls) or \"wait-free\" (each leaves when it "
            "is ready, each layer waits for its own values), and then, if wanted, sync=, apply=, pull=, "
-           "exchange=, placement=, pull_at=, priorities=, machines= and servers=. Rows take turns. "
+           "exchange=, placement=, pull_at=, priorities=, cut=, machines= and servers=. Rows take turns. "
            "\"speedup\" is steps per second over the row alone, \"ceiling\" what the bytes through the most "
            "loaded card allow.\n\n"
            "It needs ip, tc and the right to make namespaces; --check says whether they are there, and which "
