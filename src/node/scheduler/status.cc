@@ -241,6 +241,7 @@ std::string ToJson(const JobStatus& status) {
   out["served"] = status.served;
   out["wanted"] = {{"workers", status.job.workers}, {"servers", status.job.servers}};
   if (status.members.gathered()) out["gathered_after_s"] = Seconds(status.gathered_after);
+  if (status.took_over) out["took_over_s"] = Seconds(*status.took_over);
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);

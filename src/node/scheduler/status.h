@@ -1,6 +1,7 @@
 // The state of a job as JSON, for people and for `leeway run`.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "leeway/env.h"
@@ -29,8 +30,9 @@ struct JobStatus {
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
   const HeldPushes::Lacking& lacking;
-  bool served;              // no worker needs a server any more
-  Duration gathered_after;  // from the start of the scheduler, if the job has gathered
+  bool served;                        // no worker needs a server any more
+  Duration gathered_after;            // from the start of the scheduler, if the job has gathered
+  std::optional<Duration> took_over;  // so long ago, from the log of a scheduler before; nothing: no such
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);
