@@ -57,7 +57,6 @@ Status SchedulerNode::Start() {
 }
 
 void SchedulerNode::GoOn(bool found) {
-  parts_->took_over = found;
   if (const auto& last = parts_->restore_point.last(); last && !last->of_this_run)
     parts_->members.Restore(RankRestores(last->manifest, last->folder));
   parts_->ready = true;
@@ -104,12 +103,10 @@ std::string SchedulerNode::StatusJson() const {
   parts_->peers.HearConnected(parts_->members);
   const TimePoint now = env_.clock.Now();
   const char* phase = parts.members.gathered() ? "running" : "gathering";
-  return ToJson({parts.options.job, parts.end.over() ? "ended" : phase, parts.peers.epoch(),
-                 now - parts.reports.Began(parts.started), now, parts.members, parts.tables(),
-                 parts.departures.pools(), parts.reports, parts.options.checkpoint,
-                 parts.writer.checkpoints(), parts.departures.lacking(),
-                 AllServed(parts.members, parts.reports), parts.gathered - parts.started,
-                 parts.took_over ? std::optional(now - parts.started) : std::nullopt});
+  return ToJson({parts.options.job, parts.end.over() ? "ended" : phase, parts.peers.epoch(), parts.started,
+                 now, parts.members, parts.tables(), parts.departures.pools(), parts.reports,
+                 parts.options.checkpoint, parts.writer.checkpoints(), parts.departures.lacking(),
+                 AllServed(parts.members, parts.reports), parts.gathered - parts.started, parts.took_over});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
@@ -365,9 +362,8 @@ Status SchedulerNode::ReplaceShard(ShardSeat& seat, const std::string& address) 
   parts_->peers.ResetAcks(seat.id);  // the new process has nothing in force yet
   parts_->departures.OnReplaced(seat.id);
   env_.log.Write(LogLevel::kWarning,
-                 fmt::format("server {} shard {} at {} is replaced by a process at {}: {} will {}",
-                             seat.server.value(), seat.shard, seat.address, address,
-                             *blocks == 1 ? "its block" : fmt::format("its {} blocks", *blocks),
+                 fmt::format("server {} shard {} at {} is replaced by a process at {}: its blocks ({}) {}",
+                             seat.server.value(), seat.shard, seat.address, address, *blocks,
                              restore_point.Describe(parts_->Fastest())));
   return Status::Ok();
 }

@@ -1,7 +1,6 @@
 // The state of a job as JSON, for people and for `leeway run`.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "leeway/env.h"
@@ -21,7 +20,7 @@ struct JobStatus {
   const JobOptions& job;
   const char* phase;  // gathering, running, ended
   Epoch epoch;
-  Duration uptime;
+  TimePoint started;  // the scheduler
   TimePoint now;
   const Membership& members;
   const TableRegistry& tables;
@@ -30,9 +29,9 @@ struct JobStatus {
   const CheckpointOptions& checkpoint_options;
   const Checkpoints& checkpoints;
   const HeldPushes::Lacking& lacking;
-  bool served;                        // no worker needs a server any more
-  Duration gathered_after;            // from the start of the scheduler, if the job has gathered
-  std::optional<Duration> took_over;  // so long ago, from the log of a scheduler before; nothing: no such
+  bool served;              // no worker needs a server any more
+  Duration gathered_after;  // from the start of the scheduler, if the job has gathered
+  bool took_over;           // from the log of a scheduler before
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);
