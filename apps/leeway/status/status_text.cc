@@ -155,8 +155,9 @@ std::string CheckpointsLine(const CheckpointsStatus& checkpoints) {
     line +=
         fmt::format(", the last of iteration {} at {}", checkpoints.last_iteration, checkpoints.last_folder);
   }
-  if (checkpoints.given_up > 0)
-    line += fmt::format("; {} given up, the last: {}", checkpoints.given_up, checkpoints.last_failure);
+  if (checkpoints.given_up > 0) line += fmt::format("; {} given up", checkpoints.given_up);
+  // A scheduler that was started again does not know why.
+  if (!checkpoints.last_failure.empty()) line += ", the last: " + checkpoints.last_failure;
   return line;
 }
 
