@@ -84,7 +84,7 @@ TEST(TrainTest, AReportHasMediansAndSpeedups) {
   EXPECT_DOUBLE_EQ(row["idle"], 0.3);
   EXPECT_EQ(json["rows"][2]["runs"], 0);
   const std::string text = ToText(ReportOfTwoRuns());
-  EXPECT_THAT(text, HasSubstr("traditional     no run ended"));
+  EXPECT_THAT(text, HasSubstr("traditional  no run ended"));
   EXPECT_THAT(text, HasSubstr("stopped before all runs were done"));
 }
 

@@ -1,7 +1,11 @@
 """Leeway: a parameter server for machines that do not keep step. For PyTorch see leeway.torch."""
 
-from leeway import session as _session
-from leeway._leeway import __version__
+try:
+    from leeway import session as _session
+    from leeway._leeway import __version__
+except ModuleNotFoundError as _missing:
+    from leeway.interpreter import hint as _hint
+    raise ModuleNotFoundError(f"{_missing.msg}{_hint(_missing.name)}", name=_missing.name) from None
 from leeway.batch_pool import BatchPool
 from leeway.errors import LeewayError
 from leeway.loop import iterations, register_state, restored_iteration

@@ -8,6 +8,7 @@ checks all files.
 """
 
 import argparse
+import errno
 import json
 import os
 import re
@@ -19,7 +20,7 @@ import numpy as np
 import xxhash
 
 from leeway import plain_state
-from leeway.errors import InvalidArgument, LeewayError, NotFound
+from leeway.errors import InvalidArgument, LeewayError, NotFound, ResourceExhausted
 
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
 OWN = re.compile(r"broadcast\.\d+|push_pull/.*")  # tables that broadcast_parameters and push_pull made for themselves
@@ -306,6 +307,26 @@ def _check_out(out):
         raise NotFound(f"{out}: there is no folder {out.parent}")
 
 
+class _Disk:
+    """A file for torch.save, which ends the process if a write fails: keeps the error for later."""
+
+    def __init__(self, file):
+        self.file, self.error = file, None
+
+    def write(self, data):
+        try:
+            if self.error is None:
+                self.file.write(data)
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def flush(self):
+        if self.error is not None:
+            raise self.error
+        self.file.flush()
+
+
 def main(args=None):
     parser = argparse.ArgumentParser(prog="python -m leeway.checkpoint", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -323,13 +344,18 @@ def main(args=None):
             _check_out(Path(options.out))
             source = newest_in(Path(options.checkpoint))
             state = export_state(source)
-            torch.save(state, options.out)
-            print(f"{options.out}: {len(state)} tables of {source}")
+            with open(options.out, "wb", buffering=0) as file:
+                torch.save(state, _Disk(file))
+            print(f"{options.out}: {len(state)} tables of {source}", flush=True)
         else:
-            print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like))
+            print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like),
+                  flush=True)
     except LeewayError as error:
         print(f"leeway.checkpoint: {error.message}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"leeway.checkpoint: {options.command}: {error}", file=sys.stderr)
+        return ResourceExhausted("").exit_code if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else 1
     return 0
 
 

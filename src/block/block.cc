@@ -126,6 +126,7 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   const bool is_idle = absent.idle && sync_.KeepsOrder(progress_);
   const bool newly_idle = is_idle && idle_.MarkIdle(absent.iteration);
   if (!absent.idle) idle_.MarkOwn(absent.iteration);
+  if (absent.iteration < progress_.FirstOf(absent.from.worker)) ++counters_.absent_before;
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, Verdict::kAbsent, now);
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);

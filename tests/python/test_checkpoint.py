@@ -46,6 +46,11 @@ def test_a_folder_of_checkpoints_means_the_newest_whole_one(tmp_path, capsys):
         checkpoint.Checkpoint(tmp_path)
 
 
+def test_a_full_disk_is_an_error_of_export(capsys):
+    assert checkpoint.main(["export", str(KEPT), "/dev/full"]) == 6
+    assert "No space left on device" in capsys.readouterr().err
+
+
 def test_export_wants_the_name_of_a_file(tmp_path, capsys):
     assert checkpoint.main(["export", str(KEPT), str(tmp_path)]) == InvalidArgument.exit_code
     assert f"{tmp_path}: is a folder, wanted the name of a file, such as {tmp_path / 'model.pt'}" in capsys.readouterr().err

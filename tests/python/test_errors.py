@@ -29,6 +29,17 @@ def test_a_name_of_leeway_torch_is_not_just_missing_from_leeway():
         leeway.__getattr__("torch")
 
 
+def test_another_python_than_that_of_the_build_is_named():
+    """Without numpy, as a Python from elsewhere: -S leaves out the packages of this one."""
+    other = "/elsewhere/python3"
+    program = f"import sys; sys.executable = '{other}'; import leeway"
+    ended = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: No module named 'numpy'; this build of leeway is for "), ended.stderr
+    assert other in last and "leeway run" in last
+
+
 def test_calls_before_init_say_so(monkeypatch):
     monkeypatch.setattr(session._Process, "over", None)  # jobs of other tests in this process
     with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):

@@ -80,12 +80,21 @@ void BlockMoves::OnResumed(WorkerBlock& block, Seq last, ShardPort& port, bool c
   const std::uint64_t lost = gone - std::min(gone, assigns);  // as `pushes` counts, which knows no assigns
   counters_.lost += lost;
   lost_ = true;
+  if (gone_.blocks++ == 0)
+    gone_.first = fmt::format("table \"{}\" block {}", block.table->spec.name, block.id.value());
+  gone_.pushes += lost;
+  gone_.arrays += assigns;
+}
+
+void BlockMoves::TellLost(const ShardPort& port) {
+  const Gone gone = std::exchange(gone_, {});
+  if (gone.blocks == 0) return;
   env_.log.Write(
       LogLevel::kWarning,
-      fmt::format("{} lost {} pushes{} of this worker that it had acknowledged: table \"{}\" block {} "
-                  "was taken back to a checkpoint",
-                  port.link().peer(), lost, assigns > 0 ? fmt::format(" and {} arrays", assigns) : "",
-                  block.table->spec.name, block.id.value()));
+      fmt::format("{} lost {}{} of this worker that it had acknowledged: {}{} taken back to a checkpoint",
+                  port.link().peer(), gone.pushes == 1 ? "1 push" : fmt::format("{} pushes", gone.pushes),
+                  gone.arrays > 0 ? fmt::format(" and {} arrays", gone.arrays) : "", gone.first,
+                  gone.blocks > 1 ? fmt::format(" and {} more were", gone.blocks - 1) : " was"));
 }
 
 }  // namespace leeway
