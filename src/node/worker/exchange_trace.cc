@@ -68,6 +68,8 @@ void ExchangeTrace::AddFrame(const WorkerIdentity& self, const WorkerTable& of, 
                .at = at,
                .until = trace_->Now(),
                .track = Trace::kNodeTrack});
+  // The server writes the end of an arrow at once. This process may be killed before its next wait.
+  trace_->Flush();
 }
 
 }  // namespace leeway
