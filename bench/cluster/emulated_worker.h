@@ -28,6 +28,8 @@ struct TrainStep {
   std::uint32_t rank = 0, step = 0;
   double seconds = 0;   // from the end of the step before
   double waited_s = 0;  // of them, for values
+  // From the end of the backward pass before until the values of the first layer were here.
+  double first_values_s = 0;
 };
 
 // Sums over the counted steps of a worker.

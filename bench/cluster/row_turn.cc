@@ -242,6 +242,7 @@ void SumUp(const RowTurnPlan& plan, RowTurn& turn) {
   for (const TrainStep& step : turn.counted) {
     seconds[step.rank] += step.seconds;
     waited[step.rank] += step.waited_s;
+    turn.first_values_s += step.first_values_s / static_cast<double>(turn.counted.size());
   }
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     turn.steps_s += plan.steps / seconds[rank];

@@ -40,13 +40,18 @@ std::string NetText(const TrainOptions& options) {
 
 std::string Percent(double share) { return std::isfinite(share) ? fmt::format("{:.0f}%", share * 100) : "-"; }
 
+std::string FirstValuesText(const TrainRowReport& row) {
+  if (row.row.pass == TrainPass::kAlone) return "-";
+  return fmt::format("{:.1f}", MedianOf(row, &RowTurn::first_values_s) * 1e3);
+}
+
 std::string RowLine(const TrainReport& report, const TrainRowReport& row, std::size_t width) {
   if (row.turns.empty()) return fmt::format("{:<{}}  no run ended\n", row.row.text, width);
   const double gbit_s = MedianOf(row, &RowTurn::gbit_s);
-  return fmt::format("{:<{}}{:>9.3f}{:>8.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>9}{:>8}\n", row.row.text, width,
+  return fmt::format("{:<{}}{:>9.3f}{:>8.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>10}{:>9}{:>8}\n", row.row.text, width,
                      MedianOf(row, &RowTurn::steps_s), Spread(EachTurn(row, &RowTurn::steps_s)) * 100,
                      SpeedupOf(report, row), row.ceiling, Percent(MedianOf(row, &RowTurn::computing)),
-                     Percent(MedianOf(row, &RowTurn::waiting)),
+                     Percent(MedianOf(row, &RowTurn::waiting)), FirstValuesText(row),
                      std::isfinite(gbit_s) && gbit_s > 0 ? fmt::format("{:.2f}", gbit_s) : "-",
                      Percent(MedianOf(row, &RowTurn::idle)));
 }
@@ -70,14 +75,14 @@ std::string ToText(const TrainReport& report) {
   }
   std::size_t width = 14;
   for (const TrainRowReport& row : report.rows) width = std::max(width, row.row.text.size() + 2);
-  text += fmt::format("\n{:<{}}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>8}\n", "row", width, "steps/s",
-                      "spread", "speedup", "ceiling", "computing", "waiting", "Gbit/s", "idle");
+  text += fmt::format("\n{:<{}}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>10}{:>9}{:>8}\n", "row", width, "steps/s",
+                      "spread", "speedup", "ceiling", "computing", "waiting", "first ms", "Gbit/s", "idle");
   for (const TrainRowReport& row : report.rows) text += RowLine(report, row, width);
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
       "cards\n"
-      "allow; computing, waiting: shares of a worker's time; Gbit/s: of the busiest card; idle: of this "
-      "host\n";
+      "allow; computing, waiting: shares of a worker's time; first ms: from the end of a backward pass to the\n"
+      "values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);
 }
@@ -97,6 +102,7 @@ std::string ToJson(const TrainReport& report) {
           .Real("ceiling", row.ceiling)
           .Real("computing", MedianOf(row, &RowTurn::computing))
           .Real("waiting", MedianOf(row, &RowTurn::waiting))
+          .Real("first_values_s", MedianOf(row, &RowTurn::first_values_s), 6)
           .Real("gbit_s", MedianOf(row, &RowTurn::gbit_s))
           .Real("idle", MedianOf(row, &RowTurn::idle))
           .Real("exchanges_a_step", MedianOf(row, &RowTurn::exchanges))
@@ -141,6 +147,7 @@ std::string StepLines(const TrainReport& report) {
                     .Whole("step", step.step)
                     .Real("seconds", step.seconds, 9)
                     .Real("waited_s", step.waited_s, 9)
+                    .Real("first_values_s", step.first_values_s, 9)
                     .Real("compute_s", report.options.step_s, 9)
                     .Done();
         text += '\n';
