@@ -11,6 +11,7 @@
 
 #include "base/errors.h"
 #include "bench/cluster/emulated_device.h"
+#include "leeway/trace.h"
 #include "leeway/worker.h"
 
 namespace leeway::bench {
@@ -42,10 +43,10 @@ class EmulatedTraining {
     const problem::ComputeShares& shares = options_.shares;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       LW_RETURN_IF_ERROR(Use(i, device));
-      device.Compute(shares.forward[i] * options_.step_s);
+      Compute(device, shares.forward[i] * options_.step_s, "forward", i);
     }
     for (std::size_t i = tables_.size(); i-- > 0;) {
-      device.Compute(shares.backward[i] * options_.step_s);
+      Compute(device, shares.backward[i] * options_.step_s, "backward", i);
       if (i == 0) backward_ended_ns_ = MonotonicClock::NowNs();
       LW_RETURN_IF_ERROR(worker_->Push(tables_[i].id, tables_[i].gradient, HowToPush(i)).status());
     }
@@ -65,7 +66,7 @@ class EmulatedTraining {
     return worker_->Clock();
   }
 
-  // What it noted since the last call.
+  // Adds the waits since the last call.
   void Take(TrainStep& step) {
     step.waited_s = std::exchange(waited_s_, 0);
     step.first_values_s = first_values_s_;
@@ -79,6 +80,7 @@ class EmulatedTraining {
     worker.link.transport = "tcp";  // every machine is this host, where `auto` would take shared memory
     worker.link.secret = options_.secret;
     worker.rank = options_.rank;
+    worker.trace = options_.trace;
     LW_ASSIGN_OR_RETURN(worker_, Worker::Initialize(worker));
     for (const problem::Table& table : options_.tables) {
       TableSpec spec;
@@ -106,6 +108,20 @@ class EmulatedTraining {
     how.hyper.lr = 0.1F;
     how.pin = tables_[i].pin;
     return how;
+  }
+
+  // A layer's part of a pass, as the trace names those of modules.
+  void Compute(EmulatedDevice<MonotonicClock>& device, double seconds, const char* pass, std::size_t i) {
+    Trace* const trace = worker_->trace();
+    if (trace == nullptr || !trace->Wants(worker_->iteration())) return device.Compute(seconds);
+    const TimePoint began = trace->Now();
+    device.Compute(seconds);
+    trace->Add({.name = pass,
+                .of = options_.tables[i].name,
+                .iteration = worker_->iteration(),
+                .at = began,
+                .until = trace->Now(),
+                .track = Trace::kModulesTrack});
   }
 
   Status Use(std::size_t i, EmulatedDevice<MonotonicClock>& device) {

@@ -8,6 +8,7 @@
 
 #include "bench/child.h"
 #include "bench/cluster/train_row.h"
+#include "leeway/options.h"
 #include "problem/compute_shares.h"
 #include "problem/problem.h"
 
@@ -15,6 +16,7 @@ namespace leeway::bench {
 
 struct EmulatedWorkerOptions {
   std::string scheduler, secret;  // of its job; kAlone has none
+  TraceOptions trace;             // without a folder: none
   std::uint32_t rank = 0;
   TrainPass pass = TrainPass::kWaitFree;
   std::span<const problem::Table> tables;  // in the order of a forward pass

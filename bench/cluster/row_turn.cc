@@ -127,6 +127,7 @@ class RowProcesses {
         if (const Status entered = Enter(i); !entered.ok()) return Fail(parent, entered);
         const EmulatedWorkerOptions options{.scheduler = address_,
                                             .secret = secret_,
+                                            .trace = plan_.trace,
                                             .rank = i,
                                             .pass = plan_.row.pass,
                                             .tables = plan_.tables,
@@ -210,6 +211,7 @@ class RowProcesses {
     options.server = server;
     options.bind_any = true;
     options.cores = "none";
+    options.trace = plan_.trace;
     options.listen = plan_.network != nullptr
                          ? EmulatedNetwork::MachineAddress(plan_.servers_from + server) + ":0"
                          : "127.0.0.1:0";
