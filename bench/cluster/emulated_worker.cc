@@ -206,6 +206,8 @@ int RunEmulatedWorker(Child::Parent& parent, const EmulatedWorkerOptions& option
   if (const Status trained = TrainEmulated(parent, options, training.get()); !trained.ok())
     return Fail(parent, trained);
   (void)parent.Hear();  // the others may need its node until all are done
+  training.reset();     // the end of its node writes the rest of a trace
+  parent.Tell("ended");
   return 0;
 }
 

@@ -40,8 +40,8 @@ struct TrainTotals {
   double exchanges = 0;  // of tables with the servers, over steps and tables: 1 without a policy that skips
 };
 
-// Tells the parent "step ..." after each step and "totals ..." after the last, then waits for its end. The
-// exit code.
+// Tells the parent "step ..." after each step and "totals ..." after the last. Then it waits for a line, ends
+// its node and tells "ended". The exit code.
 [[nodiscard]] int RunEmulatedWorker(Child::Parent& parent, const EmulatedWorkerOptions& options);
 
 // The lines.

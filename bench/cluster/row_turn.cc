@@ -167,6 +167,13 @@ class RowProcesses {
     return Status::Ok();
   }
 
+  // All workers end by themselves. REQUIRES: HearWorkers succeeded.
+  Status EndWorkers() {
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Tell("end"));
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Hear().status());
+    return Status::Ok();
+  }
+
  private:
   Status TakeLine(std::size_t worker, const std::string& line, CountedWindow& window, RowTurn& turn) {
     TrainStep step;
@@ -265,6 +272,8 @@ Result<RowTurn> RunRowTurn(const RowTurnPlan& plan, const std::function<bool()>&
   if (plan.row.pass != TrainPass::kAlone) LW_RETURN_IF_ERROR(processes.StartJob());
   processes.StartWorkers();
   LW_RETURN_IF_ERROR(processes.HearWorkers(stop, turn));
+  // A process that is killed loses the end of its trace.
+  if (!plan.trace.folder.empty()) LW_RETURN_IF_ERROR(processes.EndWorkers());
   SumUp(plan, turn);
   turn.seconds = std::chrono::duration<double>(RowClock::now() - began).count();
   return turn;

@@ -33,8 +33,8 @@ def tiny_model(tmp_path):
     return path
 
 
-def words(layers, *more, repeats=1):
-    return ["bench", "train", "--model", layers, "--machines", 2, "--step-ms", 10, "--warm-up", 1, "--steps", 4,
+def words(layers, *more, repeats=1, steps=4):
+    return ["bench", "train", "--model", layers, "--machines", 2, "--step-ms", 10, "--warm-up", 1, "--steps", steps,
             "--repeats", repeats, "--json", *more]
 
 
@@ -98,8 +98,8 @@ def test_a_full_disk_ends_the_trace_and_not_the_bench(layers, tmp_path):
     disk.mkdir()
     # The disk is gone with the shell's own mounts.
     script = 'mount -t tmpfs -o size=16k none "$0" && "$@"; code=$?; ls -A "$0" >&2; exit $code'
-    bench = command(words(layers, "--net", "none", "--rows", "wait-free", "--trace", disk / "out.json", "--steps", 40,
-                          "--trace-steps", "1:40"))
+    bench = command(words(layers, "--net", "none", "--rows", "wait-free", "--trace", disk / "out.json",
+                          "--trace-steps", "1:40", steps=40))
     ran = subprocess.run(["unshare", "--mount", "sh", "-c", script, disk, *bench], capture_output=True, text=True, timeout=300,
                          check=False)
     assert ran.returncode == 0, ran.stderr
