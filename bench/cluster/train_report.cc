@@ -48,8 +48,8 @@ std::string FirstValuesText(const TrainRowReport& row) {
 std::string RowLine(const TrainReport& report, const TrainRowReport& row, std::size_t width) {
   if (row.turns.empty()) return fmt::format("{:<{}}  no run ended\n", row.row.text, width);
   const double gbit_s = MedianOf(row, &RowTurn::gbit_s);
-  return fmt::format("{:<{}}{:>9.3f}{:>8.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>10}{:>9}{:>8}\n", row.row.text, width,
-                     MedianOf(row, &RowTurn::steps_s), Spread(EachTurn(row, &RowTurn::steps_s)) * 100,
+  return fmt::format("{:<{}}{:>9.3f}{:>8.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>10}{:>9}{:>8}\n", row.row.text,
+                     width, MedianOf(row, &RowTurn::steps_s), Spread(EachTurn(row, &RowTurn::steps_s)) * 100,
                      SpeedupOf(report, row), row.ceiling, Percent(MedianOf(row, &RowTurn::computing)),
                      Percent(MedianOf(row, &RowTurn::waiting)), FirstValuesText(row),
                      std::isfinite(gbit_s) && gbit_s > 0 ? fmt::format("{:.2f}", gbit_s) : "-",
@@ -81,7 +81,8 @@ std::string ToText(const TrainReport& report) {
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
       "cards\n"
-      "allow; computing, waiting: shares of a worker's time; first ms: from the end of a backward pass to the\n"
+      "allow; computing, waiting: shares of a worker's time; first ms: from the end of a backward pass to "
+      "the\n"
       "values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);

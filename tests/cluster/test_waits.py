@@ -53,7 +53,8 @@ def test_the_account_tells_the_hold_of_the_model_from_the_way_of_an_answer(tmp_p
 
     def overlap_of_rank_0(job):
         told = leeway("ctl", "status", "--json", "--scheduler", job.scheduler, "--secret-file", job.secret_file)
-        return next(worker["figures"] for worker in json.loads(told.stdout)["workers"] if worker["rank"] == 0)
+        workers = json.loads(told.stdout)["workers"] if told.returncode == 0 else []
+        return next((worker["figures"] for worker in workers if worker["rank"] == 0), {})
 
     with Job(tmp_path, workers=2, servers=1, **OFTEN) as job:
         proxy = proxy_for(job, to_worker=to_worker)
