@@ -127,6 +127,7 @@ class RowProcesses {
         if (const Status entered = Enter(i); !entered.ok()) return Fail(parent, entered);
         const EmulatedWorkerOptions options{.scheduler = address_,
                                             .secret = secret_,
+                                            .trace = plan_.trace,
                                             .rank = i,
                                             .pass = plan_.row.pass,
                                             .tables = plan_.tables,
@@ -164,6 +165,13 @@ class RowProcesses {
     }
     window.Report(turn);
     if (communication_s_ > 0) turn.overlap = 1 - waited_s_ / communication_s_;
+    return Status::Ok();
+  }
+
+  // All workers end by themselves. REQUIRES: HearWorkers succeeded.
+  Status EndWorkers() {
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Tell("end"));
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Hear().status());
     return Status::Ok();
   }
 
@@ -213,6 +221,7 @@ class RowProcesses {
     options.server = server;
     options.bind_any = true;
     options.cores = "none";
+    options.trace = plan_.trace;
     options.listen = plan_.network != nullptr
                          ? EmulatedNetwork::MachineAddress(plan_.servers_from + server) + ":0"
                          : "127.0.0.1:0";
@@ -246,6 +255,7 @@ void SumUp(const RowTurnPlan& plan, RowTurn& turn) {
   for (const TrainStep& step : turn.counted) {
     seconds[step.rank] += step.seconds;
     waited[step.rank] += step.waited_s;
+    turn.first_values_s += step.first_values_s / static_cast<double>(turn.counted.size());
   }
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     turn.steps_s += plan.steps / seconds[rank];
@@ -266,6 +276,8 @@ Result<RowTurn> RunRowTurn(const RowTurnPlan& plan, const std::function<bool()>&
   if (plan.row.pass != TrainPass::kAlone) LW_RETURN_IF_ERROR(processes.StartJob());
   processes.StartWorkers();
   LW_RETURN_IF_ERROR(processes.HearWorkers(stop, turn));
+  // A process that is killed loses the end of its trace.
+  if (!plan.trace.folder.empty()) LW_RETURN_IF_ERROR(processes.EndWorkers());
   SumUp(plan, turn);
   turn.seconds = std::chrono::duration<double>(RowClock::now() - began).count();
   return turn;

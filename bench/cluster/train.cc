@@ -71,7 +71,8 @@ class TrainTurns {
                            .warm_up = options_.warm_up,
                            .steps = options_.steps,
                            .network = network_,
-                           .servers_from = options_.apart ? options_.machines : 0};
+                           .servers_from = options_.apart ? options_.machines : 0,
+                           .trace = IsTraced(row) ? options_.trace : TraceOptions()};
     Result<RowTurn> turn = RunRowTurn(plan, options_.stop);
     if (!turn.ok()) return turn.status().WithContext(fmt::format("row \"{}\"", row.row.text));
     ++done_;
@@ -81,6 +82,11 @@ class TrainTurns {
     }
     row.turns.push_back(*std::move(turn));
     return Status::Ok();
+  }
+
+  // The first run of the last row.
+  [[nodiscard]] bool IsTraced(const TrainRowReport& row) const {
+    return &row == &report_.rows.back() && row.turns.empty();
   }
 
   // By the last run of each row, or by what its card allows.

@@ -47,13 +47,18 @@ std::string NameCell(const std::string& name) {
                                  : fmt::format("{}\n{:<{}}", name, "", kColumns);
 }
 
+std::string FirstValuesText(const TrainRowReport& row) {
+  if (row.row.pass == TrainPass::kAlone) return "-";
+  return fmt::format("{:.1f}", MedianOf(row, &RowTurn::first_values_s) * 1e3);
+}
+
 std::string RowLine(const TrainReport& report, const TrainRowReport& row) {
   if (row.turns.empty()) return NameCell(row.row.text) + "  no run ended\n";
   const double gbit_s = MedianOf(row, &RowTurn::gbit_s);
-  return fmt::format("{}{:>9.3f}{:>7.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>8}{:>6}\n", NameCell(row.row.text),
+  return fmt::format("{}{:>8.3f}{:>6.0f}%{:>8.2f}{:>8.2f}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell(row.row.text),
                      MedianOf(row, &RowTurn::steps_s), Spread(EachTurn(row, &RowTurn::steps_s)) * 100,
                      SpeedupOf(report, row), row.ceiling, Percent(MedianOf(row, &RowTurn::computing)),
-                     Percent(MedianOf(row, &RowTurn::waiting)),
+                     Percent(MedianOf(row, &RowTurn::waiting)), FirstValuesText(row),
                      std::isfinite(gbit_s) && gbit_s > 0 ? fmt::format("{:.2f}", gbit_s) : "-",
                      Percent(MedianOf(row, &RowTurn::idle)));
 }
@@ -75,13 +80,13 @@ std::string ToText(const TrainReport& report) {
         fmt::format("bare sockets carry {:.3f} Gbit/s each way on each card, at {:.0f} % idle processor\n",
                     report.probe->gbit_s, report.probe->idle * 100);
   }
-  text += fmt::format("\n{}{:>9}{:>8}{:>9}{:>9}{:>11}{:>9}{:>8}{:>6}\n", NameCell("row"), "steps/s", "spread",
-                      "speedup", "ceiling", "computing", "waiting", "Gbit/s", "idle");
+  text += fmt::format("\n{}{:>8}{:>7}{:>8}{:>8}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell("row"), "steps/s", "spread",
+                      "speedup", "ceiling", "compute", "waiting", "first ms", "Gbit/s", "idle");
   for (const TrainRowReport& row : report.rows) text += RowLine(report, row);
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
-      "cards allow; computing, waiting: shares of a worker's time; Gbit/s: of the busiest card; idle: of "
-      "this host\n";
+      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward pass to "
+      "the values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);
 }
@@ -102,6 +107,7 @@ std::string ToJson(const TrainReport& report) {
           .Real("computing", MedianOf(row, &RowTurn::computing))
           .Real("waiting", MedianOf(row, &RowTurn::waiting))
           .Real("overlap", MedianOf(row, &RowTurn::overlap))
+          .Real("first_values_s", MedianOf(row, &RowTurn::first_values_s), 6)
           .Real("gbit_s", MedianOf(row, &RowTurn::gbit_s))
           .Real("idle", MedianOf(row, &RowTurn::idle))
           .Real("exchanges_a_step", MedianOf(row, &RowTurn::exchanges))
@@ -150,6 +156,7 @@ std::string StepLines(const TrainReport& report) {
                     .Whole("step", step.step)
                     .Real("seconds", step.seconds, 9)
                     .Real("waited_s", step.waited_s, 9)
+                    .Real("first_values_s", step.first_values_s, 9)
                     .Real("compute_s", report.options.step_s, 9)
                     .Done();
         text += '\n';

@@ -68,7 +68,7 @@ void ExchangeTrace::AddFrame(const WorkerIdentity& self, const WorkerTable& of, 
                .at = at,
                .until = trace_->Now(),
                .track = Trace::kNodeTrack});
-  // The server writes the end of an arrow at once. This process may be killed before its next wait.
+  // Before the frame leaves: a server may write the ends of its arrows, also if this process is killed now.
   trace_->Flush();
 }
 
