@@ -80,12 +80,13 @@ std::string ToText(const TrainReport& report) {
         fmt::format("bare sockets carry {:.3f} Gbit/s each way on each card, at {:.0f} % idle processor\n",
                     report.probe->gbit_s, report.probe->idle * 100);
   }
-  text += fmt::format("\n{}{:>8}{:>7}{:>8}{:>8}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell("row"), "steps/s", "spread",
-                      "speedup", "ceiling", "compute", "waiting", "first ms", "Gbit/s", "idle");
+  text += fmt::format("\n{}{:>8}{:>7}{:>8}{:>8}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell("row"), "steps/s",
+                      "spread", "speedup", "ceiling", "compute", "waiting", "first ms", "Gbit/s", "idle");
   for (const TrainRowReport& row : report.rows) text += RowLine(report, row);
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
-      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward pass to "
+      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward pass "
+      "to "
       "the values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);
