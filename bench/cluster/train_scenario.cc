@@ -68,11 +68,13 @@ Result<std::string> TrainScenario(const TrainOptions& options) {
   return fmt::format(
       "# Written by leeway bench train, for leeway sim: the same cluster, one cell for each row.\n"
       "# Steps per second of all workers are workers x iterations / seconds.\n"
-      "{}\n[study]\ntitle = \"{}\"\nsweeps = [\"{}{}={}\"]\nlabels = [{}]\nfigures = [\"seconds\", "
+      "{}\n[study]\ntitle = \"{}\"\nsweeps = [\"{}{}={}{}\"]\nlabels = [{}]\nfigures = [\"seconds\", "
       "\"gigabytes\", "
       "\"imbalance\"]\n",
       scenario::ToToml(scenario), scenario.name, kCellKeys, cut_alike ? "" : kProblemKey,
-      fmt::join(cells, ";"), fmt::join(labels, ", "));
+      fmt::join(cells, ";"),
+      cells.size() == 1 ? ";" : "",  // or the commas of the only cell would part it
+      fmt::join(labels, ", "));
 }
 
 }  // namespace leeway::bench

@@ -138,6 +138,13 @@ TEST(TrainTest, ARowAloneHasNoScenario) {
   EXPECT_THAT(*text, HasSubstr("=true+0.333"));
 }
 
+TEST(TrainTest, AScenarioOfOneRowKeepsItsCommas) {
+  TrainOptions options;
+  options.rows = *ParseTrainRows("wait-free sync=pssp:3,0.5", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options), HasSubstr("+pssp:3,0.5+"));
+  EXPECT_THAT(*TrainScenario(options), HasSubstr(";\"]\nlabels"));
+}
+
 TEST(TrainTest, AScenarioHasTheCutOfItsRows) {
   TrainOptions options;
   options.rows = *ParseTrainRows("wait-free cut=4", JobOfFour());
