@@ -81,7 +81,7 @@ class ReportingTest : public ::testing::Test {
     account.Ready(table.id, Iteration(0), env.clock.now, env.clock.now);
     account.Needed(table.id, env.clock.now, env.clock.now);
     env.clock.now += std::chrono::milliseconds(10);
-    account.Arrived(table.id, Iteration(0), false, env.clock.now);
+    account.Arrived(table.id, Iteration(0), Duration(0), env.clock.now);
     account.Released(table.id, env.clock.now);
   }
   wire::pb::WhyReply Survey() {
