@@ -86,14 +86,22 @@ void BlockMoves::OnResumed(WorkerBlock& block, Seq last, ShardPort& port, bool c
   gone_.arrays += assigns;
 }
 
+namespace {
+
+std::string Counted(std::uint64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
 void BlockMoves::TellLost(const ShardPort& port) {
   const Gone gone = std::exchange(gone_, {});
   if (gone.blocks == 0) return;
   env_.log.Write(
       LogLevel::kWarning,
       fmt::format("{} lost {}{} of this worker that it had acknowledged: {}{} taken back to a checkpoint",
-                  port.link().peer(), gone.pushes == 1 ? "1 push" : fmt::format("{} pushes", gone.pushes),
-                  gone.arrays > 0 ? fmt::format(" and {} arrays", gone.arrays) : "", gone.first,
+                  port.link().peer(), Counted(gone.pushes, "push", "pushes"),
+                  gone.arrays > 0 ? " and " + Counted(gone.arrays, "array", "arrays") : "", gone.first,
                   gone.blocks > 1 ? fmt::format(" and {} more were", gone.blocks - 1) : " was"));
 }
 
