@@ -36,6 +36,7 @@ class Session:
         self.names = {}             # kind of one-off name -> the last number of it, equal on all ranks
         self.exchanges = {}         # of push_pull, by the names of tables
         self.met_others = False     # the script has called barrier()
+        self.said = set()           # topics of notices of leeway.torch
         self.module_trace = None    # of leeway.torch; None: no trace is wanted
         self.optimizers = []        # of leeway.torch, in the order of creation
         self.state = RankState(worker)  # this rank's part of checkpoints

@@ -23,7 +23,7 @@ def broadcast_parameters(params, root_rank=0):
     params = params.state_dict() if isinstance(params, torch.nn.Module) else params
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
-                  for address in (*table.values.buffers, table.parameter.data_ptr())}
+                  for address in table.values.addresses()}
     tables, others, known, prefix = {}, {}, {}, ""
     for name, tensor in pairs:
         table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
