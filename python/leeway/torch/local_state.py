@@ -39,7 +39,8 @@ class LocalState:
         with torch.no_grad():
             copy_tensors(saved["buffers"], self.buffers, "buffers")
         for index, (optimizer, groups) in enumerate(zip(self._session.optimizers, saved["groups"])):
-            if len(groups) != len(optimizer.param_groups):
+            # A group that the script adds later gets its options then: add_param_group() loads them.
+            if len(groups) < len(optimizer.param_groups):
                 raise InvalidArgument(f"the checkpoint's optimizer {index}: got {len(groups)} parameter groups, wanted "
                                       f"{len(optimizer.param_groups)}")
             for group, options in zip(optimizer.param_groups, groups):
