@@ -79,15 +79,16 @@ def test_a_parameter_without_a_name_is_named_by_its_place(alone):
     assert optimizer.tables[-1].name == "group1.0" and added.tolist() == [0.5] * 3
 
 
-def test_hooks_push_a_late_gradient_in_backward(alone):
+def test_a_late_parameter_overlaps_as_the_others_do(alone):
     model = Grown()
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, torch.optim.SGD(model.body.parameters(), lr=0.1))
     train(model, optimizer)
     model.head.requires_grad_(True)
-    train(model, optimizer)
+    optimizer.add_param_group(of_group(model))
     optimizer.zero_grad()
     small.loss(model, 0).backward()
     assert all(table.gradient.pushed for table in optimizer.tables)
+    assert all(optimizer._use_hooks.watches(table) for table in optimizer.tables)
     optimizer.step()
 
 

@@ -167,3 +167,10 @@ def test_sparse_gradients_go_out_dense(alone, capfd, set_to_none):
     assert small.close(model, plain)
     assert figures["sparse_gradients"] == (STEPS if set_to_none else 1)
     assert capfd.readouterr().err.count("is sparse: it goes out dense") == 1
+
+
+def test_the_root_too_begins_with_the_values_that_the_servers_have(alone):
+    weight = nn.Parameter(torch.tensor([0.1], dtype=torch.float64))
+    lw.DistributedOptimizer(torch.optim.SGD([weight], lr=0.1), [("w", weight)])
+    lw.broadcast_parameters({"w": weight})
+    assert weight.item() == torch.tensor(0.1, dtype=torch.float32).item() != 0.1
