@@ -8,7 +8,7 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state, server_optimizer
+from leeway.torch import first_values, grad_scaling, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state, server_optimizer
 from leeway.torch.clipping import Clipping
 from leeway.torch.constraints import Constraints
 from leeway.torch.gradient_edits import GradientEdits
@@ -121,8 +121,11 @@ class _Distributed(torch.optim.Optimizer):
         all optimizers, from the beginning of the job."""
         return self._steps
 
-    def step(self, closure=None):
-        """Ends the iteration: pushes the gradients that backward() has not pushed. Tables without a gradient are absent."""
+    _step_supports_amp_scaling = True  # a GradScaler hands itself to step()
+
+    def step(self, closure=None, grad_scaler=None):
+        """Ends the iteration: pushes the gradients that backward() has not pushed. Tables without a gradient are absent. A
+        GradScaler passes itself; the step is skipped if it finds infinities."""
         if self._session.finished:
             raise FailedPrecondition("step() after the end of the job (lw.join() or lw.shutdown() was called): the servers make "
                                      "no more steps; to train on, make a new torch optimizer")
@@ -135,6 +138,12 @@ class _Distributed(torch.optim.Optimizer):
                                      "outside")
         if not self.agreed:
             first_values.agree(self._session, computed=True)
+        if grad_scaler is not None:
+            if self._edits is not None:
+                self._overlap, self._edits = False, None  # it unscales before the push
+            if grad_scaling.must_skip(self, grad_scaler, together=self._is_bsp()):
+                self.skip()
+                return loss
         self._phases.begin_step()
         self._thaw()
         self._check_groups()
@@ -393,6 +402,9 @@ class _Distributed(torch.optim.Optimizer):
                                          f"{table.spec}, but the group's options now ask for "
                                          f"{spec}; what decides how a table is kept (momentum on or "
                                          "off, centered, lr_decay, trust) cannot be changed later")
+
+    def _is_bsp(self):
+        return (self._specs[0] or self._session.worker.job_sync).partition(":")[0] == "bsp"
 
     def _look_for_edits(self):
         """The first iteration ends: gradients that the script changes at all must not leave before step()."""
