@@ -23,7 +23,7 @@ from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound, ResourceExhausted
 
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
-OWN = re.compile(r"broadcast\.\d+|push_pull/.*")  # tables that broadcast_parameters and push_pull made for themselves
+OWN = re.compile(r"(broadcast|buffers)\.\d+|push_pull/.*")  # tables that leeway.torch made for itself
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,})")
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
@@ -142,6 +142,19 @@ class Checkpoint:
         """Returns the buffers in the state of a rank, as tensors by name; empty if its client was not leeway.torch."""
         return self._torch_state(rank).get("buffers", {})
 
+    def common_buffers(self):
+        """Returns the buffers as broadcast_parameters(buffers=...) says: the mean over ranks, or those of the lowest rank."""
+        states = [self._torch_state(rank) for rank in self.manifest["ranks"]]
+        if not states:
+            return {}
+        modes = states[0].get("buffer_modes", {})
+        common = dict(states[0].get("buffers", {}))
+        for name, tensor in common.items():
+            all_ranks = [state["buffers"][name] for state in states if name in state.get("buffers", {})]
+            if modes.get(name) == "mean" and tensor.is_floating_point() and any(not tensor.equal(other) for other in all_ranks):
+                common[name] = (sum(other.double() for other in all_ranks) / len(all_ranks)).to(tensor.dtype)
+        return common
+
     def other_names(self):
         """Returns the second names of tied parameters -> the names of their tables, as the lowest rank gave them."""
         ranks = self.manifest["ranks"]
@@ -182,14 +195,13 @@ def seal(members):
 
 
 def export_state(checkpoint):
-    """Returns a torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
-    that gave its state. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
+    """Returns a torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) as the job would
+    end with them. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
     import torch
     source = Checkpoint(checkpoint)
     state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not OWN.fullmatch(name)}
-    ranks = source.manifest["ranks"]
     state.update((name, state[table]) for name, table in source.other_names().items() if table in state)
-    return {**(source.buffers(ranks[0]) if ranks else {}), **state}
+    return {**source.common_buffers(), **state}
 
 
 def import_state(state, folder, like):

@@ -238,3 +238,8 @@ def test_closing_while_another_thread_is_in_a_call_harms_nothing():
               "thread.join()\nleeway.session._Process.session = None")
     done = run(script)
     assert (sorted(done.stdout.split()), done.returncode) == (["deadline_exceeded", "failed_precondition"], 0), done
+
+
+def test_an_unknown_kind_of_buffers_is_named(alone):
+    with pytest.raises(errors.InvalidArgument, match='buffers: got "median", wanted one of mean, chief, local'):
+        alone.broadcast_parameters({"count": torch.tensor([1])}, buffers="median")
