@@ -14,7 +14,7 @@ from leeway.synchronization import set_sync
 
 __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
            "local_rank", "rank", "register_state", "restored_iteration", "set_sync", "shutdown", "size"]
-_OF_TORCH = {"DistributedOptimizer", "LARS", "assign", "broadcast_parameters", "no_sync", "push_pull"}
+_OF_TORCH = {"DistributedOptimizer", "ElasticSampler", "LARS", "assign", "broadcast_parameters", "no_sync", "push_pull"}
 
 
 def rank():
