@@ -1,6 +1,7 @@
 """Checkpoints from Python: reads one with numpy, and turns them into torch state_dicts and back.
 
     python -m leeway.checkpoint export CHECKPOINT out.pt
+    python -m leeway.checkpoint export CHECKPOINT out.safetensors
     python -m leeway.checkpoint import state.pt FOLDER --like CHECKPOINT
 
 docs/checkpoint-format.md has every byte of the files. Each read checks the checksums of its data first; `leeway checkpoint verify`
@@ -339,29 +340,38 @@ class _Disk:
         self.file.flush()
 
 
+def _is_safetensors(path):
+    return str(path).endswith(".safetensors")
+
+
 def main(args=None):
     parser = argparse.ArgumentParser(prog="python -m leeway.checkpoint", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("export", help="write the values as a torch state_dict")
+    command = commands.add_parser("export", help="write the values as a torch state_dict or a safetensors file")
     command.add_argument("checkpoint", help="a checkpoint, or a folder of checkpoints: its newest whole one")
-    command.add_argument("out", help="the file to write, as torch.save does")
-    command = commands.add_parser("import", help="write a checkpoint with the values of a torch state_dict")
-    command.add_argument("state", help="a file that torch.save wrote: table name -> tensor")
+    command.add_argument("out", help="the file to write: as torch.save does, or OUT.safetensors")
+    command = commands.add_parser("import", help="write a checkpoint with the values of such a file")
+    command.add_argument("state", help="a file of torch.save, table name -> tensor, or a .safetensors file")
     command.add_argument("folder", help="the folder of checkpoints that gets a new one")
     command.add_argument("--like", required=True, metavar="CHECKPOINT", help="all but the values is taken from this one")
     options = parser.parse_args(args)
     import torch
+    from leeway import safetensors
     try:
         if options.command == "export":
             _check_out(Path(options.out))
             source = newest_in(Path(options.checkpoint))
             state = export_state(source)
-            with open(options.out, "wb", buffering=0) as file:
-                torch.save(state, _Disk(file))
+            if _is_safetensors(options.out):
+                safetensors.write(options.out, state)
+            else:
+                with open(options.out, "wb", buffering=0) as file:
+                    torch.save(state, _Disk(file))
             print(f"{options.out}: {len(state)} tables of {source}", flush=True)
         else:
-            print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like),
-                  flush=True)
+            state = (safetensors.read(options.state) if _is_safetensors(options.state) else
+                     torch.load(options.state, map_location="cpu", weights_only=True))
+            print(import_state(state, options.folder, options.like), flush=True)
     except LeewayError as error:
         print(f"leeway.checkpoint: {error.message}", file=sys.stderr)
         return error.exit_code
