@@ -247,7 +247,8 @@ class Recorder:
         return getattr(self.worker, name)
 
     def broadcast(self, table, values, elements, lent=None):
-        self.broadcasts.append((values, lent.address))
+        if lent is not None:  # the table of buffers begins with zeros from plain memory
+            self.broadcasts.append((values, lent.address))
         self.worker.broadcast(table, values, elements, lent)
 
 

@@ -7,6 +7,7 @@ from torch import nn
 
 import leeway.torch as lw
 from leeway import errors
+from leeway.torch import local_state
 
 STEPS = range(3)
 
@@ -103,7 +104,8 @@ def test_an_optimizer_of_nothing_yet_gets_its_values_by_the_broadcast(alone):
 
 @pytest.mark.parametrize("group, says", [
     ({"params": [nn.Parameter(torch.ones(2, dtype=torch.complex64))]}, "group1.0.*complex64"),
-    ({"params": [nn.Parameter(torch.ones(2))], "maximize": True}, "maximize")], ids=["complex", "maximize"])
+    ({"params": [nn.Parameter(torch.ones(2))], "maximize": True}, "maximize"),
+    ({"params": [nn.Parameter(torch.ones(2), requires_grad=False)], "maximize": True}, "maximize")], ids=["complex", "maximize", "frozen"])
 def test_a_group_that_cannot_be_added_changes_nothing(alone, group, says):
     model = small.model()
     optimizer = small.distributed(model)
@@ -111,7 +113,9 @@ def test_a_group_that_cannot_be_added_changes_nothing(alone, group, says):
     with pytest.raises(errors.InvalidArgument, match=says):
         optimizer.add_param_group(group)
     assert len(optimizer.param_groups) == 1
+    group["params"][0].requires_grad_(True)
     train(model, optimizer)
+    assert len(optimizer.tables) == 6
 
 
 def test_nothing_can_be_added_after_the_job():
@@ -123,3 +127,25 @@ def test_nothing_can_be_added_after_the_job():
     with pytest.raises(errors.FailedPrecondition, match="added after the end of the job"):
         optimizer.add_param_group({"params": [nn.Parameter(torch.ones(2))]})
     lw.shutdown()
+
+
+def test_a_parameter_of_another_optimizer_cannot_be_added(alone):
+    first, second = small.model(), small.model()
+    optimizer = small.distributed(first)
+    small.distributed(second)
+    with pytest.raises(errors.AlreadyExists, match="is in another DistributedOptimizer"):
+        optimizer.add_param_group({"params": [second[0].weight]})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_a_group_that_comes_later_has_the_options_of_the_checkpoint(alone):
+    model = Grown()
+    optimizer = lw.DistributedOptimizer(torch.optim.SGD(model.body.parameters(), lr=0.1), model.named_parameters())
+    session = optimizer._session
+    saved = local_state.of(session).save()
+    saved["groups"][0].append({**saved["groups"][0][0], "lr": 0.7})
+    session.state._restored_own["torch"] = saved
+    lw.broadcast_parameters(model.state_dict())
+    model.head.requires_grad_(True)
+    optimizer.add_param_group(of_group(model, lr=0.02))
+    assert [group["lr"] for group in optimizer.param_groups] == [0.1, 0.7]

@@ -1,4 +1,4 @@
-"""The safetensors format: what is written is read again, by the program's export too, and a file that is not as it says is refused."""
+"""The safetensors format: files come back as they were written, and a file that differs from its header is refused."""
 
 import json
 import random

@@ -13,7 +13,7 @@ import leeway.torch
 
 
 class Ranks:
-    """What a script calls as lw."""
+    """Stands in for leeway.torch in the script."""
 
     def __init__(self, size):
         self._size, self._mine = size, threading.local()

@@ -257,7 +257,8 @@ class CheckpointExportCommand final : public Command {
   Result<int> Run() override {
     const std::string& out = words_[1];
     if (!out.ends_with(".safetensors")) {
-      return InvalidArgument("{}: wanted a name that ends with .safetensors, the format that is written", out);
+      return InvalidArgument("{}: wanted a name that ends with .safetensors, the format that is written",
+                             out);
     }
     LW_ASSIGN_OR_RETURN(const std::string checkpoint, OneCheckpoint(words_[0]));
     const Result<Exported> exported = ExportSafetensors(checkpoint, out);

@@ -8,7 +8,8 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, grad_scaling, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state, server_optimizer
+from leeway.torch import (first_values, grad_scaling, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state,
+                          server_optimizer)
 from leeway.torch.clipping import Clipping
 from leeway.torch.constraints import Constraints
 from leeway.torch.gradient_edits import GradientEdits
@@ -200,10 +201,11 @@ class _Distributed(torch.optim.Optimizer):
         try:
             server_optimizer.check_options(type(self._wrapped), self.param_groups)
             late_tables.add(self, self._trained_of([len(self.param_groups) - 1], late=True))
-        except InvalidArgument:
+        except (AlreadyExists, InvalidArgument):
             self.param_groups.pop()
+            self._frozen = [entry for entry in self._frozen if entry[2] < len(self.param_groups)]
             raise
-        self._session.state.restore_own()
+        self._session.state.restore_own()  # with the group's options, in a job that goes on from a checkpoint
 
     def state_dict(self):
         """Reads the state from the servers, into the layout of torch's own optimizer. Any rank may call it, alone. Under bsp the

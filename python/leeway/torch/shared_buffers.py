@@ -72,6 +72,8 @@ class SharedBuffers:
         with self._session.lending(read), self._session.waiting():
             worker.wait(worker.pull(self._table, read.data_ptr(), read.numel()))
         took_part, changed, floats, integers = read.split(self._sizes)
+        if not took_part.any():
+            return  # the servers went back to a checkpoint after all had left
         chief = int(took_part.nonzero()[0])
         # A rank that went back to a checkpoint may be in the sums twice.
         if self.mode == "chief":

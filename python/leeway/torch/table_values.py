@@ -32,7 +32,7 @@ class TableValues:
         like = shadow.like_table(parameter) if converted else parameter
         slots = (Slot(session.worker, like), Slot(session.worker, like))
         self.buffers = {slot.address: slot for slot in slots}
-        # What the parameter uses of each buffer: the slot itself, or a shadow of the parameter's type and strides.
+        # The parameter's memory for each buffer: the slot itself, or a shadow of the parameter's type and strides.
         self._views = {slot.address: Shadow(slot, parameter) if converted else slot for slot in slots}
         if converted:
             phases.note_converted(name, parameter)
@@ -109,7 +109,6 @@ class TableValues:
         """Begins with the values of a broadcast, and puts them under the parameter."""
         self.begin(root)
         self.sync()
-        self._view().show()  # also in the root, whose values may be more precise
         self.checksum = self._view().checksum()
 
     def note_agreed(self):
