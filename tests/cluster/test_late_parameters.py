@@ -49,3 +49,21 @@ def test_a_rank_that_adds_nothing_is_named(tmp_path):
         for worker in workers:
             text = worker.log.read_text()
             assert "parameters added to the optimizer: group1.0, group1.1" in text and "FailedPrecondition" in text, text
+
+
+def test_a_job_that_goes_on_makes_the_tables_again(tmp_path):
+    options = {"sync": "bsp", "apply": "aggregate:reduce=ordered"}
+    checkpoints = tmp_path / "checkpoints"
+
+    def run(name, *args, **more):
+        with Job(tmp_path / name, workers=RANKS, servers=1, **options, **more) as job:
+            job.run("late_resumed", *args)
+        return [torch.load(tmp_path / name / f"result.{rank}.pt") for rank in range(RANKS)]
+
+    whole = run("whole", 9)
+    run("first", 7, checkpoints, checkpoint_dir=checkpoints, checkpoint_every=6)
+    resumed = run("resumed", 9, resume=checkpoints)
+    assert [result["began"] for result in whole + resumed] == [0, 0, 6, 6]
+    for wanted, got in zip(whole, resumed):
+        for name, value in wanted["ended"].items():
+            assert torch.equal(got["ended"][name], value), name

@@ -97,7 +97,7 @@ class _Distributed(torch.optim.Optimizer):
         self._ready_hooks = ReadyHooks(self, self._tables)
         self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks, clipping)
         self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
-                                   lambda: first_values.agree(session) or self.agreed)
+                                   self._begin_training)
         session.optimizers.append(self)
         module_trace.add(session, self._tables)
         local_state.of(session)
@@ -378,6 +378,13 @@ class _Distributed(torch.optim.Optimizer):
         for table in tables:
             self._ready_hooks.renew(table)
         module_trace.add(self._session, tables)
+
+    def _begin_training(self):
+        """A forward pass in training mode, as long as this returns false. In a job that goes on, layers that have thawed before
+        need the servers' values for it."""
+        self._thaw()
+        first_values.agree(self._session)
+        return self.agreed
 
     def _thaw(self):
         """Makes tables of frozen parameters that require a gradient now. All ranks do so in the same step()."""
