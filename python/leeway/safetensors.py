@@ -39,11 +39,15 @@ def write(path, tensors):
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     unfinished = Path(f"{path}.tmp")
-    with open(unfinished, "wb") as file:
-        file.write(_LENGTH.pack(len(text)) + text)
-        for part in parts:
-            file.write(part.data)
-    os.replace(unfinished, path)
+    try:
+        with open(unfinished, "wb") as file:
+            file.write(_LENGTH.pack(len(text)) + text)
+            for part in parts:
+                file.write(part.data)
+        os.replace(unfinished, path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def read(path):

@@ -101,6 +101,13 @@ def test_tensors_that_the_format_lacks_are_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    (tmp_path / "f.safetensors").mkdir()
+    with pytest.raises(OSError):
+        safetensors.write(tmp_path / "f.safetensors", TENSORS)
+    assert [path.name for path in tmp_path.iterdir()] == ["f.safetensors"]
+
+
 def test_a_checkpoint_goes_out_and_comes_back(tmp_path, capsys):
     ours, theirs = tmp_path / "ours.safetensors", tmp_path / "theirs.safetensors"
     assert checkpoint.main(["export", str(KEPT), str(ours)]) == 0
