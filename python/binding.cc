@@ -213,6 +213,7 @@ void BindMembership(WorkerClass& type) {
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })
+      .def_property_readonly("job_sync", [](Client& c) { return c.worker()->job().sync; })
       .def_property_readonly("job_pull", [](Client& c) { return c.worker()->job().pull; })
       .def_property_readonly("job_exchange", [](Client& c) { return c.worker()->job().exchange; })
       .def_property_readonly("goes_on", [](Client& c) { return c.worker()->goes_on(); })

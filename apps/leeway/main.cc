@@ -71,6 +71,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
+  commands.push_back(NewCheckpointExportCommand());
   commands.push_back(NewBenchAllCommand(program));
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchLatencyCommand());
