@@ -213,6 +213,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
       next = sync_.StrideWithin(std::min({progress_.StrideEnd(), sum, notify_at_}), progress_, now);
     }
     const bool own = idle_.CountOwn(before, next - 1) > 0;
+    if (own) updater_.Passed(next - 1);
     progress_.AdvanceTo(next);
     idle_.AdvanceTo(next);
     NotifyIfReached();
