@@ -53,6 +53,11 @@ class RankState:
             if name in self._restored_own:
                 load(self._restored_own[name])
 
+    def restore_part(self, name):
+        """Loads one of Leeway's own parts again. REQUIRES: restores(name)."""
+        _, load = self._own[name]
+        load(self._restored_own[name])
+
     def begin_loop(self):
         self.in_loop = True
         self.restore_own()

@@ -40,6 +40,7 @@ class Session:
         self.optimizers = []        # of leeway.torch, in the order of creation
         self.state = RankState(worker)  # this rank's part of checkpoints
         self.torch_state = None     # LocalState of leeway.torch
+        self.lockstep = None        # of leeway.torch, once an optimizer steps on the ranks
         self._kept = []             # memory that the worker may still use after an error
 
     def next_name(self, kind):
@@ -67,9 +68,15 @@ class Session:
 
     def clock(self, group=None):
         """Ends an iteration of one group of tables (the number of their optimizer), or of all tables."""
+        self.state.ended_iteration(self.advance(group))
+
+    def advance(self, group=None):
+        """Does the same, but does not give this rank's state to a checkpoint. Returns whether one wants it."""
+        if self.lockstep is not None:
+            self.lockstep.note_iteration()
         wanted = self.worker.clock(group)
         self.iteration += 1
-        self.state.ended_iteration(wanted)
+        return wanted
 
     def finish(self):
         """Leaves the counts, waits for the last member, takes the final values."""
@@ -77,6 +84,8 @@ class Session:
             return
         for optimizer in self.optimizers:
             optimizer.broadcast_missing()
+        if self.lockstep is not None:
+            self.lockstep.finish()
         self.worker.finish()
         self.finished = True
         self.iteration += 1

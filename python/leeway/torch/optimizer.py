@@ -8,12 +8,13 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, local_state, module_trace, names, optimizer_state, server_optimizer
+from leeway.torch import first_values, local_state, module_trace, names, optimizer_state, relay, server_optimizer
 from leeway.torch.constraints import Constraints
 from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing
 from leeway.torch.ready_hooks import ReadyHooks
 from leeway.torch.table_parameter import TableParameter
+from leeway.torch.table_values import TableValues
 from leeway.torch.use_hooks import UseHooks
 
 
@@ -36,9 +37,9 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
 
     Returns an instance of the optimizer's own class, with its parameter groups, so that schedulers work as ever.
     """
-    server_optimizer.check(optimizer)
     kind = type(optimizer)
-    wrapped = type(f"Distributed{kind.__name__}", (_Distributed, kind), {})
+    apply, bases = relay.choose(optimizer, sync, apply, constraint)
+    wrapped = type(f"Distributed{kind.__name__}", (*bases, _Distributed, kind), {})
     _check_job(pull, exchange)
     return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint)
 
@@ -64,6 +65,8 @@ def no_sync():
 
 
 class _Distributed(torch.optim.Optimizer):
+    values_kind = TableValues
+
     def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint):
         # Not super().__init__: this shares the groups, defaults and state of the wrapped optimizer. It takes no methods that
         # were patched onto the instance: a scheduler's counting step() would hide ours, and train this process alone.
@@ -238,6 +241,17 @@ class _Distributed(torch.optim.Optimizer):
         if not self._session.no_sync_depth:
             self._pushing.push(table)
 
+    def spec_of(self, group, parameter, name):
+        """Returns the spec of the servers' optimizer for one parameter."""
+        return self._constraints.added_to(server_optimizer.spec(self, group, parameter), name)
+
+    def hyper(self, table):
+        """Returns the hyper-parameters that a gradient of the table takes along."""
+        return server_optimizer.hyper(self.param_groups[table.group])
+
+    def check_options(self):
+        server_optimizer.check_options(type(self._wrapped), self.param_groups)
+
     def send_held(self):
         self._pushing.send_held()
 
@@ -308,12 +322,13 @@ class _Distributed(torch.optim.Optimizer):
                                           "once, as model.parameters() does")
                 elif parameter.numel():
                     seen.add(id(parameter))
-                    spec = self._constraints.added_to(server_optimizer.spec(self, group, parameter), name)
+                    spec = self.spec_of(group, parameter, name)
                     trained.append((name, parameter, index, spec))
         self._constraints.check_used()
         taken = {table.name for table in others.values()}
         self.prefix = names.prefix([name for name, *_ in trained], taken, self._number)
-        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
+        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases, self.values_kind)
+                  for name, *rest in trained]
         # From here on the worker lands values in the tables' buffers, also after an error.
         with self._session.lending(*tables):
             for table in tables:
@@ -334,11 +349,9 @@ class _Distributed(torch.optim.Optimizer):
                 raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
                                          "table; make the optimizer when all that is ever trained requires a "
                                          "gradient")
-        server_optimizer.check_options(type(self._wrapped), self.param_groups)
+        self.check_options()
         for table in self._tables:
-            spec = self._constraints.added_to(
-                server_optimizer.spec(self, self.param_groups[table.group], table.parameter),
-                table.name.removeprefix(self.prefix))
+            spec = self.spec_of(self.param_groups[table.group], table.parameter, table.name.removeprefix(self.prefix))
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "

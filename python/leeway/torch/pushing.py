@@ -10,7 +10,6 @@ import time
 import torch
 
 from leeway.errors import FailedPrecondition
-from leeway.torch import server_optimizer
 from leeway.torch.first_gradients import FirstGradients
 
 # The most bytes of held gradients. A wake-up takes some 10 microseconds, as long as the copy of this many bytes.
@@ -48,7 +47,7 @@ class Pushing:
         slot = gradient.slot_to_push()
         if not values.initialized:
             values.check_trainable()
-        hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
+        hyper = self._optimizer.hyper(table)
         if self._first is not None:
             self._first.add(slot.address, table.elements)
         self._held.append((table, slot, hyper, self._optimizer.samples, began))
