@@ -131,7 +131,7 @@ std::string JobLesson() {
       "  rule        [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; leeway ctl\n"
       "              set-sync RULE sets one while the job runs\n"
       "  apply       immediate, aggregate; aggregate:reduce=ordered gives the same bits\n"
-      "              in every run; relay: servers keep means, workers step by themselves\n"
+      "              in every run; relay: servers keep means, and workers step\n"
       "  pull        full, partial:0.9,50\n"
       "  exchange    {}\n"
       "              every:4 in every 4th iteration; when_stale:3 when values lack\n"

@@ -7,9 +7,8 @@ the mean gradient of the last one. The parameter stays in its own memory.
 import time
 
 from leeway._leeway import checksum
-from leeway.errors import FailedPrecondition
-from leeway.torch.slot import Slot
-from leeway.torch.table_values import check_parameter
+from leeway.errors import FailedPrecondition, InvalidArgument
+from leeway.torch.slot import Slot, describe, fits
 
 
 class RelayValues:
@@ -20,7 +19,9 @@ class RelayValues:
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         del on_child_use  # a forked child has a parameter in memory of its own
-        check_parameter(name, parameter)
+        if not fits(parameter) or not parameter.is_contiguous():
+            raise InvalidArgument(f"parameter {name}: got {describe(parameter)} with strides {list(parameter.stride())}, wanted a "
+                                  "contiguous torch.float32 on cpu, where ranks step (apply=\"relay\")")
         slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
         self.buffers = {slot.address: slot for slot in slots}
         self.address = slots[0].address  # of the buffer in use

@@ -26,7 +26,7 @@ class TableValues:
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         """sync() calls `on_child_use` when a forked child first uses the parameter."""
-        check_parameter(name, parameter)
+        _check_parameter(name, parameter)
         slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
         self.buffers = {slot.address: slot for slot in slots}
         self.address = slots[0].address  # of the buffer in use
@@ -195,7 +195,7 @@ class TableValues:
             self._parameter.data = self._parameter.data.clone()
 
 
-def check_parameter(name, parameter):
+def _check_parameter(name, parameter):
     if not fits(parameter):
         raise InvalidArgument(f"parameter {name}: got {describe(parameter)}, wanted torch.float32 strided on cpu")
     if not parameter.is_contiguous():
