@@ -86,7 +86,7 @@ class Lockstep:
         if self._session.rank not in self._holders() or self._any_in_mid_step():
             return
         for rank, nonce in needs.items():
-            handover.offer(self._session, f"relay/{rank}.{nonce}", self._encoded(buffers=True))
+            handover.offer(self._session, f"relay/{rank}.{nonce}", self._encoded(for_training=True))
 
     def refuse_state(self):
         """In the middle of a step: a checkpoint that wants this rank's state now gets none."""
@@ -130,7 +130,7 @@ class Lockstep:
             return
         name = f"relay/final.{session.worker.iteration()}"
         if session.rank in holders:
-            handover.offer(session, name, self._encoded(buffers=False))
+            handover.offer(session, name, self._encoded(for_training=False))
         else:
             self._take(handover.fetch(session, name))
 
@@ -177,7 +177,7 @@ class Lockstep:
             raise kind(
                 f"rank {self._session.rank} steps with other options (lr, ...) than rank {first} in iteration "
                 f"{self._session.worker.iteration() - 1}, and each rank steps its own copy (apply=\"relay\"): give all ranks the same "
-                "options in each iteration. A schedule of a rank that has joined begins anew: let it follow lw.iteration()")
+                "options in each iteration. A schedule of a rank that joins begins anew, unless all ranks lw.register_state() it")
 
     def _holders(self):
         """Returns the ranks that have the newest parameters."""
@@ -227,8 +227,11 @@ class Lockstep:
     def _load(self, saved):
         replicas.load(self._optimizers, saved)
 
-    def _encoded(self, buffers):
-        state = {"replicas": self._save(), "buffers": local_state.of(self._session).buffers if buffers else {}}
+    def _encoded(self, for_training):
+        """The replicas as bytes; for a rank that trains on with buffers and schedules. Empty if they are no plain values."""
+        state = {"replicas": self._save()}
+        if for_training:
+            state.update(buffers=local_state.of(self._session).buffers, schedules=self._session.state.schedules())
         try:
             return plain_state.encode(state)
         except InvalidArgument as error:
@@ -240,4 +243,5 @@ class Lockstep:
             return
         state = plain_state.decode(data)
         replicas.load(self._optimizers, state["replicas"])
-        replicas.load_buffers(local_state.of(self._session).buffers, state["buffers"])
+        replicas.load_buffers(local_state.of(self._session).buffers, state.get("buffers", {}))
+        self._session.state.take_schedules(state.get("schedules", {}))

@@ -25,7 +25,8 @@ rank = lw.rank()
 model = Model(3 + rank, False)
 optimizer = lw.DistributedOptimizer(Lamb(model.parameters(), lr=0.02), model.named_parameters())
 lw.broadcast_parameters(model.state_dict(), root_rank=0)
-schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)
+schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + 0.1 * step))
+lw.register_state("schedule", schedule)
 if part == "joins":
     assert lw.iteration() > 1
     joining.touch()
