@@ -126,6 +126,9 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   const bool is_idle = absent.idle && sync_.KeepsOrder(progress_);
   const bool newly_idle = is_idle && idle_.MarkIdle(absent.iteration);
   if (!absent.idle) idle_.MarkOwn(absent.iteration);
+  const WorkerId worker = absent.from.worker;
+  if (updater_.relays() && absent.iteration == progress_.FirstOf(worker) && progress_.BeganLater(worker))
+    ++newcomers_[absent.iteration];
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, Verdict::kAbsent, now);
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);
@@ -205,7 +208,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
       return;
     }
     const Iteration before = progress_.v_train();
-    updater_.ApplySum(before, progress_.StepMembersAt(before), counters_);
+    updater_.ApplySum(before, StepMembersAt(before), counters_);
     Iteration next = before + 1;
     // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
     if (steps >= kStepsBeforeStride) {
@@ -220,6 +223,16 @@ void Block::AdvanceWhilePossible(TimePoint now) {
     counters_.advances += static_cast<std::uint64_t>(next - before);
     sync_.Advanced(own, now);
   }
+}
+
+std::uint32_t Block::StepMembersAt(Iteration iteration) {
+  const std::uint32_t members = progress_.StepMembersAt(iteration);
+  std::uint32_t newcomers = 0;
+  for (auto next = newcomers_.begin(); next != newcomers_.end() && next->first <= iteration;
+       next = newcomers_.erase(next)) {
+    if (next->first == iteration) newcomers = next->second;
+  }
+  return members - std::min(members, newcomers);
 }
 
 void Block::NotifyAt(Iteration iteration) {

@@ -148,6 +148,24 @@ TEST(BlockRelayTest, TheDeathOfAWorkerEndsItsIterationForTheOthers) {
   EXPECT_THAT(Values(block), ElementsAre(2, 2)) << "it counts no more";
 }
 
+TEST(BlockRelayTest, AMemberThatJoinsAndGivesNothingYetDoesNotCount) {
+  HandFedBlock block(Relay());
+  block.Begin(2);
+  block.Push(0, 0, {2, 2});
+  block.Absent(1, 0);
+  EXPECT_THAT(Values(block), ElementsAre(1, 1)) << "a first member counts from the beginning";
+  block.Join(2, 2).Join(3, 2).Roster();
+  for (std::uint32_t w = 0; w < 2; ++w) block.Push(w, 1, {2, 2});
+  block.Push(0, 2, {2, 2});
+  block.Push(1, 2, {4, 4});
+  block.Absent(2, 2);
+  block.Push(3, 2, {6, 6});
+  EXPECT_THAT(Values(block), ElementsAre(4, 4)) << "of three";
+  for (std::uint32_t w = 0; w < 3; ++w) block.Push(w, 3, {4, 4});
+  block.Absent(3, 3);
+  EXPECT_THAT(Values(block), ElementsAre(3, 3)) << "of four, one of which gives nothing";
+}
+
 TEST(BlockRelayTest, InitialValuesMayBeSetUntilTheFirstMean) {
   HandFedBlock block(Relay());
   block.Begin(1);

@@ -92,6 +92,7 @@ class Updater {
   [[nodiscard]] BufferRef TakeFirst() { return values_.TakeFirst(); }
   [[nodiscard]] const Values& values() const { return values_; }
   [[nodiscard]] bool aggregates() const { return apply_.kind == ApplyMode::Kind::kAggregate; }
+  [[nodiscard]] bool relays() const { return apply_.relay; }
   [[nodiscard]] bool sums_ahead() const { return sums_ahead_; }
   // Whether each open iteration has a sum of its own.
   [[nodiscard]] bool SumsByIteration() const { return aggregates() && !sums_ahead_; }

@@ -169,7 +169,7 @@ class Lockstep:
     def _check_options(self):
         """Raises if this rank steps with other options than the others: the replicas would differ from now on."""
         mine = self._trains[self._session.rank]
-        # Those that joined compare with those that did not, so that one that is wrong ends alone.
+        # A rank that joined compares with the others, and they do not compare with it: so a wrong one ends alone.
         others = {rank: word for rank, word in self._trains.items() if self._joined or not (word - 1) & _JOINED}
         first = min(others, key=lambda rank: ((others[rank] - 1) & _JOINED, rank))
         if (mine - 1) // _DIGEST != (others[first] - 1) // _DIGEST:

@@ -60,7 +60,7 @@ def _check_job(worker, sync, lacks):
 
 
 class Relayed:
-    """What differs in a DistributedOptimizer whose ranks step. Comes before _Distributed in the order of its classes."""
+    """The part of a DistributedOptimizer whose ranks step. Its class comes before _Distributed among the bases."""
 
     values_kind = RelayValues
 
